@@ -1,0 +1,28 @@
+interface Closer {
+  readonly name: string
+  readonly close: () => Promise<unknown>
+}
+
+/** Closes in reverse order of opening, every one of them, and reports all failures together. */
+export class Closers {
+  readonly #open: Closer[] = []
+
+  /** Registers how a resource is closed on the line that opens it. */
+  add<T>(name: string, resource: T, close: (resource: T) => Promise<unknown>): T {
+    this.#open.push({ name, close: () => close(resource) })
+    return resource
+  }
+
+  /** Safe to call twice: what was closed is not closed again. */
+  async close(): Promise<void> {
+    const failures: unknown[] = []
+    for (let closer = this.#open.pop(); closer !== undefined; closer = this.#open.pop()) {
+      try {
+        await closer.close()
+      } catch (cause) {
+        failures.push(new Error(`expected ${closer.name} to close`, { cause }))
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, 'not everything could be closed')
+  }
+}

@@ -1,0 +1,57 @@
+/** What a command says with its exit code. */
+export const exits = {
+  done: 0,
+  failures: 1,
+  usage: 2,
+  stopped: 3,
+  key: 4,
+  unreachable: 5,
+  bug: 70,
+  interrupted: 130,
+} as const
+
+export type Exit = (typeof exits)[keyof typeof exits]
+
+/** What happens next to the work that met an error: tried again, given up, or everything stands still. */
+export type Next = 'retry' | 'drop' | 'halt'
+
+/** An error that we know: one line tells a person what, why and what to do; the class carries the verdict. */
+export abstract class MillError extends Error {
+  abstract readonly exit: Exit
+  abstract readonly next: Next
+  override readonly name: string = new.target.name
+}
+
+/** A flag, an argument or an input file that cannot be used as it is. */
+export class Misuse extends MillError {
+  override readonly exit = exits.usage
+  override readonly next = 'halt'
+}
+
+/** The settings cannot be used; every problem is listed at once. */
+export class BadSettings extends MillError {
+  override readonly exit = exits.usage
+  override readonly next = 'halt'
+
+  constructor(problems: readonly string[]) {
+    super(`the settings are not usable:\n${problems.map((problem) => `- ${problem}`).join('\n')}`)
+  }
+}
+
+/** The database, the queue or the API cannot be reached. */
+export class Unreachable extends MillError {
+  override readonly exit = exits.unreachable
+  override readonly next = 'retry'
+}
+
+/** The database is there but not as this program needs it: too old, edited, or newer than the program. */
+export class WrongDatabase extends MillError {
+  override readonly exit = exits.unreachable
+  override readonly next = 'halt'
+}
+
+/** A person pressed Ctrl-C, or ended the command in another way. */
+export class Interrupted extends MillError {
+  override readonly exit = exits.interrupted
+  override readonly next = 'halt'
+}

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import { inspect } from 'node:util'
+
+/** A key that prints as its kind only: a log line, an error or a dump of settings never holds the rest. */
+export class Secret {
+  readonly #value: string
+
+  constructor(value: string) {
+    this.#value = value
+  }
+
+  /** The key itself, for the one place that puts it into a header. */
+  reveal(): string {
+    return this.#value
+  }
+
+  /** Tells two keys apart without giving either away. */
+  fingerprint(): string {
+    return createHash('sha256').update(`querymill ${this.#value}`).digest('hex').slice(0, 16)
+  }
+
+  toString(): string {
+    return `${/^sk_(?:live|test)_/.exec(this.#value)?.[0] ?? ''}…`
+  }
+
+  toJSON(): string {
+    return this.toString()
+  }
+
+  [inspect.custom](): string {
+    return this.toString()
+  }
+}
+
+const keyShape = /sk_(live|test)_[A-Za-z0-9_-]+/g
+
+/** Takes everything that looks like a key out of a text, whoever wrote it. */
+export function scrub(text: string, secrets: readonly Secret[] = []): string {
+  let clean = text.replace(keyShape, 'sk_$1_…')
+  for (const secret of secrets) {
+    const value = secret.reveal()
+    if (value === '') continue
+    clean = clean.replaceAll(value, '…').replaceAll(encodeURIComponent(value), '…')
+  }
+  return clean
+}

@@ -1,0 +1,62 @@
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import pg from 'pg'
+import { Unreachable } from '../errors.ts'
+import type { DB } from './schema.ts'
+
+/** The tables, typed. */
+export type Database = Kysely<DB>
+
+// Counts and ids stay far below 2^53, and JavaScript has no other number that JSON can carry.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number)
+pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number)
+// A date is a day on a calendar, not an instant: the driver would shift it by the zone of the process.
+pg.types.setTypeParser(pg.types.builtins.DATE, (text) => text)
+
+export interface PoolOptions {
+  /** What `pg_stat_activity` shows. */
+  readonly name: string
+  readonly max?: number
+  /** The schema that unqualified names mean. */
+  readonly schema?: string
+  readonly statementTimeoutMs?: number
+}
+
+/** Opens a pool that survives a restart of the server; nothing is connected yet. */
+export function openPool(url: string, options: PoolOptions): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: options.max ?? 4,
+    application_name: `querymill ${options.name}`,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    ...(options.schema === undefined ? {} : { options: `-c search_path=${options.schema}` }),
+    ...(options.statementTimeoutMs === undefined
+      ? {}
+      : { statement_timeout: options.statementTimeoutMs }),
+  })
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', () => undefined)
+  return pool
+}
+
+/** The tables of the pipeline over a pool; destroying it ends the pool. */
+export function openDatabase(pool: pg.Pool): Database {
+  return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) })
+}
+
+/** Fails with one readable line when the database does not answer. */
+export async function probeDatabase(db: Database): Promise<void> {
+  try {
+    await sql`select 1`.execute(db)
+  } catch (cause) {
+    throw new Unreachable(
+      `expected a PostgreSQL server at DATABASE_URL, got ${reason(cause)}; start it, or correct the address`,
+      { cause },
+    )
+  }
+}
+
+function reason(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reason(error.errors[0])
+  return error instanceof Error ? error.message : String(error)
+}
