@@ -147,7 +147,7 @@ comment on column tasks.not_before is 'Not tried again before this time.';
 comment on column tasks.finished_at is 'When the task ended.';
 comment on column tasks.slice is 'The slice that carries it.';
 comment on column tasks.priority is '1 is bought first, 9 last.';
-comment on column tasks.attempts is 'Calls that ended without an answer; being told to slow down is none.';
+comment on column tasks.attempts is 'Calls sent for it that count as a try; being told to slow down is none.';
 comment on column tasks.ambiguous is 'Calls that may have been charged although no answer could be read.';
 comment on column tasks.deaths is 'Workers that died with a call of this task in flight.';
 comment on column tasks.state is 'open, answered, reused, failed (a verdict that will not change), unknown (perhaps charged, tries used up or held), unaffordable (the budget of its run was spent) or cancelled.';
@@ -168,7 +168,7 @@ create table accounts (
   in_flight integer not null default 0 check (in_flight >= 0),
   uncertain bigint not null default 0 check (uncertain >= 0),
   drained_floor bigint,
-  blind_used boolean not null default false,
+  blind_calls smallint not null default 0,
   probe_granted boolean not null default false,
   last_probe_at timestamptz,
   not_before timestamptz,
@@ -193,7 +193,7 @@ comment on column accounts.reserved is 'Credits set aside for calls in flight.';
 comment on column accounts.in_flight is 'Calls in flight.';
 comment on column accounts.uncertain is 'Credits held for calls whose outcome nobody could read, until an answer begun later tells.';
 comment on column accounts.drained_floor is 'Floor at which calls last stopped for want of credit; null while credit is enough.';
-comment on column accounts.blind_used is 'True once the first call of all was made, the only one without any known balance.';
+comment on column accounts.blind_calls is 'Calls made, one at a time, before any balance was known.';
 comment on column accounts.probe_granted is 'True when one call may be made to see the balance: after resume, or after a renewal of the plan.';
 comment on column accounts.last_probe_at is 'When a single call was last let through to see the balance.';
 comment on column accounts.not_before is 'No call begins before this time: the API asked to slow down.';

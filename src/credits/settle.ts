@@ -1,0 +1,192 @@
+import { constants, type Account, type Cost, type Costs } from './account.ts'
+
+/** One call whose outcome is to be written down. */
+export interface Outcome {
+  readonly seq: number
+  readonly startedAt: number
+  readonly startTotal: number
+  readonly bound: number
+  readonly class: string
+  /** What the ledger said of the call until now: an answer may come after it was given up. */
+  readonly was: 'in_flight' | 'unknown' | 'washed'
+  readonly now: Ending
+}
+
+/** How a call ended, as far as money goes. */
+export type Ending =
+  | { readonly kind: 'settled'; readonly used: number; readonly remaining: number | null }
+  /** Perhaps charged: the credits are held. */
+  | { readonly kind: 'unknown' }
+  /** Provably never sent. */
+  | { readonly kind: 'unsent' }
+
+/** What the API said about the account itself, besides credits. */
+export type Signal =
+  | { readonly kind: 'key_refused'; readonly key: string }
+  | { readonly kind: 'no_credit'; readonly seq: number; readonly startedAt: number }
+  | { readonly kind: 'slow_down'; readonly startedAt: number; readonly waitMs: number | null }
+  | { readonly kind: 'welcome' }
+
+/** Credits held for a call given up earlier. */
+export interface Held {
+  readonly call: number
+  readonly unknownAt: number
+  readonly bound: number
+}
+
+export interface Settlement {
+  readonly outcomes: readonly Outcome[]
+  readonly signals: readonly Signal[]
+  readonly held: readonly Held[]
+  readonly now: number
+  readonly floor: number
+  /** Between 0 and 1: spreads waiting workers. */
+  readonly jitter: number
+}
+
+export interface Settled {
+  readonly account: Account
+  readonly costs: Costs
+  /** Calls for which nothing is held any more. */
+  readonly washed: readonly number[]
+}
+
+/** Writes outcomes into the books: a reply proves only that what ended before its start is in its balance. */
+export function settle(before: Account, costs: Costs, settlement: Settlement): Settled {
+  let account = before
+  const prices = new Map(costs)
+  for (const outcome of settlement.outcomes) {
+    account = book(release(account, outcome), outcome)
+    learnPrice(prices, outcome)
+  }
+  account = lookAtBalance(before, account, settlement.outcomes)
+  for (const signal of settlement.signals) account = heed(account, signal, settlement)
+  const washed = wash(account, settlement.held)
+  const freed = washed.reduce((sum, call) => sum + call.bound, 0)
+  account = { ...account, uncertain: account.uncertain - freed }
+  return { account, costs: prices, washed: washed.map(({ call }) => call) }
+}
+
+/** Gives back what was set aside for the call. */
+function release(account: Account, { was, bound }: Outcome): Account {
+  switch (was) {
+    case 'in_flight':
+      return { ...account, reserved: account.reserved - bound, inFlight: account.inFlight - 1 }
+    case 'unknown':
+      return {
+        ...account,
+        uncertain: account.uncertain - bound,
+        daySpent: Math.max(0, account.daySpent - bound),
+      }
+    case 'washed':
+      return { ...account, daySpent: Math.max(0, account.daySpent - bound) }
+    default:
+      throw new Error(`unhandled state ${String(was satisfies never)}`)
+  }
+}
+
+function book(account: Account, { bound, now }: Outcome): Account {
+  switch (now.kind) {
+    case 'unsent':
+      return account
+    case 'unknown':
+      return {
+        ...account,
+        uncertain: account.uncertain + bound,
+        daySpent: account.daySpent + bound,
+      }
+    case 'settled':
+      return {
+        ...account,
+        usedTotal: account.usedTotal + now.used,
+        daySpent: account.daySpent + now.used,
+        spentSince: account.spentSince + now.used,
+      }
+    default:
+      throw new Error(`unhandled ending ${JSON.stringify(now satisfies never)}`)
+  }
+}
+
+/** The newest start wins: not the newest arrival, not the smallest balance, not the greatest. */
+function lookAtBalance(before: Account, after: Account, outcomes: readonly Outcome[]): Account {
+  let newest: { outcome: Outcome; used: number; remaining: number } | null = null
+  for (const outcome of outcomes) {
+    const { now, seq } = outcome
+    if (now.kind !== 'settled' || now.remaining === null) continue
+    if (seq <= Math.max(before.seen?.seq ?? 0, newest?.outcome.seq ?? 0)) continue
+    newest = { outcome, used: now.used, remaining: now.remaining }
+  }
+  if (newest === null) return after
+  const { outcome, used, remaining } = newest
+  return {
+    ...after,
+    seen: { seq: outcome.seq, at: outcome.startedAt, remaining },
+    // Everything settled since this call began, itself left out: prefix sums of all credits ever used.
+    spentSince: after.usedTotal - outcome.startTotal - used,
+  }
+}
+
+/** What ended long enough before the newest balance was asked for has its cost in it. */
+function wash(account: Account, held: readonly Held[]): readonly Held[] {
+  const { seen } = account
+  if (seen === null) return []
+  return held.filter(({ unknownAt }) => unknownAt + constants.graceMs <= seen.at)
+}
+
+function learnPrice(prices: Map<string, Cost>, { class: name, now }: Outcome): void {
+  const cost = prices.get(name) ?? { dearest: 0, cheapest: 0, seen: 0, trying: false }
+  if (now.kind !== 'settled' || now.remaining === null) {
+    prices.set(name, { ...cost, trying: false })
+    return
+  }
+  const first = cost.seen === 0
+  prices.set(name, {
+    dearest: first ? now.used : Math.max(cost.dearest, now.used),
+    cheapest: first ? now.used : Math.min(cost.cheapest, now.used),
+    seen: Math.min(cost.seen + 1, constants.trustedAfter),
+    trying: false,
+  })
+}
+
+function heed(account: Account, signal: Signal, { floor, now, jitter }: Settlement): Account {
+  switch (signal.kind) {
+    case 'welcome':
+      return account.slowdowns === 0 ? account : { ...account, slowdowns: 0 }
+    case 'key_refused':
+      return { ...account, blockedKey: signal.key }
+    case 'no_credit':
+      return drain(account, signal, floor)
+    case 'slow_down':
+      return slowDown(account, signal, { now, jitter })
+    default:
+      throw new Error(`unhandled signal ${JSON.stringify(signal satisfies never)}`)
+  }
+}
+
+/** The API says that credit is used up: whatever was seen, no more than the floor is taken to be left. */
+function drain(
+  account: Account,
+  signal: { seq: number; startedAt: number },
+  floor: number,
+): Account {
+  const seen = account.seen ?? { seq: signal.seq, at: signal.startedAt, remaining: floor }
+  return {
+    ...account,
+    seen: { ...seen, remaining: Math.min(seen.remaining, floor) },
+    drainedFloor: floor,
+  }
+}
+
+/** A burst of refusals counts once: only a call begun after the last wait ended makes the next one longer. */
+function slowDown(
+  account: Account,
+  { startedAt, waitMs }: { startedAt: number; waitMs: number | null },
+  { now, jitter }: { now: number; jitter: number },
+): Account {
+  const burst = account.notBefore !== null && startedAt < account.notBefore
+  const slowdowns = burst ? account.slowdowns : account.slowdowns + 1
+  const doubled = constants.slowdownMs * 2 ** Math.min(Math.max(0, slowdowns - 1), 10)
+  const backoff = Math.min(constants.longestSlowdownMs, doubled) * (1 + jitter / 4)
+  const until = now + Math.max(constants.slowdownMs, waitMs ?? backoff)
+  return { ...account, slowdowns, notBefore: Math.max(account.notBefore ?? 0, until) }
+}
