@@ -14,7 +14,13 @@ export interface Outcome {
 
 /** How a call ended, as far as money goes. */
 export type Ending =
-  | { readonly kind: 'settled'; readonly used: number; readonly remaining: number | null }
+  | {
+      readonly kind: 'settled'
+      readonly used: number
+      readonly remaining: number | null
+      /** True for an answer: its cost is the price of its class. A refusal for nothing teaches nothing. */
+      readonly priced: boolean
+    }
   /** Perhaps charged: the credits are held. */
   | { readonly kind: 'unknown' }
   /** Provably never sent. */
@@ -135,7 +141,7 @@ function wash(account: Account, held: readonly Held[]): readonly Held[] {
 
 function learnPrice(prices: Map<string, Cost>, { class: name, now }: Outcome): void {
   const cost = prices.get(name) ?? { dearest: 0, cheapest: 0, seen: 0, trying: false }
-  if (now.kind !== 'settled' || now.remaining === null) {
+  if (now.kind !== 'settled' || !now.priced) {
     prices.set(name, { ...cost, trying: false })
     return
   }
@@ -169,10 +175,12 @@ function drain(
   signal: { seq: number; startedAt: number },
   floor: number,
 ): Account {
-  const seen = account.seen ?? { seq: signal.seq, at: signal.startedAt, remaining: floor }
+  const told = { seq: signal.seq, at: signal.startedAt, remaining: floor }
+  const seen = account.seen ?? told
+  const newest = seen.seq > told.seq ? seen : told
   return {
     ...account,
-    seen: { ...seen, remaining: Math.min(seen.remaining, floor) },
+    seen: { ...newest, remaining: Math.min(seen.remaining, floor) },
     drainedFloor: floor,
   }
 }
