@@ -1,0 +1,234 @@
+import type { Database } from '../store/database.ts'
+import {
+  countMoreUrgent,
+  lockAccount,
+  readForReserve,
+  saveAccount,
+  saveReservation,
+  type Books,
+  type WaitingTask,
+} from '../store/ledger.ts'
+import type { Transaction } from 'kysely'
+import type { DB } from '../store/schema.ts'
+import { boundOf, lowestBalance, type Costs } from './account.ts'
+import { admit, type Admission, type Ask, type Purse, type Rest, type Rules } from './admit.ts'
+import { accountOf, costsOf, rowOf } from './books.ts'
+
+/** A task that a worker has in hand. */
+export interface Wanted {
+  readonly task: number
+  readonly class: string
+  readonly priority: number
+}
+
+/** Who reserves, from which account, under which rules. */
+export interface Spender {
+  readonly account: number
+  readonly worker: number
+  readonly origin: 'live' | 'test' | 'sandbox'
+  readonly api: string
+  readonly key: string
+  readonly floor: number
+  readonly dailyBudget: number | null
+  readonly rateLimit: number | null
+  /** The day of an instant and the end of that day, in the zone of the settings. */
+  readonly dayOf: (time: number) => { day: string; ends: number }
+  readonly renewalAfter: (time: number) => number | null
+}
+
+/** What one reservation brought. */
+export interface Reserved {
+  /** Calls to make at once: which call serves which task. */
+  readonly granted: ReadonlyMap<number, number>
+  /** Tasks that need no call any more: answered, reused, cancelled or unaffordable. */
+  readonly gone: readonly number[]
+  /** Tasks reused just now. */
+  readonly reused: number
+  /** Tasks that are not due, or whose query is being asked right now. */
+  readonly later: readonly number[]
+  readonly rest: Rest | { readonly kind: 'no_lease' }
+  readonly affordable: number
+}
+
+/** Credit is scarce when fewer calls than this fit above the floor: then urgency is looked at. */
+const scarce = 1_000
+
+/** Reserves what is about to be sent: one transaction that the account's row serialises over all workers. */
+export async function reserve(
+  db: Database,
+  spender: Spender,
+  wanted: readonly Wanted[],
+): Promise<Reserved> {
+  return db.transaction().execute(async (trx) => {
+    await lockAccount(trx, spender.account)
+    const read = await readForReserve(trx, {
+      account: spender.account,
+      worker: spender.worker,
+      origin: spender.origin,
+      api: spender.api,
+      tasks: wanted.map(({ task }) => task),
+    })
+    if (!read.leaseLive) return nothing({ kind: 'no_lease' })
+    return reserveTasks(trx, spender, { wanted, ...read })
+  })
+}
+
+interface Reading {
+  readonly wanted: readonly Wanted[]
+  readonly books: Books
+  readonly tasks: readonly WaitingTask[]
+}
+
+async function reserveTasks(
+  trx: Transaction<DB>,
+  spender: Spender,
+  { wanted, books, tasks }: Reading,
+): Promise<Reserved> {
+  const found = new Map(tasks.map((task) => [task.id, task]))
+  const sorted = sortTasks(wanted, found)
+  const costs = costsOf(books)
+  const rules = rulesOf(spender, books)
+  const asks = await addUrgency(trx, sorted.ready, { costs, books, rules })
+  const purses = new Map(tasks.map((task) => [task.run_id, purseOf(task)]))
+  const admission = admit(accountOf(books.account), costs, { asks, purses, rules })
+  const granted = await write(trx, spender, { books, admission, found, reused: sorted.reused })
+  const spent = new Set(admission.spentRuns)
+  const unaffordable = [...found.values()].filter(({ run_id }) => spent.has(run_id))
+  return {
+    granted,
+    gone: [...sorted.gone, ...unaffordable.map(({ id }) => id).filter((id) => !granted.has(id))],
+    reused: sorted.reused.length,
+    later: sorted.later,
+    rest: admission.rest,
+    affordable: admission.affordable,
+  }
+}
+
+interface Sorted {
+  readonly ready: readonly (Wanted & { run: number })[]
+  readonly gone: number[]
+  readonly later: number[]
+  readonly reused: { task: number; search: number }[]
+}
+
+/** Work that is delivered twice ends here: the tables say what is still to be bought. */
+function sortTasks(wanted: readonly Wanted[], found: ReadonlyMap<number, WaitingTask>): Sorted {
+  const ready: (Wanted & { run: number })[] = []
+  const sorted: Sorted = { ready, gone: [], later: [], reused: [] }
+  const asked = new Set<string>()
+  for (const want of wanted) {
+    const task = found.get(want.task)
+    if (task === undefined || task.state !== 'open' || !task.run_open) sorted.gone.push(want.task)
+    else if (task.busy || !task.due || asked.has(task.query_id)) sorted.later.push(want.task)
+    else if (task.fresh !== null) {
+      sorted.reused.push({ task: want.task, search: task.fresh })
+      sorted.gone.push(want.task)
+    } else {
+      asked.add(task.query_id)
+      ready.push({ ...want, run: task.run_id })
+    }
+  }
+  ready.sort((a, b) => a.priority - b.priority)
+  return sorted
+}
+
+function rulesOf(spender: Spender, books: Books): Rules {
+  const now = books.now_ms
+  const { day, ends } = spender.dayOf(now)
+  return {
+    now,
+    floor: Math.max(spender.floor, books.floor),
+    counts: spender.origin !== 'test',
+    key: spender.key,
+    dailyBudget: spender.dailyBudget,
+    day,
+    dayEnds: ends,
+    rateLimit: spender.rateLimit,
+    renewalAfter: spender.renewalAfter,
+  }
+}
+
+async function addUrgency(
+  trx: Transaction<DB>,
+  ready: readonly (Wanted & { run: number })[],
+  { costs, books, rules }: { costs: Costs; books: Books; rules: Rules },
+): Promise<Ask[]> {
+  const low = lowestBalance(accountOf(books.account))
+  const counts = new Map<number, number>()
+  const asks: Ask[] = []
+  for (const { task, class: name, run, priority } of ready) {
+    const room = (low ?? 0) - rules.floor
+    const tight = rules.counts && low !== null && room < scarce * boundOf(costs, name).alone
+    if (tight && priority > 1 && !counts.has(priority)) {
+      const except = ready.map((other) => other.task)
+      counts.set(priority, await countMoreUrgent(trx, { priority, except, limit: scarce }))
+    }
+    asks.push({ task, class: name, run, urgentElsewhere: counts.get(priority) ?? 0 })
+  }
+  return asks
+}
+
+function purseOf({ budget, spent, reserved }: WaitingTask): Purse {
+  return { budget, spent, reserved }
+}
+
+interface Writing {
+  readonly books: Books
+  readonly admission: Admission
+  readonly found: ReadonlyMap<number, WaitingTask>
+  readonly reused: readonly { task: number; search: number }[]
+}
+
+async function write(
+  trx: Transaction<DB>,
+  spender: Spender,
+  { books, admission, found, reused }: Writing,
+): Promise<ReadonlyMap<number, number>> {
+  const { grants, rest, account, spentRuns } = admission
+  const stop =
+    rest.kind === 'stop' && (rest.reason === 'credit_floor' || rest.reason === 'budget')
+      ? [{ reason: rest.reason, until_ms: rest.until, detail: rest.detail }]
+      : []
+  const standing = books.stops.map(({ reason }) => reason)
+  const flows = grants.some(({ probe }) => !probe)
+  const cleared = standing
+    .filter((reason) => flows && reason !== 'auth')
+    .map((reason) => ({ reason, by: reason === 'credit_floor' ? 'observation' : 'time' }))
+  const news = stop.some(({ reason }) => !standing.includes(reason))
+  if (grants.length > 0 || news || cleared.length > 0) {
+    await saveAccount(trx, { id: spender.account, account: rowOf(account), stops: stop, cleared })
+  }
+  if (grants.length === 0 && reused.length === 0 && spentRuns.length === 0) return new Map()
+  const held = new Map<number, number>()
+  for (const { run, bound } of grants) held.set(run, (held.get(run) ?? 0) + bound)
+  return saveReservation(trx, {
+    account_id: spender.account,
+    worker: spender.worker,
+    sent_at_ms: books.now_ms,
+    grants: grants.map(({ task, class: name, bound, seq, startTotal, probe }) => ({
+      task,
+      query: found.get(task)?.query_id ?? '',
+      class: name,
+      bound,
+      seq,
+      start_total: startTotal,
+      probe,
+    })),
+    runs: [...held].map(([run, bound]) => ({ run, bound })),
+    trying: newClasses(books, admission),
+    reused,
+    spent_runs: spentRuns,
+  })
+}
+
+function newClasses(books: Books, { costs }: Admission): string[] {
+  const before = costsOf(books)
+  const tried = [...costs].filter(
+    ([name, { trying }]) => trying && before.get(name)?.trying !== true,
+  )
+  return tried.map(([name]) => name)
+}
+
+function nothing(rest: Reserved['rest']): Reserved {
+  return { granted: new Map(), gone: [], reused: 0, later: [], rest, affordable: 1 }
+}
