@@ -19,7 +19,8 @@ export type Next = 'retry' | 'drop' | 'halt'
 export abstract class MillError extends Error {
   abstract readonly exit: Exit
   abstract readonly next: Next
-  override readonly name: string = new.target.name
+  // Not `new.target`: it is undefined where fields are set.
+  override readonly name: string = this.constructor.name
 }
 
 /** A flag, an argument or an input file that cannot be used as it is. */
