@@ -1,0 +1,37 @@
+import { print, printJson, runCommand, say } from '../src/command.ts'
+import { readConfig } from '../src/config.ts'
+import { exits } from '../src/errors.ts'
+import { runKeys, type KeysOptions } from '../src/service/desk.ts'
+import { openKeys } from '../src/service/start.ts'
+
+await runCommand<KeysOptions>(
+  {
+    name: 'keys',
+    about: 'Issues, lists and revokes keys of the search service, and shows what they used.',
+    examples: [
+      'npm run keys -- create --kind live --credits 1000',
+      'npm run keys -- create --kind live --plan pro',
+      'npm run keys -- revoke 3',
+      'npm run keys -- usage --json',
+    ],
+    define: (program) =>
+      program
+        .argument('<action>', 'create, revoke, list or usage')
+        .argument('[key]', 'for revoke: the key, or its number')
+        .option('--kind <kind>', 'live or test', 'test')
+        .option('--credits <n>', 'as many credits as this, once')
+        .option('--plan <name>', 'free, pro or unlimited: credits that come back each month')
+        .option('--account <n>', 'a further key on this account')
+        .option('--rate <n>', 'most requests a second')
+        .option('--json', 'one JSON object on stdout'),
+  },
+  async ({ options, args, env, closers }) => {
+    const { databaseUrl } = readConfig(env)
+    const keys = closers.add('keys', await openKeys(databaseUrl ?? ''), (open) => open.close())
+    const shown = await runKeys(keys, args, options)
+    if (options.json === true) printJson(shown.json)
+    else shown.lines.forEach(print)
+    if (shown.hint !== null) say(shown.hint)
+    return exits.done
+  },
+)

@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import { print, runCommand, say } from '../src/command.ts'
+import { readConfig } from '../src/config.ts'
+import { exits } from '../src/errors.ts'
+import { openLog } from '../src/log.ts'
+import { dayFlag, wholeFlag, wordFlag } from '../src/service/options.ts'
+import { startService } from '../src/service/start.ts'
+
+interface Options {
+  readonly port: string
+  readonly host: string
+  readonly upstream: string
+  readonly basePath: string
+  readonly drift?: string
+  readonly today?: string
+}
+
+await runCommand<Options>(
+  {
+    name: 'service',
+    about: 'Runs the search service: test keys get invented answers, live keys real pages.',
+    examples: [
+      'npm run service -- --port 8787',
+      'npm run service -- --port 8787 --upstream mock',
+      'npm run service -- --drift garden --today 2026-01-31',
+    ],
+    drains: true,
+    define: (program) =>
+      program
+        .option('--port <n>', 'port to listen on; 0: any free one', '0')
+        .option('--host <address>', 'address to listen on', '127.0.0.1')
+        .option('--upstream <name>', 'what live keys find: local or mock', 'local')
+        .option('--base-path <path>', 'path under which everything lives', '')
+        .option('--drift <seed>', 'answers move from day to day, for histories')
+        .option('--today <day>', 'the day that moving answers are of'),
+  },
+  async ({ options, env, closers, signal }) => {
+    const port = wholeFlag('port', options.port, 65_535) ?? 0
+    const upstream = wordFlag('upstream', options.upstream, ['local', 'mock'])
+    const today = dayFlag('today', options.today)
+    const { databaseUrl } = readConfig(env)
+    const service = await startService({
+      databaseUrl: databaseUrl ?? '',
+      port,
+      host: options.host,
+      upstream,
+      basePath: options.basePath,
+      log: await openLog('service'),
+      ...(options.drift === undefined ? {} : { drift: options.drift }),
+      ...(today === undefined ? {} : { today }),
+    })
+    closers.add('service', service, (open) => open.close())
+    print(JSON.stringify({ url: service.url }))
+    say(`the search service answers at ${service.url}; Ctrl-C ends it`)
+    if (!signal.aborted) await once(signal, 'abort')
+    return exits.done
+  },
+)

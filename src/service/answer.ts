@@ -1,0 +1,35 @@
+import type { Entity, OrganicResult, Search } from './schemas.ts'
+
+/** What was found for a search: everything but its price. */
+export interface Answer {
+  readonly intent: string
+  readonly sentiment: string
+  readonly clusters: readonly string[]
+  readonly entities: readonly Entity[]
+  readonly organic_results: readonly OrganicResult[]
+  readonly related_searches: readonly string[]
+}
+
+/** An answer, with what its headers say about it. */
+export interface Answered {
+  readonly answer: Answer
+  /** Parameters that were sent and had no effect. */
+  readonly ignored: readonly string[]
+  /** True when some of the engines behind the answer failed. */
+  readonly partial: boolean
+}
+
+/** Where answers come from: invented, from the documents of this machine, or from the web. */
+export interface Provider {
+  readonly name: string
+  answer(search: Search, signal: AbortSignal): Promise<Answered>
+  close(): Promise<void>
+}
+
+/** The names of the parameters among these that were sent. */
+export function sentParams(
+  search: Search,
+  names: readonly ('location' | 'hl' | 'gl' | 'device')[],
+): string[] {
+  return names.filter((name) => search[name] !== null)
+}

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { Unreachable, WrongDatabase } from '../errors.ts'
+import { root } from '../root.ts'
+
+/** The tables of the service. It lives in a schema of its own and shares nothing with its clients. */
+export interface Tables {
+  readonly pool: pg.Pool
+  /** False where the server does not let us have pg_trgm: titles are then compared by words only. */
+  readonly trigrams: boolean
+}
+
+// Any number, as long as nobody else in the database locks the same one.
+const migrationLock = 7_361_001
+
+// Counts and ids stay far below 2^53; a date is a day on a calendar, not an instant.
+const types: pg.CustomTypesConfig = {
+  getTypeParser(oid, format) {
+    if (oid === pg.types.builtins.INT8 || oid === pg.types.builtins.NUMERIC) return Number
+    if (oid === pg.types.builtins.DATE) return String
+    return pg.types.getTypeParser(oid, format)
+  },
+}
+
+/** Brings the tables up to date, however many services start at once, and opens the pool on them. */
+export async function openTables(databaseUrl: string, size = 8): Promise<Tables> {
+  const trigramSchema = await prepare(databaseUrl)
+  const path = trigramSchema === null ? 'service' : `service,${trigramSchema}`
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: size,
+    application_name: 'querymill service',
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    types,
+    options: `-c search_path=${path}`,
+  })
+  // An idle connection that breaks is replaced; without a listener it would end the process.
+  pool.on('error', () => undefined)
+  return { pool, trigrams: trigramSchema !== null }
+}
+
+async function prepare(databaseUrl: string): Promise<string | null> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'querymill service',
+    connectionTimeoutMillis: 10_000,
+  })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new Unreachable(
+      `expected a PostgreSQL server at DATABASE_URL, got ${reason}; start it, or correct the address`,
+      { cause },
+    )
+  }
+  try {
+    await client.query('select pg_advisory_lock($1)', [migrationLock])
+    await migrate(client)
+    return await findTrigrams(client)
+  } finally {
+    await client.end()
+  }
+}
+
+async function migrate(client: pg.Client): Promise<void> {
+  await client.query('create schema if not exists service')
+  await client.query('set search_path to service')
+  await client.query(
+    'create table if not exists applied (name text primary key, sha256 text not null, at timestamptz not null default now())',
+  )
+  const { rows } = await client.query<{ name: string; sha256: string }>(
+    'select name, sha256 from applied',
+  )
+  const applied = new Map(rows.map((row) => [row.name, row.sha256]))
+  const folder = join(root, 'sql', 'service')
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.sql'))
+    .toSorted()
+  for (const name of files) {
+    const text = readFileSync(join(folder, name), 'utf8')
+    const sha256 = createHash('sha256').update(text).digest('hex')
+    const known = applied.get(name)
+    if (known === undefined) await apply(client, { name, text, sha256 })
+    else if (known !== sha256) {
+      throw new WrongDatabase(
+        `expected sql/service/${name} to be as it was applied, got an edited file; put the change into a new file`,
+      )
+    }
+  }
+}
+
+async function apply(
+  client: pg.Client,
+  file: { name: string; text: string; sha256: string },
+): Promise<void> {
+  await client.query('begin')
+  try {
+    await client.query(file.text)
+    await client.query('insert into applied (name, sha256) values ($1, $2)', [
+      file.name,
+      file.sha256,
+    ])
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback')
+    throw error
+  }
+}
+
+const insufficientPrivilege = '42501'
+const undefinedFile = '58P01'
+const unsupported = '0A000'
+
+/** The schema that holds pg_trgm, installed if we may; null where it is not to be had. */
+async function findTrigrams(client: pg.Client): Promise<string | null> {
+  try {
+    await client.query('create extension if not exists pg_trgm with schema service')
+  } catch (error) {
+    const code = error instanceof pg.DatabaseError ? error.code : undefined
+    const refused = [insufficientPrivilege, undefinedFile, unsupported]
+    if (code === undefined || !refused.includes(code)) throw error
+  }
+  const { rows } = await client.query<{ schema: string }>(
+    "select extnamespace::regnamespace::text as schema from pg_extension where extname = 'pg_trgm'",
+  )
+  return rows[0]?.schema ?? null
+}

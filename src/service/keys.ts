@@ -1,0 +1,204 @@
+import type pg from 'pg'
+import { Misuse } from '../errors.ts'
+import { hashKey, keyKind, makeKey, type KeyKind } from './key.ts'
+import { plans } from './plans.ts'
+
+export interface NewKey {
+  readonly kind: KeyKind
+  /** A balance of its own, used up once. */
+  readonly credits?: number
+  /** A plan that renews each month instead. */
+  readonly plan?: string
+  /** An account that is there already: how a key is changed without a gap. */
+  readonly account?: number
+  /** Most requests a second. */
+  readonly rate?: number
+}
+
+export interface IssuedKey {
+  readonly id: number
+  /** The only time that it is shown. */
+  readonly key: string
+  readonly kind: KeyKind
+  readonly credits: number
+  readonly account: number
+}
+
+/** Issues a key; only its hash is kept. */
+export async function createKey(pool: pg.Pool, wish: NewKey): Promise<IssuedKey> {
+  const account = await findOrOpenAccount(pool, wish)
+  const key = makeKey(wish.kind)
+  const { rows } = await pool.query<{ id: number }>(
+    'insert into keys (account_id, kind, hash, tail) values ($1, $2, $3, $4) returning id',
+    [account.id, wish.kind, hashKey(key), key.slice(-4)],
+  )
+  return {
+    id: rows[0]?.id ?? 0,
+    key,
+    kind: wish.kind,
+    credits: account.remaining,
+    account: account.id,
+  }
+}
+
+interface AccountRow {
+  readonly id: number
+  readonly remaining: number
+}
+
+async function findOrOpenAccount(pool: pg.Pool, wish: NewKey): Promise<AccountRow> {
+  if (wish.account !== undefined) {
+    const { rows } = await pool.query<AccountRow>(
+      'select id, quota - used as remaining from accounts where id = $1',
+      [wish.account],
+    )
+    if (rows[0] !== undefined) return rows[0]
+    throw new Misuse(`expected an account, got ${wish.account}; npm run keys -- list shows them`)
+  }
+  const name = wish.plan ?? (wish.credits === undefined ? 'free' : 'prepaid')
+  const plan =
+    wish.plan === undefined && wish.credits !== undefined
+      ? { quota: wish.credits, renews: false, rate: null }
+      : plans[name]
+  if (plan === undefined) {
+    throw new Misuse(`expected a plan (${Object.keys(plans).join(', ')}), got ${name}`)
+  }
+  const { rows } = await pool.query<AccountRow>(
+    'insert into accounts (plan, quota, renews, rate) values ($1, $2, $3, $4) returning id, quota as remaining',
+    [name, wish.credits ?? plan.quota, plan.renews, wish.rate ?? plan.rate],
+  )
+  return rows[0] ?? { id: 0, remaining: 0 }
+}
+
+/** Takes a key back for good, at once, by its number or by itself. False when there is no such key. */
+export async function revokeKey(pool: pg.Pool, keyOrId: string): Promise<boolean> {
+  const byNumber = /^\d{1,15}$/.test(keyOrId)
+  const { rowCount } = await pool.query(
+    `update keys
+    set revoked_at = coalesce(revoked_at, now())
+    where ${byNumber ? 'id = $1' : 'hash = $1'}`,
+    [byNumber ? Number(keyOrId) : hashKey(keyOrId)],
+  )
+  return (rowCount ?? 0) > 0
+}
+
+export interface ListedKey {
+  readonly id: number
+  readonly kind: KeyKind
+  readonly key: string
+  readonly account: number
+  readonly plan: string
+  readonly credits: number
+  readonly created_at: Date
+  readonly last_used_at: Date | null
+  readonly revoked_at: Date | null
+}
+
+/** Every key that was issued, without the part that opens anything. */
+export async function listKeys(pool: pg.Pool): Promise<ListedKey[]> {
+  const { rows } = await pool.query<ListedKey>(`
+    select
+      keys.id,
+      keys.kind,
+      'sk_' || keys.kind || '_…' || keys.tail as key,
+      accounts.id as account,
+      accounts.plan,
+      accounts.quota - case when ${renewalIsDue} then 0 else accounts.used end as credits,
+      keys.created_at,
+      (select max(at) from usage where usage.key_id = keys.id) as last_used_at,
+      keys.revoked_at
+    from keys
+    join accounts on accounts.id = keys.account_id
+    order by keys.id`)
+  return rows
+}
+
+export interface UsedDay {
+  readonly key_id: number
+  readonly kind: KeyKind
+  readonly tail: string
+  readonly day: string
+  readonly requests: number
+  readonly failures: number
+  readonly credits: number
+}
+
+/** Requests and credits of each key on each day (UTC). */
+export async function readUsage(pool: pg.Pool): Promise<UsedDay[]> {
+  const { rows } = await pool.query<UsedDay>('select * from usage_by_day order by day, key_id')
+  return rows
+}
+
+/** What the service needs to know of the key of a request. */
+export interface FoundKey {
+  readonly id: number
+  readonly accountId: number
+  readonly kind: KeyKind
+  readonly rate: number | null
+  readonly remaining: number
+}
+
+interface KeyRow {
+  readonly hash: Buffer
+  readonly id: number
+  readonly account_id: number
+  readonly kind: KeyKind
+  readonly rate: number | null
+  readonly remaining: number
+}
+
+/** True for accounts whose month is over; the next request begins the new one. */
+export const renewalIsDue =
+  "(accounts.renews and accounts.period < date_trunc('month', now() at time zone 'utc')::date)"
+
+/** Looks keys up, never from memory: a revoked key is refused at once. Requests of one moment share a query. */
+export class KeyRing {
+  readonly #pool: pg.Pool
+  #waiting: {
+    hash: Buffer
+    resolve: (key: FoundKey | null) => void
+    reject: (e: unknown) => void
+  }[] = []
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool
+  }
+
+  /** Null for a key that is unknown or revoked; a mistyped one costs no query. */
+  find(key: string): Promise<FoundKey | null> {
+    if (keyKind(key) === null) return Promise.resolve(null)
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ hash: hashKey(key), resolve, reject })
+      if (this.#waiting.length === 1) setImmediate(() => void this.#look())
+    })
+  }
+
+  async #look(): Promise<void> {
+    const batch = this.#waiting
+    this.#waiting = []
+    try {
+      const { rows } = await this.#pool.query<KeyRow>({
+        name: 'find-keys',
+        text: `
+          select
+            keys.hash,
+            keys.id,
+            keys.account_id,
+            keys.kind,
+            accounts.rate,
+            accounts.quota - case when ${renewalIsDue} then 0 else accounts.used end as remaining
+          from keys
+          join accounts on accounts.id = keys.account_id
+          where keys.hash = any($1)
+            and keys.revoked_at is null`,
+        values: [batch.map(({ hash }) => hash)],
+      })
+      for (const { hash, resolve } of batch) {
+        const row = rows.find((candidate) => candidate.hash.equals(hash))
+        resolve(row === undefined ? null : { ...row, accountId: row.account_id })
+      }
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import type { Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { getRequestListener } from '@hono/node-server'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Unreachable } from '../errors.ts'
+import { Refusal } from './refusal.ts'
+
+export type Answering = (request: Request) => Response | Promise<Response>
+
+export interface Listening {
+  readonly server: Server
+  readonly port: number
+  readonly url: string
+}
+
+const longestUrl = 16_384
+const largestHead = 65_536
+
+/** Opens the port. What node refuses before a request is one is told in the error shape too. */
+export async function listen(
+  answer: Answering,
+  where: { host: string; port: number; docsUrl: () => string },
+): Promise<Listening> {
+  const listener = getRequestListener(answer, { overrideGlobalObjects: false })
+  const server = createServer({ maxHeaderSize: largestHead, keepAliveTimeout: 65_000 }, listener)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    refuseRaw(error, socket, where.docsUrl())
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      reject(
+        new Unreachable(
+          `expected port ${where.port} of ${where.host} to be free, got ${cause.code ?? cause.message}; choose another with --port`,
+          { cause },
+        ),
+      )
+    })
+    server.listen(where.port, where.host, resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  const host = where.host.includes(':') ? `[${where.host}]` : where.host
+  return { server, port, url: `http://${host}:${port}` }
+}
+
+function refuseRaw(error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const refusal =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new Refusal(431, 'The request is too large')
+      : new Refusal(400, 'The request is no HTTP request')
+  const body = JSON.stringify(refusal.body(docsUrl))
+  socket.end(
+    `HTTP/1.1 ${refusal.status} ${refusal.status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}\r\n` +
+      'content-type: application/json; charset=utf-8\r\nconnection: close\r\n' +
+      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+}
+
+/** What no route may decide: other methods spend nothing (HEAD would run a search), and length has a limit. */
+export function checkRequest(request: Request): Refusal | null {
+  if (request.method !== 'GET') {
+    return new Refusal(405, `${request.method} is not answered here`, { allow: 'GET' })
+  }
+  if (request.url.length > longestUrl) return new Refusal(414, 'The address is too long')
+  return null
+}
+
+/** Lets requests in work end, for as long as the grace lasts, then closes the rest. */
+export async function closeServer(server: Server, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve())
+  })
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs)
+  await closed
+  clearTimeout(timer)
+}

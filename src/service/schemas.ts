@@ -1,0 +1,144 @@
+import { z } from '@hono/zod-openapi'
+import { devices } from '../query.ts'
+
+/** Most characters of a query: what the great engines take at most. */
+const longestQuery = 2048
+
+const languageTag = /^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i
+const countryCode = /^[a-z]{2}$/i
+const numeral = /^[+-]?\d+(\.\d+)?(e\d+)?$/i
+
+function rule(name: string, text: string) {
+  return { error: `${name} must be ${text}` }
+}
+
+const numRule = rule('num', 'a whole number from 1 to 100')
+const deviceRule = rule('device', `one of ${devices.join(', ')}`)
+
+/** The parameters of a search. What this refuses is answered with 400, and the message names the rule. */
+export const searchParams = z.object({
+  q: z
+    .string(rule('q', 'given once'))
+    .refine((q) => q.trim() !== '', rule('q', 'a search query that is not blank'))
+    .refine((q) => [...q].length <= longestQuery, rule('q', `at most ${longestQuery} characters`))
+    .openapi({ description: 'Search query.', example: 'css grid layout' }),
+  location: z
+    .string(rule('location', 'given once'))
+    .max(512, rule('location', 'at most 512 characters'))
+    .optional()
+    .openapi({
+      description:
+        'Geographic location, written as a place name. Not in the specification: an unknown place is no error; what is ignored is named in X-Ignored-Params.',
+    }),
+  hl: z
+    .string(rule('hl', 'given once'))
+    .regex(languageTag, rule('hl', 'a language code like en or pt-BR'))
+    .optional()
+    .openapi({
+      description: 'Language code. Not in the specification: default en; malformed: 400.',
+    }),
+  gl: z
+    .string(rule('gl', 'given once'))
+    .regex(countryCode, rule('gl', 'a country code of two letters'))
+    .optional()
+    .openapi({
+      description: 'Country code. Not in the specification: no default; malformed: 400.',
+    }),
+  num: z
+    .string(numRule)
+    .regex(numeral, numRule)
+    .transform(Number)
+    .pipe(z.int(numRule).min(1, numRule).max(100, numRule))
+    .optional()
+    .openapi({
+      type: 'integer',
+      minimum: 1,
+      maximum: 100,
+      description: 'Number of results; from 1 to 100. Not in the specification: default 10.',
+    }),
+  device: z.enum(devices, deviceRule).optional().openapi({
+    description:
+      'Not in the specification: default desktop; accepted and named in X-Ignored-Params, since the results do not depend on it.',
+  }),
+  api_key: z.string().optional().openapi({
+    description:
+      'Alternative way to pass the API key. Not in the specification: the Authorization header wins when both are sent.',
+  }),
+})
+
+const entity = z.object({ name: z.string(), type: z.string() }).openapi('Entity')
+
+const organicResult = z
+  .object({
+    position: z.int().min(1).openapi({ description: 'Rank, from 1, without holes.' }),
+    title: z.string(),
+    url: z.url(),
+    snippet: z
+      .string()
+      .openapi({ description: 'Plain text. Not in the specification: may be empty.' }),
+    domain: z.string().openapi({ description: 'Host name of url.' }),
+  })
+  .openapi('OrganicResult')
+
+/** A search response, section 2.1. */
+export const searchResponse = z
+  .object({
+    success: z.literal(true),
+    query: z
+      .string()
+      .openapi({ description: 'The query that was searched, exactly as it was sent.' }),
+    intent: z.string().openapi({
+      description:
+        'Not in the specification: informational, navigational, commercial or transactional.',
+    }),
+    sentiment: z
+      .string()
+      .openapi({ description: 'Not in the specification: positive, neutral or negative.' }),
+    clusters: z.array(z.string()),
+    entities: z.array(entity),
+    organic_results: z.array(organicResult),
+    related_searches: z.array(z.string()),
+    credits_used: z.int().openapi({
+      description:
+        'Not in the specification: one credit for each ten results begun, at least 1; 0 with a test key.',
+    }),
+    credits_remaining: z.int().openapi({ description: 'Credits left after this request.' }),
+  })
+  .openapi('SearchResponse', {
+    description: 'Not in the specification: all ten fields are always there, lists may be empty.',
+  })
+
+/** An error response, section 2.4. */
+export const errorResponse = z
+  .object({
+    success: z.literal(false),
+    error: z.object({ code: z.string(), message: z.string(), documentation: z.url() }),
+  })
+  .openapi('ErrorResponse')
+
+export type Entity = z.infer<typeof entity>
+export type OrganicResult = z.infer<typeof organicResult>
+export type SearchResponse = z.infer<typeof searchResponse>
+type SearchParams = z.infer<typeof searchParams>
+
+/** One search as the providers see it: every parameter decided. */
+export interface Search {
+  readonly q: string
+  readonly num: number
+  readonly hl: string | null
+  readonly gl: string | null
+  readonly location: string | null
+  readonly device: SearchParams['device'] | null
+}
+
+/** Fills in what was not sent. Spec gap 4.1: `num` is 10, nothing else has an effect unless it is sent. */
+export function readSearch(params: SearchParams): Search {
+  return {
+    q: params.q,
+    num: params.num ?? 10,
+    hl: params.hl ?? null,
+    gl: params.gl?.toUpperCase() ?? null,
+    location: params.location?.trim() || null,
+    device: params.device ?? null,
+  }
+}
