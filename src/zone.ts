@@ -1,0 +1,77 @@
+const day = 86_400_000
+// No zone has ever jumped by more than a day, and none changes its clock twice within two.
+const around = 26 * 3_600_000
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** What the clocks of the zone show, counted as if it were UTC. */
+export function wallTime(zone: string, instant: Date): number {
+  const found: Record<string, number> = {}
+  for (const { type, value } of formatOf(zone).formatToParts(instant)) found[type] = Number(value)
+  const { year = 0, month = 1, day: date = 1, hour = 0, minute = 0, second = 0 } = found
+  const millis = ((instant.getTime() % 1000) + 1000) % 1000
+  return Date.UTC(year, month - 1, date, hour, minute, second) + millis
+}
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const known = formats.get(zone)
+  if (known !== undefined) return known
+  const format = new Intl.DateTimeFormat('en', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  })
+  formats.set(zone, format)
+  return format
+}
+
+function offset(zone: string, instant: number): number {
+  return wallTime(zone, new Date(instant)) - instant
+}
+
+/** The local date of the zone at an instant. */
+export function localDate(zone: string, instant: Date): string {
+  return formatDate(wallTime(zone, instant))
+}
+
+/** The date of a wall time. */
+export function formatDate(wall: number): string {
+  return new Date(wall).toISOString().slice(0, 10)
+}
+
+/** A wall time for people: `2026-10-04 02:30`. */
+export function formatMinute(zone: string, instant: Date): string {
+  return new Date(wallTime(zone, instant)).toISOString().slice(0, 16).replace('T', ' ')
+}
+
+/**
+ * The instants at which the clocks of the zone show a wall time: one, or two where a clock goes back. Where it
+ * jumps over the time: the instant as much later as the clock jumped.
+ */
+export function instantsOf(
+  zone: string,
+  wall: number,
+): { readonly instants: readonly number[]; readonly skipped: boolean } {
+  const before = offset(zone, wall - around)
+  const after = offset(zone, wall + around)
+  if (before === after) return { instants: [wall - before], skipped: false }
+  const real = [wall - before, wall - after]
+    .filter((instant) => wallTime(zone, new Date(instant)) === wall)
+    .toSorted((a, b) => a - b)
+  if (real.length === 0) return { instants: [wall - before], skipped: true }
+  return { instants: real, skipped: false }
+}
+
+/** The most that wall times and instants may be out of step near the two ends of a span. */
+export function largestJump(zone: string, span: { after: Date; until: Date }): number {
+  const jumps = [span.after, span.until].map((end) => {
+    const offsets = [-2, -1, 0, 1, 2].map((days) => offset(zone, end.getTime() + days * day))
+    return Math.max(...offsets) - Math.min(...offsets)
+  })
+  return Math.max(...jumps)
+}
