@@ -1,5 +1,10 @@
+import { Pool } from 'undici'
+import { isLoopback } from '../config.ts'
+import { BadSettings } from '../errors.ts'
 import type { Query } from '../query.ts'
-import type { Secret } from '../secret.ts'
+import { scrub, type Secret } from '../secret.ts'
+import { inflate } from './body.ts'
+import { Exchange, type Ending } from './exchange.ts'
 
 /** What became of one paid request. */
 export type Reply =
@@ -42,6 +47,125 @@ export interface ApiOptions {
 /** Code of an unsent or lost reply that our own signal caused. */
 export const aborted = 'ABORTED'
 
-export function openApi(_options: ApiOptions): Api {
-  throw new Error('not yet')
+// Under load a socket is used again within milliseconds. One that idles longer may be closed by the server just as we
+// send, which loses a paid call; a server that names its own limit is believed, less two seconds.
+const idleMs = 1000
+const longestIdleMs = 30_000
+// After a socket broke before any response, calls get a socket each for this long: this server closes without a word.
+const wariness = 60_000
+const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+
+/** Opens the way to the API; nothing is connected yet. */
+export function openApi({ url, key, timeoutMs, lanes }: ApiOptions): Api {
+  checkKey(url, key)
+  const shared = {
+    connections: lanes,
+    connectTimeout: Math.min(timeoutMs, 10_000),
+    keepAliveTimeout: idleMs,
+    keepAliveMaxTimeout: longestIdleMs,
+    // One deadline holds for the whole request, and it is ours.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  }
+  const kept = new Pool(url.origin, { ...shared, pipelining: 1 })
+  const single = new Pool(url.origin, { ...shared, pipelining: 0 })
+  let waryUntil = 0
+  const headers = {
+    authorization: `Bearer ${key.reveal()}`,
+    accept: 'application/json',
+    // A compressed body saves a few kilobytes and costs more CPU than the whole rest of the call.
+    'accept-encoding': 'identity',
+    'user-agent': 'querymill',
+  }
+
+  const exchange = (query: Query, signal: AbortSignal | undefined) =>
+    new Promise<Ending>((resolve) => {
+      const current = new Exchange((ending) => {
+        clearTimeout(deadline)
+        signal?.removeEventListener('abort', stop)
+        resolve(ending)
+      })
+      const stop = () => current.cut(aborted, 'stopped by this program')
+      const late = () => current.cut('TIMEOUT', `no whole response within ${timeoutMs} ms`)
+      const deadline = setTimeout(late, timeoutMs)
+      signal?.addEventListener('abort', stop, { once: true })
+      if (signal?.aborted === true) return stop()
+      const pool = performance.now() < waryUntil ? single : kept
+      pool.dispatch({ method: 'GET', path: searchPath(url, query), headers }, current)
+    })
+
+  return {
+    call: async (query, signal) => {
+      const ending = await exchange(query, signal)
+      const stale = ending.sent && ending.status === null
+      if (stale && staleCodes.has(ending.failure?.code ?? '')) {
+        waryUntil = performance.now() + wariness
+      }
+      return readEnding({ ...ending, bytes: mask(ending.bytes, key) }, key)
+    },
+    close: async () => {
+      await Promise.all([kept.destroy(), single.destroy()])
+    },
+  }
+}
+
+/** A header that cannot be sent would fail inside the client, with the key in its message. */
+function checkKey(url: URL, key: Secret): void {
+  const problems: string[] = []
+  if (!/^[\x21-\x7e]+$/.test(key.reveal())) {
+    problems.push(
+      'SEARCH_API_KEY: expected one word of printable ASCII characters, got something else',
+    )
+  }
+  if (url.protocol !== 'https:' && !isLoopback(url.hostname)) {
+    problems.push(`SEARCH_API_URL: expected https, got ${url.protocol} to ${url.hostname}`)
+  }
+  if (problems.length > 0) throw new BadSettings(problems)
+}
+
+/** An absent parameter is not sent; the key never is a parameter. */
+export function searchPath(url: URL, query: Query): string {
+  const parameters = new URLSearchParams({ q: query.q })
+  for (const name of ['location', 'hl', 'gl', 'num', 'device'] as const) {
+    const value = query[name]
+    if (value !== null) parameters.set(name, String(value))
+  }
+  return `${url.pathname.replace(/\/+$/, '')}/v1/search?${parameters.toString()}`
+}
+
+async function readEnding(ending: Ending, key: Secret): Promise<Reply> {
+  const { failure, status, bytes } = ending
+  if (failure !== null || status === null) {
+    const code = failure?.code ?? 'NO_RESPONSE'
+    const message = scrub(failure?.message ?? 'the connection ended without a response', [key])
+    if (!ending.sent) return { kind: 'unsent', code, message }
+    const partial = status === null ? null : bytes
+    return { kind: 'lost', code, message, status, partial, receivedAt: new Date() }
+  }
+  const receivedAt = new Date()
+  const retryAfter = first(ending.headers['retry-after'])
+  const encoding = first(ending.headers['content-encoding'])
+  const body =
+    encoding === null || ending.truncated
+      ? { bytes, truncated: ending.truncated }
+      : await inflate(bytes, encoding)
+  return {
+    kind: 'response',
+    status,
+    body: body.bytes,
+    truncated: body.truncated,
+    retryAfter,
+    receivedAt,
+  }
+}
+
+/** A body that quotes the key is kept without it: rows are read by people who must not have it. */
+function mask(bytes: Buffer, key: Secret): Buffer {
+  const value = key.reveal()
+  if (!bytes.includes(value)) return bytes
+  return Buffer.from(bytes.toString('latin1').replaceAll(value, '*'.repeat(value.length)), 'latin1')
+}
+
+function first(value: string | string[] | undefined): string | null {
+  return (Array.isArray(value) ? value[0] : value) ?? null
 }

@@ -1,119 +1,118 @@
-import type { Next } from '../errors.ts'
 import type { Query } from '../query.ts'
-import type { Answer } from '../store/answers.ts'
+import { scrub } from '../secret.ts'
+import type { Answer } from '../store/answer.ts'
 import type { Reply } from './call.ts'
+import { parseAnswer, readBody, unreadAnswer, type Readable } from './parse.ts'
+import { classOf } from './policy.ts'
+import { errorShape } from './shape.ts'
 
-/** What a body says about money; null: it does not say, or nothing that can be believed. */
+/** What a body says about money; null: it says nothing, or nothing that can be believed. */
 export interface Bill {
   readonly creditsUsed: number | null
   readonly creditsRemaining: number | null
 }
 
-/** What a reply means for its task, its account and the fleet. */
+/** What went wrong, as one word and in a sentence; decisions are made by neither. */
+export interface Trouble {
+  readonly code: string
+  readonly message: string
+}
+
+/** What a reply means; `policy` says what follows from it. */
 export type Verdict =
   | ({ readonly kind: 'answered'; readonly answer: Answer } & Bill)
-  | ({ readonly kind: 'key_refused'; readonly code: string; readonly message: string } & Bill)
-  | ({ readonly kind: 'no_credit'; readonly code: string; readonly message: string } & Bill)
-  | ({
-      readonly kind: 'slow_down'
-      readonly code: string
-      readonly message: string
-      /** Null: the API did not say how long. */
-      readonly waitMs: number | null
-    } & Bill)
-  | ({ readonly kind: 'refused'; readonly code: string; readonly message: string } & Bill)
-  | ({
-      readonly kind: 'faulty'
-      readonly code: string
-      readonly message: string
-      /** What a 5xx asks for; it concerns this task's next attempt only. */
-      readonly waitMs: number | null
-    } & Bill)
-  | { readonly kind: 'lost'; readonly code: string; readonly message: string }
-  | { readonly kind: 'unsent'; readonly code: string; readonly message: string }
+  | ({ readonly kind: 'key_refused' } & Trouble & Bill)
+  | ({ readonly kind: 'no_credit' } & Trouble & Bill)
+  /** `waitMs` is null when the API does not say how long. */
+  | ({ readonly kind: 'slow_down'; readonly waitMs: number | null } & Trouble & Bill)
+  | ({ readonly kind: 'refused' } & Trouble & Bill)
+  /** `waitMs` concerns the next attempt of this task only: a 5xx may have been charged, so it is no request to slow down. */
+  | ({ readonly kind: 'faulty'; readonly waitMs: number | null } & Trouble & Bill)
+  | ({ readonly kind: 'lost' } & Trouble)
+  | ({ readonly kind: 'unsent' } & Trouble)
 
-export type VerdictKind = Verdict['kind']
+type Response = Extract<Reply, { kind: 'response' }>
 
-export interface Consequence {
-  /** `keep`: stays open, no attempt used. `retry`: stays open while tries are left. */
-  readonly task: 'answered' | 'retry' | 'fail' | 'keep'
-  readonly countsAttempt: boolean
-  /** `told`: as the body says, otherwise the bound is held. `free`: nothing. `unknown`: bound held unless the body says. */
-  readonly money: 'told' | 'free' | 'unknown'
-  readonly stops: 'auth' | 'credit_floor' | 'rate' | null
-  readonly next: Next | null
-  readonly means: string
+const noBill: Bill = { creditsUsed: null, creditsRemaining: null }
+
+/** Decides what a reply to a query means, by status and code alone. */
+export function judge(reply: Reply, sent: Query): Verdict {
+  if (reply.kind !== 'response') {
+    return { kind: reply.kind, code: reply.code, message: reply.message }
+  }
+  const body = readBody(reply.body, reply.truncated)
+  if (body.problem !== null) {
+    if (reply.status !== 200) return refuse(reply, { code: null, message: null }, noBill)
+    return { kind: 'answered', answer: unreadAnswer(body.problem), ...noBill }
+  }
+  return isAnswer(reply.status, body) ? accept(body, sent) : refuseBody(reply, body)
 }
 
-/** The policy, class by class: what is retried, waited for, dropped, and what stops the fleet. */
-export const policy: Readonly<Record<VerdictKind, Consequence>> = {
-  answered: {
-    task: 'answered',
-    countsAttempt: false,
-    money: 'told',
-    stops: null,
-    next: null,
-    means: 'a 200 that does not say success: false; one that cannot be read is kept and marked',
-  },
-  key_refused: {
-    task: 'keep',
-    countsAttempt: false,
-    money: 'free',
-    stops: 'auth',
-    next: 'halt',
-    means: '401, 403, or a code that says so',
-  },
-  no_credit: {
-    task: 'keep',
-    countsAttempt: false,
-    money: 'free',
-    stops: 'credit_floor',
-    next: 'halt',
-    means: '402, or a code that says so whatever the status',
-  },
-  slow_down: {
-    task: 'keep',
-    countsAttempt: false,
-    money: 'free',
-    stops: 'rate',
-    next: 'retry',
-    means: '429, or a code that says so',
-  },
-  refused: {
-    task: 'fail',
-    countsAttempt: true,
-    money: 'free',
-    stops: null,
-    next: 'drop',
-    means: 'any other 3xx or 4xx: a verdict about this request that will not change',
-  },
-  faulty: {
-    task: 'retry',
-    countsAttempt: true,
-    money: 'unknown',
-    stops: null,
-    next: 'retry',
-    means: '5xx, 408, 425, or success: false with a code that nobody knows',
-  },
-  lost: {
-    task: 'retry',
-    countsAttempt: true,
-    money: 'unknown',
-    stops: null,
-    next: 'retry',
-    means: 'sent, and no whole response came back: timeout, reset, cut body',
-  },
-  unsent: {
-    task: 'keep',
-    countsAttempt: false,
-    money: 'free',
-    stops: null,
-    next: 'retry',
-    means:
-      'provably never sent: name not found, connection refused, TLS, connect timeout, aborted before',
-  },
+/** Only `success: false` makes a 200 no answer; another 2xx is one when it says success: true. */
+function isAnswer(status: number, { fields }: Readable): boolean {
+  if (status === 200) return fields['success'] !== false
+  return status > 200 && status < 300 && fields['success'] === true
 }
 
-export function judge(_reply: Reply, _sent: Query): Verdict {
-  throw new Error('not yet')
+function accept(body: Readable, sent: Query): Verdict {
+  const answer = parseAnswer(body, sent.q)
+  const { creditsUsed, creditsRemaining } = answer
+  return { kind: 'answered', answer, creditsUsed, creditsRemaining }
+}
+
+function refuseBody(response: Response, { fields }: Readable): Verdict {
+  const { error, credits_used, credits_remaining } = errorShape.parse(fields)
+  const said = { code: error?.code ?? null, message: error?.message ?? null }
+  const bill = { creditsUsed: credits_used ?? null, creditsRemaining: credits_remaining ?? null }
+  return refuse(response, said, bill)
+}
+
+function refuse(
+  response: Response,
+  said: { readonly code: string | null; readonly message: string | null },
+  bill: Bill,
+): Verdict {
+  const { status } = response
+  const trouble = {
+    code: shorten(said.code ?? `HTTP_${status}`, 64),
+    message: shorten(said.message ?? `the API answered with status ${status}`, 500),
+  }
+  const kind = classOf(status, said.code)
+  switch (kind) {
+    case 'slow_down':
+    case 'faulty':
+      return {
+        kind,
+        waitMs: readWait(response.retryAfter, response.receivedAt),
+        ...trouble,
+        ...bill,
+      }
+    case 'key_refused':
+    case 'no_credit':
+    case 'refused':
+      return { kind, ...trouble, ...bill }
+    default:
+      return kind satisfies never
+  }
+}
+
+const leastWaitMs = 1000
+const mostWaitMs = 3_600_000
+const httpDate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .* GMT$/
+
+/** Retry-After as seconds or as a date, from one second to an hour; null when it is neither. */
+export function readWait(header: string | null, now: Date): number | null {
+  const text = header?.trim() ?? ''
+  const waitMs = /^\d+(\.\d+)?$/.test(text)
+    ? Number(text) * 1000
+    : httpDate.test(text)
+      ? Date.parse(text) - now.getTime()
+      : Number.NaN
+  return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, leastWaitMs), mostWaitMs)
+}
+
+/** What an API says may be long, and may quote the key. */
+function shorten(said: string, most: number): string {
+  const text = scrub(said)
+  return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
 }

@@ -1,0 +1,84 @@
+import type { Json } from '../store/answer.ts'
+
+/** Deeper bodies are not read: no answer of a search is, and what reads them must not run out of stack. */
+export const deepest = 64
+
+export interface Cleaned {
+  readonly value: Json
+  /** Characters that Postgres cannot hold, each replaced by U+FFFD. */
+  readonly replaced: number
+  /** Why the value cannot be carried; null when it can. */
+  readonly problem: string | null
+}
+
+/**
+ * Makes parsed JSON fit for Postgres: no NUL, no lone surrogate, no number that JSON cannot write, no
+ * bottomless nesting. Without `escapes` in its text, JSON from UTF-8 holds no such character, and texts are not searched.
+ */
+export function clean(parsed: unknown, escapes = true): Cleaned {
+  const cleaner = new Cleaner(escapes)
+  const value = cleaner.value(parsed, 1)
+  return { value, replaced: cleaner.replaced, problem: cleaner.problem }
+}
+
+class Cleaner {
+  replaced = 0
+  problem: string | null = null
+  readonly #escapes: boolean
+
+  constructor(escapes: boolean) {
+    this.#escapes = escapes
+  }
+
+  value(value: unknown, depth: number): Json {
+    if (typeof value === 'string') return this.#text(value)
+    if (typeof value === 'number') return this.#number(value)
+    if (typeof value !== 'object' || value === null) return value === null ? null : Boolean(value)
+    if (depth > deepest) {
+      this.problem = `expected nesting of at most ${deepest} levels, got more`
+      return null
+    }
+    return Array.isArray(value)
+      ? value.map((item) => this.value(item, depth + 1))
+      : this.#object(value, depth)
+  }
+
+  #object(given: object, depth: number): Json {
+    const entries: [string, Json][] = []
+    const before = this.replaced
+    for (const [name, value] of Object.entries(given)) {
+      entries.push([this.#text(name), this.value(value, depth + 1)])
+    }
+    if (this.replaced > before) keepApart(entries)
+    // Not by assignment: a field called __proto__ is a field like any other.
+    return Object.fromEntries(entries)
+  }
+
+  #text(text: string): string {
+    if (!this.#escapes) return text
+    return text.replace(unfit, () => {
+      this.replaced += 1
+      return '\ufffd'
+    })
+  }
+
+  #number(number: number): number {
+    if (!Number.isFinite(number)) {
+      this.problem = 'expected numbers up to 1.8e308, got a greater one'
+    }
+    return number
+  }
+}
+
+// With the u flag only a surrogate without its partner matches.
+// eslint-disable-next-line no-control-regex -- NUL is what is looked for
+const unfit = /[\0\ud800-\udfff]/gu
+
+/** Two names that differ only in such a character stay two fields. */
+function keepApart(entries: [string, Json][]): void {
+  const taken = new Set<string>()
+  for (const entry of entries) {
+    while (taken.has(entry[0])) entry[0] += '\ufffd'
+    taken.add(entry[0])
+  }
+}

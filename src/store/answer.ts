@@ -1,0 +1,85 @@
+/** What `JSON.parse` can give. */
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject
+export interface JsonObject {
+  readonly [name: string]: Json
+}
+
+/** Whose answers these are: rule 6, only live answers are shown as live. */
+export type Origin = 'live' | 'test' | 'sandbox'
+
+export interface Domain {
+  readonly id: string
+  readonly host: string
+  readonly site: string | null
+}
+
+export interface Page {
+  readonly id: string
+  readonly domain: Domain | null
+  readonly url: string
+  readonly key: string
+}
+
+export interface Entity {
+  readonly id: string
+  readonly name: string
+  readonly type: string | null
+}
+
+/** A cluster's label or a related search's text, with its id. */
+export interface Term {
+  readonly id: string
+  readonly text: string
+}
+
+/** Something of an answer's list, with its place in it, from 1. */
+export interface Placed<T> {
+  readonly ordinal: number
+  readonly item: T
+}
+
+export interface Result {
+  readonly position: number | null
+  readonly title: string | null
+  readonly snippet: string | null
+  readonly page: Page | null
+  readonly domain: Domain | null
+  readonly extra: JsonObject | null
+  readonly asGiven: JsonObject | null
+}
+
+/** One answer as the tables hold it: everything that its body said, each thing in the column where it belongs. */
+export interface Answer {
+  readonly intent: string | null
+  readonly sentiment: string | null
+  readonly creditsUsed: number | null
+  readonly creditsRemaining: number | null
+  /** Greatest position; null when no result tells one. */
+  readonly depth: number | null
+  readonly replaced: number
+  /** Null when the body was read; otherwise all lists are empty. */
+  readonly parseError: string | null
+  readonly extra: JsonObject | null
+  readonly asGiven: JsonObject | null
+  readonly results: readonly Placed<Result>[]
+  readonly entities: readonly Placed<Entity>[]
+  readonly clusters: readonly Placed<Term>[]
+  readonly related: readonly Placed<Term>[]
+}
+
+/** A body received, and the answer in it if it is one. */
+export interface StoredAnswer {
+  readonly callId: number
+  readonly status: number
+  readonly receivedAt: Date
+  readonly truncated: boolean
+  readonly body: Buffer
+  /** Null: the body is kept, but it is no answer (an error, or what came before the connection broke). */
+  readonly search: {
+    readonly taskId: number
+    readonly queryId: string
+    readonly origin: Origin
+    readonly api: string
+    readonly answer: Answer
+  } | null
+}

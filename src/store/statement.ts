@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CompiledQuery } from 'kysely'
+import { root } from '../root.ts'
+
+const texts = new Map<string, string>()
+
+/** A statement of `sql/statements` with its parameters, to be run through kysely. */
+export function statement<Row = unknown>(
+  name: string,
+  parameters: readonly unknown[],
+): CompiledQuery<Row> {
+  let text = texts.get(name)
+  if (text === undefined) {
+    text = readFileSync(join(root, 'sql', 'statements', `${name}.sql`), 'utf8')
+    texts.set(name, text)
+  }
+  return CompiledQuery.raw(text, [...parameters]) as CompiledQuery<Row>
+}
