@@ -22,6 +22,7 @@ await runCommand<KeysOptions>(
         .option('--credits <n>', 'as many credits as this, once')
         .option('--plan <name>', 'free, pro or unlimited: credits that come back each month')
         .option('--account <n>', 'a further key on this account')
+        .option('--name <text>', 'what the key is for')
         .option('--rate <n>', 'most requests a second')
         .option('--json', 'one JSON object on stdout'),
   },

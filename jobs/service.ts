@@ -5,6 +5,7 @@ import { exits } from '../src/errors.ts'
 import { openLog } from '../src/log.ts'
 import { dayFlag, wholeFlag, wordFlag } from '../src/service/options.ts'
 import { startService } from '../src/service/start.ts'
+import { standIn } from '../src/service/standin.ts'
 
 interface Options {
   readonly port: string
@@ -13,6 +14,9 @@ interface Options {
   readonly basePath: string
   readonly drift?: string
   readonly today?: string
+  readonly faults?: string
+  readonly canned?: boolean
+  readonly latency: string
 }
 
 await runCommand<Options>(
@@ -32,11 +36,21 @@ await runCommand<Options>(
         .option('--upstream <name>', 'what live keys find: local or mock', 'local')
         .option('--base-path <path>', 'path under which everything lives', '')
         .option('--drift <seed>', 'answers move from day to day, for histories')
-        .option('--today <day>', 'the day that moving answers are of'),
+        .option('--today <day>', 'the day that moving answers are of')
+        .option('--faults <file or JSON>', 'a stand-in for tests that fails on purpose')
+        .option('--canned', 'a stand-in for benchmarks that looks nothing up')
+        .option('--latency <ms>', 'with --canned: how long an answer takes', '0'),
   },
   async ({ options, env, closers, signal }) => {
     const port = wholeFlag('port', options.port, 65_535) ?? 0
     const upstream = wordFlag('upstream', options.upstream, ['local', 'mock'])
+    const other = await standIn(options, env, port)
+    if (other !== null) {
+      closers.add('stand-in', other, (open) => open.close())
+      print(JSON.stringify(other.shown))
+      if (!signal.aborted) await once(signal, 'abort')
+      return exits.done
+    }
     const today = dayFlag('today', options.today)
     const { databaseUrl } = readConfig(env)
     const service = await startService({

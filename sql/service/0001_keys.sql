@@ -26,6 +26,7 @@ create table keys (
   kind text not null check (kind in ('live', 'test')),
   hash bytea not null unique,
   tail text not null,
+  name text not null default '',
   created_at timestamptz not null default now(),
   revoked_at timestamptz
 );
@@ -35,6 +36,7 @@ comment on column keys.account_id is 'The account it draws on.';
 comment on column keys.kind is 'live: finds real pages and uses credits; test: invented answers, free of charge.';
 comment on column keys.hash is 'sha256 of the key. A key holds 190 random bits: no slower hash is needed.';
 comment on column keys.tail is 'Last four characters, to tell keys apart in a list.';
+comment on column keys.name is 'What the key is for, in the words of who asked for it.';
 comment on column keys.created_at is 'When the key was issued.';
 comment on column keys.revoked_at is 'When the key was revoked, for good; null while it is valid.';
 

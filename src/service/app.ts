@@ -60,7 +60,10 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   app.get('/openapi.json', (c) =>
     c.json(app.getOpenAPI31Document(openapiHead(parts.docsUrl().replace(/\/docs$/, '')))),
   )
-  app.get('/healthz', (c) => c.text('OK'))
+  app.get('/healthz', async (c) => {
+    await parts.pool.query('select 1')
+    return c.json({ ok: true })
+  })
   app.get('/docs/authentication', (c) => c.html(keyPage))
   app.get('/docs/errors', (c) => c.html(errorPage))
   app.notFound(() => refuse(parts, new Refusal(404, 'Nothing lives at this address')))

@@ -9,6 +9,7 @@ export interface KeysOptions {
   readonly plan?: string
   readonly account?: string
   readonly rate?: string
+  readonly name?: string
   readonly json?: boolean
 }
 
@@ -55,6 +56,7 @@ async function showCreated(keys: Keys, options: KeysOptions): Promise<Shown> {
     ...(credits === undefined ? {} : { credits }),
     ...(account === undefined ? {} : { account }),
     ...(rate === undefined ? {} : { rate }),
+    ...(options.name === undefined ? {} : { name: options.name }),
     ...(options.plan === undefined ? {} : { plan: options.plan }),
   })
   return { json: issued, lines: [issued.key], hint: 'this key is shown once: keep it now' }
@@ -71,8 +73,8 @@ async function showRevoked(keys: Keys, keyOrId: string | undefined): Promise<Sho
 async function showList(keys: Keys): Promise<Shown> {
   const list = await keys.list()
   const lines = list.map(
-    ({ id, key, account, plan, credits, revoked_at }) =>
-      `${id}\t${key}\taccount ${account}\t${plan}\t${credits} credits\t${revoked_at === null ? 'valid' : 'revoked'}`,
+    ({ id, key, name, account, plan, credits, revoked_at }) =>
+      `${id}\t${key}\t${name}\taccount ${account}\t${plan}\t${credits} credits\t${revoked_at === null ? 'valid' : 'revoked'}`,
   )
   return { json: { keys: list }, lines, hint: list.length === 0 ? 'no key was issued yet' : null }
 }

@@ -11,6 +11,8 @@ export interface NewKey {
   readonly plan?: string
   /** An account that is there already: how a key is changed without a gap. */
   readonly account?: number
+  /** What the key is for. */
+  readonly name?: string
   /** Most requests a second. */
   readonly rate?: number
 }
@@ -29,8 +31,8 @@ export async function createKey(pool: pg.Pool, wish: NewKey): Promise<IssuedKey>
   const account = await findOrOpenAccount(pool, wish)
   const key = makeKey(wish.kind)
   const { rows } = await pool.query<{ id: number }>(
-    'insert into keys (account_id, kind, hash, tail) values ($1, $2, $3, $4) returning id',
-    [account.id, wish.kind, hashKey(key), key.slice(-4)],
+    'insert into keys (account_id, kind, hash, tail, name) values ($1, $2, $3, $4, $5) returning id',
+    [account.id, wish.kind, hashKey(key), key.slice(-4), wish.name ?? ''],
   )
   return {
     id: rows[0]?.id ?? 0,
@@ -86,6 +88,7 @@ export interface ListedKey {
   readonly id: number
   readonly kind: KeyKind
   readonly key: string
+  readonly name: string
   readonly account: number
   readonly plan: string
   readonly credits: number
@@ -101,6 +104,7 @@ export async function listKeys(pool: pg.Pool): Promise<ListedKey[]> {
       keys.id,
       keys.kind,
       'sk_' || keys.kind || '_…' || keys.tail as key,
+      keys.name,
       accounts.id as account,
       accounts.plan,
       accounts.quota - case when ${renewalIsDue} then 0 else accounts.used end as credits,

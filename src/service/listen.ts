@@ -1,7 +1,7 @@
+import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
-import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Unreachable } from '../errors.ts'
 import { Refusal } from './refusal.ts'
@@ -27,6 +27,16 @@ export async function listen(
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     refuseRaw(error, socket, where.docsUrl())
   })
+  const url = await bind(server, where)
+  return { server, port: Number(new URL(url).port), url }
+}
+
+/** Listens on this machine only, and says where. */
+export function bindLoopback(server: Server, port: number): Promise<string> {
+  return bind(server, { host: '127.0.0.1', port })
+}
+
+async function bind(server: Server, where: { host: string; port: number }): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       reject(
@@ -39,8 +49,7 @@ export async function listen(
     server.listen(where.port, where.host, resolve)
   })
   const { port } = server.address() as AddressInfo
-  const host = where.host.includes(':') ? `[${where.host}]` : where.host
-  return { server, port, url: `http://${host}:${port}` }
+  return `http://${where.host.includes(':') ? `[${where.host}]` : where.host}:${port}`
 }
 
 function refuseRaw(error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string): void {
