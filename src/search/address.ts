@@ -5,23 +5,23 @@ import { getDomain } from 'tldts'
 const tracking =
   /^(utm_[a-z_]+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|li_fat_id|igshid|mc_cid|mc_eid|srsltid|_ga|_gl)(=|$)/i
 
-/** Host of an address, in the form in which browsers compare hosts; null when it has none. */
-export function hostOf(url: string): string | null {
-  const parsed = parseUrl(url)
-  return parsed === null || parsed.hostname === '' ? null : parsed.hostname
+export interface Address {
+  /** In the form in which browsers compare hosts; null when the address has none. */
+  readonly host: string | null
+  /** Without scheme, fragment, tracking parameters and closing slash: equal for spellings of one page. */
+  readonly key: string
 }
 
-/** The address without scheme, fragment, tracking parameters and closing slash: equal for spellings of one page. */
-export function urlKey(url: string): string {
-  const parsed = parseUrl(url)
-  if (parsed === null || parsed.host === '') return url.replace(/#.*$/s, '')
-  const search = parsed.search
-    .slice(1)
-    .split('&')
-    .filter((parameter) => parameter !== '' && !tracking.test(parameter))
-    .join('&')
+/** Reads an address as a browser would; one that no browser would take keeps its text as its key. */
+export function readAddress(url: string): Address {
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (parsed === null || parsed.hostname === '')
+    return { host: null, key: url.replace(/#.*$/s, '') }
   const path = parsed.pathname.replace(/\/$/, '')
-  return `${withoutDefaultPort(parsed)}${path}${search === '' ? '' : `?${search}`}`
+  return {
+    host: parsed.hostname,
+    key: `${withoutDefaultPort(parsed)}${path}${withoutTracking(parsed.search)}`,
+  }
 }
 
 /** Registrable domain by the public suffix list, private suffixes included; null for numbers and names without one. */
@@ -30,8 +30,13 @@ export function siteOf(host: string): string | null {
   return getDomain(ascii === '' ? host : ascii, { allowPrivateDomains: true })
 }
 
-function parseUrl(url: string): URL | null {
-  return URL.canParse(url) ? new URL(url) : null
+function withoutTracking(search: string): string {
+  if (search === '') return ''
+  const kept = search
+    .slice(1)
+    .split('&')
+    .filter((parameter) => parameter !== '' && !tracking.test(parameter))
+  return kept.length === 0 ? '' : `?${kept.join('&')}`
 }
 
 // The scheme is left out, so a port that is the default of either scheme says nothing.

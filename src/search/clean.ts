@@ -38,17 +38,24 @@ class Cleaner {
       this.problem = `expected nesting of at most ${deepest} levels, got more`
       return null
     }
+    if (!this.#escapes) return this.#survey(value, depth)
     return Array.isArray(value)
       ? value.map((item) => this.value(item, depth + 1))
       : this.#object(value, depth)
   }
 
+  /** Nothing in here needs replacing, so nothing is copied. */
+  #survey(given: object, depth: number): Json {
+    for (const value of Object.values(given)) this.value(value, depth + 1)
+    return given as Json
+  }
+
   #object(given: object, depth: number): Json {
-    const entries: [string, Json][] = []
     const before = this.replaced
-    for (const [name, value] of Object.entries(given)) {
-      entries.push([this.#text(name), this.value(value, depth + 1)])
-    }
+    const entries = Object.entries(given).map(([name, value]): [string, Json] => [
+      this.#text(name),
+      this.value(value, depth + 1),
+    ])
     if (this.replaced > before) keepApart(entries)
     // Not by assignment: a field called __proto__ is a field like any other.
     return Object.fromEntries(entries)

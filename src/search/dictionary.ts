@@ -1,25 +1,25 @@
 import { contentId } from '../ids.ts'
 import type { Domain, Entity, Page, Term } from '../store/answer.ts'
-import { hostOf, siteOf, urlKey } from './address.ts'
+import { readAddress, siteOf } from './address.ts'
 
-// Few hosts and things make up most of all answers: hashing them once saves a third of the work.
-const remembered = 20_000
+// Few hosts and things make up most of all answers: they are hashed once.
+const remembered = 10_000
 
+/** Keeps what was used lately: when one generation is full, what the one before it held is forgotten. */
 class Recent<T> {
-  readonly #known = new Map<string, T>()
+  #young = new Map<string, T>()
+  #old = new Map<string, T>()
 
   get(name: string, make: () => T): T {
-    const known = this.#known.get(name)
-    if (known !== undefined) return known
-    const made = make()
-    this.#known.set(name, made)
-    if (this.#known.size > remembered) {
-      for (const oldest of this.#known.keys()) {
-        this.#known.delete(oldest)
-        break
-      }
+    const young = this.#young.get(name)
+    if (young !== undefined) return young
+    const found = this.#old.get(name) ?? make()
+    if (this.#young.size >= remembered) {
+      this.#old = this.#young
+      this.#young = new Map()
     }
-    return made
+    this.#young.set(name, found)
+    return found
   }
 }
 
@@ -33,9 +33,9 @@ export function domainOf(host: string): Domain {
 
 /** The page of an address; not remembered, since most addresses are seen once. */
 export function pageOf(url: string): Page {
-  const host = hostOf(url)
+  const { host, key } = readAddress(url)
   const domain = host === null ? null : domainOf(host)
-  return { id: contentId('page', url), domain, url, key: urlKey(url) }
+  return { id: contentId('page', url), domain, url, key }
 }
 
 /** A name must not hold U+001F, which parts name and type in the id. */

@@ -2,10 +2,9 @@ import type { Answer, Entity, Json, JsonObject, Placed, Result } from '../store/
 import { clean } from './clean.ts'
 import { clusterOf, domainOf, entityOf, pageOf, relatedOf } from './dictionary.ts'
 import {
+  answerColumns,
   answerExtra,
   answerLeftover,
-  renderAnswer,
-  renderResult,
   resultExtra,
   resultLeftover,
   type ListName,
@@ -70,27 +69,34 @@ export function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   const columns = {
     intent: read.intent ?? null,
     sentiment: read.sentiment ?? null,
-    creditsUsed: read.credits_used ?? null,
-    creditsRemaining: read.credits_remaining ?? null,
+    credits_used: read.credits_used ?? null,
+    credits_remaining: read.credits_remaining ?? null,
   }
-  const exact = new Set<ListName>()
-  const list = <T>(name: ListName, readItem: (item: Json) => Item<T> | null) =>
-    readList(fields, name, readItem, exact)
-  const results = list('organic_results', readResult)
-  const entities = list('entities', readEntity)
-  const clusters = list('clusters', (item) => readText(item, clusterOf))
-  const related = list('related_searches', (item) => readText(item, relatedOf))
+  const results = readList(fields, 'organic_results', readResult)
+  const entities = readList(fields, 'entities', readEntity)
+  const clusters = readList(fields, 'clusters', (item) => readText(item, clusterOf))
+  const related = readList(fields, 'related_searches', (item) => readText(item, relatedOf))
+  const said = {
+    ...answerColumns(columns, q),
+    organic_results: results.exact,
+    entities: entities.exact,
+    clusters: clusters.exact,
+    related_searches: related.exact,
+  }
   return {
-    ...columns,
-    depth: greatestPosition(results),
+    intent: columns.intent,
+    sentiment: columns.sentiment,
+    creditsUsed: columns.credits_used,
+    creditsRemaining: columns.credits_remaining,
+    depth: greatestPosition(results.placed),
     replaced,
     parseError: null,
     extra: answerExtra(fields),
-    asGiven: answerLeftover(fields, renderAnswer(columns, q), exact),
-    results,
-    entities,
-    clusters,
-    related,
+    asGiven: answerLeftover(fields, said),
+    results: results.placed,
+    entities: entities.placed,
+    clusters: clusters.placed,
+    related: related.placed,
   }
 }
 
@@ -100,24 +106,33 @@ interface Item<T> {
   readonly exact: boolean
 }
 
+interface List<T> {
+  readonly placed: Placed<T>[]
+  /** The list as given when its rows hold it exactly; otherwise the empty one, which it is not. */
+  readonly exact: readonly Json[]
+}
+
 /** What can be read of a list, each thing at its own place; a list that holds anything else is kept as it came, too. */
 function readList<T>(
   fields: JsonObject,
   name: ListName,
   readItem: (item: Json) => Item<T> | null,
-  exact: Set<ListName>,
-): Placed<T>[] {
+): List<T> {
   const given = Object.hasOwn(fields, name) ? fields[name] : undefined
-  if (!Array.isArray(given)) return []
   const placed: Placed<T>[] = []
-  let all = true
-  given.forEach((each: Json, index) => {
+  if (!Array.isArray(given)) return { placed, exact: [] }
+  let exact = true
+  let ordinal = 0
+  for (const each of given as readonly Json[]) {
+    ordinal += 1
     const read = readItem(each)
-    if (read !== null) placed.push({ ordinal: index + 1, item: read.value })
-    all &&= read?.exact ?? false
-  })
-  if (all) exact.add(name)
-  return placed
+    if (read === null) exact = false
+    else {
+      placed.push({ ordinal, item: read.value })
+      exact &&= read.exact
+    }
+  }
+  return { placed, exact: exact ? given : [] }
 }
 
 function readResult(given: Json): Item<Result> | null {
@@ -125,13 +140,7 @@ function readResult(given: Json): Item<Result> | null {
   const { position = null, title = null, url, snippet = null, domain } = resultShape.parse(given)
   const page = url === undefined ? null : pageOf(url)
   const named = domain === undefined ? (page?.domain ?? null) : domainOf(domain)
-  const rendered = renderResult({
-    position,
-    title,
-    url: page?.url ?? null,
-    snippet,
-    domain: named?.host ?? null,
-  })
+  const columns = { position, title, url: page?.url ?? null, snippet, domain: named?.host ?? null }
   const value = {
     position,
     title,
@@ -139,7 +148,7 @@ function readResult(given: Json): Item<Result> | null {
     page,
     domain: named,
     extra: resultExtra(given),
-    asGiven: resultLeftover(given, rendered),
+    asGiven: resultLeftover(given, columns),
   }
   return { value, exact: true }
 }

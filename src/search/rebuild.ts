@@ -1,6 +1,6 @@
 import type { JsonObject } from '../store/answer.ts'
 import type { AnswerRows } from '../store/answers.ts'
-import { overlay, renderAnswer, renderResult } from './render.ts'
+import { answerColumns, overlay } from './render.ts'
 
 /**
  * The answer that rows were made of, equal to what its body says apart from the order of fields and characters that
@@ -8,19 +8,13 @@ import { overlay, renderAnswer, renderResult } from './render.ts'
  */
 export function rebuildAnswer(rows: AnswerRows): JsonObject | null {
   if (rows.parse_error !== null) return null
-  const columns = {
-    intent: rows.intent,
-    sentiment: rows.sentiment,
-    creditsUsed: rows.credits_used,
-    creditsRemaining: rows.credits_remaining,
-  }
   const lists = {
     clusters: rows.clusters,
     entities: rows.entities.map(({ name, type }) => (type === null ? { name } : { name, type })),
-    organic_results: rows.organic_results.map((result) =>
-      overlay(renderResult(result), result.as_given, result.extra),
+    organic_results: rows.organic_results.map(({ extra, as_given, ...columns }) =>
+      overlay(columns, as_given, extra),
     ),
     related_searches: rows.related_searches,
   }
-  return overlay({ ...renderAnswer(columns, rows.q), ...lists }, rows.as_given, rows.extra)
+  return overlay({ ...answerColumns(rows, rows.q), ...lists }, rows.as_given, rows.extra)
 }

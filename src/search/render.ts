@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../store/answer.ts'
 
-/** Columns of a result in the spelling of the interface. */
+/** Columns of a result in the spelling of the interface; null where the interface would say nothing. */
 export interface ResultColumns {
   readonly position: number | null
   readonly title: string | null
@@ -13,11 +13,11 @@ export interface ResultColumns {
 export interface AnswerColumns {
   readonly intent: string | null
   readonly sentiment: string | null
-  readonly creditsUsed: number | null
-  readonly creditsRemaining: number | null
+  readonly credits_used: number | null
+  readonly credits_remaining: number | null
 }
 
-const listNames = ['clusters', 'entities', 'organic_results', 'related_searches'] as const
+export const listNames = ['clusters', 'entities', 'organic_results', 'related_searches'] as const
 export type ListName = (typeof listNames)[number]
 
 const resultNames: ReadonlySet<string> = new Set(['position', 'title', 'url', 'snippet', 'domain'])
@@ -26,84 +26,70 @@ const answerNames: ReadonlySet<string> = new Set([
   ...listNames,
 ])
 
-/** What the columns of a result say, as the interface would say it: a null column is an absent field. */
-export function renderResult({ position, title, url, snippet, domain }: ResultColumns): JsonObject {
-  return present({ position, title, url, snippet, domain })
+type Columns = Readonly<Record<string, Json>>
+
+/** What the columns of an answer say of it: it succeeded, and its query is the one that was sent. */
+export function answerColumns(columns: AnswerColumns, q: string): Columns {
+  const { intent, sentiment, credits_used, credits_remaining } = columns
+  return { success: true, query: q, intent, sentiment, credits_used, credits_remaining }
 }
 
-/** What the columns of an answer say. Its query is the one that was sent, unless it says otherwise. */
-export function renderAnswer(columns: AnswerColumns, q: string): JsonObject {
-  return present({
-    success: true,
-    query: q,
-    intent: columns.intent,
-    sentiment: columns.sentiment,
-    credits_used: columns.creditsUsed,
-    credits_remaining: columns.creditsRemaining,
-  })
-}
-
-/** Fields that the interface does not name; null when there is none. */
+/** Fields of a result that the interface does not name; null when there is none. */
 export function resultExtra(given: JsonObject): JsonObject | null {
   return unnamed(given, resultNames)
 }
 
+/** Fields of an answer that the interface does not name. */
 export function answerExtra(given: JsonObject): JsonObject | null {
   return unnamed(given, answerNames)
 }
 
 /** What the columns of a result cannot say exactly; null when they say all. */
-export function resultLeftover(given: JsonObject, rendered: JsonObject): JsonObject | null {
-  return leftover(given, rendered, resultNames)
+export function resultLeftover(given: JsonObject, columns: ResultColumns): JsonObject | null {
+  return leftover(given, { ...columns }, resultNames)
 }
 
-/** The same of an answer; of the lists, `exact` names those that the rows hold exactly. */
-export function answerLeftover(
-  given: JsonObject,
-  rendered: JsonObject,
-  exact: ReadonlySet<ListName>,
-): JsonObject | null {
-  const lists = listNames.map(
-    (name) => [name, exact.has(name) ? (given[name] ?? null) : []] as const,
-  )
-  return leftover(given, { ...rendered, ...Object.fromEntries(lists) }, answerNames)
+/** The same of an answer, whose lists stand in `columns` as far as their rows hold them exactly. */
+export function answerLeftover(given: JsonObject, columns: Columns): JsonObject | null {
+  return leftover(given, columns, answerNames)
 }
 
-/** The inverse: rendered columns, corrected by what they could not say, with all that they have no name for. */
+/** The inverse: what columns say, corrected by what they could not say, with all that they have no name for. */
 export function overlay(
-  rendered: JsonObject,
+  columns: Columns,
   asGiven: JsonObject | null,
   extra: JsonObject | null,
 ): JsonObject {
   const { missing, ...given } = asGiven ?? {}
   const absent = new Set(Array.isArray(missing) ? missing : [])
-  const kept = Object.entries(rendered).filter(([name]) => !absent.has(name))
-  return Object.fromEntries([...kept, ...Object.entries(given), ...Object.entries(extra ?? {})])
-}
-
-function present(fields: Readonly<Record<string, Json>>): JsonObject {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
+  const said = Object.entries(columns).filter(
+    ([name, value]) => value !== null && !absent.has(name),
+  )
+  return Object.fromEntries([...said, ...Object.entries(given), ...Object.entries(extra ?? {})])
 }
 
 function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | null {
-  const entries = Object.entries(given).filter(([name]) => !names.has(name))
-  return entries.length === 0 ? null : Object.fromEntries(entries)
+  // Nearly always there is none: look before anything is built.
+  let all = true
+  for (const name of Object.keys(given)) all &&= names.has(name)
+  if (all) return null
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !names.has(name)))
 }
 
 // `missing` is no field of the interface, so its place among named fields is free.
 function leftover(
   given: JsonObject,
-  rendered: JsonObject,
+  columns: Columns,
   names: ReadonlySet<string>,
 ): JsonObject | null {
-  const missing: string[] = []
-  const odd: Record<string, Json> = {}
+  let missing: string[] | null = null
+  let odd: Record<string, Json> | null = null
   for (const name of names) {
+    const column = columns[name] ?? null
     const value = Object.hasOwn(given, name) ? given[name] : undefined
     if (value === undefined) {
-      if (rendered[name] !== undefined) missing.push(name)
-    } else if (value !== rendered[name]) odd[name] = value
+      if (column !== null) (missing ??= []).push(name)
+    } else if (value === null || value !== column) (odd ??= {})[name] = value
   }
-  if (missing.length > 0) odd['missing'] = missing
-  return Object.keys(odd).length === 0 ? null : odd
+  return missing === null ? odd : { ...odd, missing }
 }

@@ -123,8 +123,9 @@ class Document {
       domain_id: domain?.id,
       title,
       snippet,
-      extra,
-      as_given: asGiven,
+      // Nearly always null: left out, they need not be written and read.
+      extra: extra ?? undefined,
+      as_given: asGiven ?? undefined,
     })
     this.#addDomain(domain)
     if (page === null) return
