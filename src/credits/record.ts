@@ -101,8 +101,8 @@ async function writeBooks(trx: Transaction<DB>, clerk: Clerk, reading: Reading) 
     ...stopsOf(matched, { clerk, books, settled }),
   })
   await saveSettlement(trx, ledgering(clerk, { matched, changes, settled, before: costs }))
-  return matched.map(({ ended, call }) => ({
-    call: ended.call,
+  return reading.calls.map((call) => ({
+    call: call.id,
     task: call.task_id,
     state: changes.get(call.task_id)?.state ?? call.state,
   }))
@@ -217,27 +217,32 @@ function ledgering(
       error_message: ended.message,
     })),
     washed: settled.washed,
-    tasks: matched.flatMap(({ ended, call }) => taskRow(call, ended, changes.get(call.task_id))),
+    tasks: [...changes].map(([task, change]) => taskRow(task, change, answeredBy(matched, task))),
     runs: purses(matched),
     costs: changedCosts(before, settled.costs),
   }
 }
 
-function taskRow(call: OpenCall, { effect }: Ended, change: Change | undefined) {
-  if (change === undefined) return []
-  return [
-    {
-      id: call.task_id,
-      state: change.state,
-      search_id: effect.kind === 'answered' ? call.id : null,
-      attempts: change.attempts,
-      ambiguous: change.ambiguous,
-      deaths: change.deaths,
-      wait_ms: change.waitMs,
-      error_code: change.code,
-      error_message: change.message,
-    },
-  ]
+/** The first call of the task that brought an answer. */
+function answeredBy(matched: readonly Matched[], task: number): number | null {
+  const answers = matched.filter(
+    ({ ended, call }) => call.task_id === task && ended.effect.kind === 'answered',
+  )
+  return answers.length === 0 ? null : Math.min(...answers.map(({ call }) => call.id))
+}
+
+function taskRow(id: number, change: Change, search: number | null) {
+  return {
+    id,
+    state: change.state,
+    search_id: search,
+    attempts: change.attempts,
+    ambiguous: change.ambiguous,
+    deaths: change.deaths,
+    wait_ms: change.waitMs,
+    error_code: change.code,
+    error_message: change.message,
+  }
 }
 
 function purses(matched: readonly Matched[]): { run: number; spent: number; reserved: number }[] {

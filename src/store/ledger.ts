@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely'
 import type { Database } from './database.ts'
 import type { DB } from './schema.ts'
-import { runStatement } from './statement.ts'
+import { statement } from './statement.ts'
 
 type Trx = Transaction<DB>
 
@@ -280,7 +280,7 @@ export interface AccountChange {
 
 /** Writes the account back, with the stops that begin or end. */
 export async function saveAccount(trx: Trx, change: AccountChange): Promise<void> {
-  await runStatement(trx, 'save_account', [JSON.stringify(change)])
+  await trx.executeQuery(statement('save_account', [JSON.stringify(change)]))
 }
 
 export interface Reservation {
@@ -307,9 +307,10 @@ export async function saveReservation(
   trx: Trx,
   reservation: Reservation,
 ): Promise<ReadonlyMap<number, number>> {
-  const rows = await runStatement<{ id: number; task_id: number }>(trx, 'reserve', [
+  const written = statement<{ id: number; task_id: number }>('reserve', [
     JSON.stringify(reservation),
   ])
+  const { rows } = await trx.executeQuery(written)
   return new Map(rows.map((row) => [row.task_id, row.id]))
 }
 
@@ -342,7 +343,7 @@ export interface Ledgering {
 
 /** Writes the outcomes of calls and what they mean for tasks, runs and prices. */
 export async function saveSettlement(trx: Trx, ledgering: Ledgering): Promise<void> {
-  await runStatement(trx, 'settle', [JSON.stringify(ledgering)])
+  await trx.executeQuery(statement('settle', [JSON.stringify(ledgering)]))
 }
 
 /** Finds the account's row or makes it; gives back its number. */

@@ -73,3 +73,14 @@ export async function clockSkew(db: Database): Promise<number> {
   if (now < before) return now - before
   return now > after ? now - after : 0
 }
+
+/** Calls of a worker that have been in flight for some seconds. */
+export async function findForgotten(db: Database, worker: number): Promise<readonly number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select id
+    from calls
+    where worker = ${worker}
+      and outcome is null
+      and sent_at < clock_timestamp() - interval '5 seconds'`.execute(db)
+  return rows.map(({ id }) => id)
+}

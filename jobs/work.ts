@@ -1,0 +1,93 @@
+import { printJson, runCommand, say } from '../src/command.ts'
+import { readConfig } from '../src/config.ts'
+import { exits, type Exit } from '../src/errors.ts'
+import type { Finish, Summary } from '../src/tally.ts'
+
+interface Options {
+  readonly drain?: true
+  readonly concurrency?: string
+  readonly json?: true
+}
+
+const reportMs = 10_000
+
+await runCommand<Options>(
+  {
+    name: 'work',
+    about: 'Buys an answer for each open task, and stores it.',
+    drains: true,
+    examples: [
+      'npm run work                                works until stopped, waits at a stop',
+      'npm run work -- --drain                     ends when nothing is left to do',
+      'npm run -s work -- --drain --json           the same, with its sums as JSON',
+      'npm run work -- --concurrency 32            calls in flight at once',
+    ],
+    define: (program) =>
+      program
+        .option('--drain', 'end when no task is open, or when the account stands still')
+        .option('--concurrency <n>', 'calls in flight at once (MILL_CONCURRENCY)')
+        .option('--json', 'print the sums as one JSON object'),
+  },
+  async ({ options, env, closers, signal }) => {
+    const flags = options.concurrency === undefined ? {} : { MILL_CONCURRENCY: options.concurrency }
+    const config = readConfig(env, flags)
+    const { openMill } = await import('../src/mill.ts')
+    const { work } = await import('../src/work.ts')
+    const mill = await openMill({ config, closers, say, name: 'worker', connections: 5 })
+    const drain = options.drain === true
+    let reported = performance.now()
+    const summary = await work(mill, {
+      drain,
+      lanes: config.concurrency,
+      signal,
+      tell: say,
+      onTick: ({ tally, dispatch }) => {
+        if (performance.now() - reported < reportMs) return
+        reported = performance.now()
+        const left = tally.remaining === null ? '' : ` · ${tally.remaining} credits left`
+        const still =
+          dispatch.standstill === null ? '' : ` · stands still: ${dispatch.standstill.detail}`
+        say(`${tally.answered} answered · ${dispatch.flying} in flight${left}${still}`)
+      },
+    })
+    if (options.json === true) printJson(summary)
+    say(lastLine(summary, mill.market.origin))
+    return exitOf(summary, signal)
+  },
+)
+
+const reasons: Readonly<Record<Finish, string>> = {
+  completed: 'nothing is left to do',
+  credit_floor: 'stopped at the credit floor; top up, then: npm run resume',
+  budget: 'a budget is used up; raise it, or wait for the next day',
+  auth: 'the API refused the key; set another SEARCH_API_KEY, or: npm run resume',
+  stalled: 'the API only ever asks to slow down; try again later',
+  unreachable: 'the database, the queue or the API is out of reach',
+  interrupted: 'stopped; the same command goes on from here',
+}
+
+function lastLine(summary: Summary, origin: string): string {
+  const { answered, reused, failed, unknown, calls, credits_used: used } = summary
+  const left = summary.credits_remaining === null ? '' : `, ${summary.credits_remaining} left`
+  const sandbox = origin === 'sandbox' ? 'SANDBOX, no real credits are spent: ' : ''
+  return `${sandbox}${answered} answered, ${reused} reused, ${failed} failed, ${unknown} unknown; ${calls} calls, ${used} credits used${left}; ${reasons[summary.finish]}`
+}
+
+function exitOf({ finish, failed, unknown, unreadable }: Summary, signal: AbortSignal): Exit {
+  switch (finish) {
+    case 'completed':
+      return failed + unknown + unreadable > 0 ? exits.failures : exits.done
+    case 'credit_floor':
+    case 'budget':
+      return exits.stopped
+    case 'auth':
+      return exits.key
+    case 'stalled':
+    case 'unreachable':
+      return exits.unreachable
+    case 'interrupted':
+      return signal.reason === 'SIGINT' ? exits.interrupted : exits.done
+    default:
+      throw new Error(`unhandled finish ${String(finish satisfies never)}`)
+  }
+}

@@ -1,0 +1,185 @@
+import type { Rest } from './credits/admit.ts'
+import type { Reserved } from './credits/reserve.ts'
+import { buy, type Steps, type Task } from './pipeline.ts'
+
+/** Why tasks in hand are not being bought right now. */
+export type Standstill = Extract<Rest, { kind: 'stop' }>
+
+export interface DispatchOptions {
+  readonly steps: Steps
+  /** Lanes that are free for a call. */
+  readonly free: () => number
+  /** Told after each visit to the gate. */
+  readonly onGate: (reserved: Reserved) => void
+  /** The gate could not be asked; gives back how long to wait. */
+  readonly onTrouble: (error: unknown) => number
+  readonly onEnded: (task: Task, state: string) => void
+}
+
+/** What is left of tasks that were handed in. */
+export interface Leftover {
+  /** Tasks that stay open for a later round. */
+  readonly open: number
+  /** True when some of them wait for a call that somebody else has in flight. */
+  readonly busy: boolean
+}
+
+interface Hand {
+  readonly resolve: (left: Leftover) => void
+  waiting: number
+  open: number
+  busy: boolean
+}
+
+const pollStopMs = 1_000
+
+/** Keeps the lanes full: as many tasks go to the gate as lanes are free, the most urgent first. */
+export class Dispatch {
+  readonly #options: DispatchOptions
+  readonly #pending = new Map<number, { task: Task; hand: Hand }>()
+  readonly #flying = new Map<number, Hand>()
+  #ending = false
+  #wake: () => void = () => undefined
+  #running = false
+  standstill: Standstill | null = null
+
+  constructor(options: DispatchOptions) {
+    this.#options = options
+  }
+
+  /** Calls that are on their way or being stored. */
+  get flying(): number {
+    return this.#flying.size
+  }
+
+  /** Tasks in hand, bought or not. */
+  get inHand(): number {
+    return this.#pending.size + this.#flying.size
+  }
+
+  /** Resolves when each of the tasks has ended, or has to wait for a later round. */
+  take(tasks: readonly Task[]): Promise<Leftover> {
+    if (this.#ending || tasks.length === 0) {
+      return Promise.resolve({ open: tasks.length, busy: false })
+    }
+    return new Promise((resolve) => {
+      const hand: Hand = { resolve, waiting: tasks.length, open: 0, busy: false }
+      for (const task of tasks) this.#pending.set(task.id, { task, hand })
+      if (this.#running) this.#wake()
+      else void this.#run()
+    })
+  }
+
+  /** Starts no further call; what is in flight comes to its end, everything else is handed back. */
+  end(): void {
+    this.#ending = true
+    for (const id of [...this.#pending.keys()]) this.#putBack(id, false)
+    this.#wake()
+  }
+
+  /** Something changed: look again at once. */
+  nudge(): void {
+    this.#wake()
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true
+    while (!this.#ending && this.#pending.size > 0) {
+      const free = this.#options.free()
+      const pause = free > 0 ? await this.#visitGate(free) : null
+      if (pause !== 0) await this.#sleep(pause)
+    }
+    // On the line after the check: whoever hands in tasks from here on starts the loop anew.
+    this.#running = false
+  }
+
+  /** Milliseconds to wait before the next visit; null: until something changes. */
+  async #visitGate(free: number): Promise<number | null> {
+    const tasks = this.#mostUrgent(free)
+    let reserved: Reserved
+    try {
+      reserved = await buy(tasks, this.#options.steps, (task, state) => this.#fly(task, state))
+    } catch (error) {
+      return this.#options.onTrouble(error)
+    }
+    for (const id of reserved.gone) this.#finish(id)
+    for (const id of reserved.later) this.#putBack(id, true)
+    this.#options.onGate(reserved)
+    return this.#heed(reserved, tasks)
+  }
+
+  #heed({ rest, granted }: Reserved, tasks: readonly Task[]): number | null {
+    this.standstill = rest.kind === 'stop' ? rest : null
+    switch (rest.kind) {
+      case 'none':
+        return 0
+      case 'no_lease':
+        return pollStopMs
+      case 'wait':
+        return rest.ms
+      case 'yield':
+        for (const { id } of tasks) if (!granted.has(id)) this.#putBack(id, true)
+        return 0
+      case 'stop':
+        return pollStopMs
+      default:
+        throw new Error(`unhandled rest ${JSON.stringify(rest satisfies never)}`)
+    }
+  }
+
+  #mostUrgent(count: number): Task[] {
+    const tasks = [...this.#pending.values()].map(({ task }) => task)
+    tasks.sort((a, b) => a.priority - b.priority || a.id - b.id)
+    return tasks.slice(0, count)
+  }
+
+  #fly(task: Task, state: Promise<string>): void {
+    const hand = this.#pending.get(task.id)?.hand
+    if (hand === undefined) throw new Error(`expected task ${task.id} in hand`)
+    this.#pending.delete(task.id)
+    this.#flying.set(task.id, hand)
+    void state.then(
+      (ended) => this.#land(task, ended),
+      // Written down by nobody: the lease runs out, and the call is given up by whoever looks.
+      () => this.#land(task, 'open'),
+    )
+  }
+
+  #land(task: Task, state: string): void {
+    const hand = this.#flying.get(task.id)
+    this.#flying.delete(task.id)
+    this.#options.onEnded(task, state)
+    if (hand !== undefined) settle(hand, state === 'open')
+    this.#wake()
+  }
+
+  #finish(id: number): void {
+    const entry = this.#pending.get(id)
+    this.#pending.delete(id)
+    if (entry !== undefined) settle(entry.hand, false)
+  }
+
+  #putBack(id: number, busy: boolean): void {
+    const entry = this.#pending.get(id)
+    if (entry === undefined) return
+    this.#pending.delete(id)
+    entry.hand.busy ||= busy
+    settle(entry.hand, true)
+  }
+
+  async #sleep(ms: number | null): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+      if (ms !== null) timer = setTimeout(resolve, ms)
+    })
+    clearTimeout(timer)
+    this.#wake = () => undefined
+  }
+}
+
+function settle(hand: Hand, open: boolean): void {
+  hand.waiting -= 1
+  if (open) hand.open += 1
+  if (hand.waiting === 0) hand.resolve({ open: hand.open, busy: hand.busy })
+}

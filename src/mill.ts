@@ -1,0 +1,95 @@
+import type { Pool } from 'pg'
+import type { Closers } from './closers.ts'
+import type { Config } from './config.ts'
+import { Unreachable } from './errors.ts'
+import { ensurePostgres } from './embedded/postgres.ts'
+import { ensureService } from './embedded/service.ts'
+import { marketOf, type Market } from './market.ts'
+import { migrateQueue } from './queue/migrate.ts'
+import { openQueue, type SliceQueue } from './queue/slices.ts'
+import type { Secret } from './secret.ts'
+import { openDatabase, openPool, probeDatabase, type Database } from './store/database.ts'
+import { checkDatabase, migrateDatabase } from './store/migrate.ts'
+import { installationId } from './store/slices.ts'
+
+/** The opened parts that commands share; each is closed with the command. */
+export interface Mill {
+  readonly config: Config
+  readonly db: Database
+  readonly pool: Pool
+  readonly databaseUrl: string
+  /** Tells this database from every other. */
+  readonly installation: string
+  readonly market: Market
+  /** Opened when first asked for. */
+  queue(): Promise<SliceQueue>
+  /** Address and key of the API; starts the bundled service when none is set. */
+  api(): Promise<{ url: URL; key: Secret }>
+}
+
+export interface MillOptions {
+  readonly config: Config
+  readonly closers: Closers
+  readonly say: (line: string) => void
+  /** What `pg_stat_activity` shows. */
+  readonly name: string
+  /** Connections for the tables; the queue has a pool of its own. */
+  readonly connections?: number
+}
+
+const queueConnections = 4
+
+/** Opens the database: the one that is set, as it must be already, or the embedded one, made ready on the way. */
+export async function openMill(options: MillOptions): Promise<Mill> {
+  const { config, closers } = options
+  const databaseUrl = config.databaseUrl ?? (await startEmbedded(options))
+  const pool = openPool(databaseUrl, { name: options.name, max: options.connections ?? 4 })
+  const db = closers.add('the database', openDatabase(pool), (open) => open.destroy())
+  await probeDatabase(db)
+  if (config.databaseUrl === null) await migrateAll(pool, databaseUrl)
+  else await checkDatabase(db)
+  const installation = await installationId(db)
+  const market = marketOf(config)
+  let queue: Promise<SliceQueue> | undefined
+  return {
+    config,
+    db,
+    pool,
+    databaseUrl,
+    installation,
+    market,
+    queue: () => (queue ??= openSlices(options, { databaseUrl, installation })),
+    api: async () => config.api ?? ensureService({ home: config.home, databaseUrl }),
+  }
+}
+
+/** Brings our tables, the views and BullMQ's own tables up to date. */
+export async function migrateAll(pool: Pool, databaseUrl: string): Promise<void> {
+  await migrateDatabase(pool)
+  await migrateQueue(databaseUrl)
+}
+
+async function startEmbedded({ config, say }: MillOptions): Promise<string> {
+  const { url } = await ensurePostgres(config.home, { say })
+  return url
+}
+
+async function openSlices(
+  { config, closers }: MillOptions,
+  { databaseUrl, installation }: { databaseUrl: string; installation: string },
+): Promise<SliceQueue> {
+  const open = (queue: Promise<SliceQueue>) =>
+    queue.then((opened) => closers.add('the queue', opened, (slices) => slices.close()))
+  if (config.redisUrl !== null) return open(openQueue({ redisUrl: config.redisUrl }, installation))
+  const pool = openPool(databaseUrl, { name: 'queue', schema: 'bullmq', max: queueConnections })
+  // A pool waits for its clients to come back; one that a dead server holds never does.
+  closers.add('the pool of the queue', pool, (opened) => endWithin(opened, 5_000))
+  return open(openQueue({ pool }, installation))
+}
+
+async function endWithin(pool: Pool, ms: number): Promise<void> {
+  const late = new Promise<never>((_, reject) => {
+    setTimeout(() => reject(new Unreachable('the pool of the queue did not close')), ms).unref()
+  })
+  await Promise.race([pool.end(), late])
+}

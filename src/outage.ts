@@ -1,0 +1,22 @@
+/** Parts outside of this process that work depends on. */
+export type Part = 'the database' | 'the queue' | 'the API'
+
+/** Remembers since when each part has been out of reach. */
+export class Outages {
+  readonly #since = new Map<Part, number>()
+
+  mark(part: Part, away: boolean): void {
+    if (!away) this.#since.delete(part)
+    else if (!this.#since.has(part)) this.#since.set(part, performance.now())
+  }
+
+  away(part: Part): boolean {
+    return this.#since.has(part)
+  }
+
+  /** The part that has been out of reach for at least this long; null when all answer. */
+  longerThan(ms: number): Part | null {
+    for (const [part, since] of this.#since) if (performance.now() - since >= ms) return part
+    return null
+  }
+}

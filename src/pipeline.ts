@@ -1,0 +1,54 @@
+import type { Reserved } from './credits/reserve.ts'
+import type { Query } from './query.ts'
+import type { Reply } from './search/call.ts'
+import type { Verdict } from './search/verdict.ts'
+
+/** A task that a worker has in hand. */
+export interface Task {
+  readonly id: number
+  readonly run: number
+  readonly priority: number
+  readonly class: string
+  readonly query: Query
+  readonly queryId: string
+}
+
+/** One call that came back, with what it means. */
+export interface Bought {
+  readonly task: Task
+  readonly call: number
+  readonly reply: Reply
+  readonly verdict: Verdict
+}
+
+/** The steps of the main path, each from a stage of its own. */
+export interface Steps {
+  /** gate: reserves credits for as many of these as may be asked now. */
+  readonly gate: (tasks: readonly Task[]) => Promise<Reserved>
+  /** call: one paid request, in a lane that is free again before anything is stored. */
+  readonly call: (task: Task) => Promise<Reply>
+  /** parse: what the reply means for task, account and fleet. */
+  readonly parse: (reply: Reply, query: Query) => Verdict
+  /** store: body, rows, money and task state in one transaction; gives back the state of the task. */
+  readonly store: (bought: Bought) => Promise<string>
+}
+
+/** The main path. Tasks in, each bought at most once; everything else in this repository serves these lines. */
+export async function buy(
+  tasks: readonly Task[],
+  steps: Steps,
+  ended: (task: Task, state: Promise<string>) => void,
+): Promise<Reserved> {
+  const reserved = await steps.gate(tasks)
+  for (const task of tasks) {
+    const call = reserved.granted.get(task.id)
+    if (call !== undefined) ended(task, answer(task, call, steps))
+  }
+  return reserved
+}
+
+async function answer(task: Task, call: number, steps: Steps): Promise<string> {
+  const reply = await steps.call(task)
+  const verdict = steps.parse(reply, task.query)
+  return steps.store({ task, call, reply, verdict })
+}

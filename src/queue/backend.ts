@@ -1,0 +1,115 @@
+import { createPostgresBackend, Queue, Worker, type WorkerOptions } from 'bullmq'
+import { Redis } from 'ioredis'
+import type { Pool } from 'pg'
+import { Unreachable, WrongDatabase } from '../errors.ts'
+
+export type BackendName = 'postgres' | 'redis'
+
+/** Where jobs live: a pool whose search path is BullMQ's schema, or the address of a Redis. */
+export type QueueStore = { readonly pool: Pool } | { readonly redisUrl: string }
+
+/** What a job carries, whatever the queue. */
+export type Processor<Data> = (data: Data) => Promise<void>
+
+/** Both backends behind one door: the only place that knows which one is behind it. */
+export interface Backend {
+  readonly name: BackendName
+  queue<Data>(name: string): Queue<Data>
+  worker<Data>(name: string, processor: Processor<Data>, options: WorkOptions): Worker<Data>
+  close(): Promise<void>
+}
+
+export type WorkOptions = Pick<WorkerOptions, 'concurrency'>
+
+// A worker that dies is noticed within lock plus twice the check; a stall is no fault of the job.
+const patience = {
+  lockDuration: 30_000,
+  stalledInterval: 10_000,
+  maxStalledCount: 1_000_000,
+  runRetryDelay: 1_000,
+} as const
+
+/** Opens the door. `id` keeps the queues of several databases on one Redis apart. */
+export async function openBackend(store: QueueStore, id: string): Promise<Backend> {
+  return 'pool' in store ? postgresBackend(store.pool) : redisBackend(store.redisUrl, id)
+}
+
+// The classes are generic over their backend and default to Redis; all that we call is the same on both.
+const onPostgres = createPostgresBackend as never
+
+function postgresBackend(pool: Pool): Backend {
+  const connection = pool as never
+  return {
+    name: 'postgres',
+    queue: <Data>(name: string) => listen(new Queue<Data>(name, { connection }, onPostgres)),
+    worker: <Data>(name: string, processor: Processor<Data>, options: WorkOptions) =>
+      listen(
+        new Worker<Data>(
+          name,
+          (job) => processor(job.data),
+          { connection, ...patience, ...options },
+          onPostgres,
+        ),
+      ),
+    close: async () => undefined,
+  }
+}
+
+async function redisBackend(url: string, id: string): Promise<Backend> {
+  // One connection for commands; each worker opens a blocking one beside it.
+  const connection = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true })
+  connection.on('error', () => undefined)
+  await checkRedis(connection)
+  // The braces keep all keys of a queue in one slot of a cluster.
+  const shared = { connection, prefix: `{querymill-${id}}` }
+  return {
+    name: 'redis',
+    queue: <Data>(name: string) => listen(new Queue<Data>(name, shared)),
+    worker: <Data>(name: string, processor: Processor<Data>, options: WorkOptions) =>
+      listen(
+        new Worker<Data>(name, (job) => processor(job.data), {
+          ...shared,
+          ...patience,
+          ...options,
+        }),
+      ),
+    close: async () => connection.disconnect(),
+  }
+}
+
+/** An emitter without a listener for errors ends the process; a store that is away is noticed by its absence. */
+function listen<T extends { on(event: 'error', listener: (error: Error) => void): unknown }>(
+  emitter: T,
+): T {
+  emitter.on('error', () => undefined)
+  return emitter
+}
+
+/** A Redis that may drop keys hands out jobs without data: refused before the first one. */
+async function checkRedis(connection: Redis): Promise<void> {
+  const info = await firstAnswer(connection)
+  const value = (name: string) => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim()
+  const policy = value('maxmemory_policy') ?? 'noeviction'
+  if (value('maxmemory') === '0' || policy === 'noeviction') return
+  connection.disconnect()
+  throw new WrongDatabase(
+    `expected a Redis that keeps every key, got maxmemory-policy ${policy}; set it to noeviction`,
+  )
+}
+
+async function firstAnswer(connection: Redis): Promise<string> {
+  const timer = AbortSignal.timeout(5_000)
+  const late = new Promise<never>((_, reject) => {
+    timer.addEventListener('abort', () => reject(new Error('no answer within 5 s')))
+  })
+  try {
+    return await Promise.race([connection.connect().then(() => connection.info('memory')), late])
+  } catch (cause) {
+    connection.disconnect()
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new Unreachable(
+      `expected a Redis server at REDIS_URL, got ${reason}; start it, or unset REDIS_URL to queue on Postgres`,
+      { cause },
+    )
+  }
+}

@@ -1,0 +1,131 @@
+import type { Worker } from 'bullmq'
+import { z } from 'zod'
+import { Unreachable } from '../errors.ts'
+import { openBackend, type Backend, type BackendName, type QueueStore } from './backend.ts'
+
+/** A slice of a run, in one of its rounds: all that a job carries. */
+export interface SliceJob {
+  readonly run: number
+  readonly slice: number
+  readonly round: number
+}
+
+export interface QueuedSlice extends SliceJob {
+  readonly priority: number
+  /** Not handed out before this many milliseconds. */
+  readonly delayMs?: number
+}
+
+/** Hands slices to one function until it is closed. */
+export interface Consumer {
+  /** Fetches nothing further; what is at work goes on. */
+  pause(): Promise<void>
+  /** Stops fetching, waits for what is at work. */
+  close(): Promise<void>
+}
+
+/** The queue of slices: it wakes workers, and losing all of it loses nothing. */
+export interface SliceQueue {
+  readonly backend: BackendName
+  /** Adds jobs; one that is still held under the same id stays as it is. */
+  add(slices: readonly QueuedSlice[]): Promise<void>
+  consume(work: (job: SliceJob) => Promise<void>, slots: number): Consumer
+  /** Jobs that wait, are delayed or at work. */
+  count(): Promise<{ jobs: number; paused: boolean }>
+  close(): Promise<void>
+}
+
+const name = 'slices'
+const shape = z.object({ run: z.number().int(), slice: z.number().int(), round: z.number().int() })
+const chunk = 500
+const answerWithinMs = 20_000
+const closeWithinMs = 5_000
+
+/** Begins with a letter and has no colon: BullMQ refuses other ids. */
+export function jobId({ run, slice, round }: SliceJob): string {
+  return `s-${run}-${slice}-${round}`
+}
+
+/** Opens the queue on either backend. The store must answer: objects made while it is away never recover. */
+export async function openQueue(store: QueueStore, id: string): Promise<SliceQueue> {
+  const backend = await openBackend(store, id)
+  const queue = backend.queue<SliceJob>(name)
+  await within(queue.waitUntilReady(), answerWithinMs, backend.name)
+  return {
+    backend: backend.name,
+    add: async (slices) => {
+      for (let start = 0; start < slices.length; start += chunk) {
+        const jobs = slices.slice(start, start + chunk).map(jobOf)
+        await within(queue.addBulk(jobs), answerWithinMs, backend.name)
+      }
+    },
+    consume: (work, slots) => consume(backend, work, slots),
+    count: async () => {
+      const counts = queue.getJobCounts('waiting', 'active', 'delayed', 'prioritized')
+      const found = await within(counts, answerWithinMs, backend.name)
+      const jobs = Object.values(found).reduce((sum, count) => sum + count, 0)
+      return { jobs, paused: await within(queue.isPaused(), answerWithinMs, backend.name) }
+    },
+    close: async () => {
+      await orGiveUp(queue.close())
+      await backend.close()
+    },
+  }
+}
+
+function jobOf({ run, slice, round, priority, delayMs }: QueuedSlice) {
+  const data = { run, slice, round }
+  return {
+    name,
+    data,
+    opts: {
+      jobId: jobId(data),
+      // Always sent: a job without a priority runs before all that have one.
+      priority,
+      ...(delayMs === undefined || delayMs <= 0 ? {} : { delay: Math.ceil(delayMs) }),
+      // Tries are counted in the tables; these cover a store that stumbles.
+      attempts: 3,
+      backoff: { type: 'fixed', delay: 1_000 },
+      removeOnComplete: true,
+      removeOnFail: true,
+    },
+  }
+}
+
+function consume(
+  backend: Backend,
+  work: (job: SliceJob) => Promise<void>,
+  slots: number,
+): Consumer {
+  const worker: Worker<SliceJob> = backend.worker<SliceJob>(
+    name,
+    // A store that lost data hands out empty jobs: none may reach the API.
+    async (data) => work(shape.parse(data)),
+    { concurrency: slots },
+  )
+  return { pause: () => orGiveUp(worker.pause(true)), close: () => orGiveUp(worker.close()) }
+}
+
+/** Closing hangs while the store is away: a deadline of our own ends it. */
+async function orGiveUp(closing: Promise<unknown>): Promise<void> {
+  const timer = new Promise<void>((resolve) => {
+    setTimeout(resolve, closeWithinMs).unref()
+  })
+  await Promise.race([closing.then(() => undefined), timer])
+}
+
+async function within<T>(answer: Promise<T>, ms: number, backend: BackendName): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(
+        new Unreachable(`expected the queue on ${backend} to answer within ${ms} ms, got nothing`),
+      )
+    }, ms)
+  })
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

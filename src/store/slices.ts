@@ -1,0 +1,147 @@
+import { sql } from 'kysely'
+import type { Database } from './database.ts'
+
+/** A slice with an open task, and when its first task is due. */
+export interface OpenSlice {
+  readonly run: number
+  readonly slice: number
+  readonly round: number
+  readonly priority: number
+  readonly delay_ms: number
+}
+
+/** An open task with everything a call needs. */
+export interface OpenTask {
+  readonly id: number
+  readonly query_id: string
+  readonly q: string
+  readonly location: string | null
+  readonly hl: string | null
+  readonly gl: string | null
+  readonly num: number
+  readonly device: 'desktop' | 'mobile' | 'tablet' | null
+  readonly wait_ms: number
+}
+
+/** The open tasks of a slice in its present round; null when a later round has been queued, or nothing is left. */
+export async function openTasks(
+  db: Database,
+  { run, slice, round }: { run: number; slice: number; round: number },
+): Promise<{ priority: number; tasks: readonly OpenTask[] } | null> {
+  const { rows } = await sql<{ priority: number; tasks: OpenTask[] }>`
+    select s.priority,
+      (
+        select coalesce(jsonb_agg(jsonb_build_object(
+          'id', t.id,
+          'query_id', t.query_id,
+          'q', q.q,
+          'location', q.location,
+          'hl', q.hl,
+          'gl', q.gl,
+          'num', q.num,
+          'device', q.device,
+          'wait_ms', greatest(0, extract(epoch from t.not_before - clock_timestamp())::float8 * 1000)
+        ) order by t.id), '[]')
+        from tasks t
+        join queries q on q.id = t.query_id
+        where t.run_id = s.run_id and t.slice = s.slice and t.state = 'open'
+      ) as tasks
+    from slices s
+    join runs r on r.id = s.run_id
+    where s.run_id = ${run} and s.slice = ${slice} and s.round = ${round}
+      and s.done_at is null and r.state = 'open'`.execute(db)
+  return rows[0] ?? null
+}
+
+/**
+ * Ends a round: a slice without open tasks is done, and its run with the last of them; otherwise the next round
+ * is given back for the queue.
+ */
+export async function endRound(
+  db: Database,
+  { run, slice, round }: { run: number; slice: number; round: number },
+): Promise<OpenSlice | null> {
+  const { rows } = await sql<OpenSlice & { open: boolean }>`
+    with rest as (
+      select count(*) as open, min(coalesce(not_before, clock_timestamp())) as due
+      from tasks
+      where run_id = ${run} and slice = ${slice} and state = 'open'
+    )
+    update slices
+    set
+      round = case when rest.open > 0 then round + 1 else round end,
+      done_at = case when rest.open > 0 then null else clock_timestamp() end
+    from rest
+    where run_id = ${run} and slice = ${slice} and round = ${round}
+    returning
+      run_id as run, slice, round, priority, rest.open > 0 as open,
+      greatest(0, extract(epoch from rest.due - clock_timestamp())::float8 * 1000) as delay_ms`.execute(
+    db,
+  )
+  const row = rows[0]
+  if (row === undefined) return null
+  if (row.open) return row
+  await closeRuns(db, run)
+  return null
+}
+
+/** Ends runs of which no slice is open. */
+export async function closeRuns(db: Database, run: number | null = null): Promise<void> {
+  await sql`
+    update runs
+    set state = 'done', finished_at = clock_timestamp()
+    where state = 'open'
+      and (${run}::bigint is null or id = ${run}::bigint)
+      and not exists (select from slices s where s.run_id = runs.id and s.done_at is null)`.execute(
+    db,
+  )
+}
+
+/** Slices with an open task, in pages: what the queue ought to hold. */
+export async function listOpenSlices(
+  db: Database,
+  {
+    after,
+    limit,
+    run,
+  }: { after: { run: number; slice: number } | null; limit: number; run?: number },
+): Promise<readonly OpenSlice[]> {
+  const { rows } = await sql<OpenSlice>`
+    select s.run_id as run, s.slice, s.round, s.priority,
+      greatest(0, extract(epoch from (
+        select min(coalesce(t.not_before, clock_timestamp()))
+        from tasks t
+        where t.run_id = s.run_id and t.slice = s.slice and t.state = 'open'
+      ) - clock_timestamp())::float8 * 1000) as delay_ms
+    from slices s
+    join runs r on r.id = s.run_id and r.state = 'open'
+    where s.done_at is null
+      and (s.run_id, s.slice) > (${after?.run ?? 0}::bigint, ${after?.slice ?? -1}::integer)
+      and (${run ?? null}::bigint is null or s.run_id = ${run ?? null}::bigint)
+      and exists (
+        select from tasks t where t.run_id = s.run_id and t.slice = s.slice and t.state = 'open'
+      )
+    order by s.run_id, s.slice
+    limit ${limit}`.execute(db)
+  return rows
+}
+
+/** True while any task of an open run is open. */
+export async function anyOpen(db: Database): Promise<boolean> {
+  const { rows } = await sql<{ open: boolean }>`
+    select exists (
+      select from slices s
+      join runs r on r.id = s.run_id and r.state = 'open'
+      where s.done_at is null
+        and exists (
+          select from tasks t where t.run_id = s.run_id and t.slice = s.slice and t.state = 'open'
+        )
+    ) as open`.execute(db)
+  return rows[0]?.open ?? false
+}
+
+/** The number that tells this database from every other. */
+export async function installationId(db: Database): Promise<string> {
+  const row = await db.selectFrom('installation').select('id').executeTakeFirstOrThrow()
+  return row.id
+}

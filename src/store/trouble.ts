@@ -1,0 +1,22 @@
+import pg from 'pg'
+
+/** Why a statement failed, as far as it decides what to do: come back later, try again now, or look at the data. */
+export type Trouble = 'away' | 'conflict' | 'data'
+
+// Classes and codes of PostgreSQL: connection, shutdown, resources and disk; then locks and serialisation.
+const away = /^(08|57P|53|58)/
+const conflicts = new Set(['40001', '40P01', '55P03', '57014'])
+
+/** Reads the verdict off the code of an error, never off its text. */
+export function troubleOf(error: unknown): Trouble {
+  const code = codeOf(error)
+  if (code !== null && conflicts.has(code)) return 'conflict'
+  if (error instanceof pg.DatabaseError) return code !== null && away.test(code) ? 'away' : 'data'
+  // Everything that is not the server's own word is a connection that broke, hung or was refused.
+  return 'away'
+}
+
+function codeOf(error: unknown): string | null {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return null
+  return typeof error.code === 'string' ? error.code : null
+}

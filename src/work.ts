@@ -1,0 +1,215 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Consumer } from './queue/slices.ts'
+import { keep } from './kept.ts'
+import type { Mill } from './mill.ts'
+import { anyOpen, closeRuns, listOpenSlices } from './store/slices.ts'
+import { knownBalance, leftUnaffordable, standingStop } from './store/drain.ts'
+import { clockSkew } from './store/workers.ts'
+import { troubleOf } from './store/trouble.ts'
+import { WrongDatabase } from './errors.ts'
+import type { Finish, Summary } from './tally.ts'
+import { Worker, type WorkerOptions } from './worker.ts'
+
+export interface WorkOptions extends WorkerOptions {
+  /** True: ends when nothing is open, or when the account stands still. */
+  readonly drain: boolean
+  readonly signal: AbortSignal
+  /** Told what the worker has seen, some times a second. */
+  readonly onTick?: (worker: Worker) => void
+}
+
+const tickMs = 200
+/** A drain gives up on a part that stays away this long; with everything put away it ends within 40 s. */
+const giveUpMs = 25_000
+const idleMs = 2_000
+const reconcileMs = 5_000
+const lookAtQueueMs = 2_000
+const largestSkewMs = 5_000
+const putAwayMs = 5_000
+
+/** Works until stopped, or until there is nothing left to do; gives back what was done and why it ended. */
+export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
+  await refuseSkew(mill)
+  const queue = await mill.queue()
+  const worker = await Worker.open(mill, options)
+  const duties = startDuties(mill, worker)
+  await closeRuns(mill.db)
+  const consumer = queue.consume((job) => worker.handle(job), worker.slots)
+  let finish: Finish = 'interrupted'
+  try {
+    finish = await waitForEnd(mill, worker, options)
+    if (worker.fatal !== null) throw worker.fatal
+  } finally {
+    await putAway(mill, { worker, consumer, options })
+    duties.stop()
+  }
+  const summary = worker.tally.sum(finish)
+  const balance = worker.outages.away('the database')
+    ? summary.credits_remaining
+    : await knownBalance(mill.db, worker.clerk.account)
+  return { ...summary, credits_remaining: balance }
+}
+
+async function waitForEnd(mill: Mill, worker: Worker, options: WorkOptions): Promise<Finish> {
+  const rounds = new Rounds(mill, worker)
+  while (!options.signal.aborted && worker.fatal === null) {
+    await pause(tickMs, options.signal)
+    options.onTick?.(worker)
+    const open = await rounds.look()
+    if (!options.drain) continue
+    const finish = await drained(mill, worker, open)
+    if (finish !== null) return finish
+  }
+  return 'interrupted'
+}
+
+/** Why a drain is over; null while it is not. */
+async function drained(mill: Mill, worker: Worker, open: boolean | null): Promise<Finish | null> {
+  if (worker.outages.longerThan(giveUpMs) !== null) return 'unreachable'
+  if (open === null || worker.dispatch.flying > 0) return null
+  const { standstill } = worker.dispatch
+  if (standstill !== null && worker.dispatch.inHand > 0) {
+    if (standstill.reason !== 'rate') return standstill.reason
+    return worker.tally.stillFor > mill.config.stallMs ? 'stalled' : null
+  }
+  if (worker.handling > 0) return null
+  if (!open) return (await leftUnaffordable(mill.db, worker.tally.age)) ? 'budget' : 'completed'
+  // Others hold what is left: at a stop they will not let go of it.
+  if (worker.idleFor < idleMs) return null
+  const { account, key, floor } = worker.clerk
+  return standingStop(mill.db, { account, key, floor })
+}
+
+/** What has to be looked at now and then, whoever else is at work. */
+class Rounds {
+  readonly #mill: Mill
+  readonly #worker: Worker
+  #reconciledAt = 0
+  #queueAt = 0
+
+  constructor(mill: Mill, worker: Worker) {
+    this.#mill = mill
+    this.#worker = worker
+  }
+
+  /** True while a task is open anywhere; null when the database did not say. */
+  async look(): Promise<boolean | null> {
+    await this.#lookAtQueue()
+    try {
+      const open = await anyOpen(this.#mill.db)
+      this.#worker.outages.mark('the database', false)
+      if (open) await this.#reconcile()
+      return open
+    } catch (error) {
+      if (troubleOf(error) === 'data') throw error
+      this.#worker.outages.mark('the database', true)
+      return null
+    }
+  }
+
+  /** The queue has nothing for us although tasks are open: jobs that it lost are made again. */
+  async #reconcile(): Promise<void> {
+    const now = performance.now()
+    if (this.#worker.idleFor < idleMs || now - this.#reconciledAt < reconcileMs) return
+    this.#reconciledAt = now
+    const slices = await listOpenSlices(this.#mill.db, { after: null, limit: 500 })
+    const due = slices.filter(({ delay_ms }) => delay_ms <= 0)
+    const queue = await this.#mill.queue()
+    try {
+      await queue.add(due)
+    } catch {
+      this.#worker.outages.mark('the queue', true)
+    }
+  }
+
+  async #lookAtQueue(): Promise<void> {
+    const now = performance.now()
+    if (now - this.#queueAt < lookAtQueueMs) return
+    this.#queueAt = now
+    const queue = await this.#mill.queue()
+    // Not awaited: a store that is away may never answer, and the rounds go on.
+    queue.count().then(
+      () => this.#worker.outages.mark('the queue', false),
+      () => this.#worker.outages.mark('the queue', true),
+    )
+  }
+}
+
+/** Keeps the lease, gives up calls of workers that died, releases reservations nobody heard of. */
+function startDuties(mill: Mill, worker: Worker): { stop: () => void } {
+  const { leaseMs } = mill.config
+  const guard = (duty: () => Promise<unknown>) => () => {
+    duty().catch((error: unknown) => {
+      if (troubleOf(error) === 'data') worker.fatal = error
+      else worker.outages.mark('the database', true)
+    })
+  }
+  const beat = setInterval(
+    guard(() => worker.lease.beat()),
+    leaseMs / 6,
+  )
+  const reap = setInterval(
+    guard(async () => {
+      await worker.lease.reap(worker.clerk)
+      await worker.lease.release(worker.clerk, worker.known)
+      worker.dispatch.nudge()
+    }),
+    Math.min(leaseMs / 4, 15_000),
+  )
+  return {
+    stop: () => {
+      clearInterval(beat)
+      clearInterval(reap)
+    },
+  }
+}
+
+/** Lets calls in flight come back, hands slices back to the queue, and leaves no paid answer in memory. */
+async function putAway(
+  mill: Mill,
+  { worker, consumer, options }: { worker: Worker; consumer: Consumer; options: WorkOptions },
+): Promise<void> {
+  const stopped = consumer.pause()
+  worker.end()
+  if (worker.dispatch.flying > 0) {
+    options.tell(
+      `waiting for ${worker.dispatch.flying} calls in flight; again to abandon them (they may be charged)`,
+    )
+  }
+  await until(() => worker.dispatch.flying === worker.batch.size, mill.config.timeoutMs + putAwayMs)
+  await worker.cut()
+  await until(() => worker.batch.size === 0 && worker.handling === 0, putAwayMs)
+  const left = worker.batch.abandon()
+  if (left.length > 0) {
+    const file = keep(mill, worker.clerk.account, left)
+    options.tell(
+      `${left.length} paid answers could not be written to the database; they are kept in ${file} and settled first at the next start`,
+    )
+  }
+  await stopped
+  await consumer.close()
+  if (!worker.outages.away('the database')) await worker.lease.close()
+}
+
+/** A host whose clock is off would take jobs of others for stalled, and its own for due. */
+async function refuseSkew(mill: Mill): Promise<void> {
+  const skew = await clockSkew(mill.db)
+  if (Math.abs(skew) <= largestSkewMs) return
+  throw new WrongDatabase(
+    `expected the clock of this machine within ${largestSkewMs / 1000} s of the database's, got ${Math.round(skew / 1000)} s; set the clock`,
+  )
+}
+
+async function until(done: () => boolean, withinMs: number): Promise<void> {
+  const end = performance.now() + withinMs
+  while (!done() && performance.now() < end) await pause(20)
+}
+
+/** Waits a while, or until a signal comes. */
+async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await setTimeout(ms, undefined, signal === undefined ? {} : { signal })
+  } catch (error) {
+    if (signal?.aborted !== true) throw error
+  }
+}

@@ -1,0 +1,297 @@
+import { Batch } from './batch.ts'
+import { costClass } from './credits/account.ts'
+import { record, type Clerk, type Ended, type Recorded } from './credits/record.ts'
+import { reserve, type Spender } from './credits/reserve.ts'
+import { Dispatch } from './dispatch.ts'
+import { Interrupted } from './errors.ts'
+import { replay } from './kept.ts'
+import { Lease } from './lease.ts'
+import { spenderOf } from './market.ts'
+import type { Mill } from './mill.ts'
+import { Outages } from './outage.ts'
+import type { Bought, Task } from './pipeline.ts'
+import type { SliceJob } from './queue/slices.ts'
+import { openApi, type Api, type Reply } from './search/call.ts'
+import { openLanes, type Lanes } from './search/lane.ts'
+import { judge } from './search/verdict.ts'
+import { openAccount } from './store/ledger.ts'
+import { endRound, openTasks, type OpenTask } from './store/slices.ts'
+import { troubleOf } from './store/trouble.ts'
+import { Tally } from './tally.ts'
+import { endedOf, lighten } from './verdicts.ts'
+
+/** Moments at which a test may end the process. */
+export type Moment = 'before_reserve' | 'reserved' | 'replied' | 'stored'
+
+export interface WorkerOptions {
+  readonly lanes: number
+  readonly tell: (line: string) => void
+  /** Called at each of the moments; for tests that kill the process there. */
+  readonly at?: (moment: Moment) => void
+}
+
+/** Slices at work beyond what the lanes need, so that no lane waits for the next slice. */
+const slotsFor = (lanes: number) => Math.ceil((lanes * 1.25) / 25) + 1
+const busyDelayMs = 2_000
+const apiPauseMs = 2_000
+const farAhead = 3_600_000
+
+/** The parts of one worker, put together: what it does with them is in `work.ts`. */
+export class Worker {
+  readonly tally = new Tally()
+  readonly outages = new Outages()
+  readonly dispatch: Dispatch
+  readonly batch: Batch<Ended, Recorded>
+  readonly slots: number
+  readonly #mill: Mill
+  readonly #options: WorkerOptions
+  readonly #lanes: Lanes
+  readonly #known = new Set<number>()
+  #api: Api
+  #ending = false
+  #handling = 0
+  #lastSlice = performance.now()
+  #holdUntil = 0
+  #keyRefused = false
+  #apiProbeAt = 0
+  fatal: unknown = null
+
+  private constructor(
+    mill: Mill,
+    options: WorkerOptions,
+    parts: { api: Api; lease: Lease; spender: Spender; clerk: Clerk },
+  ) {
+    this.#mill = mill
+    this.#options = options
+    this.#api = parts.api
+    this.lease = parts.lease
+    this.spender = parts.spender
+    this.clerk = parts.clerk
+    this.slots = slotsFor(options.lanes)
+    this.#lanes = openLanes(options.lanes)
+    this.batch = this.#openBatch()
+    this.dispatch = this.#openDispatch()
+  }
+
+  readonly lease: Lease
+  readonly spender: Spender
+  readonly clerk: Clerk
+
+  static async open(mill: Mill, options: WorkerOptions): Promise<Worker> {
+    const { config, db, market } = mill
+    const { url, key } = await mill.api()
+    const account = await openAccount(db, { name: market.account, kind: market.origin })
+    const fingerprint = key.fingerprint()
+    const clerk = {
+      account,
+      key: fingerprint,
+      floor: config.creditFloor,
+      rebuy: config.unknown === 'retry',
+    }
+    await replay(mill, clerk, options.tell)
+    const { lanes } = options
+    const floor = config.creditFloor
+    const lease = await Lease.open({ db, account, floor, lanes, leaseMs: config.leaseMs })
+    const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
+    const spender = spenderOf(mill, { account, worker: lease.worker, key: fingerprint })
+    return new Worker(mill, options, { api, lease, spender, clerk })
+  }
+
+  /** Works on one slice until each of its tasks has ended or has to wait. */
+  async handle(job: SliceJob): Promise<void> {
+    // Another worker takes it: this one is putting things away.
+    if (this.#ending) throw new Interrupted('this worker is ending')
+    this.#handling += 1
+    this.#lastSlice = performance.now()
+    try {
+      const found = await openTasks(this.#mill.db, job)
+      if (found === null) return
+      const due = found.tasks.filter(({ wait_ms }) => wait_ms <= 0)
+      const tasks = due.map((task) => taskOf(task, job.run, found.priority))
+      const left = await this.dispatch.take(tasks)
+      await this.#endRound(job, left.busy)
+    } finally {
+      this.#handling -= 1
+      this.#lastSlice = performance.now()
+    }
+  }
+
+  /** Slices at work. */
+  get handling(): number {
+    return this.#handling
+  }
+
+  /** Milliseconds since the queue last had something for this worker; 0 while a slice is at work. */
+  get idleFor(): number {
+    return this.#handling > 0 ? 0 : performance.now() - this.#lastSlice
+  }
+
+  /** Calls of this worker whose end is not written down yet. */
+  get known(): ReadonlySet<number> {
+    return this.#known
+  }
+
+  /** Starts nothing further. */
+  end(): void {
+    this.#ending = true
+    this.dispatch.end()
+  }
+
+  /** Cuts the calls that are still in flight: perhaps charged, and written down as such. */
+  async cut(): Promise<void> {
+    await this.#api.close()
+  }
+
+  #openBatch(): Batch<Ended, Recorded> {
+    return new Batch<Ended, Recorded>({
+      size: 64,
+      delayMs: 5,
+      writers: 2,
+      write: (ended) => this.#record(ended),
+      judge: troubleOf,
+      lighten,
+      onAway: (away) => this.#mark('the database', away),
+    })
+  }
+
+  #openDispatch(): Dispatch {
+    return new Dispatch({
+      steps: {
+        gate: (tasks) => this.#gate(tasks),
+        call: (task) => this.#lanes.run(() => this.#call(task)),
+        parse: judge,
+        store: (bought) => this.#store(bought),
+      },
+      free: () => this.#free(),
+      onGate: ({ affordable, reused }) => {
+        this.tally.reused += reused
+        // Near the floor fewer calls may be on their way at once than lanes were asked for.
+        this.#lanes.resize(Math.min(this.#options.lanes, affordable))
+      },
+      onTrouble: (error) => this.#onTrouble(error),
+      onEnded: (_task, state) => this.tally.ended(state),
+    })
+  }
+
+  async #gate(tasks: readonly Task[]) {
+    this.#options.at?.('before_reserve')
+    const wanted = tasks.map((task) => ({
+      task: task.id,
+      class: task.class,
+      priority: task.priority,
+    }))
+    const reserved = await reserve(this.#mill.db, this.spender, wanted)
+    this.#mark('the database', false)
+    for (const call of reserved.granted.values()) this.#known.add(call)
+    if (reserved.granted.size > 0) this.#options.at?.('reserved')
+    return reserved
+  }
+
+  /** Lanes that may be filled: one at a time while the API is out of reach, none between two tries. */
+  #free(): number {
+    if (!this.outages.away('the API')) return this.#lanes.free()
+    if (performance.now() < this.#apiProbeAt) return 0
+    return Math.min(1, this.#lanes.free())
+  }
+
+  async #call(task: Task): Promise<Reply> {
+    const held = this.#heldBack()
+    if (held !== null) return { kind: 'unsent', code: held, message: 'released before it was sent' }
+    return this.#api.call(task.query)
+  }
+
+  /** Looked at in the last instant before a request is written: why it may not be sent any more. */
+  #heldBack(): string | null {
+    if (!this.lease.covers(this.#mill.config.timeoutMs)) return 'LEASE_TOO_SHORT'
+    if (this.#keyRefused || performance.now() < this.#holdUntil) return 'STOPPED'
+    return this.#ending ? 'ENDING' : null
+  }
+
+  async #store(bought: Bought): Promise<string> {
+    const { verdict } = bought
+    this.#options.at?.('replied')
+    this.tally.reply(verdict)
+    this.#watchApi(bought)
+    if (verdict.kind === 'slow_down') {
+      const wait = Math.min(verdict.waitMs ?? 1_000, farAhead)
+      this.#holdUntil = Math.max(this.#holdUntil, performance.now() + wait)
+    }
+    if (verdict.kind === 'key_refused') this.#keyRefused = true
+    const recorded = await this.batch.add(endedOf(bought, this.#mill.market))
+    // From here on the tables say it to every worker.
+    if (verdict.kind === 'key_refused') this.#keyRefused = false
+    this.#known.delete(bought.call)
+    this.#options.at?.('stored')
+    return recorded.state
+  }
+
+  #watchApi({ reply, verdict }: Bought): void {
+    if (reply.kind !== 'unsent') {
+      this.outages.mark('the API', false)
+      return
+    }
+    const ours = verdict.kind === 'unsent' && ourOwn.has(verdict.code)
+    if (ours) return
+    this.outages.mark('the API', true)
+    this.#apiProbeAt = performance.now() + apiPauseMs
+    setTimeout(() => this.dispatch.nudge(), apiPauseMs + 1).unref()
+  }
+
+  async #record(ended: readonly Ended[]): Promise<readonly Recorded[]> {
+    const recorded = await record(this.#mill.db, this.clerk, ended)
+    const byCall = new Map(recorded.map((one) => [one.call, one]))
+    return ended.map(({ call }) => byCall.get(call) ?? { call, task: 0, state: 'open' })
+  }
+
+  #onTrouble(error: unknown): number {
+    switch (troubleOf(error)) {
+      case 'away':
+        this.#mark('the database', true)
+        return 250
+      case 'conflict':
+        return 50
+      case 'data':
+        this.fatal = error
+        return 1_000
+    }
+  }
+
+  #mark(part: 'the database', away: boolean): void {
+    const was = this.outages.away(part)
+    this.outages.mark(part, away)
+    if (away && !was)
+      this.#options.tell('the database is out of reach: no call begins until it is back')
+    if (!away && was) this.#options.tell('the database is back')
+  }
+
+  async #endRound(job: SliceJob, busy: boolean): Promise<void> {
+    const next = await this.#patiently(() => endRound(this.#mill.db, job))
+    if (next === null) return
+    const delayMs = Math.max(next.delay_ms, busy ? busyDelayMs : 0)
+    const { run, slice, round, priority } = next
+    const queue = await this.#mill.queue()
+    await queue.add([{ run, slice, round, priority, delayMs }])
+  }
+
+  /** Waits out a database that is away, as long as this worker goes on. */
+  async #patiently<T>(ask: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await ask()
+      } catch (error) {
+        if (troubleOf(error) === 'data' || (this.#ending && troubleOf(error) === 'away'))
+          throw error
+        await new Promise((resolve) => setTimeout(resolve, 250))
+      }
+    }
+  }
+}
+
+/** Reasons of our own for not sending: they say nothing about the API. */
+const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING', 'ABORTED'])
+
+function taskOf(task: OpenTask, run: number, priority: number): Task {
+  const { id, query_id, q, location, hl, gl, num, device } = task
+  const query = { q, location, hl, gl, num, device }
+  return { id, run, priority, class: costClass(query), query, queryId: query_id }
+}
