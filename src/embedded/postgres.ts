@@ -17,7 +17,7 @@ import { checkMajor, readState, urlOf, writeState, type State } from './state.ts
 
 export interface StartOptions {
   /** Told before the first start, which takes about a second. */
-  readonly notice?: (line: string) => void
+  readonly say?: (line: string) => void
   readonly tuning?: Tuning
 }
 
@@ -85,7 +85,7 @@ async function start(home: string, old: State | null, options: StartOptions): Pr
   const found = findBinaries()
   let state = old
   if (state === null || !existsSync(state.data)) {
-    options.notice?.('starting a PostgreSQL of our own (first run, about a second)')
+    options.say?.('starting a PostgreSQL of our own (first run, about a second)')
     state = await makeData(home)
   }
   checkMajor(state.data, found.major)

@@ -1,0 +1,89 @@
+// The Redis of a test run: a redis-server of its own on a free port of this machine, when the program is there.
+// REQUIRE_REDIS=1 makes its absence a failure.
+import { spawn } from 'node:child_process'
+import { accessSync, constants, rmSync } from 'node:fs'
+import { createConnection } from 'node:net'
+import { delimiter, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { processEnvironment } from '../../src/config.ts'
+import { freePort } from '../../src/embedded/port.ts'
+import { temporaryFolder } from './server.ts'
+
+export interface RedisServer {
+  readonly port: number
+  readonly pid: number
+  /** Ends it without a farewell, as a power cut would. */
+  readonly kill: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+/** Null, after a notice, when this machine has no redis-server. */
+export async function openRedis(): Promise<RedisServer | null> {
+  const program = findProgram()
+  if (program !== null) return startRedis()
+  if (processEnvironment()['REQUIRE_REDIS'] === '1') {
+    throw new Error('expected redis-server, since REQUIRE_REDIS=1, got none; install it')
+  }
+  process.stderr.write('notice: no redis-server here: the tests on Redis are skipped\n')
+  return null
+}
+
+function findProgram(): string | null {
+  const folders = (processEnvironment()['PATH'] ?? '').split(delimiter)
+  const found = folders.map((folder) => join(folder, 'redis-server')).find(isProgram)
+  return found ?? null
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Starts a Redis of one's own, for tests that kill or fill it. */
+export async function startRedis(extra: readonly string[] = []): Promise<RedisServer> {
+  const port = await freePort()
+  const folder = temporaryFolder('redis')
+  const child = spawn(
+    'redis-server',
+    // prettier-ignore
+    ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no',
+      '--maxmemory-policy', 'noeviction', '--databases', '10000', ...extra],
+    { stdio: 'ignore' },
+  )
+  const ended = new Promise<void>((done) => {
+    child.once('exit', () => done())
+    child.once('error', () => done())
+  })
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal)
+    await ended
+    rmSync(folder, { recursive: true, force: true })
+  }
+  for (const deadline = Date.now() + 20_000; !(await answers(port)); await sleep(20)) {
+    if (child.exitCode === null && child.pid !== undefined && Date.now() < deadline) continue
+    await end('SIGKILL')
+    throw new Error(`expected redis-server to answer on port ${port}, got silence`)
+  }
+  return {
+    port,
+    pid: child.pid ?? 0,
+    kill: () => end('SIGKILL'),
+    close: () => end('SIGTERM'),
+  }
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = createConnection({ port, host: '127.0.0.1' }, () => socket.write('PING\r\n'))
+    const tell = (answer: boolean) => {
+      socket.destroy()
+      done(answer)
+    }
+    socket.once('data', (data) => tell(data.toString().startsWith('+PONG')))
+    socket.once('error', () => tell(false))
+  })
+}

@@ -1,0 +1,30 @@
+// describe.each(backends)('… on $name', (backend) => { … await backend.redisUrl() … })
+// Postgres always; Redis when this machine has a redis-server. `redisUrl()` is null on Postgres, and on Redis the
+// address of a database number that no other test uses.
+import { inject } from 'vitest'
+
+export interface TestBackend {
+  readonly name: 'postgres' | 'redis'
+  /** REDIS_URL for this backend: null for the queue on Postgres. */
+  readonly redisUrl: () => string | null
+}
+
+/** True when the run has a Redis. */
+export const hasRedis = inject('redisPort') !== 0
+
+let given = 0
+
+/** An empty Redis of one's own: a fresh database number of the run's server. */
+export function redisUrl(): string {
+  if (!hasRedis) throw new Error('expected a redis-server, got none; ask hasRedis first')
+  given += 1
+  // Files run in processes of their own, each with a number that stays apart from the others.
+  const number = ((process.pid % 300) * 30 + (given % 30)) % 10_000
+  return `redis://127.0.0.1:${inject('redisPort')}/${number}`
+}
+
+const postgres: TestBackend = { name: 'postgres', redisUrl: () => null }
+const redis: TestBackend = { name: 'redis', redisUrl }
+
+/** The backends that this run can test. */
+export const backends: readonly TestBackend[] = hasRedis ? [postgres, redis] : [postgres]

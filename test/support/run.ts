@@ -1,0 +1,89 @@
+// run('enqueue', ['inputs/keywords.csv', '--json'], { DATABASE_URL: url, MILL_HOME: home }) → { code, stdout, stderr }
+// start(…) → the same command while it runs: `line(text)` waits until a line on either stream holds the text,
+// `kill('SIGTERM')` signals it, `ended` is its result. Nothing of the caller's settings leaks in: only PATH, HOME and TMPDIR.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { processEnvironment, type Environment } from '../../src/config.ts'
+import { root } from '../../src/root.ts'
+
+export interface Result {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Running {
+  readonly pid: number
+  readonly ended: Promise<Result>
+  readonly kill: (signal: NodeJS.Signals) => void
+  /** Resolves with the first line that holds the text, also one that came before; rejects when the command ends without it. */
+  readonly line: (text: string) => Promise<string>
+  readonly stdout: () => string
+  readonly stderr: () => string
+}
+
+/** Runs a command of the project to its end. */
+export function run(
+  command: string,
+  args: readonly string[] = [],
+  env: Environment = {},
+): Promise<Result> {
+  return start(command, args, env).ended
+}
+
+/** Starts a command of the project from its sources. */
+export function start(
+  command: string,
+  args: readonly string[] = [],
+  env: Environment = {},
+): Running {
+  const { PATH, HOME, TMPDIR } = processEnvironment()
+  const own = Object.entries({ PATH, HOME, TMPDIR, ...env }).filter(
+    ([, value]) => value !== undefined,
+  )
+  const job = join(root, 'jobs', `${command}.ts`)
+  const child = spawn(process.execPath, ['--import', 'tsx', job, ...args], {
+    cwd: root,
+    env: Object.fromEntries(own),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const output = { stdout: '', stderr: '' }
+  const waiting = new Set<() => void>()
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (chunk: string) => {
+      output[name] += chunk
+      for (const look of waiting) look()
+    })
+  }
+  let over = false
+  const ended = new Promise<Result>((done, fail) => {
+    child.once('error', fail)
+    child.once('close', (code, signal) => {
+      over = true
+      for (const look of waiting) look()
+      done({ code, signal, ...output })
+    })
+  })
+  const line = (text: string) =>
+    new Promise<string>((done, fail) => {
+      const look = () => {
+        const lines = `${output.stdout}\n${output.stderr}`.split('\n')
+        const found = lines.find((one) => one.includes(text))
+        if (found === undefined && !over) return
+        waiting.delete(look)
+        if (found !== undefined) done(found)
+        else fail(new Error(`expected a line with ${text}, got:\n${output.stdout}${output.stderr}`))
+      }
+      waiting.add(look)
+      look()
+    })
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    kill: (signal) => child.kill(signal),
+    line,
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+  }
+}

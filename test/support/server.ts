@@ -1,0 +1,79 @@
+// The PostgreSQL of a test run. TEST_DATABASE_URL=postgres://… names one that runs already (its user must be
+// allowed to create databases); otherwise an embedded one is started in a temporary home and ended afterwards.
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Pool } from 'pg'
+import { processEnvironment } from '../../src/config.ts'
+import { ensurePostgres, stopPostgres } from '../../src/embedded/postgres.ts'
+import { migrateQueue } from '../../src/queue/migrate.ts'
+import { openPool } from '../../src/store/database.ts'
+import { migrateDatabase } from '../../src/store/migrate.ts'
+
+/** What the tests of one run share. */
+export interface Server {
+  /** Any database of the server, for making others. */
+  readonly adminUrl: string
+  /** A migrated database that others are copied from. */
+  readonly template: string
+  readonly close: () => Promise<void>
+}
+
+/** A folder that goes away with the tests; the server's own user can walk into it when the tests run as root. */
+export function temporaryFolder(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `querymill-${name}-`))
+  chmodSync(folder, 0o711)
+  return folder
+}
+
+/** Starts or finds the server, and prepares the database that tests are copied from. */
+export async function openServer(): Promise<Server> {
+  const given = processEnvironment()['TEST_DATABASE_URL']
+  if (given !== undefined && given !== '') return prepare(given, async () => undefined)
+  const home = temporaryFolder('postgres')
+  const end = async () => {
+    await stopPostgres(home)
+    rmSync(home, { recursive: true, force: true })
+  }
+  try {
+    // What the tests write may be lost with the machine.
+    const tuning = { fsync: 'off', full_page_writes: 'off', max_connections: '200' }
+    return await prepare((await ensurePostgres(home, { tuning })).url, end)
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+async function prepare(adminUrl: string, end: () => Promise<void>): Promise<Server> {
+  const template = `querymill_test_${process.pid}_${Date.now().toString(36)}`
+  const admin = openPool(adminUrl, { name: 'tests', max: 1 })
+  // From template0: the same encoding and order of rows, whatever the server was set up with.
+  await admin.query(`create database ${template} template template0 encoding 'UTF8'`)
+  const url = withDatabase(adminUrl, template)
+  const pool = openPool(url, { name: 'tests', max: 2 })
+  try {
+    await migrateDatabase(pool)
+    await migrateQueue(url)
+  } finally {
+    await pool.end()
+  }
+  return { adminUrl, template, close: () => dropAll(admin, template).then(end) }
+}
+
+/** Databases that a test could not drop, because it failed or was killed, go here. */
+async function dropAll(admin: Pool, template: string): Promise<void> {
+  const { rows } = await admin.query<{ name: string }>(
+    'select datname as name from pg_database where starts_with(datname, $1)',
+    [template],
+  )
+  for (const { name } of rows) await admin.query(`drop database if exists ${name} with (force)`)
+  await admin.end()
+}
+
+/** The same server, another database. */
+export function withDatabase(url: string, database: string): string {
+  const changed = new URL(url)
+  changed.pathname = `/${database}`
+  return changed.href
+}

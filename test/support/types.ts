@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+
+// The same as the parsers of src/store/database.ts give.
+const parsers = [
+  '--numeric-parser=number',
+  '--date-parser=string',
+  '--type-mapping={"int8":"number"}',
+]
+
+/** The types of all tables and views of a database that code of the pipeline reads and writes. */
+export async function generateTypes(url: string): Promise<string> {
+  const entry = createRequire(import.meta.url).resolve('kysely-codegen')
+  const program = join(dirname(entry), 'cli', 'bin.js')
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [
+      program,
+      '--dialect=postgres',
+      `--url=${url}`,
+      '--print',
+      '--log-level=silent',
+      '--include-pattern={public,analysis}.*',
+      ...parsers,
+    ],
+    { maxBuffer: 50_000_000 },
+  )
+  return stdout
+}
