@@ -1,0 +1,87 @@
+import { printJson, runCommand, say } from '../src/command.ts'
+import { readConfig } from '../src/config.ts'
+import { exits, Misuse } from '../src/errors.ts'
+
+interface Options {
+  readonly run?: string
+  readonly list?: string
+  readonly state?: string
+  readonly error?: string
+  readonly buyAgain?: true
+  readonly dryRun?: true
+  readonly json?: true
+}
+
+const reopenable = ['failed', 'unknown', 'unaffordable']
+
+await runCommand<Options>(
+  {
+    name: 'retry',
+    about: 'Opens tasks again that failed, are unknown or could not be afforded; never one that has an answer.',
+    examples: [
+      'npm run retry -- --run 12                    failed and unknown tasks of run 12',
+      'npm run retry -- --list keywords --state failed',
+      'npm run retry -- --error TIMEOUT',
+      'npm run retry -- --run 12 --buy-again        buys answered tasks a second time',
+    ],
+    define: (program) =>
+      program
+        .option('--run <n>', 'only this run')
+        .option('--list <name>', 'only runs of this list')
+        .option('--state <states>', `one or more of ${reopenable.join(', ')}`, 'failed,unknown')
+        .option('--error <code>', 'only tasks that ended with this error')
+        .option('--buy-again', 'also tasks that have an answer: each is paid for a second time')
+        .option('--dry-run', 'say how many, change nothing')
+        .option('--json', 'print the numbers as JSON'),
+  },
+  async ({ options, env, closers }) => {
+    const buyAgain = options.buyAgain === true
+    const selection = {
+      run: options.run === undefined ? null : readRun(options.run),
+      list: options.list ?? null,
+      states: [...readStates(options.state ?? ''), ...(buyAgain ? ['answered', 'reused'] : [])],
+      error: options.error ?? null,
+      buyAgain,
+    }
+    if (buyAgain && selection.run === null && selection.list === null) {
+      throw new Misuse('expected --run or --list beside --buy-again, got neither; it costs money')
+    }
+    const config = readConfig(env)
+    const { openMill } = await import('../src/mill.ts')
+    const { countSelected, reopenTasks } = await import('../src/store/change.ts')
+    const mill = await openMill({ config, closers, say, name: 'retry' })
+    const tasks = await countSelected(mill.db, selection)
+    if (buyAgain) say(await costLine(mill, tasks))
+    if (options.dryRun === true) {
+      if (options.json === true) printJson({ tasks, reopened: 0 })
+      say(`${tasks} tasks would be opened again`)
+      return exits.done
+    }
+    const { reopened, runs } = await reopenTasks(mill.db, selection)
+    const { rebuild } = await import('../src/rebuild.ts')
+    for (const run of runs) await rebuild(mill, run)
+    if (options.json === true) printJson({ tasks, reopened })
+    say(`${reopened} tasks are open again; type: npm run work -- --drain`)
+    return exits.done
+  },
+)
+
+function readRun(text: string): number {
+  const run = Number(text)
+  if (Number.isSafeInteger(run) && run > 0) return run
+  throw new Misuse(`expected --run to be the number of a run, got ${text}; npm run status shows them`)
+}
+
+function readStates(text: string): string[] {
+  const states = text.split(',').map((state) => state.trim())
+  const wrong = states.filter((state) => !reopenable.includes(state))
+  if (wrong.length === 0) return states
+  throw new Misuse(`expected --state to be of ${reopenable.join(', ')}, got ${wrong.join(', ')}`)
+}
+
+async function costLine(mill: import('../src/mill.ts').Mill, tasks: number): Promise<string> {
+  const { dearestSeen } = await import('../src/store/status.ts')
+  const dearest = await dearestSeen(mill.db, mill.market.account)
+  const cost = dearest === null ? 'an unknown number of' : `at most ${dearest * tasks}`
+  return `${tasks} tasks would be bought again for ${cost} credits`
+}
