@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest'
+import {
+  deadLinks,
+  keysShown,
+  placesOfOneMachine,
+  settingsShown,
+  unknownCommands,
+} from './papers.ts'
+
+const tree = (files: Record<string, string>) => new Map(Object.entries(files))
+
+describe('papers', () => {
+  test('a command that does not exist is found, with and without silence', () => {
+    const text = 'Type `npm run -s work -- --drain` or `npm run wrok`.'
+    expect(unknownCommands(tree({ 'README.md': text }), { work: '' })).toEqual(['README.md: wrok'])
+  })
+
+  test('a dead link is found from the folder of its page, addresses are left alone', () => {
+    const text = '[a](decisions/a.md#top) [b](b.md) [c](https://example.com/c)'
+    const exists = (path: string) => path === 'docs/decisions/a.md'
+    expect(deadLinks(tree({ 'docs/README.md': text }), exists)).toEqual(['docs/README.md: b.md'])
+  })
+
+  test('a path of one workplace and a host of a registry are found, a path inside the project is not', () => {
+    const files = tree({
+      'a.md': `see ${'/'}work/main/x.ts`,
+      'b.json': `"https://registry.${'npmjs'}.org/pg"`,
+      'c.ts': `import '../jobs/work/x.ts'`,
+    })
+    expect(placesOfOneMachine(files)).toHaveLength(2)
+  })
+
+  test('settings are read off an example file, set or shown', () => {
+    expect(settingsShown('# Words.\nA_B=1\n# C_D=2\n#E_F=\nnot ONE=1\n')).toEqual([
+      'A_B',
+      'C_D',
+      'E_F',
+    ])
+  })
+
+  test('what looks like a real key is found, an obvious sample is not', () => {
+    expect(keysShown('sk_test_sample sk_live_your_key')).toEqual([])
+    expect(keysShown(`sk_live_${'a1b2c3d4e5'}`)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,67 @@
+import type { Tree } from './tree.ts'
+
+/** Commands that the papers tell a reader to type and that package.json does not know, as `file: name`. */
+export function unknownCommands(papers: Tree, scripts: Readonly<Record<string, string>>): string[] {
+  const found: string[] = []
+  for (const [path, text] of papers) {
+    for (const [, name] of text.matchAll(/\bnpm run (?:-s |--silent )?([a-z][\w:-]*)/g)) {
+      if (name !== undefined && !Object.hasOwn(scripts, name)) found.push(`${path}: ${name}`)
+    }
+  }
+  return found
+}
+
+/** Links to files that are not there, as `file: link`. */
+export function deadLinks(papers: Tree, exists: (path: string) => boolean): string[] {
+  const found: string[] = []
+  for (const [path, text] of papers) {
+    const folder = path.includes('/') ? path.slice(0, path.lastIndexOf('/') + 1) : ''
+    for (const [, link] of text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)) {
+      if (link === undefined || /^[a-z]+:/.test(link)) continue
+      if (!exists(folder + link)) found.push(`${path}: ${link}`)
+    }
+  }
+  return found
+}
+
+/** The program files that scripts start, by the name of the script. */
+export function jobsOf(scripts: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  const jobs = new Map<string, string>()
+  for (const [name, command] of Object.entries(scripts)) {
+    const file = /\b((?:jobs|test)\/[\w/-]+\.ts)\b/.exec(command)?.[1]
+    if (file !== undefined) jobs.set(name, file)
+  }
+  return jobs
+}
+
+// In pieces, so that this file does not find itself.
+const hosts = [
+  ['registry', 'npmjs', 'org'],
+  ['registry', 'yarnpkg', 'com'],
+  ['deb', 'debian', 'org'],
+  ['ghcr', 'io'],
+  ['docker', 'io'],
+].map((parts) => parts.join('.'))
+
+/** Places that only some machines have: hosts of package registries, and folders of one workplace. */
+export function placesOfOneMachine(tree: Tree): string[] {
+  const found: string[] = []
+  for (const [path, text] of tree) {
+    for (const host of hosts) if (text.includes(host)) found.push(`${path}: ${host}`)
+    const folder = /(?<![\w.*:}/$-])\/(?:work|root|home\/[a-z]+|Users\/[A-Za-z]+)\/[\w.]+/.exec(
+      text,
+    )
+    if (folder !== null) found.push(`${path}: ${folder[0]}`)
+  }
+  return found
+}
+
+/** Names of settings that an example file sets, or shows behind a `#`, in its order. */
+export function settingsShown(text: string): string[] {
+  return [...text.matchAll(/^#? ?([A-Z][A-Z0-9_]+)=/gm)].map(([, name]) => name ?? '')
+}
+
+/** Things in a text that look like a real key. */
+export function keysShown(text: string): string[] {
+  return [...text.matchAll(/sk_live_[A-Za-z0-9]{8,}|sk_test_[A-Za-z0-9]{20,}/g)].map(([key]) => key)
+}
