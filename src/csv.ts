@@ -1,0 +1,28 @@
+import { stringify, type Options } from 'csv-stringify/sync'
+
+/** One cell: what it holds is written so that no spreadsheet computes it. */
+export type Cell = string | number | bigint | boolean | Date | null | undefined
+
+const options = {
+  // A cell that begins with =, +, - or @ would be run as a formula by spreadsheets.
+  escape_formulas: true,
+  record_delimiter: 'unix',
+  cast: {
+    boolean: (value) => String(value),
+    date: (value) => value.toISOString(),
+    // A number cannot be a formula, and must stay a number with its sign.
+    number: (value) => ({ value: String(value), escape_formulas: false }),
+    bigint: (value) => ({ value: String(value), escape_formulas: false }),
+  },
+} satisfies Options
+
+/** Rows as lines of CSV, each with its line end. */
+export function csvLines(rows: readonly (readonly Cell[])[]): string {
+  return stringify(
+    rows.map((row) => [...row]),
+    options,
+  )
+}
+
+/** Makes Excel read a file as UTF-8 when it stands before everything else. */
+export const byteOrderMark = '\ufeff'

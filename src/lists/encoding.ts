@@ -1,0 +1,212 @@
+import { isUtf8 } from 'node:buffer'
+import { Misuse } from '../errors.ts'
+
+/** How the bytes of a list spell its text. */
+export interface Encoding {
+  readonly label: string
+  /** Bytes of the mark at the beginning that says so. */
+  readonly mark: number
+  /** True when nothing in the file proves it: shown, and never bought without a yes. */
+  readonly guessed: boolean
+}
+
+const marks = [
+  { label: 'utf-32', bytes: [0xff, 0xfe, 0x00, 0x00] },
+  { label: 'utf-32', bytes: [0x00, 0x00, 0xfe, 0xff] },
+  { label: 'utf-8', bytes: [0xef, 0xbb, 0xbf] },
+  { label: 'utf-16le', bytes: [0xff, 0xfe] },
+  { label: 'utf-16be', bytes: [0xfe, 0xff] },
+] as const
+
+/** Tells the encoding from the first bytes; `whole` when there are no more. */
+export async function detectEncoding(
+  head: Buffer,
+  whole: boolean,
+  wanted: string | undefined,
+): Promise<Encoding> {
+  const mark = marks.find(({ bytes }) => bytes.every((byte, index) => head[index] === byte))
+  if (wanted !== undefined) {
+    const label = canonicalLabel(wanted)
+    return { label, mark: mark?.label === label ? mark.bytes.length : 0, guessed: false }
+  }
+  if (mark !== undefined) {
+    return { label: canonicalLabel(mark.label), mark: mark.bytes.length, guessed: false }
+  }
+  const wide = head.includes(0) ? wideLabel(head) : undefined
+  if (wide !== undefined) return { label: wide, mark: 0, guessed: false }
+  if (isUtf8(whole ? head : head.subarray(0, lastBoundary(head)))) {
+    return { label: 'utf-8', mark: 0, guessed: false }
+  }
+  return { label: await guessLabel(head), mark: 0, guessed: true }
+}
+
+function canonicalLabel(name: string): string {
+  try {
+    return new TextDecoder(name).encoding
+  } catch {
+    throw new Misuse(
+      `expected an encoding that is known here, got ${JSON.stringify(name)}; type --encoding with utf-8, utf-16le, windows-1252, shift_jis or the like, or save the file as UTF-8`,
+    )
+  }
+}
+
+/** UTF-16 without its mark: line ends have their zero on one side, and text in it is no pairs of letters. */
+function wideLabel(head: Buffer): string | undefined {
+  const pairs = Math.floor(head.length / 2)
+  const found = { le: 0, be: 0, leEnds: 0, beEnds: 0, letters: 0 }
+  for (let index = 0; index + 1 < head.length; index += 2) {
+    const even = head[index] ?? 0
+    const odd = head[index + 1] ?? 0
+    if (odd === 0) found.le++
+    if (even === 0) found.be++
+    if (odd === 0 && (even === 0x0a || even === 0x0d)) found.leEnds++
+    if (even === 0 && (odd === 0x0a || odd === 0x0d)) found.beEnds++
+    if (isPrintable(even) && isPrintable(odd)) found.letters++
+  }
+  if (found.letters > pairs * 0.7) return undefined
+  const enough = (zeros: number, ends: number): boolean => zeros > pairs * (ends > 0 ? 0.01 : 0.3)
+  if (found.le > 20 * found.be && enough(found.le, found.leEnds)) return 'utf-16le'
+  if (found.be > 20 * found.le && enough(found.be, found.beEnds)) return 'utf-16be'
+  return undefined
+}
+
+function isPrintable(byte: number): boolean {
+  return byte >= 0x20 && byte < 0x7f
+}
+
+// What the detector calls an encoding, where the platform's decoders call it otherwise.
+const aliases: Readonly<Record<string, string>> = {
+  'UTF-8-SIG': 'utf-8',
+  GB2312: 'gb18030',
+  'EUC-TW': 'big5',
+  'TIS-620': 'windows-874',
+  MACCYRILLIC: 'x-mac-cyrillic',
+}
+
+async function guessLabel(head: Buffer): Promise<string> {
+  const { default: jschardet } = await import('jschardet')
+  const { encoding } = jschardet.detect(head.subarray(0, 65_536))
+  const label = aliases[(encoding ?? '').toUpperCase()] ?? encoding ?? 'windows-1252'
+  const known = knownLabel(label)
+  // The bytes are no UTF-8, whatever statistics say.
+  return known === undefined || known === 'utf-8' || known.startsWith('utf-16')
+    ? 'windows-1252'
+    : known
+}
+
+function knownLabel(label: string): string | undefined {
+  try {
+    return new TextDecoder(label).encoding
+  } catch {
+    return undefined
+  }
+}
+
+/** Where the last whole character of UTF-8 ends. */
+export function lastBoundary(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(4, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0
+    if (byte < 0x80) return bytes.length
+    if (byte >= 0xc0) {
+      const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2
+      return back >= length ? bytes.length : bytes.length - back
+    }
+  }
+  return bytes.length
+}
+
+/**
+ * Everything as UTF-8; bytes that are not in the encoding are refused with line and offset, never replaced.
+ * With `toTheEnd` false the last character may be cut.
+ */
+export async function* decode(
+  chunks: AsyncIterable<Buffer>,
+  encoding: Encoding,
+  shown: string,
+  toTheEnd = true,
+): AsyncGenerator<Buffer> {
+  const decoder = encoding.label === 'utf-8' ? new Utf8(shown) : new Other(encoding.label, shown)
+  let skip = encoding.mark
+  for await (const chunk of chunks) {
+    const bytes = chunk.subarray(Math.min(skip, chunk.length))
+    decoder.offset += chunk.length - bytes.length
+    skip -= chunk.length - bytes.length
+    const text = decoder.push(bytes, false)
+    if (text.length > 0) yield text
+  }
+  if (!toTheEnd) return
+  const rest = decoder.push(Buffer.alloc(0), true)
+  if (rest.length > 0) yield rest
+}
+
+class Utf8 {
+  offset = 0
+  #line = 1
+  #rest: Buffer = Buffer.alloc(0)
+  readonly #shown: string
+
+  constructor(shown: string) {
+    this.#shown = shown
+  }
+
+  push(chunk: Buffer, last: boolean): Buffer {
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    const end = last ? bytes.length : lastBoundary(bytes)
+    const text = bytes.subarray(0, end)
+    if (!isUtf8(text)) throw this.#refuse(text)
+    this.#rest = bytes.subarray(end)
+    this.offset += end
+    this.#line += lineEnds(text)
+    return text
+  }
+
+  #refuse(text: Buffer): Misuse {
+    let good = 0
+    let bad = text.length
+    while (bad - good > 1) {
+      const middle = (good + bad) >> 1
+      const part = text.subarray(0, middle)
+      if (isUtf8(part.subarray(0, lastBoundary(part)))) good = middle
+      else bad = middle
+    }
+    const at = lastBoundary(text.subarray(0, good))
+    const line = this.#line + lineEnds(text.subarray(0, at))
+    return new Misuse(
+      `${this.#shown}:${line}: expected UTF-8 to the end, got other bytes at offset ${this.offset + at}; name the encoding with --encoding, such as --encoding windows-1252, or save the file as UTF-8`,
+    )
+  }
+}
+
+class Other {
+  offset = 0
+  #line = 1
+  readonly #decoder: InstanceType<typeof TextDecoder>
+  readonly #label: string
+  readonly #shown: string
+
+  constructor(label: string, shown: string) {
+    this.#decoder = new TextDecoder(label, { fatal: true, ignoreBOM: true })
+    this.#label = label
+    this.#shown = shown
+  }
+
+  push(chunk: Buffer, last: boolean): Buffer {
+    try {
+      const text = Buffer.from(this.#decoder.decode(chunk, { stream: !last }))
+      this.offset += chunk.length
+      this.#line += lineEnds(text)
+      return text
+    } catch (cause) {
+      throw new Misuse(
+        `${this.#shown}: expected ${this.#label} to the end, got bytes that are none between offsets ${this.offset} and ${this.offset + chunk.length}, after line ${this.#line}; name the encoding with --encoding, or save the file as UTF-8`,
+        { cause },
+      )
+    }
+  }
+}
+
+function lineEnds(text: Buffer): number {
+  let count = 0
+  for (let at = text.indexOf(10); at >= 0; at = text.indexOf(10, at + 1)) count++
+  return count
+}

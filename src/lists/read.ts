@@ -1,0 +1,176 @@
+import { Misuse } from '../errors.ts'
+import { isTitle, readHeader } from './columns.ts'
+import { findDialect, type Dialect } from './dialect.ts'
+import { decode, detectEncoding, type Encoding } from './encoding.ts'
+import { Cutter, type Records } from './records.ts'
+import { contentOf, Rows, type Defaults, type Entry, type Rejection } from './rows.ts'
+import { peek, type Source } from './source.ts'
+
+export interface ReadOptions {
+  readonly encoding?: string | undefined
+  readonly delimiter?: string | undefined
+  readonly column?: string | undefined
+  readonly matchTypes: 'keep' | 'strip'
+  /** True: a guessed encoding is taken as it is. */
+  readonly yes: boolean
+  readonly defaults: Defaults
+}
+
+/** What was found on the first lines of a list. */
+export interface Heading {
+  readonly encoding: Encoding
+  readonly dialect: Dialect
+}
+
+/** A piece of a list: what its lines gave, in their order. */
+export interface Batch {
+  readonly entries: readonly Entry[]
+  readonly rejected: readonly Rejection[]
+  /** Lines that gave queries. */
+  readonly usable: number
+  /** Number of the last line read. */
+  readonly line: number
+}
+
+export interface OpenList {
+  readonly heading: Heading
+  readonly batches: AsyncIterable<Batch>
+  /** Headers found further down, where blocks or joined files begin. */
+  readonly headersAgain: readonly number[]
+}
+
+const headSize = 256 * 1024
+
+/** Opens a list: what its beginning leaves unclear is refused before anything is read for good. */
+export async function openList(source: Source, options: ReadOptions): Promise<OpenList> {
+  const { head, whole, all } = await peek(source.chunks, headSize)
+  if (head.length === 0) throw nothingIn(source.shown)
+  const encoding = await detectEncoding(head, whole, options.encoding)
+  const text = await decodeHead(head, whole, encoding, source.shown)
+  if (encoding.guessed && !options.yes) throw guessed(source.shown, encoding, text)
+  if (text.toString().trim() === '') throw nothingIn(source.shown)
+  const dialect = findDialect(text, source.shown, options)
+  const reader = new Reader(source.shown, dialect, options)
+  return {
+    heading: { encoding, dialect },
+    headersAgain: reader.headersAgain,
+    batches: readAll(source, decode(all, encoding, source.shown), reader),
+  }
+}
+
+function nothingIn(shown: string): Misuse {
+  return new Misuse(`expected queries in ${shown}, got an empty file; put one query on each line`)
+}
+
+/** The whole lines among the first bytes. */
+async function decodeHead(
+  head: Buffer,
+  whole: boolean,
+  encoding: Encoding,
+  shown: string,
+): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  for await (const piece of decode(once(head), encoding, shown, whole)) pieces.push(piece)
+  const text = Buffer.concat(pieces)
+  if (whole) return text
+  const end = Math.max(text.lastIndexOf(10), text.lastIndexOf(13)) + 1
+  return end === 0 ? text : text.subarray(0, end)
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes
+}
+
+function guessed(shown: string, { label }: Encoding, text: Buffer): Misuse {
+  const rows = text.toString().split(/\r\n|\n|\r/)
+  // Lines with other letters than English ones show whether the guess is right.
+  // eslint-disable-next-line no-control-regex -- ASCII is meant as a whole
+  const telling = rows.filter((row) => /[^\u0000-\u007f]/.test(row)).slice(0, 3)
+  const sample = telling.map((row) => `  ${row.slice(0, 100)}`).join('\n')
+  return new Misuse(
+    `expected ${shown} to be UTF-8 or UTF-16, got other bytes, perhaps ${label}; if these lines read right, type --encoding ${label} (or --yes), else another --encoding:\n${sample}`,
+  )
+}
+
+async function* readAll(
+  source: Source,
+  pieces: AsyncIterable<Buffer>,
+  reader: Reader,
+): AsyncGenerator<Batch> {
+  for await (const piece of pieces) yield reader.read(piece, false)
+  yield reader.read(Buffer.alloc(0), true)
+  await source.check()
+}
+
+class Reader {
+  readonly headersAgain: number[] = []
+  readonly #cutter: Cutter
+  readonly #options: ReadOptions
+  readonly #dialect: Dialect
+  #rows: Rows
+  #blankBefore = false
+  #line = 0
+
+  constructor(shown: string, dialect: Dialect, options: ReadOptions) {
+    this.#cutter = new Cutter(dialect.delimiter, shown)
+    this.#dialect = dialect
+    this.#options = options
+    this.#rows = new Rows({ ...options, columns: dialect.columns })
+  }
+
+  read(piece: Buffer, last: boolean): Batch {
+    const records = this.#cutter.push(piece, last)
+    const entries: Entry[] = []
+    const rejected: Rejection[] = []
+    let usable = 0
+    const from = this.#dialect.headerLine ?? 0
+    for (const [index, cells] of records.cells.entries()) {
+      const line = records.lines[index] ?? 0
+      this.#line = Math.max(this.#line, line)
+      if (line <= from || this.#isHeaderAgain(cells, line)) continue
+      const found = this.#rows.read(cells, line)
+      this.#blankBefore = found === undefined
+      if (found === undefined) continue
+      if ('reason' in found) {
+        rejected.push(found)
+        continue
+      }
+      usable++
+      for (const entry of found) entries.push(entry)
+    }
+    rejected.push(...this.#broken(records, from))
+    return { entries, rejected, usable, line: this.#line }
+  }
+
+  #broken(records: Records, from: number): Rejection[] {
+    return records.broken
+      .filter(({ line }) => line > from)
+      .map(({ line, reason, content }) => ({ line, reason, content: contentOf(content) }))
+  }
+
+  /** Exports put blocks, and people put files, one below the other: each begins with a header of its own. */
+  #isHeaderAgain(cells: readonly string[], line: number): boolean {
+    const { header } = this.#dialect
+    const [first] = header
+    if (first === undefined) return false
+    const same = cells[0] === first && cells.length === header.length && sameCells(cells, header)
+    if (same && (header.length > 1 || this.#blankBefore)) return this.#noteHeader(line)
+    if (!this.#blankBefore) return false
+    if (isTitle(header)) return isTitle(cells) && this.#noteHeader(line)
+    if (header.length === 1 || this.#options.column !== undefined) return false
+    const reading = readHeader(cells, undefined)
+    if (reading.kind !== 'columns' || cells.length === 1) return false
+    this.#rows = new Rows({ ...this.#options, columns: reading.columns })
+    return this.#noteHeader(line)
+  }
+
+  #noteHeader(line: number): true {
+    this.headersAgain.push(line)
+    this.#blankBefore = false
+    return true
+  }
+}
+
+function sameCells(one: readonly string[], other: readonly string[]): boolean {
+  return one.every((cell, index) => cell === other[index])
+}

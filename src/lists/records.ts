@@ -1,0 +1,182 @@
+import { CsvError, parse, type Options } from 'csv-parse/sync'
+import { Misuse } from '../errors.ts'
+
+/** Records of a piece of a file, each with the number of the line it begins on. */
+export interface Records {
+  readonly cells: (readonly string[])[]
+  readonly lines: number[]
+  readonly broken: Broken[]
+}
+
+/** A line whose quotes leave open where its cells end. */
+export interface Broken {
+  readonly line: number
+  readonly reason: string
+  readonly content: string
+}
+
+// Longer than any row of a real export; what is longer is no list of queries.
+const longestRecord = 1024 * 1024
+
+/** Stands for "one query a line": a character that no text of a list holds. */
+const noDelimiter = '\u001f'
+
+const neverClosed = 'a quote that is never closed'
+
+const lf = 10
+const cr = 13
+const quote = 34
+
+/** Cuts UTF-8 text into records; a quote that is never closed costs its own line, not the rest of the file. */
+export class Cutter {
+  readonly #options: Options
+  readonly #literal: boolean
+  readonly #trims: boolean
+  readonly #shown: string
+  #rest: Buffer = Buffer.alloc(0)
+  #line = 1
+
+  constructor(delimiter: string | null, shown: string) {
+    this.#shown = shown
+    this.#literal = delimiter === null
+    this.#trims = delimiter !== '\t'
+    this.#options = {
+      delimiter: delimiter ?? noDelimiter,
+      record_delimiter: ['\r\n', '\n', '\r'],
+      relax_column_count: true,
+      max_record_size: longestRecord,
+    }
+  }
+
+  /** The records that are whole by now; what is unfinished waits for the next piece. */
+  push(piece: Buffer, last: boolean): Records {
+    const found: Records = { cells: [], lines: [], broken: [] }
+    const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece])
+    const end = last ? bytes.length : lastLineEnd(bytes)
+    if (end === 0 && bytes.length > longestRecord) throw this.#tooLong()
+    const at = this.#cut(bytes.subarray(0, end), last, found)
+    this.#rest = bytes.subarray(at)
+    return found
+  }
+
+  #cut(bytes: Buffer, last: boolean, found: Records): number {
+    let at = 0
+    while (at < bytes.length) {
+      const part = at === 0 ? bytes : bytes.subarray(at)
+      if (this.#cutWhole(part, found)) return bytes.length
+      const good = this.#cutUntilError(part, found)
+      at += good.bytes
+      if (good.open && !last && bytes.length - at <= longestRecord) return at
+      const end = firstLineEnd(bytes, at)
+      if (end < 0 && bytes.length - at > longestRecord) throw this.#tooLong()
+      this.#cutBroken(bytes.subarray(at, end < 0 ? bytes.length : end), good.reason, found)
+      at = end < 0 ? bytes.length : end
+    }
+    return at
+  }
+
+  #cutWhole(part: Buffer, found: Records): boolean {
+    const records = attempt(part, this.#options)
+    if (typeof records === 'string') return false
+    const wraps = part.includes(quote) && countLineEnds(part) > records.length
+    for (const cells of records) {
+      found.cells.push(cells)
+      found.lines.push(this.#line)
+      this.#line += wraps ? linesOf(cells) : 1
+    }
+    return true
+  }
+
+  /** The slow way, only for a piece that holds an error: it knows how far the good records reach. */
+  #cutUntilError(part: Buffer, found: Records): { bytes: number; open: boolean; reason: string } {
+    let bytes = 0
+    const keep = (cells: string[], context: { readonly bytes: number }): null => {
+      found.cells.push(cells)
+      found.lines.push(this.#line)
+      this.#line += linesOf(cells)
+      bytes = context.bytes
+      return null
+    }
+    const options: Options<string[]> = { ...this.#options, on_record: keep }
+    try {
+      parse(part, options)
+    } catch (error) {
+      if (!(error instanceof CsvError)) throw error
+      const open = error.code === 'CSV_QUOTE_NOT_CLOSED'
+      const unclosed = open || error.code === 'CSV_MAX_RECORD_SIZE'
+      return { bytes, open, reason: unclosed ? neverClosed : 'a stray quote' }
+    }
+    return { bytes: part.length, open: false, reason: '' }
+  }
+
+  #cutBroken(line: Buffer, reason: string, found: Records): void {
+    const number = this.#line++
+    const saved = this.#save(line)
+    if (typeof saved === 'object') {
+      found.cells.push(saved)
+      found.lines.push(number)
+      return
+    }
+    const unclosed = saved === 'CSV_QUOTE_NOT_CLOSED'
+    const content = line.toString('utf8', 0, 2000).trim()
+    found.broken.push({ line: number, reason: unclosed ? neverClosed : reason, content })
+  }
+
+  /** Where a line has one reading only, it is that: blanks around quoted cells, or quotes in a list of plain lines. */
+  #save(line: Buffer): readonly string[] | string | undefined {
+    const trims = !this.#literal && this.#trims
+    const kinder: Options = this.#literal ? { relax_quotes: true } : { trim: trims }
+    const records = attempt(line, { ...this.#options, ...kinder })
+    if (typeof records === 'string') return records
+    return records.length === 1 ? records[0] : undefined
+  }
+
+  #tooLong(): Misuse {
+    return new Misuse(
+      `${this.#shown}:${this.#line}: expected lines of a query list, got one of more than ${longestRecord / 1024 / 1024} MiB; is this the right file?`,
+    )
+  }
+}
+
+/** The records, or the code of the first error. */
+function attempt(bytes: Buffer, options: Options): string[][] | string {
+  try {
+    return parse(bytes, options)
+  } catch (error) {
+    if (error instanceof CsvError) return error.code
+    throw error
+  }
+}
+
+/** A record takes one line, and one more for each line end in its quoted cells. */
+function linesOf(cells: readonly string[]): number {
+  let lines = 1
+  for (const cell of cells) {
+    if (cell.includes('\n') || cell.includes('\r')) lines += cell.match(/\r\n|\n|\r/g)?.length ?? 0
+  }
+  return lines
+}
+
+/** After the last line end; a closing CR may be the first half of one. */
+function lastLineEnd(bytes: Buffer): number {
+  const usable = bytes[bytes.length - 1] === cr ? bytes.length - 1 : bytes.length
+  if (usable === 0) return 0
+  return Math.max(bytes.lastIndexOf(lf, usable - 1), bytes.lastIndexOf(cr, usable - 1)) + 1
+}
+
+function firstLineEnd(bytes: Buffer, from: number): number {
+  const feed = bytes.indexOf(lf, from)
+  const before = feed < 0 ? bytes : bytes.subarray(0, feed)
+  const carriage = before.indexOf(cr, from)
+  if (carriage < 0) return feed < 0 ? -1 : feed + 1
+  return bytes[carriage + 1] === lf ? carriage + 2 : carriage + 1
+}
+
+function countLineEnds(bytes: Buffer): number {
+  let count = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === lf || (byte === cr && bytes[at + 1] !== lf)) count++
+  }
+  return count
+}

@@ -1,0 +1,225 @@
+import { queryId, queryKey, type Device, type Query } from '../query.ts'
+import type { Column, Columns } from './columns.ts'
+import {
+  checkCountry,
+  checkDevice,
+  checkLanguage,
+  checkNum,
+  checkPlace,
+  checkPriority,
+  checkTarget,
+  checkText,
+  checkWeight,
+  readTags,
+  stripMatchType,
+  type Checked,
+} from './values.ts'
+
+/** One query of a row, with what the row says about it. */
+export interface Entry {
+  readonly line: number
+  readonly id: string
+  readonly key: string
+  readonly query: Query
+  readonly priority: number
+  readonly weight: number | null
+  readonly target: string | null
+  readonly tags: readonly string[]
+  /** The text as the file gave it, when it differs from what is sent. */
+  readonly given: string | null
+}
+
+export interface Rejection {
+  readonly line: number
+  readonly reason: string
+  readonly content: string
+}
+
+/** What holds for every row: a value here wins over the columns of the list; several values multiply out. */
+export interface Defaults {
+  readonly location: readonly (string | null)[]
+  readonly hl: readonly (string | null)[]
+  readonly gl: readonly (string | null)[]
+  readonly num: readonly number[]
+  readonly device: readonly (Device | null)[]
+  readonly priority: number | null
+  readonly tags: readonly string[]
+}
+
+/** Nothing but what the list itself says. */
+export const noDefaults: Defaults = {
+  location: [],
+  hl: [],
+  gl: [],
+  num: [],
+  device: [],
+  priority: null,
+  tags: [],
+}
+
+export interface RowOptions {
+  readonly columns: Columns
+  readonly defaults: Defaults
+  readonly matchTypes: 'keep' | 'strip'
+}
+
+type About = Pick<Entry, 'priority' | 'weight' | 'target' | 'tags'>
+type Requested = Omit<Query, 'q'>
+
+const requestRoles = ['location', 'hl', 'gl', 'num', 'device'] as const
+
+/** Turns the records of one list into queries. */
+export class Rows {
+  readonly #options: RowOptions
+  readonly #asked: readonly Requested[] | null
+  readonly #columns: ReadonlyMap<string, Column>
+  readonly #tagColumns: readonly number[]
+  /** What is said about every query, when no column says more. */
+  readonly #same: About | null
+
+  constructor(options: RowOptions) {
+    this.#options = options
+    const { others } = options.columns
+    this.#columns = new Map(others.map((column) => [column.role, column]))
+    this.#tagColumns = others.filter(({ role }) => role === 'tags').map(({ index }) => index)
+    const varies = requestRoles.some(
+      (role) => this.#columns.has(role) && options.defaults[role].length === 0,
+    )
+    this.#asked = varies ? null : valueOf(this.#multiply([]))
+    const describes = others.some(({ role }) => !requestRoles.some((name) => name === role))
+    this.#same = describes ? null : valueOf(this.#about([]))
+  }
+
+  /** The queries of a record, or why it gives none; undefined for a record that holds nothing. */
+  read(cells: readonly string[], line: number): readonly Entry[] | Rejection | undefined {
+    const { columns, matchTypes } = this.#options
+    const given = cells[columns.query]
+    if ((given === undefined || given === '') && cells.every((cell) => cell.trim() === ''))
+      return undefined
+    if (cells.length !== columns.width) {
+      const reason = raggedness(cells, columns)
+      if (reason !== undefined) return reject(cells, line, reason)
+    }
+    const text = checkText(matchTypes === 'strip' ? stripMatchType(given ?? '') : (given ?? ''))
+    if (!text.ok) return isBlank(cells) ? undefined : reject(cells, line, text.reason)
+    const asked = this.#asked === null ? this.#multiply(cells) : known(this.#asked)
+    if (!asked.ok) return reject(cells, line, asked.reason)
+    const about = this.#same === null ? this.#about(cells) : known(this.#same)
+    if (!about.ok) return reject(cells, line, about.reason)
+    const shown = given === text.value ? null : (given ?? '')
+    return asked.value.map((rest) => entryOf(line, { q: text.value, ...rest }, about.value, shown))
+  }
+
+  #multiply(cells: readonly string[]): Checked<readonly Requested[]> {
+    const { defaults } = this.#options
+    const location = this.#values('location', defaults.location, cells, checkPlace)
+    if (!location.ok) return location
+    const hl = this.#values('hl', defaults.hl, cells, checkLanguage)
+    if (!hl.ok) return hl
+    const gl = this.#values('gl', defaults.gl, cells, checkCountry)
+    if (!gl.ok) return gl
+    const num = this.#values('num', defaults.num, cells, checkNum)
+    if (!num.ok) return num
+    const device = this.#values('device', defaults.device, cells, checkDevice)
+    if (!device.ok) return device
+    return {
+      ok: true,
+      value: location.value.flatMap((place) =>
+        hl.value.flatMap((language) =>
+          gl.value.flatMap((country) =>
+            num.value.flatMap((count) =>
+              device.value.map((kind) => ({
+                location: place,
+                hl: language,
+                gl: country,
+                num: count,
+                device: kind,
+              })),
+            ),
+          ),
+        ),
+      ),
+    }
+  }
+
+  #values<T>(
+    role: string,
+    fixed: readonly T[],
+    cells: readonly string[],
+    check: (text: string) => Checked<T>,
+  ): Checked<readonly T[]> {
+    if (fixed.length > 0) return { ok: true, value: fixed }
+    const column = this.#columns.get(role)
+    const cell = column === undefined ? '' : (cells[column.index] ?? '')
+    const parts = column?.several === true ? cell.split('|') : [cell]
+    const values: T[] = []
+    for (const part of parts) {
+      const checked = check(part)
+      if (!checked.ok) return checked
+      if (!values.includes(checked.value)) values.push(checked.value)
+    }
+    return { ok: true, value: values }
+  }
+
+  #about(cells: readonly string[]): Checked<About> {
+    const { defaults } = this.#options
+    const priority = checkPriority(String(defaults.priority ?? this.#cell(cells, 'priority')))
+    if (!priority.ok) return priority
+    const weight = checkWeight(this.#cell(cells, 'weight'))
+    if (!weight.ok) return weight
+    const target = checkTarget(this.#cell(cells, 'target'))
+    if (!target.ok) return target
+    const own = this.#tagColumns.flatMap((index) => readTags(cells[index] ?? ''))
+    const tags = own.length === 0 ? defaults.tags : [...new Set([...defaults.tags, ...own])]
+    return {
+      ok: true,
+      value: { priority: priority.value, weight: weight.value, target: target.value, tags },
+    }
+  }
+
+  #cell(cells: readonly string[], role: string): string {
+    const column = this.#columns.get(role)
+    return column === undefined ? '' : (cells[column.index] ?? '')
+  }
+}
+
+function known<T>(value: T): Checked<T> {
+  return { ok: true, value }
+}
+
+function valueOf<T>(checked: Checked<T>): T | null {
+  return checked.ok ? checked.value : null
+}
+
+function entryOf(line: number, query: Query, about: About, given: string | null): Entry {
+  const key = queryKey(query)
+  const { priority, weight, target, tags } = about
+  return { line, id: queryId(key), key, query, priority, weight, target, tags, given }
+}
+
+/** Blank cells may be missing or too many; anything else means that the cells stand under wrong names. */
+function raggedness(cells: readonly string[], columns: Columns): string | undefined {
+  if (
+    cells.length >= columns.needed &&
+    cells.slice(columns.width).every((cell) => cell.trim() === '')
+  ) {
+    return undefined
+  }
+  const counted = cells.length === 1 ? '1 cell' : `${cells.length} cells`
+  return `${counted} where the header has ${columns.width}`
+}
+
+function isBlank(cells: readonly string[]): boolean {
+  return cells.every((cell) => cell.trim() === '')
+}
+
+function reject(cells: readonly string[], line: number, reason: string): Rejection {
+  return { line, reason, content: contentOf(cells.join(',')) }
+}
+
+const longestContent = 500
+
+/** The beginning of a line, as far as a table can hold it. */
+export function contentOf(text: string): string {
+  return text.slice(0, longestContent).toWellFormed().replaceAll('\u0000', '\ufffd')
+}

@@ -1,0 +1,123 @@
+import { constants } from 'node:fs'
+import { open, type FileHandle } from 'node:fs/promises'
+import { Misuse } from '../errors.ts'
+
+/** A list as bytes. */
+export interface Source {
+  /** The path as the person typed it, or `standard input`. */
+  readonly shown: string
+  readonly chunks: AsyncIterable<Buffer>
+  /** Throws when the file is not the one any more that was begun. */
+  readonly check: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+const chunkSize = 128 * 1024
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'nothing there; check the path',
+  EACCES: 'a file that may not be read; change its permissions',
+  EISDIR: 'a folder; name its files, such as inputs/*.csv',
+  ELOOP: 'a link that leads to itself; name the file',
+  ENOTDIR: 'a path through something that is no folder; check the path',
+}
+
+/** Opens a file; folders and devices are refused. */
+export async function openFile(path: string, shown: string): Promise<Source> {
+  const handle = await openHandle(path, shown)
+  try {
+    return await describe(handle, shown)
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+async function openHandle(path: string, shown: string): Promise<FileHandle> {
+  try {
+    return await open(path, constants.O_RDONLY)
+  } catch (cause) {
+    throw unreadable(shown, cause)
+  }
+}
+
+function unreadable(shown: string, cause: unknown): Misuse {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'an error'
+  return new Misuse(`expected ${shown} to be a readable file, got ${reasons[code] ?? code}`, {
+    cause,
+  })
+}
+
+async function describe(handle: FileHandle, shown: string): Promise<Source> {
+  const before = await handle.stat()
+  if (before.isDirectory()) {
+    throw new Misuse(`expected ${shown} to be a readable file, got ${reasons['EISDIR']}`)
+  }
+  if (!before.isFile() && !before.isFIFO()) {
+    throw new Misuse(`expected ${shown} to be a readable file, got a device; name a CSV file`)
+  }
+  const check = async (): Promise<void> => {
+    const after = await handle.stat()
+    if (!before.isFile() || (after.size === before.size && after.mtimeMs === before.mtimeMs)) return
+    throw new Misuse(
+      `expected ${shown} to stay as it is while it is read, got a file that changed; nothing was queued, run the command again`,
+    )
+  }
+  return { shown, chunks: chunksOf(handle, shown), check, close: () => handle.close() }
+}
+
+async function* chunksOf(handle: FileHandle, shown: string): AsyncGenerator<Buffer> {
+  for (;;) {
+    // A buffer of its own for each chunk: the one before may still be held by an unfinished line.
+    const buffer = Buffer.allocUnsafeSlow(chunkSize)
+    const { bytesRead } = await handle.read(buffer, 0, chunkSize).catch((cause: unknown) => {
+      throw unreadable(shown, cause)
+    })
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
+/** Reads what is piped in. */
+export function openStream(stream: AsyncIterable<unknown>): Source {
+  return {
+    shown: 'standard input',
+    chunks: buffersOf(stream),
+    check: async () => undefined,
+    close: async () => undefined,
+  }
+}
+
+async function* buffersOf(stream: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
+  for await (const chunk of stream) {
+    yield Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk))
+  }
+}
+
+/** The first bytes of a source, and all of them again as one stream. */
+export async function peek(
+  chunks: AsyncIterable<Buffer>,
+  size: number,
+): Promise<{ head: Buffer; whole: boolean; all: AsyncGenerator<Buffer> }> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  const first: Buffer[] = []
+  let length = 0
+  let whole = false
+  while (length < size) {
+    const next = await iterator.next()
+    if (next.done === true) {
+      whole = true
+      break
+    }
+    first.push(next.value)
+    length += next.value.length
+  }
+  async function* all(): AsyncGenerator<Buffer> {
+    yield* first.splice(0)
+    if (whole) return
+    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
+      yield next.value
+    }
+  }
+  return { head: Buffer.concat(first), whole, all: all() }
+}

@@ -1,0 +1,126 @@
+import { canonicalText, defaultNum, devices, priorities, type Device } from '../query.ts'
+
+/** A value that can be sent or kept, or the reason why it cannot. */
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly reason: string }
+
+/** Spec gap 4.1: no limit is named; addresses of more than 8 kB are refused by common servers. */
+export const longestText = 2048
+
+const longestName = 200
+
+// What no keyboard types and no server reads as text; line ends and tabs count as blanks instead.
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const control = /[\u0000-\u0008\u000e-\u001f\u007f]/
+
+// A cell that a spreadsheet would have computed: what it was meant to say is not in the file.
+const formula = /^=\s*(?:["'(\d]|[A-Z]+\(|\$?[A-Z]{1,3}\$?\d)/
+
+function good<T>(value: T): Checked<T> {
+  return { ok: true, value }
+}
+
+function bad(reason: string): { readonly ok: false; readonly reason: string } {
+  return { ok: false, reason }
+}
+
+/** The text of a query as it is sent. */
+export function checkText(given: string): Checked<string> {
+  if (control.test(given)) return bad('a control character in the query')
+  const text = canonicalText(given)
+  if (text === '') return bad('no query')
+  if (text.length > longestText) return bad(`query longer than ${longestText} characters`)
+  if (formula.test(text)) return bad('a formula instead of a query')
+  return good(text)
+}
+
+function checkName(given: string, what: string): Checked<string | null> {
+  if (control.test(given)) return bad(`a control character in ${what}`)
+  const text = canonicalText(given)
+  if (text.length > longestName) return bad(`${what} longer than ${longestName} characters`)
+  return good(text === '' ? null : text)
+}
+
+/** A place by its name. */
+export function checkPlace(given: string): Checked<string | null> {
+  return checkName(given, 'location')
+}
+
+/** A language code such as `de` or `pt-BR`. */
+export function checkLanguage(given: string): Checked<string | null> {
+  const text = canonicalText(given)
+  if (text === '') return good(null)
+  if (/^[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}$/.test(text)) return good(text)
+  return bad('hl is no language code such as "de"')
+}
+
+/** A country code such as `us`. */
+export function checkCountry(given: string): Checked<string | null> {
+  const text = canonicalText(given)
+  if (text === '') return good(null)
+  if (/^[A-Za-z]{2,3}$/.test(text)) return good(text)
+  return bad('gl is no country code such as "us"')
+}
+
+/** How many results are asked for. */
+export function checkNum(given: string): Checked<number> {
+  const text = given.trim()
+  if (text === '') return good(defaultNum)
+  const num = Number(text)
+  if (/^\d{1,3}$/.test(text) && num >= 1 && num <= 100) return good(num)
+  return bad('num is no whole number from 1 to 100')
+}
+
+/** The kind of device, in any case. */
+export function checkDevice(given: string): Checked<Device | null> {
+  const text = given.trim().toLowerCase()
+  if (text === '') return good(null)
+  const device = devices.find((name) => name === text)
+  return device === undefined ? bad(`device is none of ${devices.join(', ')}`) : good(device)
+}
+
+/** 1 is bought first, 9 last. */
+export function checkPriority(given: string): Checked<number> {
+  const text = given.trim()
+  if (text === '') return good(priorities.usual)
+  const priority = Number(text)
+  if (/^\d$/.test(text) && priority >= priorities.first && priority <= priorities.last) {
+    return good(priority)
+  }
+  return bad(`priority is no whole number from ${priorities.first} to ${priorities.last}`)
+}
+
+/** How much a query counts; a decimal comma is read as such. */
+export function checkWeight(given: string): Checked<number | null> {
+  const text = given.trim()
+  if (text === '') return good(null)
+  if (/^\d{1,15}(?:[.,]\d{1,15})?$/.test(text)) return good(Number(text.replace(',', '.')))
+  return bad('weight is no number from 0 up')
+}
+
+/** The page that ought to rank. */
+export function checkTarget(given: string): Checked<string | null> {
+  const text = canonicalText(given)
+  if (control.test(given)) return bad('a control character in the target address')
+  if (text.length > longestText) return bad(`target address longer than ${longestText} characters`)
+  return good(text === '' ? null : text)
+}
+
+/** Labels, divided by commas, semicolons or bars. */
+export function readTags(given: string): readonly string[] {
+  const tags = given
+    .split(/[,;|]/)
+    // eslint-disable-next-line no-control-regex -- a label is shown in tables and terminals
+    .map((tag) => canonicalText(tag.replace(/[\u0000-\u001f\u007f]/g, ' ')))
+    .filter((tag) => tag !== '')
+  return [...new Set(tags)]
+}
+
+/** Takes the match-type signs of advertising accounts off: "phrase", [exact], +broad +modifier. */
+export function stripMatchType(given: string): string {
+  const text = given.trim()
+  const inside = /^"(.*)"$|^\[(.*)\]$/su.exec(text)
+  if (inside !== null) return inside[1] ?? inside[2] ?? ''
+  return text.replace(/(^|\s)\+(?=\S)/g, '$1')
+}
