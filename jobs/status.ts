@@ -1,0 +1,110 @@
+import { setTimeout } from 'node:timers/promises'
+import { print, printJson, runCommand, say } from '../src/command.ts'
+import { readConfig, type Config } from '../src/config.ts'
+import { exits, Misuse } from '../src/errors.ts'
+import type { Mill } from '../src/mill.ts'
+import type { StatusView } from '../src/report/status.ts'
+
+interface Options {
+  readonly run?: string
+  readonly watch?: true
+  readonly unknown?: true
+  readonly settings?: true
+  readonly json?: true
+}
+
+const everyMs = 2_000
+
+await runCommand<Options>(
+  {
+    name: 'status',
+    about: 'Shows runs, credits, why the mill stands still, and what to type next.',
+    examples: [
+      'npm run status',
+      'npm run status -- --watch',
+      'npm run status -- --unknown              calls that may have been charged without an answer',
+      'npm run status -- --settings             every setting and where it came from',
+      'npm run -s status -- --json',
+    ],
+    define: (program) =>
+      program
+        .option('--run <n>', 'only this run')
+        .option('--watch', 'show it again every two seconds')
+        .option('--unknown', 'list calls whose outcome nobody could read')
+        .option('--settings', 'list the settings and where each came from')
+        .option('--json', 'print one JSON object'),
+  },
+  async ({ options, env, closers, signal }) => {
+    const config = readConfig(env)
+    if (options.settings === true) return showSettings(config, options.json === true)
+    const run = options.run === undefined ? null : Number(options.run)
+    if (run !== null && !Number.isSafeInteger(run)) {
+      throw new Misuse(`expected --run to be the number of a run, got ${options.run}`)
+    }
+    const { openMill } = await import('../src/mill.ts')
+    const mill = await openMill({ config, closers, say, name: 'status', connections: 2 })
+    if (options.unknown === true) return showUnknown(mill, options.json === true)
+    for (;;) {
+      await show(await look(mill, run), options)
+      if (options.watch !== true || signal.aborted) return exits.done
+      await setTimeout(everyMs)
+    }
+  },
+)
+
+async function look(mill: Mill, run: number | null): Promise<StatusView> {
+  const { endedLastMinute, readAccount, readRuns } = await import('../src/store/status.ts')
+  const { account: name, origin: kind } = mill.market
+  const queue = await mill.queue()
+  const account = await readAccount(mill.db, { name, kind })
+  return {
+    runs: await readRuns(mill.db, { run, limit: 20 }),
+    account,
+    accountName: name,
+    origin: kind,
+    floor: account?.floor ?? mill.config.creditFloor,
+    queue: { backend: queue.backend, ...(await queue.count()) },
+    endedLastMinute: await endedLastMinute(mill.db),
+  }
+}
+
+async function show(view: StatusView, { json, watch }: Options): Promise<void> {
+  if (json === true) {
+    const { account, floor, accountName: name } = view
+    const stop = account?.stops[0] ?? null
+    const known = {
+      remaining: account?.remaining ?? null,
+      observed_at: account?.observed_at ?? null,
+    }
+    printJson({
+      runs: view.runs,
+      account: { ...account, name, ...known, floor, stop },
+      queue: view.queue,
+    })
+    return
+  }
+  const { formatStatus } = await import('../src/report/status.ts')
+  if (watch === true && process.stdout.isTTY) print('\u001b[2J\u001b[H')
+  print(formatStatus(view))
+}
+
+async function showUnknown(mill: Mill, json: boolean) {
+  const { readUnknown } = await import('../src/store/status.ts')
+  const calls = await readUnknown(mill.db, 1_000)
+  const { formatUnknown } = await import('../src/report/status.ts')
+  if (json)
+    printJson({ calls, at_risk: calls.reduce((sum, call) => sum + call.credits_at_risk, 0) })
+  else print(formatUnknown(calls))
+  return exits.done
+}
+
+async function showSettings({ sources }: Config, json: boolean) {
+  if (json) {
+    printJson(Object.fromEntries(sources))
+    return exits.done
+  }
+  const { formatTable } = await import('../src/report/table.ts')
+  const rows = [...sources].map(([name, { shown, source }]) => [name, shown, source])
+  print(formatTable(['setting', 'value', 'from'], rows))
+  return exits.done
+}
