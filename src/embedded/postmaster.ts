@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process'
-import { readFileSync, realpathSync, rmSync } from 'node:fs'
+import { realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { isMissing, readIfThere } from './files.ts'
+import { commandOf } from './process.ts'
 
 /** The server that runs on a data folder, as the folder itself tells. */
 export interface Postmaster {
@@ -29,24 +29,6 @@ function isServerOf(pid: number, data: string): boolean {
   // Without its own word for it, a live PostgreSQL is taken for ours: two on one folder would destroy it.
   if (at < 0 || folder === undefined) return words.some((word) => word.includes('postgres'))
   return real(folder) === real(data)
-}
-
-/** The words that a live process was started with; null when it is gone, or dead and not yet buried. */
-function commandOf(pid: number): readonly string[] | null {
-  if (process.platform !== 'linux') {
-    const line = spawnSync('/bin/ps', ['-ww', '-o', 'command=', '-p', String(pid)]).stdout
-    const text = line.toString().trim()
-    // One text: blanks in a path cannot be told from those between words.
-    return text === '' || text.includes('<defunct>') ? null : [text]
-  }
-  try {
-    // A zombie has no command line any more.
-    const text = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-    return text === '' ? null : text.split('\0')
-  } catch (error) {
-    if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ESRCH') return null
-    throw error
-  }
 }
 
 function real(path: string): string {
