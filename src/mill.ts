@@ -63,10 +63,11 @@ export async function openMill(options: MillOptions): Promise<Mill> {
   }
 }
 
-/** Brings our tables, the views and BullMQ's own tables up to date. */
-export async function migrateAll(pool: Pool, databaseUrl: string): Promise<void> {
-  await migrateDatabase(pool)
+/** Brings our tables, the views and BullMQ's own tables up to date; gives the names of what was applied to ours. */
+export async function migrateAll(pool: Pool, databaseUrl: string): Promise<readonly string[]> {
+  const applied = await migrateDatabase(pool)
   await migrateQueue(databaseUrl)
+  return applied
 }
 
 async function startEmbedded({ config, say }: MillOptions): Promise<string> {
