@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { openLanes } from '../../src/search/lane.ts'
+
+function hold() {
+  let release = () => undefined as void
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  return { held, release }
+}
+
+describe('lanes', () => {
+  test('hold back what comes when all are taken, until one is free', async () => {
+    const lanes = openLanes(2)
+    const holds = [hold(), hold(), hold()]
+    const begun: number[] = []
+    const done = holds.map(({ held }, index) =>
+      lanes.run(async () => {
+        begun.push(index)
+        await held
+        return index
+      }),
+    )
+    await expect.poll(() => begun).toEqual([0, 1])
+    expect(lanes.free()).toBe(0)
+    holds[1]?.release()
+    await expect.poll(() => begun).toEqual([0, 1, 2])
+    for (const { release } of holds) release()
+    expect(await Promise.all(done)).toEqual([0, 1, 2])
+    await expect.poll(() => lanes.free()).toBe(2)
+  })
+
+  test('are given back by a call that throws', async () => {
+    const lanes = openLanes(1)
+    await expect(lanes.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    expect(await lanes.run(() => Promise.resolve('next'))).toBe('next')
+  })
+
+  test('can become more while calls wait, and never fewer than one', async () => {
+    const lanes = openLanes(1)
+    const { held, release } = hold()
+    let begun = 0
+    const count = async () => {
+      begun += 1
+      await held
+    }
+    const calls = [lanes.run(count), lanes.run(count)]
+    await expect.poll(() => begun).toBe(1)
+    lanes.resize(2)
+    await expect.poll(() => begun).toBe(2)
+    lanes.resize(0)
+    release()
+    await Promise.all(calls)
+    await expect.poll(() => lanes.free()).toBe(1)
+  })
+})
