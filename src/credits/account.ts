@@ -15,6 +15,7 @@ export interface Account {
   readonly uncertain: number
   /** Floor at which calls last stopped for want of credit; null while credit is enough. */
   readonly drainedFloor: number | null
+  /** Calls let through since a balance was last read, to see one. */
   readonly blindCalls: number
   readonly probeGranted: boolean
   readonly lastProbeAt: number | null
@@ -56,7 +57,7 @@ export const constants = {
   oldestSightingMs: 600_000,
   /** A server charges no later than this after a call ended for us. */
   graceMs: 120_000,
-  /** Calls, one at a time, before any balance is known: the first, and the re-buys of an unread one. */
+  /** Calls, one at a time, before any balance is known or after a renewal: the first, and the re-buys of an unread one. */
   blindCalls: 3,
   /** Between two such calls. */
   probePauseMs: 1_000,

@@ -124,9 +124,11 @@ class Gate {
   #account: Account
   #single = false
   #rateWait = 0
+  #probeWait = 0
 
   constructor(account: Account, costs: Costs, purses: ReadonlyMap<number, Purse>, rules: Rules) {
-    const newDay = account.day !== rules.day
+    // Never back: workers whose zones differ would otherwise begin the same day again and again.
+    const newDay = account.day === null || rules.day > account.day
     this.#account = newDay ? { ...account, day: rules.day, daySpent: 0 } : account
     this.#costs = new Map(costs)
     this.#purses = new Map(purses)
@@ -245,21 +247,28 @@ class Gate {
   }
 
   #mayProbe(bound: number): boolean {
-    const { seen, blindCalls, probeGranted, lastProbeAt } = this.#account
-    const { now, floor } = this.#rules
+    const { probeGranted, lastProbeAt } = this.#account
     if (probeGranted) return true
-    if (lastProbeAt !== null && now - lastProbeAt < constants.probePauseMs) return false
-    if (seen === null) return blindCalls < constants.blindCalls
-    const low = lowestBalance(this.#account) ?? 0
-    if (this.#stale() && low - bound >= floor + constants.margin) return true
+    if (!this.#probeDue(bound)) return false
+    this.#probeWait =
+      lastProbeAt === null ? 0 : lastProbeAt + constants.probePauseMs - this.#rules.now
+    return this.#probeWait <= 0
+  }
+
+  #probeDue(bound: number): boolean {
+    const { seen, blindCalls } = this.#account
+    if (seen === null && blindCalls < constants.blindCalls) return true
+    const low = lowestBalance(this.#account)
+    const { floor } = this.#rules
+    if (low !== null && this.#stale() && low - bound >= floor + constants.margin) return true
     return this.#renewed()
   }
 
-  /** True when the plan renewed after everything that is known about the balance. */
+  /** True when the plan renewed after the balance was last seen: a few tries, then one for each renewal. */
   #renewed(): boolean {
-    const { seen, lastProbeAt } = this.#account
-    const known = Math.max(seen?.at ?? 0, lastProbeAt ?? 0)
-    const renewal = this.#rules.renewalAfter(known)
+    const { seen, lastProbeAt, blindCalls } = this.#account
+    const tried = blindCalls < constants.blindCalls ? 0 : (lastProbeAt ?? 0)
+    const renewal = this.#rules.renewalAfter(Math.max(seen?.at ?? 0, tried))
     return renewal !== null && renewal <= this.#rules.now
   }
 
@@ -270,12 +279,12 @@ class Gate {
 
   #grantProbe(ask: Ask, bound: number): null {
     this.#single = true
-    const { drainedFloor, blindCalls, seen } = this.#account
+    const { drainedFloor, blindCalls } = this.#account
     this.#grant(ask, bound, true)
     this.#account = {
       ...this.#account,
       drainedFloor,
-      blindCalls: blindCalls + (seen === null ? 1 : 0),
+      blindCalls: Math.min(blindCalls + 1, constants.blindCalls),
       lastProbeAt: this.#rules.now,
     }
     return null
@@ -325,9 +334,7 @@ class Gate {
   #floorStop(): Rest {
     const { floor, now } = this.#rules
     const { seen, lastProbeAt, uncertain } = this.#account
-    const pause = lastProbeAt === null ? 0 : lastProbeAt + constants.probePauseMs - now
-    const blindLeft = seen === null && this.#account.blindCalls < constants.blindCalls
-    if (pause > 0 && (blindLeft || this.#stale())) return { kind: 'wait', ms: pause }
+    if (this.#probeWait > 0) return { kind: 'wait', ms: Math.ceil(this.#probeWait) }
     const low = lowestBalance(this.#account)
     this.#account = { ...this.#account, drainedFloor: floor }
     const held = uncertain > 0 ? `, ${uncertain} of them held for calls nobody could read` : ''

@@ -114,8 +114,9 @@ function matchCalls({ ended, calls }: Reading): Matched[] {
   return ended.flatMap((one) => {
     const call = rows.get(one.call)
     if (call === undefined || (call.outcome !== null && call.outcome !== 'unknown')) return []
-    // Given up before, and still nobody knows more.
-    if (call.outcome === 'unknown' && one.ending.kind !== 'settled') return []
+    // Given up before, and still nobody knows more: neither the answer nor its price.
+    const told = one.ending.kind === 'settled' || one.effect.kind === 'answered'
+    if (call.outcome === 'unknown' && !told) return []
     return [{ ended: one, call }]
   })
 }

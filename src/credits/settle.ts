@@ -79,33 +79,31 @@ function release(account: Account, { was, bound }: Outcome): Account {
     case 'in_flight':
       return { ...account, reserved: account.reserved - bound, inFlight: account.inFlight - 1 }
     case 'unknown':
-      return {
-        ...account,
-        uncertain: account.uncertain - bound,
-        daySpent: Math.max(0, account.daySpent - bound),
-      }
+      return { ...account, uncertain: account.uncertain - bound }
     case 'washed':
-      return { ...account, daySpent: Math.max(0, account.daySpent - bound) }
+      return account
     default:
       throw new Error(`unhandled state ${String(was satisfies never)}`)
   }
 }
 
-function book(account: Account, { bound, now }: Outcome): Account {
+function book(account: Account, { was, bound, now }: Outcome): Account {
+  // A call given up counted with its bound, on that day for good: this may be another day.
+  const counted = was === 'in_flight' ? 0 : bound
   switch (now.kind) {
     case 'unsent':
       return account
     case 'unknown':
       return {
         ...account,
-        uncertain: account.uncertain + bound,
-        daySpent: account.daySpent + bound,
+        uncertain: account.uncertain + (was === 'washed' ? 0 : bound),
+        daySpent: account.daySpent + bound - counted,
       }
     case 'settled':
       return {
         ...account,
         usedTotal: account.usedTotal + now.used,
-        daySpent: account.daySpent + now.used,
+        daySpent: account.daySpent + Math.max(0, now.used - counted),
         spentSince: account.spentSince + now.used,
       }
     default:
@@ -127,6 +125,7 @@ function lookAtBalance(before: Account, after: Account, outcomes: readonly Outco
   return {
     ...after,
     seen: { seq: outcome.seq, at: outcome.startedAt, remaining },
+    blindCalls: 0,
     // Everything settled since this call began, itself left out: prefix sums of all credits ever used.
     spentSince: after.usedTotal - outcome.startTotal - used,
   }
@@ -139,10 +138,11 @@ function wash(account: Account, held: readonly Held[]): readonly Held[] {
   return held.filter(({ unknownAt }) => unknownAt + constants.graceMs <= seen.at)
 }
 
-function learnPrice(prices: Map<string, Cost>, { class: name, now }: Outcome): void {
+function learnPrice(prices: Map<string, Cost>, { class: name, was, now }: Outcome): void {
   const cost = prices.get(name) ?? { dearest: 0, cheapest: 0, seen: 0, trying: false }
   if (now.kind !== 'settled' || !now.priced) {
-    prices.set(name, { ...cost, trying: false })
+    // What was given up before ended its try then: the one in flight now is another call.
+    prices.set(name, { ...cost, trying: cost.trying && was !== 'in_flight' })
     return
   }
   const first = cost.seen === 0
@@ -169,19 +169,18 @@ function heed(account: Account, signal: Signal, { floor, now, jitter }: Settleme
   }
 }
 
-/** The API says that credit is used up: whatever was seen, no more than the floor is taken to be left. */
+/** The API says that credit is used up: nothing is proved to be left, unless a call begun later saw some. */
 function drain(
   account: Account,
   signal: { seq: number; startedAt: number },
   floor: number,
 ): Account {
-  const told = { seq: signal.seq, at: signal.startedAt, remaining: floor }
-  const seen = account.seen ?? told
-  const newest = seen.seq > told.seq ? seen : told
+  if (account.seen !== null && account.seen.seq > signal.seq) return account
   return {
     ...account,
-    seen: { ...newest, remaining: Math.min(seen.remaining, floor) },
+    seen: { seq: signal.seq, at: signal.startedAt, remaining: 0 },
     drainedFloor: floor,
+    blindCalls: 0,
   }
 }
 
