@@ -25,7 +25,9 @@ await runCommand<{ readonly run?: string; readonly json?: true }>(
     const mill = await openMill({ config, closers, say, name: 'cancel' })
     const ended = await cancelRun(mill.db, run)
     if (ended === null) {
-      throw new Misuse(`expected run ${run} to be open, got none or one that ended; see npm run status`)
+      throw new Misuse(
+        `expected run ${run} to be open, got none or one that ended; see npm run status`,
+      )
     }
     if (options.json === true) printJson({ run, cancelled: ended.cancelled })
     say(`run ${run} is cancelled: ${ended.cancelled} open tasks; calls in flight are still kept`)

@@ -5,7 +5,8 @@ import { exits } from '../src/errors.ts'
 await runCommand<{ readonly json?: true }>(
   {
     name: 'resume',
-    about: 'Lifts a stop: one call may go out to see the balance, and a refused key is tried again.',
+    about:
+      'Lifts a stop: one call may go out to see the balance, and a refused key is tried again.',
     examples: ['npm run resume', 'npm run resume && npm run work -- --drain'],
     define: (program) => program.option('--json', 'print what was lifted as JSON'),
   },

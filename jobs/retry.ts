@@ -17,7 +17,8 @@ const reopenable = ['failed', 'unknown', 'unaffordable']
 await runCommand<Options>(
   {
     name: 'retry',
-    about: 'Opens tasks again that failed, are unknown or could not be afforded; never one that has an answer.',
+    about:
+      'Opens tasks again that failed, are unknown or could not be afforded; never one that has an answer.',
     examples: [
       'npm run retry -- --run 12                    failed and unknown tasks of run 12',
       'npm run retry -- --list keywords --state failed',
@@ -69,7 +70,9 @@ await runCommand<Options>(
 function readRun(text: string): number {
   const run = Number(text)
   if (Number.isSafeInteger(run) && run > 0) return run
-  throw new Misuse(`expected --run to be the number of a run, got ${text}; npm run status shows them`)
+  throw new Misuse(
+    `expected --run to be the number of a run, got ${text}; npm run status shows them`,
+  )
 }
 
 function readStates(text: string): string[] {

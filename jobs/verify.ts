@@ -25,7 +25,7 @@ await runCommand<{ readonly json?: true }>(
       }
       for (const { account, drop, used, unknown, unexplained } of credits) {
         print(
-          `credits of ${account}: the balance fell by ${drop}; ${used} used, up to ${unknown} by calls nobody could read; ${unexplained} unexplained`,
+          `credits of ${account}: the balance fell by ${drop}; ${used} used, ${unknown} perhaps by calls nobody could read, ${unexplained} unexplained`,
         )
       }
     }

@@ -11,6 +11,16 @@ interface Options {
 
 const reportMs = 10_000
 
+const reasons: Readonly<Record<Finish, string>> = {
+  completed: 'nothing is left to do',
+  credit_floor: 'stopped at the credit floor; top up, then: npm run resume',
+  budget: 'a budget is used up; raise it, or wait for the next day',
+  auth: 'the API refused the key; set another SEARCH_API_KEY, or: npm run resume',
+  stalled: 'the API only ever asks to slow down; try again later',
+  unreachable: 'the database, the queue or the API is out of reach',
+  interrupted: 'stopped; the same command goes on from here',
+}
+
 await runCommand<Options>(
   {
     name: 'work',
@@ -55,16 +65,6 @@ await runCommand<Options>(
     return exitOf(summary, signal)
   },
 )
-
-const reasons: Readonly<Record<Finish, string>> = {
-  completed: 'nothing is left to do',
-  credit_floor: 'stopped at the credit floor; top up, then: npm run resume',
-  budget: 'a budget is used up; raise it, or wait for the next day',
-  auth: 'the API refused the key; set another SEARCH_API_KEY, or: npm run resume',
-  stalled: 'the API only ever asks to slow down; try again later',
-  unreachable: 'the database, the queue or the API is out of reach',
-  interrupted: 'stopped; the same command goes on from here',
-}
 
 function lastLine(summary: Summary, origin: string): string {
   const { answered, reused, failed, unknown, calls, credits_used: used } = summary

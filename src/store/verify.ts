@@ -162,10 +162,15 @@ export async function conserveCredits(db: Database): Promise<readonly Conservati
     )
     select
       a.name as account, a.kind,
-      (s.before - a.obs_remaining)::float8 as drop,
+      moved.drop::float8 as drop,
       sums.used::float8 as used,
-      sums.unknown::float8 as unknown,
-      (s.before - a.obs_remaining - (sums.used - a.spent_since))::float8 as unexplained
+      least(sums.unknown, greatest(0, moved.drop - sums.used))::float8 as unknown,
+      -- Calls that ended while the newest balance was asked for may be in it or not.
+      (case
+        when moved.drop > sums.used then greatest(0, moved.drop - sums.used - sums.unknown)
+        when moved.drop < sums.used - a.spent_since then moved.drop - (sums.used - a.spent_since)
+        else 0
+      end)::float8 as unexplained
     from accounts a
     join seen s on s.account_id = a.id
     cross join lateral (
@@ -175,6 +180,7 @@ export async function conserveCredits(db: Database): Promise<readonly Conservati
       from calls c
       where c.account_id = a.id and c.start_seq >= s.first_seq
     ) sums
+    cross join lateral (select s.before - a.obs_remaining as drop) moved
     where a.kind <> 'test'
     order by a.name`.execute(db)
   return rows
