@@ -412,6 +412,21 @@ export interface Nights {
   schedule: string;
 }
 
+export interface Notices {
+  /**
+   * run_finished, stop, night_missed, night_skipped, night_late, night_failed or night_overdue.
+   */
+  kind: string;
+  /**
+   * The run, the stop, or the schedule and its time.
+   */
+  subject: string;
+  /**
+   * When somebody took it upon himself to tell it.
+   */
+  told_at: Generated<Timestamp>;
+}
+
 export interface OrganicResults {
   /**
    * Named fields as they came, where the columns cannot hold them exactly.
@@ -642,6 +657,45 @@ export interface Runs {
    * planning, open, done or cancelled.
    */
   state: string;
+}
+
+export interface Schedules {
+  /**
+   * When, as five cron fields.
+   */
+  cron: string;
+  /**
+   * False: off in the file, refused, or gone from it.
+   */
+  enabled: boolean;
+  /**
+   * Every time up to here at which it was due has its row in nights.
+   */
+  known_until: Timestamp;
+  /**
+   * Name of the list that it buys.
+   */
+  list: string;
+  /**
+   * What becomes of nights at which nobody was there: the latest runs, all run, or they are left out.
+   */
+  missed: string;
+  /**
+   * Name of the schedule.
+   */
+  name: string;
+  /**
+   * What becomes of a night while an older run of the list is going: it is left out, waits, or joins that run.
+   */
+  overlap: string;
+  /**
+   * When a scheduler last looked at it.
+   */
+  seen_at: Timestamp;
+  /**
+   * The time zone in which the fields are meant.
+   */
+  zone: string;
 }
 
 export interface SearchClusters {
@@ -944,6 +998,7 @@ export interface DB {
   list_query_history: ListQueryHistory;
   lists: Lists;
   nights: Nights;
+  notices: Notices;
   organic_results: OrganicResults;
   own_domains: OwnDomains;
   pages: Pages;
@@ -952,6 +1007,7 @@ export interface DB {
   rejected_lines: RejectedLines;
   related_searches: RelatedSearches;
   runs: Runs;
+  schedules: Schedules;
   search_clusters: SearchClusters;
   search_entities: SearchEntities;
   search_related_searches: SearchRelatedSearches;

@@ -1,0 +1,51 @@
+import { nextDues, readCron } from './cron.ts'
+import { findOverdue, type Overdue, type Watch } from './nights/overdue.ts'
+import type { Refusal, Schedule } from './nights/schedules.ts'
+import type { Plan } from './schedules.ts'
+import type { Database } from './store/database.ts'
+import { databaseNow } from './store/nights.ts'
+import { readLastNights, readOutlook, type LastNight } from './store/outlook.ts'
+
+/** One schedule as people see it. */
+export interface ScheduleView {
+  readonly schedule: Schedule
+  /** Empty for a schedule that is off. */
+  readonly next: readonly Date[]
+  readonly last: LastNight | null
+  readonly overdue: readonly Overdue[]
+}
+
+export interface Outlook {
+  readonly schedules: readonly ScheduleView[]
+  readonly refusals: readonly Refusal[]
+}
+
+const shownTimes = 3
+
+/** What comes next, what came last, and what ought to have come. */
+export async function readNightOutlook(db: Database, plan: Plan): Promise<Outlook> {
+  const now = await databaseNow(db)
+  const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
+  const overdue = await overdueNights(db, now)
+  const schedules = plan.schedules.map((schedule) => ({
+    schedule,
+    next: schedule.on
+      ? nextDues(schedule.cron, schedule.zone, { after: now, count: shownTimes }).map(
+          ({ at }) => at,
+        )
+      : [],
+    last: last.get(schedule.name) ?? null,
+    overdue: overdue.filter(({ schedule: name }) => name === schedule.name),
+  }))
+  return { schedules, refusals: plan.refusals }
+}
+
+/** Nights of which nothing has become although they ought to have; no file is needed to know. */
+export async function overdueNights(db: Database, now?: Date): Promise<readonly Overdue[]> {
+  const watches = (await readOutlook(db)).flatMap((row): Watch[] => {
+    const reading = readCron(row.cron)
+    if (reading.kind === 'problem') return []
+    return [{ ...row, cron: reading.cron, known: row.known_until }]
+  })
+  return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))
+}

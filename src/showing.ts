@@ -1,0 +1,71 @@
+import type { Outlook, ScheduleView } from './outlook.ts'
+import type { NightLine } from './report/nights.ts'
+import { formatMinute } from './zone.ts'
+
+/** The schedules in words. */
+export function nightLines({ schedules }: Outlook): readonly NightLine[] {
+  return schedules.map((view) => {
+    const { schedule, next, overdue } = view
+    const minute = (time: Date) => formatMinute(schedule.zone, time)
+    return {
+      name: schedule.name,
+      list: schedule.list,
+      sentence: schedule.cron.sentence,
+      zone: schedule.zone,
+      on: schedule.on,
+      rules: rulesOf(view),
+      next: next.map(minute),
+      last: lastOf(view),
+      overdue: overdue.map(({ dueAt, problem }) => `${minute(dueAt)}: ${problem}`),
+    }
+  })
+}
+
+function rulesOf({ schedule }: ScheduleView): string {
+  const budget = schedule.budget === null ? '' : `, at most ${schedule.budget} credits a night`
+  return `missed: ${schedule.missed}, overlap: ${schedule.overlap}${budget}`
+}
+
+function lastOf({ schedule, last }: ScheduleView): string {
+  if (last === null) return 'none yet'
+  const outcome = last.outcome ?? 'waiting'
+  const run =
+    last.run === null
+      ? ''
+      : `, run ${last.run} ${last.run_state ?? ''}, ${last.tasks - last.open} of ${last.tasks} tasks done`
+  const note = last.note === null ? '' : ` (${last.note})`
+  return `${formatMinute(schedule.zone, last.due_at)} ${outcome}${run}${note}`
+}
+
+/** The same for programs. */
+export function nightsJson({ schedules, refusals }: Outlook) {
+  return {
+    schedules: schedules.map(({ schedule, next, last, overdue }) => ({
+      schedule: schedule.name,
+      line: schedule.line,
+      list: schedule.list,
+      cron: schedule.cron.pattern,
+      sentence: schedule.cron.sentence,
+      zone: schedule.zone,
+      on: schedule.on,
+      missed: schedule.missed,
+      overlap: schedule.overlap,
+      next,
+      last:
+        last === null
+          ? null
+          : {
+              due_at: last.due_at,
+              run_date: last.run_date,
+              outcome: last.outcome,
+              note: last.note,
+              run: last.run,
+              state: last.run_state,
+              tasks: last.tasks,
+              open: last.open,
+            },
+      overdue: overdue.map(({ dueAt, problem }) => ({ due_at: dueAt, problem })),
+    })),
+    refused: refusals,
+  }
+}
