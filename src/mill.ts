@@ -10,6 +10,7 @@ import { openQueue, type SliceQueue } from './queue/slices.ts'
 import type { Secret } from './secret.ts'
 import { openDatabase, openPool, probeDatabase, type Database } from './store/database.ts'
 import { checkDatabase, migrateDatabase } from './store/migrate.ts'
+import { applyViews } from './store/views.ts'
 import { installationId } from './store/slices.ts'
 
 /** The opened parts that commands share; each is closed with the command. */
@@ -66,8 +67,9 @@ export async function openMill(options: MillOptions): Promise<Mill> {
 /** Brings our tables, the views and BullMQ's own tables up to date; gives the names of what was applied to ours. */
 export async function migrateAll(pool: Pool, databaseUrl: string): Promise<readonly string[]> {
   const applied = await migrateDatabase(pool)
+  const views = await applyViews(pool)
   await migrateQueue(databaseUrl)
-  return applied
+  return views.length === 0 ? applied : [...applied, `${views.length} views`]
 }
 
 async function startEmbedded({ config, say }: MillOptions): Promise<string> {

@@ -5,10 +5,21 @@
  */
 
 import type { ColumnType } from "kysely";
+import type { IPostgresInterval } from "postgres-interval";
+
+export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
+  ? U[]
+  : ArrayTypeImpl<T>;
+
+export type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
+  ? ColumnType<S[], I[], U[]>
+  : T[];
 
 export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S, I | undefined, U>
   : ColumnType<T, T | undefined, T>;
+
+export type Interval = ColumnType<IPostgresInterval, IPostgresInterval | number | string, IPostgresInterval | number | string>;
 
 export type Json = JsonValue;
 
@@ -140,6 +151,1806 @@ export interface Accounts {
    * Credits used by all settled calls, ever.
    */
   used_total: Generated<number>;
+}
+
+export interface AnalysisAccountDays {
+  /**
+   * Name of the account.
+   */
+  account: string | null;
+  /**
+   * Calls that told what they used and what is left.
+   */
+  calls: number | null;
+  /**
+   * Fall of the balance that these calls do not explain; 0 when we spend alone. Filling up the balance during the day adds to it.
+   */
+  credits_unexplained: number | null;
+  /**
+   * Credits that they used.
+   */
+  credits_used: number | null;
+  /**
+   * Day, in UTC.
+   */
+  day: string | null;
+  /**
+   * Highest balance of the day, before a call.
+   */
+  highest_balance: number | null;
+  /**
+   * Lowest balance of the day, after a call.
+   */
+  lowest_balance: number | null;
+  /**
+   * live, test or sandbox.
+   */
+  origin: string | null;
+}
+
+export interface AnalysisAverageRank {
+  /**
+   * Average best place over the queries it ranks for; null when there is none. Falls away from a query make it better.
+   */
+  average_where_ranked: number | null;
+  /**
+   * Average over all queries, with the stand-in where the domain does not rank.
+   */
+  average_with_stand_in: number | null;
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * Queries of the label with an observation that day.
+   */
+  queries: number | null;
+  /**
+   * Of these, queries that the domain ranks for.
+   */
+  ranked: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The number that stands in for "not ranked": 100, unless the setting querymill.not_ranked_as says otherwise.
+   */
+  stand_in: number | null;
+  /**
+   * Label of the list; * stands for all queries, labelled or not.
+   */
+  tag: string | null;
+}
+
+export interface AnalysisCannibalisedSerps {
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * Different pages of the domain.
+   */
+  pages: number | null;
+  /**
+   * Their places, best first.
+   */
+  positions: ArrayType<number> | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The pages, in the order of the places.
+   */
+  url_keys: string[] | null;
+}
+
+export interface AnalysisChurn {
+  /**
+   * Pages that entered.
+   */
+  entered: number | null;
+  /**
+   * Pages that left.
+   */
+  left_it: number | null;
+  /**
+   * Queries that could be compared with their answer before.
+   */
+  queries: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Pages that are in both.
+   */
+  stayed: number | null;
+}
+
+export interface AnalysisCompetitors {
+  /**
+   * The other domain.
+   */
+  domain: string | null;
+  /**
+   * How many times more often both stand together than chance would have it.
+   */
+  lift: number | null;
+  /**
+   * Domain of ours.
+   */
+  own_domain: string | null;
+  /**
+   * Queries whose newest answer shows ours.
+   */
+  own_queries: number | null;
+  /**
+   * Queries whose newest answer shows the other one.
+   */
+  queries: number | null;
+  /**
+   * Queries whose newest answer shows both.
+   */
+  shared: number | null;
+}
+
+export interface AnalysisConcentration {
+  /**
+   * Domains that get clicks.
+   */
+  domains: number | null;
+  /**
+   * Herfindahl-Hirschman index: the sum of the squared shares, 1 when one domain has all.
+   */
+  hhi: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Label of the list; * stands for all queries, labelled or not.
+   */
+  tag: string | null;
+}
+
+export interface AnalysisConfirmedLosses {
+  /**
+   * Last place in the top ten before.
+   */
+  base_position: number | null;
+  /**
+   * Day of that place.
+   */
+  base_run_date: string | null;
+  /**
+   * The answer that showed that place.
+   */
+  base_search_id: number | null;
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Best place in that answer; null: not in it.
+   */
+  position: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the answer that confirmed the loss.
+   */
+  run_date: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * Page that held it.
+   */
+  url_key: string | null;
+}
+
+export interface AnalysisContentGaps {
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * Domain that is there.
+   */
+  domain: string | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Domain of ours that is missing.
+   */
+  own_domain: string | null;
+  /**
+   * Its best place.
+   */
+  position: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Greatest weight of the query over all lists now; 1 where none names one.
+   */
+  weight: number | null;
+}
+
+export interface AnalysisCosts {
+  /**
+   * Readable answers of the chosen origins.
+   */
+  answers: number | null;
+  /**
+   * Calls that were sent.
+   */
+  calls: number | null;
+  /**
+   * Of these, answers that differ from the one before.
+   */
+  changed: number | null;
+  /**
+   * Credits used by calls without a readable answer.
+   */
+  credits_lost: number | null;
+  /**
+   * Credits for each readable answer.
+   */
+  credits_per_answer: number | null;
+  /**
+   * Credits for each changed answer.
+   */
+  credits_per_change: number | null;
+  /**
+   * Credits set aside for these: what they may have cost.
+   */
+  credits_unknown: number | null;
+  /**
+   * Credits that answers say they used, of every origin.
+   */
+  credits_used: number | null;
+  /**
+   * Name of the list.
+   */
+  list: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Label of the list; * stands for all queries, labelled or not.
+   */
+  tag: string | null;
+  /**
+   * Calls whose outcome nobody could read.
+   */
+  unknown_calls: number | null;
+}
+
+export interface AnalysisCoverage {
+  /**
+   * Of these, queries with a readable answer for that day, of the chosen origins.
+   */
+  answered: number | null;
+  /**
+   * Answers bought for that day.
+   */
+  bought: number | null;
+  /**
+   * Left out, since the run was cancelled.
+   */
+  cancelled: number | null;
+  /**
+   * Ended with a verdict that will not change.
+   */
+  failed: number | null;
+  /**
+   * Name of the list.
+   */
+  list: string | null;
+  /**
+   * When the newest of these answers was received.
+   */
+  newest: Timestamp | null;
+  /**
+   * When the oldest of them was received.
+   */
+  oldest: Timestamp | null;
+  /**
+   * Not done yet.
+   */
+  open: number | null;
+  /**
+   * Queries that were to be asked.
+   */
+  planned: number | null;
+  /**
+   * Older answers that were still young enough.
+   */
+  reused: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Answered divided by planned, 0 to 1.
+   */
+  share: number | null;
+  /**
+   * Left out, since the budget of the run was spent.
+   */
+  unaffordable: number | null;
+  /**
+   * Perhaps charged, never read.
+   */
+  unknown: number | null;
+  /**
+   * Answered, but not readable, or of another origin.
+   */
+  unreadable: number | null;
+}
+
+export interface AnalysisCtr {
+  /**
+   * Share of clicks, 0 to 1.
+   */
+  ctr: number | null;
+  /**
+   * Place.
+   */
+  position: number | null;
+}
+
+export interface AnalysisDomainCoverage {
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * Queries of the label with an observation that day.
+   */
+  queries: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Share of queries with the domain at 1 to 10.
+   */
+  share_in_top_10: number | null;
+  /**
+   * Share of queries with the domain at 1 to 3.
+   */
+  share_in_top_3: number | null;
+  /**
+   * Share of queries with the domain at any place of the answer.
+   */
+  share_ranked: number | null;
+  /**
+   * Label of the list; * stands for all queries, labelled or not.
+   */
+  tag: string | null;
+}
+
+export interface AnalysisDomainDays {
+  /**
+   * Sum of weight times share of clicks at its best places.
+   */
+  clicks: number | null;
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * Sum of its best places, over the queries it ranks for.
+   */
+  positions: number | null;
+  /**
+   * Queries of the label with an observation that day.
+   */
+  queries: number | null;
+  /**
+   * Of these, queries that the domain ranks for, at any place.
+   */
+  ranked: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Label of the list; * stands for all queries, labelled or not.
+   */
+  tag: string | null;
+  /**
+   * Queries with the domain at 1 to 10.
+   */
+  top_10: number | null;
+  /**
+   * Queries with the domain at 1 to 20.
+   */
+  top_20: number | null;
+  /**
+   * Queries with the domain at 1 to 3.
+   */
+  top_3: number | null;
+  /**
+   * Sum of their weights.
+   */
+  weight: number | null;
+}
+
+export interface AnalysisEntityChanges {
+  /**
+   * new or gone.
+   */
+  change: string | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Name of the entity.
+   */
+  name: string | null;
+  /**
+   * Day of the answer before; null for the first.
+   */
+  previous_run_date: string | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Type that the API gives it.
+   */
+  type: string | null;
+}
+
+export interface AnalysisEntityFrequency {
+  /**
+   * Name of the entity.
+   */
+  name: string | null;
+  /**
+   * Queries whose answer of that day names it.
+   */
+  queries: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Type that the API gives it.
+   */
+  type: string | null;
+  /**
+   * Sum of their weights.
+   */
+  weight: number | null;
+}
+
+export interface AnalysisEntityPairs {
+  /**
+   * Answers in all: the newest of each query.
+   */
+  answers: number | null;
+  /**
+   * One entity.
+   */
+  name: string | null;
+  /**
+   * Normalised pointwise mutual information: 1 always together, 0 as often as chance would, below 0 seldom.
+   */
+  npmi: number | null;
+  /**
+   * The other entity.
+   */
+  other_name: string | null;
+  /**
+   * Answers that name the other.
+   */
+  other_queries: number | null;
+  /**
+   * Its type.
+   */
+  other_type: string | null;
+  /**
+   * Answers that name the one.
+   */
+  queries: number | null;
+  /**
+   * Answers that name both.
+   */
+  together: number | null;
+  /**
+   * Its type.
+   */
+  type: string | null;
+}
+
+export interface AnalysisFreshness {
+  /**
+   * Of these, queries with a readable answer, of the chosen origins.
+   */
+  answered: number | null;
+  /**
+   * Name of the list.
+   */
+  list: string | null;
+  /**
+   * Half of the answers are younger than this.
+   */
+  median_age: Interval | null;
+  /**
+   * Queries without one.
+   */
+  never_answered: number | null;
+  /**
+   * When the newest answer was received.
+   */
+  newest: Timestamp | null;
+  /**
+   * When the oldest of the newest answers was received.
+   */
+  oldest: Timestamp | null;
+  /**
+   * Age of the oldest of the newest answers.
+   */
+  oldest_age: Interval | null;
+  /**
+   * Queries that the list holds or held.
+   */
+  queries: number | null;
+  /**
+   * Age of the newest answer.
+   */
+  youngest_age: Interval | null;
+}
+
+export interface AnalysisFrontier {
+  /**
+   * One of these queries.
+   */
+  example: string | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * The text, as a query would be written.
+   */
+  q: string | null;
+  /**
+   * Queries whose newest answer names it.
+   */
+  sources: number | null;
+  /**
+   * Sum of the weights of these queries, as the lists have them now.
+   */
+  weight: number | null;
+}
+
+export interface AnalysisKeywordClusters {
+  /**
+   * Text of the heaviest query of the group, which stands for it.
+   */
+  cluster: string | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Queries in the group.
+   */
+  size: number | null;
+  /**
+   * How much it counts: the weight that the list gave for that run, 1 where it gave none.
+   */
+  weight: number | null;
+}
+
+export interface AnalysisKeywordHubs {
+  /**
+   * Text of the hub; its own text where it is the heaviest.
+   */
+  hub: string | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Pages shared with the hub; null where it is its own hub.
+   */
+  shared: number | null;
+  /**
+   * How much it counts: the weight that the list gave for that run, 1 where it gave none.
+   */
+  weight: number | null;
+}
+
+export interface AnalysisLabelChanges {
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * intent or sentiment.
+   */
+  kind: string | null;
+  /**
+   * Label now.
+   */
+  label: string | null;
+  /**
+   * Label of the answer before.
+   */
+  previous_label: string | null;
+  /**
+   * Day of the answer before; null for the first.
+   */
+  previous_run_date: string | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+}
+
+export interface AnalysisLabelMix {
+  /**
+   * intent or sentiment.
+   */
+  kind: string | null;
+  /**
+   * Label of the API, whatever it says; null where an answer has none.
+   */
+  label: string | null;
+  /**
+   * Queries with that label.
+   */
+  queries: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Their share of the weight, 0 to 1.
+   */
+  share: number | null;
+  /**
+   * Label of the list; * stands for all queries, labelled or not.
+   */
+  tag: string | null;
+  /**
+   * Sum of their weights.
+   */
+  weight: number | null;
+}
+
+export interface AnalysisLatest {
+  /**
+   * The API that answered.
+   */
+  api: string | null;
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * Device that was asked for; null when none was sent.
+   */
+  device: string | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Country that was asked for; null when none was sent.
+   */
+  gl: string | null;
+  /**
+   * Language that was asked for; null when none was sent.
+   */
+  hl: string | null;
+  /**
+   * Intent label of the answer.
+   */
+  intent: string | null;
+  /**
+   * Place that was asked for; null when none was sent.
+   */
+  location: string | null;
+  /**
+   * Number of results that was asked for.
+   */
+  num: number | null;
+  /**
+   * live, test or sandbox.
+   */
+  origin: string | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * Sentiment label of the answer.
+   */
+  sentiment: string | null;
+}
+
+export interface AnalysisLatestWeights {
+  /**
+   * Lists that hold the query.
+   */
+  lists: number | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Greatest weight; 1 where no list names one.
+   */
+  weight: number | null;
+}
+
+export interface AnalysisMemberships {
+  /**
+   * Name of the list.
+   */
+  list: string | null;
+  /**
+   * The list.
+   */
+  list_id: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The run.
+   */
+  run_id: number | null;
+  /**
+   * State of the task: open, answered, reused, failed, unknown, unaffordable or cancelled.
+   */
+  state: string | null;
+  /**
+   * Labels that the list gave the query then.
+   */
+  tags: string[] | null;
+  /**
+   * Page that ought to rank for the query, as the list said then; null when it named none.
+   */
+  target_url: string | null;
+  /**
+   * The task.
+   */
+  task_id: number | null;
+  /**
+   * How much it counts: the weight that the list gave for that run, 1 where it gave none.
+   */
+  weight: number | null;
+}
+
+export interface AnalysisMovers {
+  /**
+   * up, down, same, entered or left.
+   */
+  change: string | null;
+  /**
+   * Places gained: 3 is three places up, -3 three down; null for entered and left.
+   */
+  delta: number | null;
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Best place now; null: it is not in the answer any more.
+   */
+  position: number | null;
+  /**
+   * Greatest position in the answer before.
+   */
+  previous_depth: number | null;
+  /**
+   * Best place before; null: it was not in the answer.
+   */
+  previous_position: number | null;
+  /**
+   * Day of the answer before; null for the first.
+   */
+  previous_run_date: string | null;
+  /**
+   * The answer before; null for the first.
+   */
+  previous_search_id: number | null;
+  /**
+   * Page of the domain at its best place before.
+   */
+  previous_url_key: string | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * True when the two answers together show more than one page of the domain.
+   */
+  several_pages: boolean | null;
+  /**
+   * Page of the domain now at its best place.
+   */
+  url_key: string | null;
+}
+
+export interface AnalysisObservations {
+  /**
+   * The API that answered.
+   */
+  api: string | null;
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * Device that was asked for; null when none was sent.
+   */
+  device: string | null;
+  /**
+   * bought for that day, or reused: an older answer that was still young enough; fetched_at tells its age.
+   */
+  evidence: string | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Country that was asked for; null when none was sent.
+   */
+  gl: string | null;
+  /**
+   * Language that was asked for; null when none was sent.
+   */
+  hl: string | null;
+  /**
+   * Intent label of the answer.
+   */
+  intent: string | null;
+  /**
+   * Place that was asked for; null when none was sent.
+   */
+  location: string | null;
+  /**
+   * Number of results that was asked for.
+   */
+  num: number | null;
+  /**
+   * live, test or sandbox.
+   */
+  origin: string | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * Sentiment label of the answer.
+   */
+  sentiment: string | null;
+}
+
+export interface AnalysisPageSteps {
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Best place of the page now; null: it is not in the answer.
+   */
+  position: number | null;
+  /**
+   * Greatest position in the answer before.
+   */
+  previous_depth: number | null;
+  /**
+   * Best place of the page before; null: it was not in the answer.
+   */
+  previous_position: number | null;
+  /**
+   * Day of the answer before; null for the first.
+   */
+  previous_run_date: string | null;
+  /**
+   * The answer before; null for the first.
+   */
+  previous_search_id: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * Address without scheme, fragment, tracking parameters and closing slash: equal for spellings of one page.
+   */
+  url_key: string | null;
+}
+
+export interface AnalysisPageSwitches {
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * Day of the first switch.
+   */
+  first_run_date: string | null;
+  /**
+   * Different pages that took part.
+   */
+  pages: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the last switch.
+   */
+  run_date: string | null;
+  /**
+   * How often the best page differed from that of the answer before.
+   */
+  switches: number | null;
+  /**
+   * The page that each switch led to, oldest first.
+   */
+  url_keys: string[] | null;
+}
+
+export interface AnalysisPositionBuckets {
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * At 1 to 3.
+   */
+  from_1_to_3: number | null;
+  /**
+   * At 11 to 20.
+   */
+  from_11_to_20: number | null;
+  /**
+   * At 21 or lower down, as deep as the answers go.
+   */
+  from_21: number | null;
+  /**
+   * At 4 to 10.
+   */
+  from_4_to_10: number | null;
+  /**
+   * Not in the answer, however deep it was.
+   */
+  not_ranked: number | null;
+  /**
+   * Queries of the label with an observation that day.
+   */
+  queries: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Label of the list; * stands for all queries, labelled or not.
+   */
+  tag: string | null;
+}
+
+export interface AnalysisQueryDays {
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Labels.
+   */
+  tags: string[] | null;
+  /**
+   * How much it counts: the weight that the list gave for that run, 1 where it gave none.
+   */
+  weight: number | null;
+}
+
+export interface AnalysisQueryTags {
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Label of the list; * stands for all queries, labelled or not.
+   */
+  tag: string | null;
+  /**
+   * How much it counts: the weight that the list gave for that run, 1 where it gave none.
+   */
+  weight: number | null;
+}
+
+export interface AnalysisRankHistory {
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * bought for that day, or reused: an older answer that was still young enough; fetched_at tells its age.
+   */
+  evidence: string | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Best place of the domain; null: not in the answer, which was depth deep. Never 0, never 100.
+   */
+  position: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * The page at that place.
+   */
+  url: string | null;
+  /**
+   * The page at that place, without scheme, fragment, tracking parameters and closing slash.
+   */
+  url_key: string | null;
+}
+
+export interface AnalysisRanks {
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Best place of the domain.
+   */
+  position: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Results of the domain in the answer.
+   */
+  results: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * The page at that place.
+   */
+  url: string | null;
+  /**
+   * The page at that place, without scheme, fragment, tracking parameters and closing slash.
+   */
+  url_key: string | null;
+}
+
+export interface AnalysisRelatedEdges {
+  /**
+   * First day.
+   */
+  first_seen: string | null;
+  /**
+   * Last day.
+   */
+  last_seen: string | null;
+  /**
+   * Days on which it was seen.
+   */
+  observations: number | null;
+  /**
+   * Place among the related ones, from 1, when it was last seen.
+   */
+  ordinal: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * The related text, as a query would be written.
+   */
+  related: string | null;
+  /**
+   * Queries of ours with that text, in any language, place or device; null: we never asked it.
+   */
+  related_queries: number | null;
+}
+
+export interface AnalysisRelatedNodes {
+  /**
+   * First text, in byte order, of all that it hangs together with.
+   */
+  component: string | null;
+  /**
+   * Texts in that component.
+   */
+  component_size: number | null;
+  /**
+   * Queries of ours, by text, whose answers call it related.
+   */
+  in_degree: number | null;
+  /**
+   * Texts that its own answers call related; 0 when we never asked it.
+   */
+  out_degree: number | null;
+  /**
+   * The text, ours or not.
+   */
+  q: string | null;
+  /**
+   * Texts that it names and that name it.
+   */
+  reciprocal: number | null;
+}
+
+export interface AnalysisResults {
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Place of the result in the answer, from 1.
+   */
+  ordinal: number | null;
+  /**
+   * The page; null when the result has no address.
+   */
+  page_id: string | null;
+  /**
+   * Rank that the API reports; null when it reports none that can be read.
+   */
+  position: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * Registrable domain: news.example.co.uk belongs to example.co.uk.
+   */
+  site: string | null;
+  /**
+   * Snippet of the result.
+   */
+  snippet: string | null;
+  /**
+   * Title of the result.
+   */
+  title: string | null;
+  /**
+   * Address as the answer gives it.
+   */
+  url: string | null;
+  /**
+   * Address without scheme, fragment, tracking parameters and closing slash: equal for spellings of one page.
+   */
+  url_key: string | null;
+}
+
+export interface AnalysisSerpDivergence {
+  /**
+   * 0: the same pages; 1: none in common.
+   */
+  divergence: number | null;
+  /**
+   * The other query, of the same text.
+   */
+  other_query_id: string | null;
+  /**
+   * Device, place, language and country of the other.
+   */
+  other_variant: string | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Pages that both show.
+   */
+  shared: number | null;
+  /**
+   * Device, place, language and country of the one.
+   */
+  variant: string | null;
+}
+
+export interface AnalysisSerpOverlap {
+  /**
+   * Shared pages divided by all pages of the two, 0 to 1.
+   */
+  jaccard: number | null;
+  /**
+   * Text of the other query.
+   */
+  other_q: string | null;
+  /**
+   * The other query.
+   */
+  other_query_id: string | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Pages that both show among their first ten.
+   */
+  shared: number | null;
+}
+
+export interface AnalysisShareOfVoice {
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * Queries of the label with an observation that day.
+   */
+  queries: number | null;
+  /**
+   * Of these, queries that the domain ranks for.
+   */
+  ranked: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Share of clicks, 0 to 1.
+   */
+  share_of_voice: number | null;
+  /**
+   * Label of the list; * stands for all queries, labelled or not.
+   */
+  tag: string | null;
+  /**
+   * Share of voice as a part of what rank 1 everywhere would give: 1 is the first place for every query.
+   */
+  visibility: number | null;
+  /**
+   * Sum of the weights of these queries.
+   */
+  weight: number | null;
+}
+
+export interface AnalysisSteps {
+  /**
+   * The API that answered.
+   */
+  api: string | null;
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * live, test or sandbox.
+   */
+  origin: string | null;
+  /**
+   * Greatest position in the answer before.
+   */
+  previous_depth: number | null;
+  /**
+   * Day of the answer before; null for the first.
+   */
+  previous_run_date: string | null;
+  /**
+   * The answer before; null for the first.
+   */
+  previous_search_id: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * First day that the answer serves.
+   */
+  run_date: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * Number of the answer in its series, from 1.
+   */
+  step: number | null;
+  /**
+   * Number of answers in the series.
+   */
+  steps: number | null;
+}
+
+export interface AnalysisStrikingDistance {
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Weight times the share of clicks that the third place has more.
+   */
+  gain: number | null;
+  /**
+   * Best place of the domain.
+   */
+  position: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Greatest weight of the query over all lists now; 1 where none names one.
+   */
+  weight: number | null;
+}
+
+export interface AnalysisTenure {
+  /**
+   * Answers in a row.
+   */
+  answers: number | null;
+  /**
+   * Best place.
+   */
+  best_position: number | null;
+  /**
+   * True when the newest answer still shows it there.
+   */
+  lasts: boolean | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * First day of the stay.
+   */
+  since: string | null;
+  /**
+   * Last day of the stay.
+   */
+  until: string | null;
+  /**
+   * Address without scheme, fragment, tracking parameters and closing slash: equal for spellings of one page.
+   */
+  url_key: string | null;
+  /**
+   * Worst place.
+   */
+  worst_position: number | null;
+}
+
+export interface AnalysisTitleChanges {
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Place now.
+   */
+  position: number | null;
+  /**
+   * Day of the answer before; null for the first.
+   */
+  previous_run_date: string | null;
+  /**
+   * Snippet before.
+   */
+  previous_snippet: string | null;
+  /**
+   * Title before.
+   */
+  previous_title: string | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Snippet now.
+   */
+  snippet: string | null;
+  /**
+   * Title now.
+   */
+  title: string | null;
+  /**
+   * Address without scheme, fragment, tracking parameters and closing slash: equal for spellings of one page.
+   */
+  url_key: string | null;
+}
+
+export interface AnalysisTopicShare {
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * Queries of the topic with an observation that day.
+   */
+  queries: number | null;
+  /**
+   * Of these, queries that the domain ranks for.
+   */
+  ranked: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Share of clicks, 0 to 1.
+   */
+  share_of_voice: number | null;
+  /**
+   * Label of the topic.
+   */
+  topic: string | null;
+}
+
+export interface AnalysisVolatility {
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Places that are compared: the depth of the shallower answer.
+   */
+  places: number | null;
+  /**
+   * Day of the answer before; null for the first.
+   */
+  previous_run_date: string | null;
+  /**
+   * The answer before; null for the first.
+   */
+  previous_search_id: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * 0: the same pages at the same places; 1: no page stayed.
+   */
+  volatility: number | null;
+}
+
+export interface AnalysisVolatilityNights {
+  /**
+   * Nights that the comparison rests on.
+   */
+  nights: number | null;
+  /**
+   * Queries that could be compared with their answer before.
+   */
+  queries: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Mean of the up to thirty nights before.
+   */
+  usual: number | null;
+  /**
+   * Mean over these queries, 0 to 1.
+   */
+  volatility: number | null;
+  /**
+   * Distance from that mean in standard deviations of those nights; 2 and more is a spike; null before the third night.
+   */
+  z: number | null;
+}
+
+export interface AnalysisWrongPages {
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Best place of the domain.
+   */
+  position: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The page that was wanted.
+   */
+  target_key: string | null;
+  /**
+   * Place of the wanted page in the same answer; null: not in it.
+   */
+  target_position: number | null;
+  /**
+   * Its address as the list gave it.
+   */
+  target_url: string | null;
+  /**
+   * Page at that place.
+   */
+  url_key: string | null;
 }
 
 export interface Calls {
@@ -596,6 +2407,45 @@ export interface RelatedSearches {
   q: string;
 }
 
+export interface ResultDomains {
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * Place in the answer, from 1.
+   */
+  ordinal: number | null;
+  /**
+   * The page; null when the result has no address.
+   */
+  page_id: string | null;
+  /**
+   * Position and ordinal as one number: position = place >> 20, ordinal = place & 1048575. The smallest one is the best place.
+   */
+  place: number | null;
+  /**
+   * Rank that the API reports; null when it reports none that can be read.
+   */
+  position: number | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * Registrable domain: news.example.co.uk belongs to example.co.uk.
+   */
+  site: string | null;
+  /**
+   * Snippet of the result.
+   */
+  snippet: string | null;
+  /**
+   * Title of the result.
+   */
+  title: string | null;
+}
+
 export interface Runs {
   /**
    * Lines that gave a query.
@@ -988,6 +2838,54 @@ export interface Workers {
 export interface DB {
   account_costs: AccountCosts;
   accounts: Accounts;
+  "analysis.account_days": AnalysisAccountDays;
+  "analysis.average_rank": AnalysisAverageRank;
+  "analysis.cannibalised_serps": AnalysisCannibalisedSerps;
+  "analysis.churn": AnalysisChurn;
+  "analysis.competitors": AnalysisCompetitors;
+  "analysis.concentration": AnalysisConcentration;
+  "analysis.confirmed_losses": AnalysisConfirmedLosses;
+  "analysis.content_gaps": AnalysisContentGaps;
+  "analysis.costs": AnalysisCosts;
+  "analysis.coverage": AnalysisCoverage;
+  "analysis.ctr": AnalysisCtr;
+  "analysis.domain_coverage": AnalysisDomainCoverage;
+  "analysis.domain_days": AnalysisDomainDays;
+  "analysis.entity_changes": AnalysisEntityChanges;
+  "analysis.entity_frequency": AnalysisEntityFrequency;
+  "analysis.entity_pairs": AnalysisEntityPairs;
+  "analysis.freshness": AnalysisFreshness;
+  "analysis.frontier": AnalysisFrontier;
+  "analysis.keyword_clusters": AnalysisKeywordClusters;
+  "analysis.keyword_hubs": AnalysisKeywordHubs;
+  "analysis.label_changes": AnalysisLabelChanges;
+  "analysis.label_mix": AnalysisLabelMix;
+  "analysis.latest": AnalysisLatest;
+  "analysis.latest_weights": AnalysisLatestWeights;
+  "analysis.memberships": AnalysisMemberships;
+  "analysis.movers": AnalysisMovers;
+  "analysis.observations": AnalysisObservations;
+  "analysis.page_steps": AnalysisPageSteps;
+  "analysis.page_switches": AnalysisPageSwitches;
+  "analysis.position_buckets": AnalysisPositionBuckets;
+  "analysis.query_days": AnalysisQueryDays;
+  "analysis.query_tags": AnalysisQueryTags;
+  "analysis.rank_history": AnalysisRankHistory;
+  "analysis.ranks": AnalysisRanks;
+  "analysis.related_edges": AnalysisRelatedEdges;
+  "analysis.related_nodes": AnalysisRelatedNodes;
+  "analysis.results": AnalysisResults;
+  "analysis.serp_divergence": AnalysisSerpDivergence;
+  "analysis.serp_overlap": AnalysisSerpOverlap;
+  "analysis.share_of_voice": AnalysisShareOfVoice;
+  "analysis.steps": AnalysisSteps;
+  "analysis.striking_distance": AnalysisStrikingDistance;
+  "analysis.tenure": AnalysisTenure;
+  "analysis.title_changes": AnalysisTitleChanges;
+  "analysis.topic_share": AnalysisTopicShare;
+  "analysis.volatility": AnalysisVolatility;
+  "analysis.volatility_nights": AnalysisVolatilityNights;
+  "analysis.wrong_pages": AnalysisWrongPages;
   calls: Calls;
   clusters: Clusters;
   ctr_curve: CtrCurve;
@@ -1006,6 +2904,7 @@ export interface DB {
   raw_answers: RawAnswers;
   rejected_lines: RejectedLines;
   related_searches: RelatedSearches;
+  result_domains: ResultDomains;
   runs: Runs;
   schedules: Schedules;
   search_clusters: SearchClusters;

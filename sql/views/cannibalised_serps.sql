@@ -1,0 +1,20 @@
+-- Answers in which one domain shows several pages.
+create or replace view analysis.cannibalised_serps as
+select
+  query_id,
+  max(q) as q,
+  run_date,
+  domain,
+  count(distinct url_key) as pages,
+  array_agg(position order by position, ordinal) as positions,
+  array_agg(url_key order by position, ordinal) as url_keys,
+  max(depth) as depth
+from analysis.results
+where domain is not null
+  and position is not null
+group by query_id, run_date, domain
+having min(url_key) <> max(url_key);
+comment on view analysis.cannibalised_serps is 'Answers that show two or more pages of one domain: they may take clicks from each other.';
+comment on column analysis.cannibalised_serps.pages is 'Different pages of the domain.';
+comment on column analysis.cannibalised_serps.positions is 'Their places, best first.';
+comment on column analysis.cannibalised_serps.url_keys is 'The pages, in the order of the places.';

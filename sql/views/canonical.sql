@@ -1,0 +1,18 @@
+-- A text as a query would be written: the same rule as in src/query.ts, which a test holds it to.
+create or replace function analysis.canonical(given text) returns text
+language sql immutable strict parallel safe as $$
+  select case
+    -- Nothing to do for most texts: printable ASCII with single spaces.
+    when given ~ '^[!-~]+( [!-~]+)*$' then given
+    else normalize(btrim(regexp_replace(
+      -- Format characters go, apart from the joiners U+200C and U+200D, which spell words in Persian, Hindi and emoji.
+      regexp_replace(
+        normalize(given, nfc),
+        '[\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]',
+        '', 'g'
+      ),
+      '[\u0009-\u000d\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+', ' ', 'g'
+    )), nfc)
+  end
+$$;
+comment on function analysis.canonical(text) is 'A text as a query is written: composed characters, no format characters, single spaces.';

@@ -1,0 +1,15 @@
+-- How few domains share the clicks of a label.
+create or replace view analysis.concentration as
+select
+  run_date,
+  tag,
+  count(*) filter (where clicks > 0) as domains,
+  sum(power(clicks / total, 2)) as hhi
+from (
+  select run_date, tag, domain, clicks, nullif(sum(clicks) over (partition by run_date, tag), 0) as total
+  from analysis.domain_days
+) as shares
+group by run_date, tag;
+comment on view analysis.concentration is 'How few domains share the clicks of a label, each day.';
+comment on column analysis.concentration.domains is 'Domains that get clicks.';
+comment on column analysis.concentration.hhi is 'Herfindahl-Hirschman index: the sum of the squared shares, 1 when one domain has all.';

@@ -1,0 +1,65 @@
+-- What the answers of each list cost on each day, and what they brought.
+create or replace view analysis.costs as
+select
+  run_date,
+  list,
+  tag,
+  calls,
+  credits_used,
+  answers,
+  changed,
+  credits_used / nullif(answers, 0)::double precision as credits_per_answer,
+  credits_used / nullif(changed, 0)::double precision as credits_per_change,
+  unknown_calls,
+  credits_unknown,
+  credits_lost
+from (
+  select
+    members.run_date, members.list, tag,
+    sum(spent.calls)::bigint as calls,
+    sum(spent.credits_used)::bigint as credits_used,
+    sum(found.answers)::bigint as answers,
+    sum(found.changed)::bigint as changed,
+    sum(spent.unknown_calls)::bigint as unknown_calls,
+    sum(spent.credits_unknown)::bigint as credits_unknown,
+    sum(spent.credits_lost)::bigint as credits_lost
+  from analysis.memberships as members
+  left join (
+    select
+      task_id,
+      count(*) filter (where outcome is distinct from 'unsent') as calls,
+      coalesce(sum(credits_used), 0) as credits_used,
+      count(*) filter (where outcome = 'unknown') as unknown_calls,
+      coalesce(sum(credits_reserved) filter (where outcome = 'unknown'), 0) as credits_unknown,
+      coalesce(sum(credits_used) filter (where not readable), 0) as credits_lost
+    from (
+      select calls.*, searches.id is not null and searches.parse_error is null as readable
+      from calls
+      left join searches on searches.call_id = calls.id
+    ) as judged
+    group by task_id
+  ) as spent on spent.task_id = members.task_id
+  left join (
+    select
+      searches.task_id,
+      count(*) as answers,
+      count(*) filter (where volatility.volatility > 0) as changed
+    from searches
+    left join analysis.volatility on volatility.search_id = searches.id
+    where searches.parse_error is null
+      and searches.origin = any ((select analysis.origins())::text[])
+    group by searches.task_id
+  ) as found on found.task_id = members.task_id
+  cross join unnest(array_remove(members.tags, '*') || '*'::text) as tag
+  group by members.run_date, members.list, tag
+) as summed;
+comment on view analysis.costs is 'What the calls for the queries of each list and label used on each day, and how many readable and changed answers that bought. A query with several labels counts under each.';
+comment on column analysis.costs.calls is 'Calls that were sent.';
+comment on column analysis.costs.credits_used is 'Credits that answers say they used, of every origin.';
+comment on column analysis.costs.answers is 'Readable answers of the chosen origins.';
+comment on column analysis.costs.changed is 'Of these, answers that differ from the one before.';
+comment on column analysis.costs.credits_per_answer is 'Credits for each readable answer.';
+comment on column analysis.costs.credits_per_change is 'Credits for each changed answer.';
+comment on column analysis.costs.unknown_calls is 'Calls whose outcome nobody could read.';
+comment on column analysis.costs.credits_unknown is 'Credits set aside for these: what they may have cost.';
+comment on column analysis.costs.credits_lost is 'Credits used by calls without a readable answer.';

@@ -1,0 +1,58 @@
+-- Entities that the newest answers name together more often than chance would.
+create or replace view analysis.entity_pairs as
+with named as materialized (
+  select distinct latest.query_id, search_entities.entity_id
+  from analysis.latest
+  join search_entities on search_entities.search_id = latest.search_id
+),
+frequency as materialized (
+  select entity_id, count(*) as queries
+  from named
+  group by entity_id
+),
+-- An entity of fewer than three answers cannot stand in three with another one.
+frequent as materialized (
+  select named.query_id, named.entity_id
+  from named
+  join frequency using (entity_id)
+  where frequency.queries >= 3
+),
+pairs as (
+  select one.entity_id, other.entity_id as other_entity_id, count(*) as together
+  from frequent as one
+  join frequent as other on other.query_id = one.query_id and other.entity_id > one.entity_id
+  group by one.entity_id, other.entity_id
+  having count(*) >= 3
+)
+select
+  entities.name,
+  entities.type,
+  other_entities.name as other_name,
+  other_entities.type as other_type,
+  pairs.together,
+  mine.queries,
+  others.queries as other_queries,
+  everything.answers,
+  case
+    -- In every answer together: as strong as can be.
+    when pairs.together = everything.answers then 1
+    else
+      ln(pairs.together::double precision * everything.answers / (mine.queries::double precision * others.queries))
+      / -ln(pairs.together::double precision / everything.answers)
+  end as npmi
+from pairs
+join frequency as mine on mine.entity_id = pairs.entity_id
+join frequency as others on others.entity_id = pairs.other_entity_id
+join entities on entities.id = pairs.entity_id
+join entities as other_entities on other_entities.id = pairs.other_entity_id
+cross join (select count(*) as answers from analysis.latest) as everything;
+comment on view analysis.entity_pairs is 'Pairs of entities that at least three of the newest answers name together.';
+comment on column analysis.entity_pairs.name is 'One entity.';
+comment on column analysis.entity_pairs.type is 'Its type.';
+comment on column analysis.entity_pairs.other_name is 'The other entity.';
+comment on column analysis.entity_pairs.other_type is 'Its type.';
+comment on column analysis.entity_pairs.together is 'Answers that name both.';
+comment on column analysis.entity_pairs.queries is 'Answers that name the one.';
+comment on column analysis.entity_pairs.other_queries is 'Answers that name the other.';
+comment on column analysis.entity_pairs.answers is 'Answers in all: the newest of each query.';
+comment on column analysis.entity_pairs.npmi is 'Normalised pointwise mutual information: 1 always together, 0 as often as chance would, below 0 seldom.';

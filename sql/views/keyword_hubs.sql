@@ -1,0 +1,26 @@
+-- Each query beside the heaviest query that shares enough pages with it, on the newest day.
+create or replace view analysis.keyword_hubs as
+select distinct on (both_ways.query_id)
+  both_ways.run_date,
+  coalesce(heavier.q, own.q) as hub,
+  both_ways.query_id,
+  own.q,
+  own_days.weight,
+  case when heavier.q is not null then both_ways.shared end as shared
+from (
+  select run_date, query_id, other_query_id, shared from analysis.serp_overlap where shared >= 4
+  union all
+  select run_date, other_query_id, query_id, shared from analysis.serp_overlap where shared >= 4
+) as both_ways
+left join queries as own on own.id = both_ways.query_id
+left join analysis.query_days as own_days
+  on own_days.query_id = both_ways.query_id and own_days.run_date = both_ways.run_date
+left join analysis.query_days as hub_days
+  on hub_days.query_id = both_ways.other_query_id and hub_days.run_date = both_ways.run_date
+left join queries as heavier
+  on heavier.id = both_ways.other_query_id
+  and (hub_days.weight, heavier.q) > (own_days.weight, own.q)
+order by both_ways.query_id, (heavier.q is not null) desc, hub_days.weight desc, both_ways.shared desc, heavier.q;
+comment on view analysis.keyword_hubs is 'Each query that shares at least four of its first ten pages with another one, on the newest day, and its hub: the heaviest query among these and itself. Groups do not chain.';
+comment on column analysis.keyword_hubs.hub is 'Text of the hub; its own text where it is the heaviest.';
+comment on column analysis.keyword_hubs.shared is 'Pages shared with the hub; null where it is its own hub.';

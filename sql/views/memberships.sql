@@ -1,0 +1,34 @@
+-- What each list said about each query at each of its runs: a later change of the list leaves earlier days as they were.
+create or replace view analysis.memberships as
+select
+  runs.run_date,
+  lists.name as list,
+  tasks.query_id,
+  queries.q,
+  coalesce(case when earlier.until is null then list_queries.weight else earlier.weight end, 1) as weight,
+  coalesce(case when earlier.until is null then list_queries.tags else earlier.tags end, '{}') as tags,
+  case when earlier.until is null then list_queries.target_url else earlier.target_url end as target_url,
+  tasks.state,
+  runs.list_id,
+  runs.id as run_id,
+  tasks.id as task_id
+from tasks
+join runs on runs.id = tasks.run_id
+left join lists on lists.id = runs.list_id
+left join list_queries on list_queries.list_id = runs.list_id and list_queries.query_id = tasks.query_id
+left join (
+  select
+    list_id, query_id, until, weight, target_url, tags,
+    lag(until) over (partition by list_id, query_id order by until) as since
+  from list_query_history
+) as earlier
+  on earlier.list_id = runs.list_id
+  and earlier.query_id = tasks.query_id
+  and runs.created_at < earlier.until
+  and (earlier.since is null or runs.created_at >= earlier.since)
+left join queries on queries.id = tasks.query_id;
+comment on view analysis.memberships is 'What each list said about each query when each of its runs was planned.';
+comment on column analysis.memberships.tags is 'Labels that the list gave the query then.';
+comment on column analysis.memberships.target_url is 'Page that ought to rank for the query, as the list said then; null when it named none.';
+comment on column analysis.memberships.state is 'State of the task: open, answered, reused, failed, unknown, unaffordable or cancelled.';
+comment on column analysis.memberships.task_id is 'The task.';

@@ -1,0 +1,65 @@
+-- What changed between each answer and the one before it, for each domain.
+create or replace view analysis.movers as
+select
+  sides.query_id,
+  queries.q,
+  sides.domain,
+  sides.run_date,
+  sides.previous_place >> 20 as previous_position,
+  sides.place >> 20 as position,
+  (sides.previous_place >> 20) - (sides.place >> 20) as delta,
+  case
+    when sides.previous_place is null then 'entered'
+    when sides.place is null then 'left'
+    when sides.place >> 20 < sides.previous_place >> 20 then 'up'
+    when sides.place >> 20 > sides.previous_place >> 20 then 'down'
+    else 'same'
+  end as change,
+  sides.fetched_at,
+  sides.previous_run_date,
+  pages.url_key,
+  previous_pages.url_key as previous_url_key,
+  sides.depth,
+  sides.previous_depth,
+  sides.search_id,
+  sides.previous_search_id,
+  sides.several_pages
+from (
+  select
+    steps.query_id, steps.run_date, steps.search_id,
+    max(steps.previous_search_id) as previous_search_id,
+    max(steps.previous_run_date) as previous_run_date,
+    max(steps.depth) as depth,
+    max(steps.previous_depth) as previous_depth,
+    max(steps.fetched_at) as fetched_at,
+    result_domains.domain,
+    min(uuid_hash_extended(result_domains.page_id, 0)) <> max(uuid_hash_extended(result_domains.page_id, 0))
+      as several_pages,
+    min(result_domains.place) filter (where side.now) as place,
+    min(result_domains.place) filter (where not side.now) as previous_place
+  from analysis.steps
+  cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
+  join public.result_domains on result_domains.search_id = side.search_id
+  where steps.previous_search_id is not null
+    and result_domains.place is not null
+    and result_domains.domain is not null
+  group by steps.query_id, steps.run_date, steps.search_id, result_domains.domain
+) as sides
+left join organic_results as shown on shown.search_id = sides.search_id and shown.ordinal = (sides.place & 1048575)
+left join pages on pages.id = shown.page_id
+left join organic_results as shown_before
+  on shown_before.search_id = sides.previous_search_id
+  and shown_before.ordinal = (sides.previous_place & 1048575)
+left join pages as previous_pages on previous_pages.id = shown_before.page_id
+left join queries on queries.id = sides.query_id
+-- Entered or left is known only when the other answer was deep enough to have shown the place.
+where (sides.place is not null or sides.depth >= sides.previous_place >> 20)
+  and (sides.previous_place is not null or sides.previous_depth >= sides.place >> 20);
+comment on view analysis.movers is 'What changed for each domain between an answer and the one before it. A pair is left out where the shallower answer cannot tell; the first answer to a query has nothing to be compared with.';
+comment on column analysis.movers.previous_position is 'Best place before; null: it was not in the answer.';
+comment on column analysis.movers.position is 'Best place now; null: it is not in the answer any more.';
+comment on column analysis.movers.delta is 'Places gained: 3 is three places up, -3 three down; null for entered and left.';
+comment on column analysis.movers.change is 'up, down, same, entered or left.';
+comment on column analysis.movers.url_key is 'Page of the domain now at its best place.';
+comment on column analysis.movers.previous_url_key is 'Page of the domain at its best place before.';
+comment on column analysis.movers.several_pages is 'True when the two answers together show more than one page of the domain.';

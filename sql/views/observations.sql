@@ -1,0 +1,39 @@
+-- The newest readable answer to each query for each run date.
+create or replace view analysis.observations as
+select
+  found.query_id,
+  queries.q,
+  found.run_date,
+  found.search_id,
+  found.depth,
+  found.evidence,
+  found.fetched_at,
+  found.origin,
+  found.api,
+  found.intent,
+  found.sentiment,
+  queries.location,
+  queries.hl,
+  queries.gl,
+  queries.num,
+  queries.device
+from (
+  -- A query may have been asked by several lists of one day, and one task may have come to several answers.
+  select distinct on (tasks.query_id, runs.run_date)
+    tasks.query_id, runs.run_date, searches.id as search_id, coalesce(searches.depth, 0) as depth,
+    case when reused.id is null then 'bought' else 'reused' end as evidence,
+    searches.fetched_at, searches.origin, searches.api, searches.intent, searches.sentiment
+  from tasks
+  join runs on runs.id = tasks.run_id
+  left join searches as reused on reused.id = tasks.search_id and tasks.state = 'reused'
+  -- One equality for both kinds of evidence: the planner then knows how many rows to expect, here and in all views above.
+  join searches on searches.task_id = coalesce(reused.task_id, tasks.id)
+  where searches.parse_error is null
+    and searches.origin = any ((select analysis.origins())::text[])
+  order by tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc, evidence
+) as found
+left join queries on queries.id = found.query_id;
+comment on view analysis.observations is 'The newest readable answer to each query for each run date. A query without a row here was not asked that day, or was not answered: analysis.coverage tells which.';
+comment on column analysis.observations.evidence is 'bought for that day, or reused: an older answer that was still young enough; fetched_at tells its age.';
+comment on column analysis.observations.intent is 'Intent label of the answer.';
+comment on column analysis.observations.sentiment is 'Sentiment label of the answer.';

@@ -1,0 +1,9 @@
+-- Which kinds of answers the views show: those that the setting querymill.origins names, live ones unless it says more.
+create or replace function analysis.origins() returns text[]
+language sql stable parallel safe as $$
+  select string_to_array(
+    replace(coalesce(nullif(current_setting('querymill.origins', true), ''), 'live'), ' ', ''),
+    ','
+  )
+$$;
+comment on function analysis.origins() is 'Kinds of answers that the views show: live, unless the setting querymill.origins names others, as in: set querymill.origins = ''live,sandbox''.';

@@ -1,0 +1,27 @@
+-- Domains whose best page for a query changes back and forth.
+create or replace view analysis.page_switches as
+select
+  query_id,
+  max(q) as q,
+  domain,
+  count(*) as switches,
+  (
+    select count(distinct page)
+    from unnest(array_agg(url_key) || array_agg(previous_url_key)) as page
+  ) as pages,
+  array_agg(url_key order by run_date) as url_keys,
+  min(run_date) as first_run_date,
+  max(run_date) as run_date
+from analysis.movers
+where several_pages
+  and url_key <> previous_url_key
+  and run_date > (select max(run_date) from runs)
+    - coalesce(nullif(current_setting('querymill.window_days', true), ''), '30')::integer
+group by query_id, domain
+having count(*) >= 2;
+comment on view analysis.page_switches is 'Queries for which a domain''s best page switched at least twice between answers that follow each other, in the last 30 days, or as many as the setting querymill.window_days says.';
+comment on column analysis.page_switches.switches is 'How often the best page differed from that of the answer before.';
+comment on column analysis.page_switches.pages is 'Different pages that took part.';
+comment on column analysis.page_switches.url_keys is 'The page that each switch led to, oldest first.';
+comment on column analysis.page_switches.first_run_date is 'Day of the first switch.';
+comment on column analysis.page_switches.run_date is 'Day of the last switch.';

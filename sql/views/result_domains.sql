@@ -1,0 +1,25 @@
+-- Each organic result with the domain that it counts for: the one place that knows where a domain comes from.
+create or replace view public.result_domains as
+select
+  organic_results.search_id,
+  organic_results.ordinal,
+  organic_results.position,
+  organic_results.page_id,
+  coalesce(named.domain, addressed.domain) as domain,
+  coalesce(named.site, addressed.site) as site,
+  organic_results.title,
+  organic_results.snippet,
+  -- One number compares and copies many times faster than a pair; a position beyond 2^40 is no place.
+  case when organic_results.position between 0 and 1099511627775
+    then (organic_results.position << 20) | organic_results.ordinal
+  end as place
+from organic_results
+left join domains as named on named.id = organic_results.domain_id
+-- Not every answer names a host for every result: the address tells it as well.
+left join pages on pages.id = organic_results.page_id and organic_results.domain_id is null
+left join domains as addressed on addressed.id = pages.domain_id;
+comment on view public.result_domains is 'Organic results of all answers, of every origin, with the domain that each counts for. Analysts want analysis.results.';
+comment on column public.result_domains.ordinal is 'Place in the answer, from 1.';
+comment on column public.result_domains.position is 'Rank that the API reports; null when it reports none that can be read.';
+comment on column public.result_domains.page_id is 'The page; null when the result has no address.';
+comment on column public.result_domains.place is 'Position and ordinal as one number: position = place >> 20, ordinal = place & 1048575. The smallest one is the best place.';

@@ -1,0 +1,26 @@
+-- Every organic result of every observation, readable: where to begin when no other view answers the question.
+create or replace view analysis.results as
+select
+  observations.query_id,
+  queries.q,
+  observations.run_date,
+  result_domains.position,
+  result_domains.domain,
+  pages.url,
+  result_domains.title,
+  result_domains.snippet,
+  observations.depth,
+  observations.fetched_at,
+  observations.search_id,
+  result_domains.ordinal,
+  pages.url_key,
+  result_domains.page_id,
+  result_domains.site
+from analysis.observations
+join public.result_domains on result_domains.search_id = observations.search_id
+left join pages on pages.id = result_domains.page_id
+left join queries on queries.id = observations.query_id;
+comment on view analysis.results is 'Every organic result of every observation, with its words, address and domain.';
+comment on column analysis.results.position is 'Rank that the API reports; null when it reports none that can be read.';
+comment on column analysis.results.ordinal is 'Place of the result in the answer, from 1.';
+comment on column analysis.results.page_id is 'The page; null when the result has no address.';

@@ -1,0 +1,40 @@
+-- How much the answers to one text differ between two devices, places, languages or countries, on the same day.
+create or replace view analysis.serp_divergence as
+with shown as materialized (
+  select
+    observations.run_date, observations.q, observations.query_id,
+    array_agg(distinct pages.url_key) as pages
+  from analysis.observations
+  join (
+    -- Texts that were asked in one way only have nothing to differ from.
+    select q from queries group by q having count(*) > 1
+  ) as several on several.q = observations.q
+  join organic_results on organic_results.search_id = observations.search_id
+  join pages on pages.id = organic_results.page_id
+  where organic_results.position <= 10
+  group by observations.run_date, observations.q, observations.query_id
+)
+select
+  one.q,
+  one.run_date,
+  one.query_id,
+  other.query_id as other_query_id,
+  concat_ws(', ', queries.device, queries.location, queries.hl, queries.gl) as variant,
+  concat_ws(', ', others.device, others.location, others.hl, others.gl) as other_variant,
+  common.shared,
+  1 - common.shared::double precision / (cardinality(one.pages) + cardinality(other.pages) - common.shared) as divergence
+from shown as one
+join shown as other on other.run_date = one.run_date and other.q = one.q and other.query_id > one.query_id
+join queries on queries.id = one.query_id
+join queries as others on others.id = other.query_id
+cross join lateral (
+  select count(*)::integer as shared
+  from unnest(one.pages) as page
+  where page = any (other.pages)
+) as common;
+comment on view analysis.serp_divergence is 'How much the first ten results of one text differ between two devices, places, languages or countries, on the same day.';
+comment on column analysis.serp_divergence.other_query_id is 'The other query, of the same text.';
+comment on column analysis.serp_divergence.variant is 'Device, place, language and country of the one.';
+comment on column analysis.serp_divergence.other_variant is 'Device, place, language and country of the other.';
+comment on column analysis.serp_divergence.shared is 'Pages that both show.';
+comment on column analysis.serp_divergence.divergence is '0: the same pages; 1: none in common.';

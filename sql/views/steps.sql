@@ -1,0 +1,39 @@
+-- Each new answer to a query beside the answer before it: what every comparison over time rests on.
+create or replace view analysis.steps as
+select
+  fresh.query_id,
+  queries.q,
+  fresh.run_date,
+  fresh.search_id,
+  fresh.depth,
+  fresh.fetched_at,
+  fresh.step,
+  fresh.previous_run_date,
+  fresh.previous_search_id,
+  fresh.previous_depth,
+  fresh.origin,
+  fresh.api,
+  fresh.steps
+from (
+  select
+    query_id, run_date, search_id, depth, fetched_at, origin, api,
+    row_number() over series as step,
+    count(*) over (partition by query_id, origin, api) as steps,
+    lag(run_date) over series as previous_run_date,
+    lag(search_id) over series as previous_search_id,
+    lag(depth) over series as previous_depth
+  from (
+    select
+      query_id, run_date, search_id, depth, fetched_at, origin, api,
+      lag(search_id) over (partition by query_id, origin, api order by run_date) as search_before
+    from analysis.observations
+  ) as served
+  -- A reused answer is no new evidence: it counts on the first day it serves, or it would confirm itself.
+  where search_before is distinct from search_id
+  window series as (partition by query_id, origin, api order by run_date)
+) as fresh
+left join queries on queries.id = fresh.query_id;
+comment on view analysis.steps is 'Each new readable answer to a query beside the one before it, of the same origin and API. Not yesterday''s: the one before, however old.';
+comment on column analysis.steps.run_date is 'First day that the answer serves.';
+comment on column analysis.steps.step is 'Number of the answer in its series, from 1.';
+comment on column analysis.steps.steps is 'Number of answers in the series.';

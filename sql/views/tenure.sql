@@ -1,0 +1,37 @@
+-- For how long pages stayed in the first ten without a break.
+create or replace view analysis.tenure as
+select
+  query_id,
+  max(q) as q,
+  url_key,
+  min(run_date) as since,
+  max(run_date) as until,
+  count(*) as answers,
+  min(position) as best_position,
+  max(position) as worst_position,
+  bool_or(newest) as lasts
+from (
+  select
+    steps.query_id, steps.q, steps.origin, steps.api, steps.run_date, steps.step = steps.steps as newest,
+    placed.url_key, placed.position,
+    -- Answers in a row have steps in a row: the difference stays the same until a break.
+    steps.step - row_number() over (
+      partition by steps.query_id, steps.origin, steps.api, placed.url_key order by steps.step
+    ) as stretch
+  from analysis.steps
+  join (
+    select organic_results.search_id, pages.url_key, min(organic_results.position) as position
+    from organic_results
+    join pages on pages.id = organic_results.page_id
+    where organic_results.position <= 10
+    group by organic_results.search_id, pages.url_key
+  ) as placed on placed.search_id = steps.search_id
+) as stretches
+group by query_id, origin, api, url_key, stretch;
+comment on view analysis.tenure is 'For how long pages stayed in the first ten results of a query: one row for each unbroken row of answers.';
+comment on column analysis.tenure.since is 'First day of the stay.';
+comment on column analysis.tenure.until is 'Last day of the stay.';
+comment on column analysis.tenure.answers is 'Answers in a row.';
+comment on column analysis.tenure.best_position is 'Best place.';
+comment on column analysis.tenure.worst_position is 'Worst place.';
+comment on column analysis.tenure.lasts is 'True when the newest answer still shows it there.';

@@ -1,0 +1,37 @@
+-- Share of voice by the topics that the API names.
+create or replace view analysis.topic_share as
+with topics as materialized (
+  select distinct
+    observations.run_date, observations.query_id, clusters.label as topic, coalesce(query_days.weight, 1) as weight
+  from analysis.observations
+  join search_clusters on search_clusters.search_id = observations.search_id
+  join clusters on clusters.id = search_clusters.cluster_id
+  left join analysis.query_days using (run_date, query_id)
+),
+totals as (
+  select run_date, topic, count(*) as queries, sum(weight) as weight
+  from topics
+  group by run_date, topic
+)
+select
+  totals.run_date,
+  totals.topic,
+  held.domain,
+  held.clicks / nullif(totals.weight, 0) as share_of_voice,
+  totals.queries,
+  held.ranked
+from (
+  select
+    topics.run_date, topics.topic, ranks.domain,
+    count(*) as ranked, coalesce(sum(topics.weight * curve.ctr), 0) as clicks
+  from topics
+  join analysis.ranks using (run_date, query_id)
+  left join analysis.ctr as curve on curve.position = ranks.position
+  group by topics.run_date, topics.topic, ranks.domain
+) as held
+join totals using (run_date, topic);
+comment on view analysis.topic_share is 'Share of voice of each domain within each topic that the API names, each day. A query with several topics counts in each.';
+comment on column analysis.topic_share.topic is 'Label of the topic.';
+comment on column analysis.topic_share.share_of_voice is 'Share of clicks, 0 to 1.';
+comment on column analysis.topic_share.queries is 'Queries of the topic with an observation that day.';
+comment on column analysis.topic_share.ranked is 'Of these, queries that the domain ranks for.';

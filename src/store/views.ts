@@ -1,0 +1,165 @@
+import { hash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool, PoolClient } from 'pg'
+import { z } from 'zod'
+import { WrongDatabase } from '../errors.ts'
+import { root } from '../root.ts'
+
+/** One file of `sql/views`: a view or a function, with its comments. */
+export interface ViewFile {
+  readonly name: string
+  readonly text: string
+  readonly checksum: string
+}
+
+export interface ViewFiles {
+  /** Each after those that it rests on. */
+  readonly files: readonly ViewFile[]
+  /** What columns of a name mean wherever a file does not say otherwise. */
+  readonly words: ReadonlyMap<string, string>
+}
+
+/** Where the definitions of this program lie. */
+export const viewFolder = join(root, 'sql', 'views')
+
+/** Reads all definitions, in an order in which they can be put in place. */
+export function readViews(folder = viewFolder): ViewFiles {
+  const words = z
+    .record(z.string(), z.string())
+    .parse(JSON.parse(readFileSync(join(folder, 'columns.json'), 'utf8')))
+  const texts = new Map<string, string>()
+  for (const file of readdirSync(folder).toSorted()) {
+    if (!file.endsWith('.sql')) continue
+    const text = readFileSync(join(folder, file), 'utf8').replaceAll('\r\n', '\n')
+    texts.set(file.slice(0, -'.sql'.length), text)
+  }
+  const meaning = JSON.stringify(words)
+  const files = inOrder(texts).map(([name, text]) => {
+    return { name, text, checksum: hash('sha256', `${text}\u001f${meaning}`, 'hex') }
+  })
+  return { files, words: new Map(Object.entries(words)) }
+}
+
+function inOrder(texts: ReadonlyMap<string, string>): readonly (readonly [string, string])[] {
+  const sorted: (readonly [string, string])[] = []
+  const begun = new Set<string>()
+  const visit = (name: string, text: string): void => {
+    if (begun.has(name)) return
+    begun.add(name)
+    for (const other of mentioned(text)) {
+      const found = texts.get(other)
+      if (found !== undefined) visit(other, found)
+    }
+    sorted.push([name, text])
+  }
+  for (const [name, text] of texts) visit(name, text)
+  return sorted
+}
+
+function mentioned(text: string): readonly string[] {
+  // Comments speak of views that the file does not need.
+  const code = text.replace(/^(--|comment on).*$/gm, '')
+  return [...code.matchAll(/\b(?:analysis|public)\.(\w+)/g)].map((match) => match[1] ?? '')
+}
+
+// Long enough for a reader's usual question to end, many times over.
+const attempts = 60
+
+/** Puts new and changed definitions in place; gives their names. Readers wait a tenth of a second at most. */
+export async function applyViews(pool: Pool, { files, words } = readViews()): Promise<string[]> {
+  const client = await pool.connect()
+  try {
+    const { rows } = await client.query<{ name: string; checksum: string }>(
+      'select name, checksum from public.view_files',
+    )
+    const there = new Map(rows.map(({ name, checksum }) => [name, checksum]))
+    const changed = files.filter(({ name, checksum }) => there.get(name) !== checksum)
+    for (const file of changed) await applyOne(client, file, words)
+    return changed.map(({ name }) => name)
+  } finally {
+    client.release()
+  }
+}
+
+async function applyOne(client: PoolClient, file: ViewFile, words: ViewFiles['words']) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await replace(client, file, words)
+      return
+    } catch (cause) {
+      await client.query('rollback')
+      if (stateOf(cause) !== lockNotAvailable) throw explain(file, cause)
+      if (attempt === attempts) throw inUse(file, cause)
+      // Whoever came to read meanwhile goes first.
+      await sleep(50 + Math.random() * 100)
+    }
+  }
+}
+
+async function replace(client: PoolClient, file: ViewFile, words: ViewFiles['words']) {
+  await client.query('begin')
+  // Two migrations at once take turns; the second finds its work done, or does it again to no effect.
+  await client.query("select pg_advisory_xact_lock(hashtext('querymill views'))")
+  // A change of a view waits for those who read it, and everybody else would queue up behind it.
+  await client.query("set local lock_timeout = '100ms'")
+  await client.query('set local search_path = public')
+  await client.query(file.text)
+  await commentColumns(client, file.name, words)
+  await client.query(
+    `insert into view_files (name, checksum)
+    values ($1, $2)
+    on conflict (name) do update
+    set checksum = excluded.checksum,
+      applied_at = now()`,
+    [file.name, file.checksum],
+  )
+  await client.query('commit')
+}
+
+async function commentColumns(client: PoolClient, name: string, words: ViewFiles['words']) {
+  const { rows } = await client.query<{ relation: string; column: string }>(
+    `select attrelid::regclass::text as relation, attname as column
+    from pg_attribute
+    where attrelid in (to_regclass('analysis.' || quote_ident($1)), to_regclass('public.' || quote_ident($1)))
+      and attnum > 0
+      and not attisdropped
+      and col_description(attrelid, attnum) is null`,
+    [name],
+  )
+  for (const { relation, column } of rows) {
+    const meaning = words.get(column)
+    if (meaning === undefined) continue
+    const text = client.escapeLiteral(meaning)
+    await client.query(
+      `comment on column ${relation}.${client.escapeIdentifier(column)} is ${text}`,
+    )
+  }
+}
+
+const lockNotAvailable = '55P03'
+const invalidTableDefinition = '42P16'
+
+function stateOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined
+}
+
+function explain(file: ViewFile, cause: unknown): WrongDatabase {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  const advice =
+    stateOf(cause) === invalidTableDefinition
+      ? 'columns of a view stay as they are, new ones come at the end'
+      : 'mend the cause, then type npm run migrate again'
+  return new WrongDatabase(
+    `expected sql/views/${file.name}.sql to be put in place, got: ${reason}; ${advice}`,
+    { cause },
+  )
+}
+
+function inUse(file: ViewFile, cause: unknown): WrongDatabase {
+  return new WrongDatabase(
+    `expected the view ${file.name} to be free for a moment, got readers all the time; end long questions to it, then type npm run migrate again`,
+    { cause },
+  )
+}
