@@ -27,8 +27,10 @@ await runCommand<KeysOptions>(
         .option('--json', 'one JSON object on stdout'),
   },
   async ({ options, args, env, closers }) => {
-    const { databaseUrl } = readConfig(env)
-    const keys = closers.add('keys', await openKeys(databaseUrl ?? ''), (open) => open.close())
+    const { databaseUrl, home } = readConfig(env)
+    const { ensurePostgres } = await import('../src/embedded/postgres.ts')
+    const url = databaseUrl ?? (await ensurePostgres(home, { say })).url
+    const keys = closers.add('keys', await openKeys(url), (open) => open.close())
     const shown = await runKeys(keys, args, options)
     if (options.json === true) printJson(shown.json)
     else shown.lines.forEach(print)

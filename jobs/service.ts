@@ -52,9 +52,10 @@ await runCommand<Options>(
       return exits.done
     }
     const today = dayFlag('today', options.today)
-    const { databaseUrl } = readConfig(env)
+    const { databaseUrl, home } = readConfig(env)
+    const { ensurePostgres } = await import('../src/embedded/postgres.ts')
     const service = await startService({
-      databaseUrl: databaseUrl ?? '',
+      databaseUrl: databaseUrl ?? (await ensurePostgres(home, { say })).url,
       port,
       host: options.host,
       upstream,

@@ -61,7 +61,9 @@ async function prepare(databaseUrl: string): Promise<string | null> {
   try {
     await client.query('select pg_advisory_lock($1)', [migrationLock])
     await migrate(client)
-    return await findTrigrams(client)
+    const schema = await findTrigrams(client)
+    if (schema !== null) await indexTrigrams(client, schema)
+    return schema
   } finally {
     await client.end()
   }
@@ -129,4 +131,15 @@ async function findTrigrams(client: pg.Client): Promise<string | null> {
     "select extnamespace::regnamespace::text as schema from pg_extension where extname = 'pg_trgm'",
   )
   return rows[0]?.schema ?? null
+}
+
+/** Not part of a migration: where pg_trgm is not to be had, everything else still is. */
+async function indexTrigrams(client: pg.Client, schema: string): Promise<void> {
+  const operators = `${pg.escapeIdentifier(schema)}.gin_trgm_ops`
+  await client.query(
+    `create index if not exists documents_title on documents using gin (lower(title) ${operators})`,
+  )
+  await client.query(
+    `create index if not exists usage_q on usage using gin (lower(q) ${operators})`,
+  )
 }

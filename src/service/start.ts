@@ -4,10 +4,11 @@ import type { Provider } from './answer.ts'
 import { buildApp, refuse } from './app.ts'
 import { refundOrphans } from './credits.ts'
 import { openTables, type Tables } from './database.ts'
-import { noDrift, openDrift } from './drift.ts'
+import { noDrift, openDrift, type Drift } from './drift.ts'
 import { createKey, KeyRing, listKeys, readUsage, revokeKey } from './keys.ts'
 import type { IssuedKey, ListedKey, NewKey, UsedDay } from './keys.ts'
 import { checkRequest, closeServer, listen } from './listen.ts'
+import { openLocal } from './local.ts'
 import { openMock } from './mock.ts'
 
 export interface ServiceOptions {
@@ -60,8 +61,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         ? noDrift
         : openDrift(options.drift, options.today ?? (() => new Date()))
     const mock = openMock(drift)
-    const provider = closers.add('provider', openProvider(options, tables, mock), (one) =>
-      one.close(),
+    const provider = closers.add(
+      'provider',
+      openProvider(options, { tables, drift, mock }),
+      (one) => one.close(),
     )
     const where = { host: options.host ?? '127.0.0.1', port: options.port ?? 0 }
     const basePath = options.basePath ?? ''
@@ -96,13 +99,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-function openProvider(options: ServiceOptions, _tables: Tables, mock: Provider): Provider {
-  const upstream = options.upstream ?? 'mock'
+function openProvider(
+  options: ServiceOptions,
+  { tables, drift, mock }: { tables: Tables; drift: Drift; mock: Provider },
+): Provider {
+  const upstream = options.upstream ?? 'local'
   switch (upstream) {
     case 'mock':
       return mock
     case 'local':
-      return mock
+      return openLocal(tables, drift)
     default:
       throw new Error(`unhandled upstream ${JSON.stringify(upstream satisfies never)}`)
   }

@@ -1,0 +1,62 @@
+import { z } from 'zod'
+
+/** A page that can be found. One line of a corpus file. */
+export const documentShape = z.object({
+  url: z.url({ protocol: /^https?$/ }).max(4096),
+  title: z.string().max(2000),
+  text: z.string().max(400_000).default(''),
+  lang: z
+    .string()
+    .regex(/^[a-z]{2,3}$/)
+    .default('en'),
+  /** Names that the page is about, for the list of entities. */
+  entities: z
+    .array(z.object({ name: z.string().min(2).max(200), type: z.string().max(50) }))
+    .default([]),
+})
+
+export type Document = z.output<typeof documentShape>
+export type DocumentInput = z.input<typeof documentShape>
+
+const camel = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g
+
+/** Words that a page is also found by: `ServiceWorker` as two words, and those of its address. */
+export function furtherWords({ title, url }: Pick<Document, 'title' | 'url'>): string {
+  const path = decode(new URL(url).pathname).split(/[^\p{L}\p{N}]+/u)
+  const words = [...title.split(/[^\p{L}\p{N}]+/u), ...path].flatMap((word) => word.split(camel))
+  return [...new Set(words.filter((word) => word !== ''))].join(' ')
+}
+
+function decode(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    // A path that is no UTF-8 is still a path; its words are then what can be read of it.
+    return path
+  }
+}
+
+/** A name as it is written: `<a>` in it is what it is about. */
+export function plainName(name: string): string {
+  return name.replaceAll('`', '').trim()
+}
+
+/** Text without markup, code fences, links and runs of whitespace. */
+export function plainText(text: string): string {
+  return (
+    text
+      // Only what marks text up: `<video>` in a sentence is its subject.
+      .replace(
+        /<\/?(?:code|a|em|strong|p|br|b|i|kbd|sub|sup|li|ul|ol|pre|span)(?:\s[^>]*)?\/?>/gi,
+        '',
+      )
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .replace(/[`*]/g, '')
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&quot;', '"')
+      .replaceAll('&amp;', '&')
+      .replace(/\s+/g, ' ')
+      .trim()
+  )
+}

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { gunzipSync } from 'node:zlib'
+import type pg from 'pg'
+import { Misuse } from '../../errors.ts'
+import { root } from '../../root.ts'
+import { documentShape, furtherWords, type Document } from './document.ts'
+
+const corpusLock = 7_361_002
+const batchSize = 2000
+
+/** Where the corpus lies that comes with the program. */
+export const shippedFile = join(root, 'src', 'service', 'corpus', 'corpus.jsonl.gz')
+
+/** Loads the shipped corpus unless it is there; of several starters one loads, the others wait for it. */
+export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<number> {
+  const packed = readFileSync(file)
+  const sha256 = createHash('sha256').update(packed).digest('hex')
+  return await inTransaction(pool, async (client) => {
+    // Asked without the lock first: every start but the first one passes here.
+    if ((await loadedSum(client)) === sha256) return 0
+    await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
+    if ((await loadedSum(client)) === sha256) return 0
+    const documents = parseLines(gunzipSync(packed).toString('utf8'), file)
+    await client.query('delete from documents where shipped')
+    await whileUnindexed(client, () => insertAll(client, documents, true))
+    await refreshWords(client)
+    await client.query(
+      `insert into corpora (name, sha256, documents)
+      values ('shipped', $1, $2)
+      on conflict (name) do update set sha256 = excluded.sha256, documents = excluded.documents, loaded_at = now()`,
+      [sha256, documents.length],
+    )
+    return documents.length
+  })
+}
+
+export interface Added {
+  readonly documents: number
+  readonly rejected: readonly string[]
+}
+
+/** Adds the pages of a JSONL file; a line that is no page is named and left out. */
+export async function addDocuments(pool: pg.Pool, path: string): Promise<Added> {
+  const rejected: string[] = []
+  let documents = 0
+  await inTransaction(pool, async (client) => {
+    await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
+    let batch: Document[] = []
+    let line = 0
+    for await (const text of openLines(path)) {
+      line += 1
+      if (text.trim() === '') continue
+      const document = parseLine(text)
+      if (typeof document === 'string') rejected.push(`${path}:${line}: ${document}`)
+      else batch.push(document)
+      if (batch.length < batchSize) continue
+      documents += await insertBatch(client, batch, false)
+      batch = []
+    }
+    if (batch.length > 0) documents += await insertBatch(client, batch, false)
+    if (documents > 0) await refreshWords(client)
+  })
+  return { documents, rejected }
+}
+
+async function inTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect()
+  try {
+    await client.query('begin')
+    const result = await work(client)
+    await client.query('commit')
+    client.release()
+    return result
+  } catch (error) {
+    // The connection is given up with its transaction: it may be the connection that failed.
+    client.release(true)
+    throw error
+  }
+}
+
+async function loadedSum(client: pg.PoolClient): Promise<string | undefined> {
+  const { rows } = await client.query<{ sha256: string }>(
+    "select sha256 from corpora where name = 'shipped'",
+  )
+  return rows[0]?.sha256
+}
+
+/** An index that is built at once costs a third of one that is kept up row by row. */
+async function whileUnindexed(client: pg.PoolClient, work: () => Promise<void>): Promise<void> {
+  await client.query('drop index if exists documents_tsv')
+  await work()
+  await client.query('create index documents_tsv on documents using gin (tsv)')
+}
+
+async function insertAll(
+  client: pg.PoolClient,
+  documents: readonly Document[],
+  shipped: boolean,
+): Promise<void> {
+  for (let at = 0; at < documents.length; at += batchSize) {
+    await insertBatch(client, documents.slice(at, at + batchSize), shipped)
+  }
+}
+
+async function insertBatch(
+  client: pg.PoolClient,
+  given: readonly Document[],
+  shipped: boolean,
+): Promise<number> {
+  // One statement cannot meet the same address twice: the last line about it wins.
+  const batch = [...new Map(given.map((document) => [document.url, document])).values()]
+  const columns = [
+    batch.map(({ url }) => url),
+    batch.map(({ title, url }) => title || new URL(url).hostname),
+    batch.map(({ text }) => text),
+    batch.map(furtherWords),
+    batch.map(({ lang }) => lang),
+  ]
+  await client.query(
+    `insert into documents (url, title, body, words, lang, shipped)
+    select url, title, body, words, lang, $6
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) as given (url, title, body, words, lang)
+    on conflict (url) do update
+    set title = excluded.title, body = excluded.body, words = excluded.words, lang = excluded.lang, shipped = excluded.shipped`,
+    [...columns, shipped],
+  )
+  const entities = new Map(
+    batch.flatMap((document) => document.entities.map((one) => [one.name.toLowerCase(), one])),
+  )
+  await client.query(
+    `insert into entities (key, name, type)
+    select key, name, type
+    from unnest($1::text[], $2::text[], $3::text[]) as given (key, name, type)
+    on conflict (key) do nothing`,
+    [
+      [...entities.keys()],
+      [...entities.values()].map(({ name }) => name),
+      [...entities.values()].map(({ type }) => type),
+    ],
+  )
+  return batch.length
+}
+
+async function refreshWords(client: pg.PoolClient): Promise<void> {
+  await client.query('truncate lexemes')
+  await client.query(
+    "insert into lexemes (word, documents) select word, ndoc from ts_stat('select tsv from documents')",
+  )
+}
+
+function parseLines(text: string, file: string): Document[] {
+  const lines = text.split('\n').filter((line) => line !== '')
+  return lines.map((line, index) => {
+    const document = parseLine(line)
+    if (typeof document !== 'string') return document
+    throw new Misuse(`${file}:${index + 1}: ${document}; build the corpus again`)
+  })
+}
+
+function parseLine(text: string): Document | string {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    return 'expected a line of JSON, got something else'
+  }
+  const checked = documentShape.safeParse(json)
+  if (checked.success) return storable(checked.data)
+  const issue = checked.error.issues[0]
+  return `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a page'}`
+}
+
+/** Postgres holds no NUL and no half characters. */
+function storable(document: Document): Document {
+  const clean = (text: string) => text.replaceAll('\0', ' ')
+  return { ...document, title: clean(document.title), text: clean(document.text) }
+}
+
+function openLines(path: string): AsyncIterable<string> {
+  return createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Infinity })
+}

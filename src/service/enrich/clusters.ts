@@ -1,0 +1,150 @@
+import { stem, stopWords } from './words.ts'
+
+const fewest = 4
+const most = 8
+const longest = 4
+
+interface Phrase {
+  readonly key: string
+  readonly stems: readonly string[]
+  readonly documents: Set<number>
+  readonly forms: Map<string, number>
+}
+
+export interface ClusterText {
+  readonly host: string
+  readonly text: string
+}
+
+/** Labels of what the results have in common beyond the query; none where there is too little to tell. */
+export function labelClusters(q: string, texts: readonly ClusterText[]): string[] {
+  if (texts.length < fewest) return []
+  const asked = new Set(wordsOf(q).map((word) => stem(word.toLowerCase())))
+  const phrases = [...collect(texts).values()].filter(({ documents, stems }) => {
+    const share = documents.size / texts.length
+    if (documents.size < 2 || share > 0.6 || stems.every((one) => asked.has(one))) return false
+    return stems.length > 1 || documents.size > 2
+  })
+  const scored = dropContained(phrases)
+    .filter(({ documents }) => !isOneHost(documents, texts))
+    .map((phrase) => ({ phrase, score: scoreOf(phrase, asked, texts.length) }))
+    .toSorted((a, b) => b.score - a.score || (a.phrase.key < b.phrase.key ? -1 : 1))
+  return accept(scored.map(({ phrase }) => phrase).filter(isLabel))
+}
+
+function collect(texts: readonly ClusterText[]): Map<string, Phrase> {
+  const phrases = new Map<string, Phrase>()
+  texts.forEach(({ text }, index) => {
+    for (const words of runs(text)) {
+      const stems = words.map((word) => stem(word.toLowerCase()))
+      for (let from = 0; from < words.length; from += 1) {
+        for (let to = from + 1; to <= Math.min(words.length, from + longest); to += 1) {
+          note(phrases, {
+            stems: stems.slice(from, to),
+            form: words.slice(from, to).join(' '),
+            index,
+          })
+        }
+      }
+    }
+  })
+  return phrases
+}
+
+function note(
+  phrases: Map<string, Phrase>,
+  { stems, form, index }: { stems: string[]; form: string; index: number },
+): void {
+  const key = stems.join(' ')
+  let phrase = phrases.get(key)
+  if (phrase === undefined) {
+    phrase = { key, stems, documents: new Set(), forms: new Map() }
+    phrases.set(key, phrase)
+  }
+  phrase.documents.add(index)
+  phrase.forms.set(form, (phrase.forms.get(form) ?? 0) + 1)
+}
+
+/** One everyday word labels nothing, nor does a date: it has to be written like a name. */
+function isLabel(phrase: Phrase): boolean {
+  const form = usualForm(phrase)
+  if (!/^\p{L}/u.test(form)) return false
+  return phrase.stems.length > 1 || /\p{L}.*[\p{Lu}\p{N}]/u.test(form)
+}
+
+/** Runs of words that no punctuation and no empty word divides. */
+function runs(text: string): string[][] {
+  return text
+    .split(/[^\p{L}\p{N}\s'’-]+|\s[-–—]\s/u)
+    .flatMap((part) => {
+      const found: string[][] = [[]]
+      for (const word of wordsOf(part)) {
+        if (stopWords.has(word.toLowerCase()) || /^\d+$/.test(word) || word.length < 2)
+          found.push([])
+        else found.at(-1)?.push(word)
+      }
+      return found
+    })
+    .filter((words) => words.length > 0)
+}
+
+function wordsOf(text: string): string[] {
+  return text.match(/[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu) ?? []
+}
+
+/** A phrase whose pages a longer one mostly covers says less than that one. */
+function dropContained(phrases: readonly Phrase[]): Phrase[] {
+  const longer = phrases.filter(({ stems }) => stems.length > 1)
+  return phrases.filter(
+    (phrase) =>
+      !longer.some(
+        (other) =>
+          other.stems.length > phrase.stems.length &&
+          ` ${other.key} `.includes(` ${phrase.key} `) &&
+          other.documents.size >= 0.7 * phrase.documents.size,
+      ),
+  )
+}
+
+function isOneHost(documents: ReadonlySet<number>, texts: readonly ClusterText[]): boolean {
+  return new Set([...documents].map((index) => texts[index]?.host)).size === 1 && documents.size > 2
+}
+
+const lengthFactor = [0, 0.6, 1.4, 1.3, 1.1]
+
+function scoreOf(phrase: Phrase, asked: ReadonlySet<string>, total: number): number {
+  const { documents, stems } = phrase
+  const fresh = stems.filter((one) => !asked.has(one)).length / stems.length
+  const rarity = Math.log(1 + total / documents.size)
+  return documents.size * (lengthFactor[stems.length] ?? 1) * rarity * fresh
+}
+
+/** Greedy: a label that mostly covers pages of an earlier one is left out. */
+function accept(phrases: readonly Phrase[]): string[] {
+  const taken: Phrase[] = []
+  for (const phrase of phrases) {
+    if (taken.length === most) break
+    const overlaps = taken.some((other) => {
+      const shared = [...phrase.documents].filter((index) => other.documents.has(index)).length
+      const sameWords = phrase.stems.some((one) => other.stems.includes(one))
+      return shared / phrase.documents.size > (sameWords ? 0.5 : 0.65)
+    })
+    if (!overlaps) taken.push(phrase)
+  }
+  return taken.map(surface)
+}
+
+function usualForm({ forms }: Phrase): string {
+  const [[form] = ['']] = [...forms].toSorted((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+  return form
+}
+
+/** The usual form, in title case unless it has a shape of its own. */
+function surface(phrase: Phrase): string {
+  const capital = (word: string) => word.slice(0, 1).toUpperCase() + word.slice(1)
+  const everyday = (word: string) => word === word.toLowerCase() && !word.includes('-')
+  return usualForm(phrase)
+    .split(' ')
+    .map((word) => (everyday(word) ? capital(word) : word))
+    .join(' ')
+}

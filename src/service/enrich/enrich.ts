@@ -1,0 +1,61 @@
+import type { Answer } from '../answer.ts'
+import type { Entity, OrganicResult } from '../schemas.ts'
+import { labelClusters, type ClusterText } from './clusters.ts'
+import { findEntities } from './entities.ts'
+import type { Gazetteer } from './gazetteer.ts'
+import { labelIntent } from './intent.ts'
+import { relateSearches } from './related.ts'
+import { labelSentiment } from './sentiment.ts'
+
+/** What a provider found, before anything is said about it. */
+export interface Findings {
+  readonly results: readonly OrganicResult[]
+  /** Results and further candidates: labels rest on more pages than are shown. */
+  readonly pool: readonly { readonly title: string; readonly url: string; readonly text: string }[]
+  readonly suggestions: readonly string[]
+  readonly asked: readonly string[]
+  readonly known: readonly Entity[]
+}
+
+/** Says what the findings are about. Nothing is padded: what is not known stays empty. */
+export async function enrich(q: string, found: Findings, gazetteer: Gazetteer): Promise<Answer> {
+  const { results, pool, suggestions, asked, known } = found
+  const top = results.slice(0, 10)
+  const texts = top.map(({ title, snippet }) => `${title}. ${snippet}`)
+  const clusters = labelClusters(q, freshTexts(pool))
+  return {
+    intent: labelIntent(
+      q,
+      top.map(({ domain }) => domain),
+    ),
+    sentiment: labelSentiment(q, texts),
+    clusters,
+    entities: await findEntities({ q, texts, known }, gazetteer),
+    organic_results: results,
+    related_searches: relateSearches(q, {
+      suggestions,
+      asked,
+      titles: pool.map(({ title }) => title),
+      clusters,
+    }),
+  }
+}
+
+/** Title and text of each page, without sentences that an earlier page said already: menus, blurbs, copies. */
+function freshTexts(pool: Findings['pool']): ClusterText[] {
+  const seen = new Set<string>()
+  return pool.map(({ title, url, text }) => {
+    const sentences = text.split(/(?<=[.:!?])\s+/).filter((sentence) => {
+      // Numbers differ where the sentence is the same: "supported since version 57".
+      const key = sentence.replace(/\d+/g, '#')
+      return !seen.has(key) && seen.add(key)
+    })
+    // Without the name of the site: it is on every title of its host.
+    const head = title.split(/ [-|–—] /)[0] ?? title
+    return { host: hostOf(url), text: `${head}. ${sentences.join(' ')}` }
+  })
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname : ''
+}

@@ -1,0 +1,52 @@
+import type { Entity } from '../schemas.ts'
+import { stopWords } from './words.ts'
+
+const longestName = 6
+const plainName = /^[\p{L}\p{N}][\p{L}\p{N} .,:'&/+-]*$/u
+// WebP, IndexedDB, SVG, MP3: nobody writes an everyday word so.
+const ownShape = /\p{L}.*[\p{Lu}\p{N}]/u
+
+/** Names that are known beforehand, found in a text word by word. */
+export class Gazetteer {
+  readonly #names = new Map<string, Entity>()
+
+  constructor(entities: readonly Entity[]) {
+    for (const entity of entities) {
+      // `CSS Grid Layout (level 1)` is spoken of without its level; `<select>` is no word at all.
+      const name = entity.name.replace(/\s*\([^)]*\)$/, '')
+      if (!plainName.test(name)) continue
+      const key = words(name).join(' ')
+      if (!this.#names.has(key) && !stopWords.has(key)) this.#names.set(key, { ...entity, name })
+    }
+  }
+
+  /** Every known name in a query, where each word is meant. */
+  findAny(text: string): Entity[] {
+    return this.#find(text)
+  }
+
+  /** Every known name in a text, but for single words that are names only by accident: Grid, Content, Object. */
+  findNames(text: string): Entity[] {
+    return this.#find(text).filter(({ name }) => name.includes(' ') || ownShape.test(name))
+  }
+
+  /** The longest name at each place. */
+  #find(text: string): Entity[] {
+    const tokens = words(text)
+    const found: Entity[] = []
+    for (let at = 0; at < tokens.length; at += 1) {
+      for (let length = Math.min(longestName, tokens.length - at); length > 0; length -= 1) {
+        const entity = this.#names.get(tokens.slice(at, at + length).join(' '))
+        if (entity === undefined) continue
+        found.push(entity)
+        at += length - 1
+        break
+      }
+    }
+    return found
+  }
+}
+
+function words(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+}
