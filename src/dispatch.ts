@@ -1,6 +1,6 @@
 import type { Rest } from './credits/admit.ts'
 import type { Reserved } from './credits/reserve.ts'
-import { buy, type Steps, type Task } from './pipeline.ts'
+import { buy, type Outcome, type Steps, type Task } from './pipeline.ts'
 
 /** Why tasks in hand are not being bought right now. */
 export type Standstill = Extract<Rest, { kind: 'stop' }>
@@ -32,12 +32,17 @@ interface Hand {
 }
 
 const pollStopMs = 1_000
+/** A shorter wait is sat out with the task in hand; a longer one goes through the queue. */
+const retryInHandMs = 5_000
+/** The database's clock says when a task is due: a visit just before it would be in vain. */
+const clockSlackMs = 50
 
 /** Keeps the lanes full: as many tasks go to the gate as lanes are free, the most urgent first. */
 export class Dispatch {
   readonly #options: DispatchOptions
   readonly #pending = new Map<number, { task: Task; hand: Hand }>()
   readonly #flying = new Map<number, Hand>()
+  readonly #resting = new Map<number, Hand>()
   #ending = false
   #wake: () => void = () => undefined
   #running = false
@@ -54,7 +59,7 @@ export class Dispatch {
 
   /** Tasks in hand, bought or not. */
   get inHand(): number {
-    return this.#pending.size + this.#flying.size
+    return this.#pending.size + this.#flying.size + this.#resting.size
   }
 
   /** Resolves when each of the tasks has ended, or has to wait for a later round. */
@@ -74,6 +79,8 @@ export class Dispatch {
   end(): void {
     this.#ending = true
     for (const id of [...this.#pending.keys()]) this.#putBack(id, false)
+    for (const hand of this.#resting.values()) settle(hand, true)
+    this.#resting.clear()
     this.#wake()
   }
 
@@ -133,24 +140,40 @@ export class Dispatch {
     return tasks.slice(0, count)
   }
 
-  #fly(task: Task, state: Promise<string>): void {
+  #fly(task: Task, outcome: Promise<Outcome>): void {
     const hand = this.#pending.get(task.id)?.hand
     if (hand === undefined) throw new Error(`expected task ${task.id} in hand`)
     this.#pending.delete(task.id)
     this.#flying.set(task.id, hand)
-    void state.then(
+    void outcome.then(
       (ended) => this.#land(task, ended),
-      // Written down by nobody: the lease runs out, and the call is given up by whoever looks.
-      () => this.#land(task, 'open'),
+      // Written down by nobody: the reservation is found and released by the rounds of this worker.
+      () => this.#land(task, { state: 'open', waitMs: null }),
     )
   }
 
-  #land(task: Task, state: string): void {
+  #land(task: Task, { state, waitMs }: Outcome): void {
     const hand = this.#flying.get(task.id)
     this.#flying.delete(task.id)
     this.#options.onEnded(task, state)
-    if (hand !== undefined) settle(hand, state === 'open')
+    if (hand === undefined) return
+    if (state === 'open' && waitMs !== null && waitMs <= retryInHandMs && !this.#ending) {
+      this.#retrySoon(task, hand, waitMs)
+    } else {
+      settle(hand, state === 'open')
+    }
     this.#wake()
+  }
+
+  /** Tried again from here: a round through the queue would take longer than the wait. */
+  #retrySoon(task: Task, hand: Hand, waitMs: number): void {
+    this.#resting.set(task.id, hand)
+    setTimeout(() => {
+      if (!this.#resting.delete(task.id)) return
+      this.#pending.set(task.id, { task, hand })
+      if (this.#running) this.#wake()
+      else void this.#run()
+    }, waitMs + clockSlackMs).unref()
   }
 
   #finish(id: number): void {

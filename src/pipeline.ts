@@ -21,6 +21,13 @@ export interface Bought {
   readonly verdict: Verdict
 }
 
+/** How a task stands after a call of it was written down. */
+export interface Outcome {
+  readonly state: string
+  /** Milliseconds until it may be tried again. */
+  readonly waitMs: number | null
+}
+
 /** The steps of the main path, each from a stage of its own. */
 export interface Steps {
   /** gate: reserves credits for as many of these as may be asked now. */
@@ -29,15 +36,15 @@ export interface Steps {
   readonly call: (task: Task) => Promise<Reply>
   /** parse: what the reply means for task, account and fleet. */
   readonly parse: (reply: Reply, query: Query) => Verdict
-  /** store: body, rows, money and task state in one transaction; gives back the state of the task. */
-  readonly store: (bought: Bought) => Promise<string>
+  /** store: body, rows, money and task state in one transaction; gives back how the task stands. */
+  readonly store: (bought: Bought) => Promise<Outcome>
 }
 
 /** The main path. Tasks in, each bought at most once; everything else in this repository serves these lines. */
 export async function buy(
   tasks: readonly Task[],
   steps: Steps,
-  ended: (task: Task, state: Promise<string>) => void,
+  ended: (task: Task, outcome: Promise<Outcome>) => void,
 ): Promise<Reserved> {
   const reserved = await steps.gate(tasks)
   for (const task of tasks) {
@@ -47,7 +54,7 @@ export async function buy(
   return reserved
 }
 
-async function answer(task: Task, call: number, steps: Steps): Promise<string> {
+async function answer(task: Task, call: number, steps: Steps): Promise<Outcome> {
   const reply = await steps.call(task)
   const verdict = steps.parse(reply, task.query)
   return steps.store({ task, call, reply, verdict })

@@ -9,7 +9,7 @@ import { Lease } from './lease.ts'
 import { spenderOf } from './market.ts'
 import type { Mill } from './mill.ts'
 import { Outages } from './outage.ts'
-import type { Bought, Task } from './pipeline.ts'
+import type { Bought, Outcome, Task } from './pipeline.ts'
 import type { SliceJob } from './queue/slices.ts'
 import { openApi, type Api, type Reply } from './search/call.ts'
 import { openLanes, type Lanes } from './search/lane.ts'
@@ -207,7 +207,7 @@ export class Worker {
     return this.#ending ? 'ENDING' : null
   }
 
-  async #store(bought: Bought): Promise<string> {
+  async #store(bought: Bought): Promise<Outcome> {
     const { verdict } = bought
     this.#options.at?.('replied')
     this.tally.reply(verdict)
@@ -222,7 +222,7 @@ export class Worker {
     if (verdict.kind === 'key_refused') this.#keyRefused = false
     this.#known.delete(bought.call)
     this.#options.at?.('stored')
-    return recorded.state
+    return recorded
   }
 
   #watchApi({ reply, verdict }: Bought): void {
@@ -240,7 +240,9 @@ export class Worker {
   async #record(ended: readonly Ended[]): Promise<readonly Recorded[]> {
     const recorded = await record(this.#mill.db, this.clerk, ended)
     const byCall = new Map(recorded.map((one) => [one.call, one]))
-    return ended.map(({ call }) => byCall.get(call) ?? { call, task: 0, state: 'open' })
+    return ended.map(
+      ({ call }) => byCall.get(call) ?? { call, task: 0, state: 'open', waitMs: null },
+    )
   }
 
   #onTrouble(error: unknown): number {

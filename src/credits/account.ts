@@ -58,9 +58,9 @@ export const constants = {
   /** A server charges no later than this after a call ended for us. */
   graceMs: 120_000,
   /** Calls, one at a time, before any balance is known or after a renewal: the first, and the re-buys of an unread one. */
-  blindCalls: 3,
+  blindCalls: 5,
   /** Between two such calls. */
-  probePauseMs: 1_000,
+  probePauseMs: 2_000,
   /** Costs of a class that must be seen before the greatest of them is trusted as a bound. */
   trustedAfter: 30,
   /** Until then a call may cost this many times the dearest seen, as far as the balance is asked. */

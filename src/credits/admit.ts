@@ -247,11 +247,12 @@ class Gate {
   }
 
   #mayProbe(bound: number): boolean {
-    const { probeGranted, lastProbeAt } = this.#account
+    const { probeGranted, lastProbeAt, blindCalls } = this.#account
     if (probeGranted) return true
     if (!this.#probeDue(bound)) return false
-    this.#probeWait =
-      lastProbeAt === null ? 0 : lastProbeAt + constants.probePauseMs - this.#rules.now
+    // Longer each time: an API that stumbles at the very first calls gets half a minute to stand up.
+    const pause = constants.probePauseMs * 2 ** Math.max(0, blindCalls - 1)
+    this.#probeWait = lastProbeAt === null ? 0 : lastProbeAt + pause - this.#rules.now
     return this.#probeWait <= 0
   }
 

@@ -49,6 +49,8 @@ export interface Recorded {
   readonly call: number
   readonly task: number
   readonly state: string
+  /** Milliseconds until the task may be tried again; null when it ended, or when nobody knows. */
+  readonly waitMs: number | null
 }
 
 /** Answers, money and task states in one transaction: a received answer is never bought again. */
@@ -105,6 +107,7 @@ async function writeBooks(trx: Transaction<DB>, clerk: Clerk, reading: Reading) 
     call: call.id,
     task: call.task_id,
     state: changes.get(call.task_id)?.state ?? call.state,
+    waitMs: changes.get(call.task_id)?.waitMs ?? null,
   }))
 }
 

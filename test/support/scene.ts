@@ -1,0 +1,43 @@
+// const { api, mill } = await openScene({ api: {...faulty options}, backend, settings }): a stand-in API and a mill that
+// buys from it; everything is put away after the test.
+import { afterEach } from 'vitest'
+import { startFaulty } from '../../src/service/faulty.ts'
+import { testMill, type TestMill, type TestMillOptions } from './mill.ts'
+
+type FaultyOptions = Parameters<typeof startFaulty>[0]
+type Faulty = Awaited<ReturnType<typeof startFaulty>>
+
+const opened: { close: () => Promise<void> }[] = []
+
+afterEach(async () => {
+  for (const one of opened.splice(0).toReversed()) await one.close()
+})
+
+export interface SceneOptions extends Omit<TestMillOptions, 'api'> {
+  readonly api?: Partial<FaultyOptions>
+}
+
+export interface Scene {
+  readonly api: Faulty
+  readonly mill: TestMill
+}
+
+export async function openScene(options: SceneOptions = {}): Promise<Scene> {
+  const api = await startFaulty({
+    seed: 'scene',
+    credits: 10_000,
+    kind: 'live',
+    cost: 1,
+    ...options.api,
+  })
+  opened.push(api)
+  const { api: _, ...rest } = options
+  const mill = await testMill({ ...rest, api })
+  opened.push(mill)
+  return { api, mill }
+}
+
+/** `query 1` to `query n`. */
+export function queries(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `query ${index + 1}`)
+}
