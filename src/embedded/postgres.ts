@@ -19,6 +19,8 @@ export interface StartOptions {
   /** Told before the first start, which takes about a second. */
   readonly say?: (line: string) => void
   readonly tuning?: Tuning
+  /** How long a server may take that starts, or mends itself after a crash. */
+  readonly patienceMs?: number
 }
 
 export interface Postgres {
@@ -36,7 +38,7 @@ export interface PostgresStatus {
   readonly data: string | null
 }
 
-const patienceMs = 30_000
+const usualPatienceMs = 30_000
 
 /** The embedded PostgreSQL of this home, started when it does not run yet; it goes on after the command. */
 export async function ensurePostgres(
@@ -45,10 +47,10 @@ export async function ensurePostgres(
 ): Promise<Postgres> {
   const home = openHome(givenHome)
   const known = readState(home)
-  if (known !== null && (await contact(known)) === 'ours') return describe(known, false)
+  if (known !== null && (await isRunning(known))) return describe(known, false)
   return withLock(join(home, 'postgres.lock'), async () => {
     const state = readState(home)
-    if (state !== null && (await contact(state)) === 'ours') return describe(state, false)
+    if (state !== null && (await isRunning(state))) return describe(state, false)
     return describe(await start(home, state, options), true)
   })
 }
@@ -68,8 +70,12 @@ export async function stopPostgres(givenHome: string): Promise<boolean> {
 export async function postgresStatus(home: string): Promise<PostgresStatus> {
   const state = existsSync(home) ? readState(openHome(home)) : null
   if (state === null) return { running: false, url: null, data: null }
-  const running = (await contact(state)) === 'ours'
-  return { running, url: urlOf(state), data: state.data }
+  return { running: await isRunning(state), url: urlOf(state), data: state.data }
+}
+
+/** A stranger on our port may take a connection and keep silent: nobody is asked while no server of ours lives. */
+async function isRunning(state: State): Promise<boolean> {
+  return findPostmaster(state.data) !== null && (await contact(state)) === 'ours'
 }
 
 function describe(state: State, started: boolean): Postgres {
@@ -89,12 +95,13 @@ async function start(home: string, old: State | null, options: StartOptions): Pr
     state = await makeData(home)
   }
   checkMajor(state.data, found.major)
-  const running = await waitForRunning(state)
+  const patienceMs = options.patienceMs ?? usualPatienceMs
+  const running = await waitForRunning(state, patienceMs)
   if (running !== null) {
     writeState(home, running)
     return running
   }
-  return startFresh(home, state, options.tuning ?? {})
+  return startFresh(home, state, { tuning: options.tuning ?? {}, patienceMs })
 }
 
 async function makeData(home: string): Promise<State> {
@@ -107,7 +114,7 @@ async function makeData(home: string): Promise<State> {
 }
 
 /** A server that lives and does not answer yet is starting, or mending itself after a crash: it gets time. */
-async function waitForRunning(state: State): Promise<State | null> {
+async function waitForRunning(state: State, patienceMs: number): Promise<State | null> {
   const deadline = Date.now() + patienceMs
   for (;;) {
     const postmaster = findPostmaster(state.data)
@@ -118,7 +125,7 @@ async function waitForRunning(state: State): Promise<State | null> {
     if (answer === 'ours' || answer === 'empty') return running
     if (Date.now() > deadline) {
       throw new Unreachable(
-        `expected the embedded PostgreSQL (process ${postmaster.pid}) to answer on port ${running.port}, got silence for 30 s: ${lastWords(state.data)}; type npm run stack -- stop, then try again`,
+        `expected the embedded PostgreSQL (process ${postmaster.pid}) to answer on port ${running.port}, got silence for ${patienceMs / 1000} s: ${lastWords(state.data)}; type npm run stack -- stop, then try again`,
       )
     }
     await sleep(50)
@@ -126,10 +133,14 @@ async function waitForRunning(state: State): Promise<State | null> {
 }
 
 /** Two things may stand in the way for a moment: a port taken in between, and children of a killed server. */
-async function startFresh(home: string, old: State, tuning: Tuning): Promise<State> {
+async function startFresh(
+  home: string,
+  old: State,
+  { tuning, patienceMs }: { tuning: Tuning; patienceMs: number },
+): Promise<State> {
   const server = await prepareServer(old.data)
   const deadline = Date.now() + patienceMs
-  for (let tries = 0; ; tries += 1) {
+  for (;;) {
     const port = (await isFree(old.port)) ? old.port : await freePort()
     const state = { ...old, port }
     clearMark(state.data)
@@ -138,7 +149,7 @@ async function startFresh(home: string, old: State, tuning: Tuning): Promise<Sta
       await createDatabase(state)
       return state
     }
-    if (tries >= 3 && Date.now() > deadline) {
+    if (Date.now() > deadline) {
       throw new Unreachable(
         `expected the embedded PostgreSQL to start on ${state.data}, got: ${lastWords(state.data)}; the whole story is in ${join(state.data, 'server.log')}`,
       )

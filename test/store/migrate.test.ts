@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WrongDatabase } from '../../src/errors.ts'
@@ -59,10 +62,15 @@ describe('migrations', () => {
     expect(rows).toEqual([])
   })
 
-  test('line ends that a checkout rewrote are no edit', async () => {
-    const [first] = files
-    expect(first?.text).not.toContain('\r')
-    expect(readMigrations()[0]?.sha256).toBe(first?.sha256)
+  test('line ends that a checkout rewrote are no edit', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'querymill-migrations-'))
+    const sum = (text: string) => {
+      writeFileSync(join(folder, '0001_numbers.sql'), text)
+      return readMigrations(folder)[0]?.sha256
+    }
+    expect(sum('select 1;\r\nselect 2;\r\n')).toBe(sum('select 1;\nselect 2;\n'))
+    expect(sum('select 1;\nselect 3;\n')).not.toBe(sum('select 1;\nselect 2;\n'))
+    rmSync(folder, { recursive: true })
   })
 
   test('a database that a newer release migrated is refused by an older one', async () => {
@@ -94,21 +102,21 @@ describe('migrations', () => {
   test('every table and column carries a comment', async () => {
     const database = await freshDatabase()
     const { rows } = await sql<{ name: string }>`
-      select c.relname || coalesce('.' || a.attname, '') as name
-      from pg_class c
-      join pg_namespace n on n.oid = c.relnamespace
-      left join lateral (
-        select attname, attnum from pg_attribute
-        where attrelid = c.oid and attnum > 0 and not attisdropped
-        union all
-        select null, 0
-      ) a on true
-      where n.nspname in ('public', 'analysis')
-        and c.relkind in ('r', 'v', 'm', 'p')
-        and coalesce(col_description(c.oid, nullif(a.attnum, 0)), obj_description(c.oid, 'pg_class')) is null
-        or (a.attnum > 0 and col_description(c.oid, a.attnum) is null
-          and n.nspname in ('public', 'analysis') and c.relkind in ('r', 'v', 'm', 'p'))
-      order by 1
+      with relations as (
+        select oid, relname from pg_class
+        where relnamespace = any (array(
+            select oid from pg_namespace where nspname in ('public', 'analysis')
+          ))
+          and relkind in ('r', 'v', 'm', 'p')
+      )
+      select relname as name from relations
+      where obj_description(oid, 'pg_class') is null
+      union all
+      select relname || '.' || attname
+      from relations join pg_attribute on attrelid = oid
+      where attnum > 0
+        and not attisdropped
+        and col_description(oid, attnum) is null
     `.execute(database.db)
     await database.close()
     expect(rows.map((row) => row.name)).toEqual([])

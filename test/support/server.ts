@@ -6,9 +6,8 @@ import { join } from 'node:path'
 import type { Pool } from 'pg'
 import { processEnvironment } from '../../src/config.ts'
 import { ensurePostgres, stopPostgres } from '../../src/embedded/postgres.ts'
-import { migrateQueue } from '../../src/queue/migrate.ts'
+import { migrateAll } from '../../src/mill.ts'
 import { openPool } from '../../src/store/database.ts'
-import { migrateDatabase } from '../../src/store/migrate.ts'
 
 /** What the tests of one run share. */
 export interface Server {
@@ -53,8 +52,7 @@ async function prepare(adminUrl: string, end: () => Promise<void>): Promise<Serv
   const url = withDatabase(adminUrl, template)
   const pool = openPool(url, { name: 'tests', max: 2 })
   try {
-    await migrateDatabase(pool)
-    await migrateQueue(url)
+    await migrateAll(pool, url)
   } finally {
     await pool.end()
   }
