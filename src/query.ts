@@ -26,8 +26,12 @@ export const priorities = { first: 1, usual: 5, last: 9 } as const
 // Zero width joiner and non-joiner spell words in Persian, Hindi and emoji: they are no decoration.
 const formatCharacters = /(?![\u200c\u200d])\p{Cf}/gu
 
+// Printable ASCII with single blanks inside: what most queries are, and canonical already.
+const plainText = /^[!-~]+(?: [!-~]+)*$/
+
 /** The text as it is sent and compared: NFC, without invisible characters, every run of whitespace one space. */
 export function canonicalText(text: string): string {
+  if (plainText.test(text)) return text
   return text
     .toWellFormed()
     .normalize('NFC')
@@ -39,9 +43,17 @@ export function canonicalText(text: string): string {
 
 /** Equal keys mean equal pages of results: paying for both would be waste. */
 export function queryKey(query: Query): QueryKey {
-  const { q, location, hl, gl, num, device } = query
-  const identity = JSON.stringify(['1', q, location, hl, gl, num, device])
-  return hash('sha256', identity, 'hex') as QueryKey
+  return keyOf(query.q, requestTail(query))
+}
+
+/** What follows the text in the identity of a query: the same for all queries that ask for the same things. */
+export function requestTail({ location, hl, gl, num, device }: Omit<Query, 'q'>): string {
+  return JSON.stringify([location, hl, gl, num, device]).slice(1)
+}
+
+/** The key from the text and the rest: the hash of `JSON.stringify(['1', q, location, hl, gl, num, device])`. */
+export function keyOf(q: string, tail: string): QueryKey {
+  return hash('sha256', `["1",${JSON.stringify(q)},${tail}`, 'hex') as QueryKey
 }
 
 /** The id of a query's row. */

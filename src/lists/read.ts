@@ -124,14 +124,15 @@ class Reader {
     const rejected: Rejection[] = []
     let usable = 0
     const from = this.#dialect.headerLine ?? 0
-    for (const [index, cells] of records.cells.entries()) {
+    for (let index = 0; index < records.cells.length; index++) {
+      const cells = records.cells[index] ?? []
       const line = records.lines[index] ?? 0
-      this.#line = Math.max(this.#line, line)
+      if (line > this.#line) this.#line = line
       if (line <= from || this.#isHeaderAgain(cells, line)) continue
       const found = this.#rows.read(cells, line)
       this.#blankBefore = found === undefined
       if (found === undefined) continue
-      if ('reason' in found) {
+      if (isRejection(found)) {
         rejected.push(found)
         continue
       }
@@ -169,6 +170,10 @@ class Reader {
     this.#blankBefore = false
     return true
   }
+}
+
+function isRejection(found: readonly Entry[] | Rejection): found is Rejection {
+  return !Array.isArray(found)
 }
 
 function sameCells(one: readonly string[], other: readonly string[]): boolean {

@@ -42,9 +42,7 @@ export class Cutter {
     this.#trims = delimiter !== '\t'
     this.#options = {
       delimiter: delimiter ?? noDelimiter,
-      record_delimiter: ['\r\n', '\n', '\r'],
       relax_column_count: true,
-      max_record_size: longestRecord,
     }
   }
 
@@ -76,7 +74,7 @@ export class Cutter {
   }
 
   #cutWhole(part: Buffer, found: Records): boolean {
-    const records = attempt(part, this.#options)
+    const records = attempt(part, this.#optionsFor(part))
     if (typeof records === 'string') return false
     const wraps = part.includes(quote) && countLineEnds(part) > records.length
     for (const cells of records) {
@@ -85,6 +83,12 @@ export class Cutter {
       this.#line += wraps ? linesOf(cells) : 1
     }
     return true
+  }
+
+  /** The parser tries every line end at every character: it is given only those that occur. */
+  #optionsFor(part: Buffer): Options {
+    const ends = part.includes(cr) ? ['\r\n', '\n', '\r'] : ['\n']
+    return { ...this.#options, record_delimiter: ends }
   }
 
   /** The slow way, only for a piece that holds an error: it knows how far the good records reach. */
@@ -97,14 +101,13 @@ export class Cutter {
       bytes = context.bytes
       return null
     }
-    const options: Options<string[]> = { ...this.#options, on_record: keep }
+    const options: Options<string[]> = { ...this.#optionsFor(part), on_record: keep }
     try {
       parse(part, options)
     } catch (error) {
       if (!(error instanceof CsvError)) throw error
       const open = error.code === 'CSV_QUOTE_NOT_CLOSED'
-      const unclosed = open || error.code === 'CSV_MAX_RECORD_SIZE'
-      return { bytes, open, reason: unclosed ? neverClosed : 'a stray quote' }
+      return { bytes, open, reason: open ? neverClosed : 'a stray quote' }
     }
     return { bytes: part.length, open: false, reason: '' }
   }
@@ -126,7 +129,7 @@ export class Cutter {
   #save(line: Buffer): readonly string[] | string | undefined {
     const trims = !this.#literal && this.#trims
     const kinder: Options = this.#literal ? { relax_quotes: true } : { trim: trims }
-    const records = attempt(line, { ...this.#options, ...kinder })
+    const records = attempt(line, { ...this.#optionsFor(line), ...kinder })
     if (typeof records === 'string') return records
     return records.length === 1 ? records[0] : undefined
   }

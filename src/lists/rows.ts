@@ -1,4 +1,4 @@
-import { queryId, queryKey, type Device, type Query } from '../query.ts'
+import { keyOf, queryId, requestTail, type Device, type Query } from '../query.ts'
 import type { Column, Columns } from './columns.ts'
 import {
   checkCountry,
@@ -64,14 +64,18 @@ export interface RowOptions {
 }
 
 type About = Pick<Entry, 'priority' | 'weight' | 'target' | 'tags'>
-type Requested = Omit<Query, 'q'>
+type Requested = Omit<Query, 'q'> & { readonly tail: string }
+
+/** More than any list has of places, languages and devices together. */
+const mostRequests = 10_000
 
 const requestRoles = ['location', 'hl', 'gl', 'num', 'device'] as const
 
 /** Turns the records of one list into queries. */
 export class Rows {
   readonly #options: RowOptions
-  readonly #asked: readonly Requested[] | null
+  readonly #asked = new Map<string, Checked<readonly Requested[]>>()
+  readonly #requestColumns: readonly number[]
   readonly #columns: ReadonlyMap<string, Column>
   readonly #tagColumns: readonly number[]
   /** What is said about every query, when no column says more. */
@@ -82,10 +86,10 @@ export class Rows {
     const { others } = options.columns
     this.#columns = new Map(others.map((column) => [column.role, column]))
     this.#tagColumns = others.filter(({ role }) => role === 'tags').map(({ index }) => index)
-    const varies = requestRoles.some(
-      (role) => this.#columns.has(role) && options.defaults[role].length === 0,
-    )
-    this.#asked = varies ? null : valueOf(this.#multiply([]))
+    this.#requestColumns = requestRoles.flatMap((role) => {
+      const column = this.#columns.get(role)
+      return column === undefined || options.defaults[role].length > 0 ? [] : [column.index]
+    })
     const describes = others.some(({ role }) => !requestRoles.some((name) => name === role))
     this.#same = describes ? null : valueOf(this.#about([]))
   }
@@ -102,12 +106,26 @@ export class Rows {
     }
     const text = checkText(matchTypes === 'strip' ? stripMatchType(given ?? '') : (given ?? ''))
     if (!text.ok) return isBlank(cells) ? undefined : reject(cells, line, text.reason)
-    const asked = this.#asked === null ? this.#multiply(cells) : known(this.#asked)
+    const asked = this.#requested(cells)
     if (!asked.ok) return reject(cells, line, asked.reason)
     const about = this.#same === null ? this.#about(cells) : known(this.#same)
     if (!about.ok) return reject(cells, line, about.reason)
     const shown = given === text.value ? null : (given ?? '')
-    return asked.value.map((rest) => entryOf(line, { q: text.value, ...rest }, about.value, shown))
+    const of = { line, about: about.value, given: shown }
+    const [only] = asked.value
+    if (only !== undefined && asked.value.length === 1) return [entryOf(text.value, only, of)]
+    return asked.value.map((rest) => entryOf(text.value, rest, of))
+  }
+
+  /** Rows that ask for the same things share one answer to what they ask for. */
+  #requested(cells: readonly string[]): Checked<readonly Requested[]> {
+    let key = ''
+    for (const index of this.#requestColumns) key += `${cells[index] ?? ''}\u001f`
+    const known = this.#asked.get(key)
+    if (known !== undefined) return known
+    const asked = this.#multiply(cells)
+    if (this.#asked.size < mostRequests) this.#asked.set(key, asked)
+    return asked
   }
 
   #multiply(cells: readonly string[]): Checked<readonly Requested[]> {
@@ -128,13 +146,9 @@ export class Rows {
         hl.value.flatMap((language) =>
           gl.value.flatMap((country) =>
             num.value.flatMap((count) =>
-              device.value.map((kind) => ({
-                location: place,
-                hl: language,
-                gl: country,
-                num: count,
-                device: kind,
-              })),
+              device.value.map((kind) =>
+                withTail({ location: place, hl: language, gl: country, num: count, device: kind }),
+              ),
             ),
           ),
         ),
@@ -183,6 +197,10 @@ export class Rows {
   }
 }
 
+function withTail(rest: Omit<Query, 'q'>): Requested {
+  return { ...rest, tail: requestTail(rest) }
+}
+
 function known<T>(value: T): Checked<T> {
   return { ok: true, value }
 }
@@ -191,9 +209,14 @@ function valueOf<T>(checked: Checked<T>): T | null {
   return checked.ok ? checked.value : null
 }
 
-function entryOf(line: number, query: Query, about: About, given: string | null): Entry {
-  const key = queryKey(query)
+function entryOf(
+  q: string,
+  { location, hl, gl, num, device, tail }: Requested,
+  { line, about, given }: { line: number; about: About; given: string | null },
+): Entry {
+  const key = keyOf(q, tail)
   const { priority, weight, target, tags } = about
+  const query = { q, location, hl, gl, num, device }
   return { line, id: queryId(key), key, query, priority, weight, target, tags, given }
 }
 

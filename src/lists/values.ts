@@ -29,9 +29,10 @@ function bad(reason: string): { readonly ok: false; readonly reason: string } {
 export function checkText(given: string): Checked<string> {
   if (control.test(given)) return bad('a control character in the query')
   const text = canonicalText(given)
-  if (text === '') return bad('no query')
+  // Two dashes are how advertising reports write "nothing".
+  if (text === '' || text === '--') return bad('no query')
   if (text.length > longestText) return bad(`query longer than ${longestText} characters`)
-  if (formula.test(text)) return bad('a formula instead of a query')
+  if (text.startsWith('=') && formula.test(text)) return bad('a formula instead of a query')
   return good(text)
 }
 
