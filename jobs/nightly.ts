@@ -78,6 +78,13 @@ async function keepRunning(
   options: { signal: AbortSignal; tell: (line: string) => void },
 ): Promise<Exit> {
   const { keepTime } = await import('../src/clock.ts')
-  await keepTime(mill, scheduler, options)
+  const { showSigns } = await import('../src/signs.ts')
+  const problems = () => (scheduler.trouble === null ? [] : ['the last tick was not done'])
+  const signs = await showSigns(mill, { tell: options.tell, problems })
+  try {
+    await keepTime(mill, scheduler, options)
+  } finally {
+    await signs.close()
+  }
   return options.signal.reason === 'SIGINT' ? exits.interrupted : exits.done
 }
