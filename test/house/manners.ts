@@ -24,7 +24,6 @@ const banned: Readonly<Record<string, string>> = {
   TSAnyKeyword: 'any',
   TSNonNullExpression: 'non-null !',
   TSEnumDeclaration: 'enum',
-  TSModuleDeclaration: 'namespace',
   TSParameterProperty: 'parameter property',
 }
 
@@ -36,6 +35,10 @@ export function shortcuts(tree: Tree): string[] {
     for (const node of nodesOf(path, text)) {
       const name = banned[node.type]
       if (name !== undefined) found.push(`${path}: ${name}`)
+      // `declare module 'name'` adds to the types of a library: that is no namespace of ours.
+      if (node.type === 'TSModuleDeclaration' && literal(node['id']) === null) {
+        found.push(`${path}: namespace`)
+      }
       if (node.type === 'ExportDefaultDeclaration' && !path.endsWith('.config.ts')) {
         found.push(`${path}: default export`)
       }

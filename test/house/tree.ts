@@ -75,6 +75,6 @@ export function literal(value: unknown): string | null {
   if (value.type !== 'TemplateLiteral') return null
   const quasis: unknown = value['quasis']
   return Array.isArray(quasis) && quasis.length === 1
-    ? String((quasis[0] as { value: { cooked: string } }).value.cooked)
+    ? (quasis[0] as { value: { cooked: string } }).value.cooked
     : null
 }

@@ -1,0 +1,30 @@
+# The program, compiled. No Postgres of its own inside: give it DATABASE_URL.
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN ["npm", "ci", "--ignore-scripts"]
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+COPY jobs ./jobs
+RUN ["npm", "run", "build"]
+
+FROM node:24-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# The optional packages are the embedded Postgres, and speed-ups that need a compiler.
+RUN ["npm", "ci", "--omit=dev", "--omit=optional", "--ignore-scripts"]
+
+FROM node:24-slim
+ENV NODE_ENV=production MILL_HOME=/data
+WORKDIR /app
+# Answers that wait for the database lie in /data: the one place that is written.
+RUN ["install", "-d", "-o", "node", "-g", "node", "-m", "0700", "/data"]
+COPY --from=packages /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json ./
+COPY sql ./sql
+COPY inputs ./inputs
+COPY src/service/corpus/corpus.jsonl.gz ./src/service/corpus/
+USER node
+# Exec form: a signal has to reach the worker itself, or paid calls are cut off.
+CMD ["node", "dist/jobs/work.js"]

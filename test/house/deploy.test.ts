@@ -1,0 +1,139 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { describe, expect, test } from 'vitest'
+import { settingNames } from '../../src/config.ts'
+import { root } from '../../src/root.ts'
+import { keysShown, settingsShown } from './papers.ts'
+
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+
+const service = z.looseObject({
+  command: z.array(z.string()).optional(),
+  ports: z.array(z.string()).default([]),
+  environment: z.record(z.string(), z.string()).default({}),
+  healthcheck: z.looseObject({ test: z.array(z.string()) }).optional(),
+  depends_on: z.record(z.string(), z.object({ condition: z.string() })).default({}),
+  stop_grace_period: z.string().optional(),
+  init: z.boolean().default(false),
+  env_file: z.array(z.string()).default([]),
+  image: z.string(),
+})
+const compose = z
+  .looseObject({
+    services: z.record(z.string(), service),
+    volumes: z.record(z.string(), z.null()),
+    configs: z.record(z.string(), z.object({ content: z.string() })),
+  })
+  .parse(parse(read('docker-compose.yml'), { merge: true }))
+const services = Object.entries(compose.services)
+
+/** The compiled program that a command starts, as its source. */
+function sourceOf(command: readonly string[]): string | null {
+  const file = /^dist\/(jobs\/\w+)\.js$/.exec(command[1] ?? '')?.[1]
+  return file === undefined ? null : `${file}.ts`
+}
+
+describe('the Compose file', () => {
+  test('every port is bound to loopback', () => {
+    const ports = services.flatMap(([, { ports: bound }]) => bound)
+    expect(ports.length).toBeGreaterThan(0)
+    expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
+  })
+
+  test('every command is a list that starts a program which exists', () => {
+    const commands = services.flatMap(([, { command }]) => (command === undefined ? [] : [command]))
+    const ours = commands.filter(([program]) => program === 'node').map(sourceOf)
+    expect(ours.length).toBeGreaterThan(2)
+    expect(ours.filter((file) => file === null || !existsSync(join(root, file)))).toEqual([])
+    expect(commands.flat().filter((word) => /^(npm|npx|sh|bash)$/.test(word))).toEqual([])
+  })
+
+  test('no password and no secret has a default', () => {
+    const text = read('docker-compose.yml')
+    const secrets = [...text.matchAll(/\$\{(\w*(?:PASSWORD|SECRET|KEY)\w*)(:?[-?])?([^}]*)\}/g)]
+    expect(secrets.length).toBeGreaterThan(3)
+    expect(secrets.filter(([, , sign, rest]) => sign !== ':?' && rest !== '')).toEqual([])
+  })
+
+  test('whoever waits for health waits for somebody who has a check', () => {
+    for (const [, { depends_on: needs }] of services) {
+      for (const [name, { condition }] of Object.entries(needs)) {
+        const needed = compose.services[name]
+        expect(needed, name).toBeDefined()
+        if (condition === 'service_healthy') expect(needed?.healthcheck, name).toBeDefined()
+      }
+    }
+  })
+
+  test('a worker is given longer to stop than a call may take, and an init that passes signals on', () => {
+    const worker = compose.services['worker']
+    const fallback = /MILL_TIMEOUT_MS=(\d+)/.exec(read('.env.example'))?.[1]
+    expect(Number.parseInt(worker?.stop_grace_period ?? '', 10) * 1000).toBeGreaterThan(
+      Number(fallback),
+    )
+    expect(worker?.init).toBe(true)
+  })
+
+  test('only those who buy are given the key', () => {
+    const given = services.filter(([, { env_file: files }]) => files.includes('.env'))
+    expect(given.map(([name]) => name)).toEqual(['worker', 'scheduler'])
+  })
+
+  test('Redis keeps its jobs: nothing is evicted, everything is written to disk', () => {
+    const words = compose.services['redis']?.command?.join(' ') ?? ''
+    expect(words).toContain('--maxmemory-policy noeviction')
+    expect(words).toContain('--appendonly yes')
+    expect(words).toContain('--requirepass')
+  })
+
+  test('every image from outside has a version', () => {
+    const loose = services.filter(([, { image }]) => !/:.*\d|:local$/.test(image))
+    expect(loose.map(([name]) => name)).toEqual([])
+  })
+
+  test('the settings of the metasearch can be read, and let programs ask', () => {
+    const settings = z
+      .looseObject({ search: z.object({ formats: z.array(z.string()) }) })
+      .parse(parse(compose.configs['searxng']?.content ?? ''))
+    expect(settings.search.formats).toContain('json')
+  })
+})
+
+describe('the image', () => {
+  const dockerfile = read('Dockerfile')
+
+  test('every file that it copies from the project is there, and passes the ignore list', () => {
+    const letIn = read('.dockerignore')
+      .split('\n')
+      .filter((line) => line.startsWith('!'))
+      .map((line) => line.slice(1))
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files]) =>
+      (files ?? '').split(' '),
+    )
+    expect(copied.length).toBeGreaterThan(5)
+    expect(copied.filter((file) => !existsSync(join(root, file)))).toEqual([])
+    expect(copied.filter((file) => !letIn.includes(file.split('/')[0] ?? ''))).toEqual([])
+  })
+
+  test('it runs as somebody who may do little, without a shell in between', () => {
+    expect(dockerfile).toMatch(/^USER node$/m)
+    expect(dockerfile.trimEnd().split('\n').at(-1)).toMatch(
+      /^CMD \["node", "dist\/jobs\/\w+\.js"\]$/,
+    )
+    expect([...dockerfile.matchAll(/^(?:RUN|CMD|ENTRYPOINT) (?!\[)/gm)]).toEqual([])
+  })
+})
+
+describe('the example of settings', () => {
+  test('it shows every setting once, and nothing that is none', () => {
+    const ofContainers = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'SEARXNG_SECRET']
+    const shown = settingsShown(read('.env.example'))
+    expect(shown.toSorted()).toEqual([...settingNames, ...ofContainers].toSorted())
+  })
+
+  test('it holds no key that could be real', () => {
+    expect(keysShown(read('.env.example'))).toEqual([])
+  })
+})

@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, describe, expect, test } from 'vitest'
+import { processEnvironment } from '../../src/config.ts'
+import { root } from '../../src/root.ts'
+import { jobsOf } from './papers.ts'
+import { readTree } from './tree.ts'
+import { z } from 'zod'
+
+const run = promisify(execFile)
+const manifest = z
+  .looseObject({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(readTree(['.'], ['package.json']).get('package.json') ?? ''))
+const jobs = [...jobsOf(manifest.scripts)].filter(
+  ([, file]) => file.startsWith('jobs/') && existsSync(join(root, file)),
+)
+
+const home = mkdtempSync(join(tmpdir(), 'querymill-help-'))
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+/** A machine on which everything that is started fails, so that nothing can be started unseen. */
+const env = {
+  PATH: processEnvironment()['PATH'],
+  HOME: home,
+  MILL_HOME: join(home, 'mill'),
+  DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
+  REDIS_URL: 'redis://127.0.0.1:1',
+}
+
+describe('help', () => {
+  test.each(jobs)('%s explains itself with examples, and starts nothing', async (name, file) => {
+    const { stdout, stderr } = await run(process.execPath, ['--import', 'tsx', file, '--help'], {
+      cwd: root,
+      env,
+    })
+    expect(stdout).toContain(`Usage: npm run ${name} --`)
+    expect(stdout).toContain('Examples:')
+    expect(stderr).toBe('')
+    expect(readdirSync(home).filter((entry) => entry === 'mill')).toEqual([])
+  })
+
+  test.each(jobs)('%s refuses a flag that it does not know, with exit code 2', async (_, file) => {
+    const mistyped = run(process.execPath, ['--import', 'tsx', file, '--no-such-flag'], {
+      cwd: root,
+      env,
+    })
+    await expect(mistyped).rejects.toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('--no-such-flag'),
+    })
+  })
+})
