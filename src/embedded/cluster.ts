@@ -36,7 +36,11 @@ const usual: Tuning = {
 const logLimitBytes = 8_000_000
 
 /** Makes an empty cluster in one step: a crash in mid-work leaves no half of one under the final name. */
-export async function makeCluster(server: Server, data: string, password: string): Promise<void> {
+export async function makeCluster(
+  server: Server,
+  data: string,
+  { password, tuning }: { password: string; tuning: Tuning },
+): Promise<void> {
   const draft = `${data}.${randomBytes(6).toString('hex')}`
   const secret = `${draft}.password`
   try {
@@ -56,6 +60,7 @@ export async function makeCluster(server: Server, data: string, password: string
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       '--no-instructions',
+      ...(tuning['fsync'] === 'off' ? ['--no-sync'] : []),
     ])
     if (ended.code !== 0) {
       throw new Unreachable(

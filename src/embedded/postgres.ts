@@ -92,7 +92,7 @@ async function start(home: string, old: State | null, options: StartOptions): Pr
   let state = old
   if (state === null || !existsSync(state.data)) {
     options.say?.('starting a PostgreSQL of our own (first run, about a second)')
-    state = await makeData(home)
+    state = await makeData(home, options.tuning ?? {})
   }
   checkMajor(state.data, found.major)
   const patienceMs = options.patienceMs ?? usualPatienceMs
@@ -104,11 +104,12 @@ async function start(home: string, old: State | null, options: StartOptions): Pr
   return startFresh(home, state, { tuning: options.tuning ?? {}, patienceMs })
 }
 
-async function makeData(home: string): Promise<State> {
+async function makeData(home: string, tuning: Tuning): Promise<State> {
   const place = await choosePlace(home, serverUser(null))
   const data = join(place, 'postgres')
-  const state = { data, port: await freePort(), password: randomBytes(24).toString('base64url') }
-  await makeCluster(await prepareServer(data), data, state.password)
+  const password = randomBytes(24).toString('base64url')
+  const state = { data, port: await freePort(), password }
+  await makeCluster(await prepareServer(data), data, { password, tuning })
   writeState(home, state)
   return state
 }

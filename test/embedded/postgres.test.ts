@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { chownSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Unreachable, WrongDatabase } from '../../src/errors.ts'
 import { canEnter } from '../../src/embedded/child.ts'
 import { ensurePostgres, postgresStatus, stopPostgres } from '../../src/embedded/postgres.ts'
+import type { Postgres, StartOptions } from '../../src/embedded/postgres.ts'
 import { findPostmaster } from '../../src/embedded/postmaster.ts'
 import { root } from '../../src/root.ts'
 import { temporaryFolder } from '../support/server.ts'
@@ -16,6 +17,13 @@ afterEach(endHomes)
 const isRoot = process.getuid?.() === 0
 const nobody = { uid: 65_534, gid: 65_534 }
 
+// What these tests write may be lost with the machine.
+const tuning = { fsync: 'off' }
+
+function ensure(home: string, options: StartOptions = {}): Promise<Postgres> {
+  return ensurePostgres(home, { tuning, ...options })
+}
+
 function pidOf(data: string): number {
   const found = findPostmaster(data)
   if (found === null) throw new Error(`expected a server on ${data}, got none`)
@@ -25,7 +33,7 @@ function pidOf(data: string): number {
 describe('the embedded PostgreSQL', () => {
   test('a first start gives a database that holds every language and sorts alike everywhere', async () => {
     const lines: string[] = []
-    const { url, started } = await ensurePostgres(newHome(), { say: (line) => lines.push(line) })
+    const { url, started } = await ensure(newHome(), { say: (line) => lines.push(line) })
     expect(started).toBe(true)
     expect(lines).toEqual([expect.stringContaining('first run')])
     const found = await ask(
@@ -50,7 +58,7 @@ describe('the embedded PostgreSQL', () => {
 
   test('only this machine reaches it, with a password that only its user can read', async () => {
     const home = newHome()
-    const { url, data } = await ensurePostgres(home)
+    const { url, data } = await ensure(home)
     const found = await ask(
       url,
       `select
@@ -68,8 +76,8 @@ describe('the embedded PostgreSQL', () => {
 
   test('a second command finds the server of the first', async () => {
     const home = newHome()
-    const first = await ensurePostgres(home)
-    const second = await ensurePostgres(home)
+    const first = await ensure(home)
+    const second = await ensure(home)
     expect(second).toEqual({ ...first, started: false })
     expect(await postgresStatus(home)).toEqual({ running: true, url: first.url, data: first.data })
   })
@@ -96,33 +104,33 @@ describe('the embedded PostgreSQL', () => {
 
   test('after kill -9 of the server the next command starts it again with all that was committed', async () => {
     const home = newHome()
-    const first = await ensurePostgres(home)
+    const first = await ensure(home)
     await ask(first.url, 'create table kept as select 42 as number')
     process.kill(pidOf(first.data), 'SIGKILL')
-    const second = await ensurePostgres(home)
+    const second = await ensure(home)
     expect(second.started).toBe(true)
     expect(await ask(second.url, 'select number from kept')).toEqual({ number: 42 })
   })
 
   test('a mark of a server that is gone, whose number another process has now, is no hindrance', async () => {
     const home = newHome()
-    const { url, data } = await ensurePostgres(home)
+    const { url, data } = await ensure(home)
     const mark = readFileSync(join(data, 'postmaster.pid'), 'utf8')
     expect(await stopPostgres(home)).toBe(true)
     writeFileSync(join(data, 'postmaster.pid'), mark.replace(/^\d+/, String(process.pid)))
     if (isRoot) chownSync(join(data, 'postmaster.pid'), statSync(data).uid, statSync(data).gid)
     expect((await postgresStatus(home)).running).toBe(false)
-    expect(await ensurePostgres(home)).toEqual({ url, data, started: true })
+    expect(await ensure(home)).toEqual({ url, data, started: true })
   })
 
   test('when somebody else has the port since, it moves to another one', async () => {
     const home = newHome()
-    const first = await ensurePostgres(home)
+    const first = await ensure(home)
     await ask(first.url, 'create table kept as select 42 as number')
     await stopPostgres(home)
     const stranger = createServer().listen(Number(new URL(first.url).port), '127.0.0.1')
     await once(stranger, 'listening')
-    const second = await ensurePostgres(home)
+    const second = await ensure(home)
     stranger.close()
     expect(new URL(second.url).port).not.toBe(new URL(first.url).port)
     expect(await ask(second.url, 'select number from kept')).toEqual({ number: 42 })
@@ -130,42 +138,42 @@ describe('the embedded PostgreSQL', () => {
 
   test('a server of another home on the stored port is not taken for this one', async () => {
     const [one, other] = [newHome(), newHome()]
-    const first = await ensurePostgres(one)
-    await ensurePostgres(other)
+    const first = await ensure(one)
+    await ensure(other)
     await stopPostgres(other)
     const state = JSON.parse(readFileSync(join(other, 'postgres.json'), 'utf8')) as object
     const moved = { ...state, port: Number(new URL(first.url).port) }
     writeFileSync(join(other, 'postgres.json'), JSON.stringify(moved))
-    const second = await ensurePostgres(other)
+    const second = await ensure(other)
     expect(second.started).toBe(true)
     expect(second.url).not.toBe(first.url)
   })
 
   test('data that another release of PostgreSQL made are refused in one line', async () => {
     const home = newHome()
-    const { data } = await ensurePostgres(home)
+    const { data } = await ensure(home)
     await stopPostgres(home)
     writeFileSync(join(data, 'PG_VERSION'), '12\n')
-    await expect(ensurePostgres(home)).rejects.toThrow(/data of PostgreSQL 12.*npm run export/)
-    await expect(ensurePostgres(home)).rejects.toBeInstanceOf(WrongDatabase)
+    await expect(ensure(home)).rejects.toThrow(/data of PostgreSQL 12.*npm run export/)
+    await expect(ensure(home)).rejects.toBeInstanceOf(WrongDatabase)
   })
 
   test('a data folder that was deleted is made anew', async () => {
     const home = newHome()
-    const first = await ensurePostgres(home)
+    const first = await ensure(home)
     await stopPostgres(home)
     rmSync(first.data, { recursive: true })
-    const second = await ensurePostgres(home)
+    const second = await ensure(home)
     expect(second.started).toBe(true)
     expect(await ask(second.url, 'select 1 as one')).toEqual({ one: 1 })
   })
 
   test('a server that cannot start says why in its own words', async () => {
     const home = newHome()
-    const { data } = await ensurePostgres(home)
+    const { data } = await ensure(home)
     await stopPostgres(home)
     rmSync(join(data, 'global', 'pg_control'))
-    const failed = ensurePostgres(home, { patienceMs: 500 })
+    const failed = ensure(home, { patienceMs: 500 })
     await expect(failed).rejects.toThrow(/pg_control/)
     await expect(failed).rejects.toBeInstanceOf(Unreachable)
   })
@@ -175,7 +183,7 @@ describe('the embedded PostgreSQL', () => {
   })
 
   test.runIf(isRoot)('root lets another user run it, and data stay that user’s own', async () => {
-    const { url, data } = await ensurePostgres(newHome())
+    const { url, data } = await ensure(newHome())
     expect(statSync(data).uid).not.toBe(0)
     expect(await ask(url, 'select 1 as one')).toEqual({ one: 1 })
   })
@@ -185,13 +193,11 @@ describe('the embedded PostgreSQL', () => {
     async () => {
       const closed = temporaryFolder('closed')
       const home = join(closed, 'home')
-      rmSync(closed, { recursive: true })
-      const { mkdirSync } = await import('node:fs')
-      mkdirSync(closed, { mode: 0o700 })
-      const first = await ensurePostgres(home)
+    chmodSync(closed, 0o700)
+    const first = await ensure(home)
       try {
         expect(first.data.startsWith(closed)).toBe(false)
-        expect(await ensurePostgres(home)).toEqual({ ...first, started: false })
+        expect(await ensure(home)).toEqual({ ...first, started: false })
       } finally {
         await stopPostgres(home)
         rmSync(dirname(first.data), { recursive: true })
@@ -208,8 +214,8 @@ describe('the embedded PostgreSQL', () => {
     const answer = await startChild(home, { user: nobody }).answer
     expect(answer).toMatchObject({ started: true, uid: nobody.uid })
     // Root comes to the home of another: the server stays that user's.
-    expect(await ensurePostgres(home)).toMatchObject({ url: answer.url, started: false })
+    expect(await ensure(home)).toMatchObject({ url: answer.url, started: false })
     expect(await stopPostgres(home)).toBe(true)
-    expect(await ensurePostgres(home)).toMatchObject({ url: answer.url, started: true })
+    expect(await ensure(home)).toMatchObject({ url: answer.url, started: true })
   })
 })
