@@ -1,0 +1,20 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { mutants } from './mutants.ts'
+import { live, schedule } from './schedule.ts'
+import { spoil } from './spoiled.ts'
+
+/** Schedules after which a fault has to be found; most are found within the first hundred. */
+const enough = 12_000
+
+test.each(mutants)('schedules find out when $name', async (mutant) => {
+  const core = await spoil(mutant)
+  const kept = fc.property(schedule, (drawn) => void live(core, drawn))
+  const { failed } = fc.check(kept, { numRuns: enough, seed: 7, endOnFailure: true })
+  expect(failed).toBe(true)
+})
+
+test('no two faults are the same', () => {
+  const places = mutants.map(({ file, find, put }) => `${file} ${find} ${put}`)
+  expect(new Set(places).size).toBe(mutants.length)
+})

@@ -1,0 +1,6 @@
+/** A promise of the ledger that a schedule broke. */
+export class Broken extends Error {}
+
+export function promise(kept: boolean, words: () => string): void {
+  if (!kept) throw new Broken(words())
+}

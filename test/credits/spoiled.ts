@@ -1,0 +1,36 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { root } from '../../src/root.ts'
+import type { Mutant } from './mutants.ts'
+import type { Core } from './world.ts'
+
+const files = ['account', 'admit', 'settle'] as const
+
+/** The ledger's core as it would be with this fault in its source. */
+export async function spoil(mutant: Mutant): Promise<Core> {
+  const folder = mkdtempSync(join(tmpdir(), 'querymill-mutant-'))
+  try {
+    for (const file of files) {
+      const source = readFileSync(join(root, 'src/credits', `${file}.ts`), 'utf8')
+      writeFileSync(
+        join(folder, `${file}.ts`),
+        file === mutant.file ? replace(source, mutant) : source,
+      )
+    }
+    const load = (file: string) => import(pathToFileURL(join(folder, `${file}.ts`)).href)
+    const { newAccount } = await load('account')
+    const { admit } = await load('admit')
+    const { settle } = await load('settle')
+    return { newAccount, admit, settle }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function replace(source: string, { name, find, put }: Mutant): string {
+  const times = source.split(find).length - 1
+  if (times !== 1) throw new Error(`expected the place of "${name}" once, got it ${times} times`)
+  return source.replace(find, () => put)
+}
