@@ -4,13 +4,13 @@ import { readConfig } from '../src/config.ts'
 import { exits } from '../src/errors.ts'
 import { openLog } from '../src/log.ts'
 import { dayFlag, wholeFlag, wordFlag } from '../src/service/options.ts'
-import { startService } from '../src/service/start.ts'
+import { startService, upstreams } from '../src/service/start.ts'
 import { standIn } from '../src/service/standin.ts'
 
 interface Options {
   readonly port: string
   readonly host: string
-  readonly upstream: string
+  readonly upstream?: string
   readonly basePath: string
   readonly drift?: string
   readonly today?: string
@@ -33,7 +33,10 @@ await runCommand<Options>(
       program
         .option('--port <n>', 'port to listen on; 0: any free one', '0')
         .option('--host <address>', 'address to listen on', '127.0.0.1')
-        .option('--upstream <name>', 'what live keys find: local or mock', 'local')
+        .option(
+          '--upstream <name>',
+          'what live keys find: local, searxng or mock; default: UPSTREAM',
+        )
         .option('--base-path <path>', 'path under which everything lives', '')
         .option('--drift <seed>', 'answers move from day to day, for histories')
         .option('--today <day>', 'the day that moving answers are of')
@@ -43,7 +46,6 @@ await runCommand<Options>(
   },
   async ({ options, env, closers, signal }) => {
     const port = wholeFlag('port', options.port, 65_535) ?? 0
-    const upstream = wordFlag('upstream', options.upstream, ['local', 'mock'])
     const other = await standIn(options, env, port)
     if (other !== null) {
       closers.add('stand-in', other, (open) => open.close())
@@ -52,7 +54,8 @@ await runCommand<Options>(
       return exits.done
     }
     const today = dayFlag('today', options.today)
-    const { databaseUrl, home } = readConfig(env)
+    const { databaseUrl, home, searxngUrl, ...config } = readConfig(env)
+    const upstream = wordFlag('upstream', options.upstream ?? config.upstream, upstreams)
     const { ensurePostgres } = await import('../src/embedded/postgres.ts')
     const service = await startService({
       databaseUrl: databaseUrl ?? (await ensurePostgres(home, { say })).url,
@@ -61,6 +64,7 @@ await runCommand<Options>(
       upstream,
       basePath: options.basePath,
       log: await openLog('service'),
+      ...(searxngUrl === null ? {} : { searxngUrl }),
       ...(options.drift === undefined ? {} : { drift: options.drift }),
       ...(today === undefined ? {} : { today }),
     })

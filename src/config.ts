@@ -37,6 +37,9 @@ export interface Config {
   /** Null: no metrics, no health checks. */
   readonly metricsPort: number | null
   readonly webhook: URL | null
+  /** What live keys of the search service find. */
+  readonly upstream: 'local' | 'searxng' | 'mock'
+  readonly searxngUrl: URL | null
   readonly sources: ReadonlyMap<string, { readonly shown: string; readonly source: Source }>
 }
 
@@ -171,6 +174,15 @@ const settings = {
     fallback: 'UTC',
   },
   MILL_METRICS_PORT: { shape: whole(0, 65_535), hint: 'leave it unset for no metrics' },
+  UPSTREAM: {
+    shape: z.enum(['local', 'searxng', 'mock'], { error: '"local", "searxng" or "mock"' }),
+    hint: 'what live keys of the search service find',
+    fallback: 'local',
+  },
+  SEARXNG_URL: {
+    shape: address(['http:', 'https:'], 'http://127.0.0.1:8080').transform((text) => new URL(text)),
+    hint: 'the SearXNG behind the search service, for UPSTREAM=searxng',
+  },
   MILL_WEBHOOK: {
     shape: address(['http:', 'https:'], 'https://chat.example.com/hook').transform(
       (text) => new URL(text),
@@ -220,6 +232,8 @@ export function readConfig(env: Environment, flags: Partial<Record<Name, string>
     zone: reader.value('MILL_ZONE') ?? 'UTC',
     metricsPort: reader.value('MILL_METRICS_PORT') ?? null,
     webhook: reader.value('MILL_WEBHOOK') ?? null,
+    upstream: reader.value('UPSTREAM') ?? 'local',
+    searxngUrl: reader.value('SEARXNG_URL') ?? null,
     sources: reader.sources,
   } satisfies Config
   if (config.leaseMs <= config.timeoutMs) reader.leaseTooShort(config.leaseMs, config.timeoutMs)

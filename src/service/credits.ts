@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import type { FoundKey } from './keys.ts'
-import { renewalIsDue } from './keys.ts'
+import type { FoundKey } from './keyring.ts'
+import { renewalIsDue } from './plans.ts'
 import type { Search } from './schemas.ts'
 
 /** Credits set aside for one request, until it is settled or refunded. */

@@ -1,5 +1,5 @@
 import { createMiddleware } from 'hono/factory'
-import type { FoundKey, KeyRing } from './keys.ts'
+import type { FoundKey, KeyRing } from './keyring.ts'
 import { RateLimiter, rateHeaders } from './rate.ts'
 import { missingKey, Refusal, refusedKey } from './refusal.ts'
 

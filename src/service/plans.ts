@@ -20,3 +20,7 @@ export const plans: Readonly<Record<string, Plan>> = {
 export function cost(results: number): number {
   return Math.min(10, Math.max(1, Math.ceil(results / 10)))
 }
+
+/** SQL that is true for accounts whose month is over; the next request begins the new one. */
+export const renewalIsDue =
+  "(accounts.renews and accounts.period < date_trunc('month', now() at time zone 'utc')::date)"

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Answered, Provider } from './answer.ts'
 import { reserveCredits, settleCredits, type Charge, type Spent } from './credits.ts'
-import type { FoundKey } from './keys.ts'
+import type { FoundKey } from './keyring.ts'
 import { cost } from './plans.ts'
 import { Refusal } from './refusal.ts'
 import type { Search } from './schemas.ts'

@@ -1,23 +1,28 @@
 import { Closers } from '../closers.ts'
+import { Misuse } from '../errors.ts'
 import { quietLog, type Log } from '../log.ts'
 import type { Provider } from './answer.ts'
 import { buildApp, refuse } from './app.ts'
 import { refundOrphans } from './credits.ts'
 import { openTables, type Tables } from './database.ts'
 import { noDrift, openDrift, type Drift } from './drift.ts'
-import { createKey, KeyRing, listKeys, readUsage, revokeKey } from './keys.ts'
+import { KeyRing } from './keyring.ts'
+import { createKey, listKeys, readUsage, revokeKey } from './keys.ts'
 import type { IssuedKey, ListedKey, NewKey, UsedDay } from './keys.ts'
 import { checkRequest, closeServer, listen } from './listen.ts'
 import { openLocal } from './local.ts'
 import { openMock } from './mock.ts'
+import { openSearxng } from './searxng.ts'
 
 export interface ServiceOptions {
   readonly databaseUrl: string
   /** 0: any free one. */
   readonly port?: number
   readonly host?: string
-  /** What live keys find: `local` the documents of this machine, `mock` invented pages. */
-  readonly upstream?: 'local' | 'mock'
+  /** What live keys find: the documents of this machine, the web through a SearXNG, or invented pages. */
+  readonly upstream?: Upstream
+  /** With upstream `searxng`: where it lives. */
+  readonly searxngUrl?: URL
   /** Path under which everything lives, such as `/search-api`. */
   readonly basePath?: string
   /** Seed of answers that move from day to day; unset: they stand still. */
@@ -28,6 +33,10 @@ export interface ServiceOptions {
   readonly deadlineMs?: number
   readonly poolSize?: number
 }
+
+/** What live keys can find. */
+export const upstreams = ['local', 'searxng', 'mock'] as const
+export type Upstream = (typeof upstreams)[number]
 
 export interface Service {
   /** Base address, as `SEARCH_API_URL` wants it. */
@@ -109,9 +118,18 @@ function openProvider(
       return mock
     case 'local':
       return openLocal(tables, drift)
+    case 'searxng':
+      return openSearxng({ url: needUrl(options.searxngUrl) })
     default:
       throw new Error(`unhandled upstream ${JSON.stringify(upstream satisfies never)}`)
   }
+}
+
+function needUrl(url: URL | undefined): URL {
+  if (url !== undefined) return url
+  throw new Misuse(
+    'expected SEARXNG_URL to be set with UPSTREAM=searxng, got nothing; give its address',
+  )
 }
 
 async function sweepOrphans({ pool }: Tables, log: Log): Promise<void> {
