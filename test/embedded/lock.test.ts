@@ -2,15 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { withLock } from '../../src/embedded/lock.ts'
 import { temporaryFolder } from '../support/server.ts'
 
 const folder = temporaryFolder('lock')
 const file = join(folder, 'a.lock')
-afterEach(() => {
-  expect(readdirSync(folder)).toEqual([])
-})
 afterAll(() => rmSync(folder, { recursive: true }))
 
 describe('the lock of a home', () => {
@@ -41,6 +38,7 @@ describe('the lock of a home', () => {
     const dead = spawnSync(process.execPath, ['--version']).pid
     writeFileSync(file, `${dead} left-behind`)
     expect(await withLock(file, async () => 'through')).toBe('through')
+    expect(readdirSync(folder), 'nothing is left behind').toEqual([])
   })
 
   test('is taken over from a process that has held it far too long', async () => {

@@ -85,7 +85,7 @@ describe('the embedded PostgreSQL', () => {
   test('of two commands that start at once, in a locale without letters, one starts the server for both', async () => {
     const home = newHome()
     const answers = await Promise.all([1, 2].map(() => startChild(home).answer))
-    expect(answers.map((one) => one.started).toSorted()).toEqual([false, true])
+    expect(answers.filter((one) => one.started)).toHaveLength(1)
     expect(answers[0]?.url).toBe(answers[1]?.url)
     expect(await ask(answers[0]?.url ?? '', 'show server_encoding')).toEqual({
       server_encoding: 'UTF8',
@@ -193,8 +193,8 @@ describe('the embedded PostgreSQL', () => {
     async () => {
       const closed = temporaryFolder('closed')
       const home = join(closed, 'home')
-    chmodSync(closed, 0o700)
-    const first = await ensure(home)
+      chmodSync(closed, 0o700)
+      const first = await ensure(home)
       try {
         expect(first.data.startsWith(closed)).toBe(false)
         expect(await ensure(home)).toEqual({ ...first, started: false })

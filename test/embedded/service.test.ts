@@ -76,7 +76,7 @@ describe('the bundled service of a home', () => {
     const home = newHome()
     const service = await ensureService({ home, databaseUrl: await freshUrl() })
     expect((await run('stack', ['stop', '--json'], { MILL_HOME: home })).code).toBe(0)
-    await expect(search(service)).rejects.toThrow()
+    await expect(search(service)).rejects.toThrow(/fetch failed/)
     expect(await serviceStatus(home)).toEqual({ running: false, url: null })
     expect(await stopService(home)).toBe(false)
   })

@@ -1,4 +1,4 @@
-// describe.each(backends)('… on $name', (backend) => { … await backend.redisUrl() … })
+// Use: describe.each over `backends`, titled '… on $name', each with its `redisUrl()`.
 // Postgres always; Redis when this machine has a redis-server. `redisUrl()` is null on Postgres, and on Redis the
 // address of a database number that no other test uses.
 import { inject } from 'vitest'
