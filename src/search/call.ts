@@ -1,10 +1,10 @@
-import { Pool } from 'undici'
 import { isLoopback } from '../config.ts'
 import { BadSettings } from '../errors.ts'
 import type { Query } from '../query.ts'
 import { scrub, type Secret } from '../secret.ts'
 import { inflate } from './body.ts'
 import { Exchange, type Ending } from './exchange.ts'
+import { Sockets } from './sockets.ts'
 
 /** What became of one paid request. */
 export type Reply =
@@ -47,29 +47,10 @@ export interface ApiOptions {
 /** Code of an unsent or lost reply that our own signal caused. */
 export const aborted = 'ABORTED'
 
-// Under load a socket is used again within milliseconds. One that idles longer may be closed by the server just as we
-// send, which loses a paid call; a server that names its own limit is believed, less two seconds.
-const idleMs = 1000
-const longestIdleMs = 30_000
-// After a socket broke before any response, calls get a socket each for this long: this server closes without a word.
-const wariness = 60_000
-const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
-
 /** Opens the way to the API; nothing is connected yet. */
 export function openApi({ url, key, timeoutMs, lanes }: ApiOptions): Api {
   checkKey(url, key)
-  const shared = {
-    connections: lanes,
-    connectTimeout: Math.min(timeoutMs, 10_000),
-    keepAliveTimeout: idleMs,
-    keepAliveMaxTimeout: longestIdleMs,
-    // One deadline holds for the whole request, and it is ours.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  }
-  const kept = new Pool(url.origin, { ...shared, pipelining: 1 })
-  const single = new Pool(url.origin, { ...shared, pipelining: 0 })
-  let waryUntil = 0
+  const sockets = new Sockets(url.origin, { lanes, timeoutMs })
   const headers = {
     authorization: `Bearer ${key.reveal()}`,
     accept: 'application/json',
@@ -77,7 +58,6 @@ export function openApi({ url, key, timeoutMs, lanes }: ApiOptions): Api {
     'accept-encoding': 'identity',
     'user-agent': 'querymill',
   }
-
   const exchange = (query: Query, signal: AbortSignal | undefined) =>
     new Promise<Ending>((resolve) => {
       const current = new Exchange((ending) => {
@@ -89,23 +69,19 @@ export function openApi({ url, key, timeoutMs, lanes }: ApiOptions): Api {
       const late = () => current.cut('TIMEOUT', `no whole response within ${timeoutMs} ms`)
       const deadline = setTimeout(late, timeoutMs)
       signal?.addEventListener('abort', stop, { once: true })
-      if (signal?.aborted === true) return stop()
-      const pool = performance.now() < waryUntil ? single : kept
-      pool.dispatch({ method: 'GET', path: searchPath(url, query), headers }, current)
+      if (signal?.aborted === true) stop()
+      else {
+        const path = searchPath(url, query)
+        sockets.pool().dispatch({ method: 'GET', path, headers }, current)
+      }
     })
-
   return {
     call: async (query, signal) => {
       const ending = await exchange(query, signal)
-      const stale = ending.sent && ending.status === null
-      if (stale && staleCodes.has(ending.failure?.code ?? '')) {
-        waryUntil = performance.now() + wariness
-      }
-      return readEnding({ ...ending, bytes: mask(ending.bytes, key) }, key)
+      sockets.learn(ending)
+      return readEnding(ending, key)
     },
-    close: async () => {
-      await Promise.all([kept.destroy(), single.destroy()])
-    },
+    close: () => sockets.close(),
   }
 }
 
@@ -139,7 +115,7 @@ async function readEnding(ending: Ending, key: Secret): Promise<Reply> {
     const code = failure?.code ?? 'NO_RESPONSE'
     const message = scrub(failure?.message ?? 'the connection ended without a response', [key])
     if (!ending.sent) return { kind: 'unsent', code, message }
-    const partial = status === null ? null : bytes
+    const partial = status === null ? null : mask(bytes, key)
     return { kind: 'lost', code, message, status, partial, receivedAt: new Date() }
   }
   const receivedAt = new Date()
@@ -152,7 +128,7 @@ async function readEnding(ending: Ending, key: Secret): Promise<Reply> {
   return {
     kind: 'response',
     status,
-    body: body.bytes,
+    body: mask(body.bytes, key),
     truncated: body.truncated,
     retryAfter,
     receivedAt,

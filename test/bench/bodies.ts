@@ -67,8 +67,8 @@ async function measure(way: (typeof ways)[number], round: number): Promise<void>
     `select pg_total_relation_size('kept') as bytes`,
   )
   const each = (total: number) => Math.round(total / bodies.length)
-  console.log(
-    [
+  process.stdout.write(
+    `${[
       `round ${round}`,
       way.name.padEnd(14),
       `node ${each(nodeUs)} us`,
@@ -76,7 +76,7 @@ async function measure(way: (typeof ways)[number], round: number): Promise<void>
       `read ${each(readUs)} us`,
       `log ${each(wal)} bytes`,
       `on disk ${each(Number(size.rows[0]?.bytes))} bytes of ${each(bodies.reduce((sum, body) => sum + body.length, 0))}`,
-    ].join(' · '),
+    ].join(' · ')}\n`,
   )
   await client.query('drop table kept')
 }

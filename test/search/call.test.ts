@@ -196,15 +196,20 @@ describe('a response', () => {
     expect(reply).toMatchObject({ kind: 'response', truncated: true })
   })
 
-  test('that quotes the key is kept without it', async () => {
-    const { api } = await stageApi((_, response) =>
-      response.writeHead(403).end(`{"message":"bad key ${key.reveal()}"}`),
-    )
-    const reply = await api.call(query())
-    const text = reply.kind === 'response' ? reply.body.toString() : ''
-    expect(text).not.toContain(key.reveal())
-    expect(JSON.parse(text)).toEqual({ message: `bad key ${'*'.repeat(key.reveal().length)}` })
-  })
+  test.each(['identity', 'gzip'])(
+    'that quotes the key is kept without it (%s)',
+    async (encoding) => {
+      const said = `{"message":"bad key ${key.reveal()}"}`
+      const { api } = await stageApi((_, response) =>
+        response
+          .writeHead(403, { 'content-encoding': encoding })
+          .end(encoding === 'gzip' ? gzipSync(said) : said),
+      )
+      const reply = await api.call(query())
+      const text = reply.kind === 'response' ? reply.body.toString() : ''
+      expect(JSON.parse(text)).toEqual({ message: `bad key ${'*'.repeat(key.reveal().length)}` })
+    },
+  )
 
   test('hands on Retry-After as it came', async () => {
     const { api } = await stageApi((_, response) =>

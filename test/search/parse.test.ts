@@ -84,7 +84,7 @@ describe('an answer', () => {
 
   test('keeps two fields apart whose names differ only in such a character', () => {
     const answer = read(String.raw`{"a\u0000":1,"a\ud800":2,"a\ufffd":3}`)
-    expect(Object.values(answer.extra ?? {}).toSorted()).toEqual([1, 2, 3])
+    expect(new Set(Object.values(answer.extra ?? {}))).toEqual(new Set([1, 2, 3]))
   })
 })
 
