@@ -39,16 +39,16 @@ function store(...answers: StoredAnswer[]): Promise<void> {
   return database.db.transaction().execute((trx) => storeAnswers(trx, answers))
 }
 
-async function search(id: number) {
+async function searchOf(id: number) {
   return database.db.selectFrom('searches').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
 describe('reading bodies again', () => {
   test('gives an answer its rows that could not be read before, and leaves its money and time alone', async () => {
     await store(unreadable(paid(1, shoes)), paid(2, shoes))
-    const before = await search(1)
+    const before = await searchOf(1)
     expect(await reparse(database.db, unread)).toEqual({ read: 1, unread: 0, bodiless: 0 })
-    expect(await search(1)).toEqual({
+    expect(await searchOf(1)).toEqual({
       ...before,
       intent: 'buy',
       result_count: 2,
@@ -62,9 +62,9 @@ describe('reading bodies again', () => {
 
   test('leaves an answer as it is that still cannot be read', async () => {
     await store(paid(1, '<html>'), unreadable(paid(2, 'null')))
-    const before = await search(2)
+    const before = await searchOf(2)
     expect(await reparse(database.db, unread)).toEqual({ read: 0, unread: 2, bodiless: 0 })
-    expect(await search(2)).toEqual(before)
+    expect(await searchOf(2)).toEqual(before)
   })
 
   test('makes the rows of every answer anew when all are asked for, each once', async () => {
@@ -80,7 +80,7 @@ describe('reading bodies again', () => {
     await store(paid(1, shoes))
     await sql`update raw_answers set body = '<html>'`.execute(database.db)
     expect(await reparse(database.db, all)).toEqual({ read: 0, unread: 1, bodiless: 0 })
-    expect(await search(1)).toMatchObject({ parse_error: null, result_count: 2 })
+    expect(await searchOf(1)).toMatchObject({ parse_error: null, result_count: 2 })
   })
 
   test('counts answers whose bodies are gone', async () => {
@@ -97,8 +97,8 @@ describe('reading bodies again', () => {
       select task_id, case id when 1 then 7 else 8 end, query_id, 0 from searches
     `.execute(database.db)
     expect(await reparse(database.db, { all: false, run: 8 })).toMatchObject({ read: 1 })
-    expect(await search(1)).toMatchObject({ parse_error: 'too new for me' })
-    expect(await search(2)).toMatchObject({ parse_error: null })
+    expect(await searchOf(1)).toMatchObject({ parse_error: 'too new for me' })
+    expect(await searchOf(2)).toMatchObject({ parse_error: null })
   })
 
   test('reads any number of bodies', async () => {
