@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -45,10 +46,15 @@ export function writePrivate(file: string, text: string): void {
 export function openHome(home: string): string {
   try {
     const made = mkdirSync(home, { recursive: true }) !== undefined
-    // As root the server runs as another user, who has to pass through; no file inside is for others to read.
-    if (made) chmodSync(home, process.getuid?.() === 0 ? 0o711 : 0o700)
+    if (process.getuid?.() !== 0) {
+      if (made) chmodSync(home, 0o700)
+    } else if (made || readdirSync(home).length === 0) {
+      // As root the server runs as another user, who has to pass through; no file inside is for others to read.
+      chmodSync(home, 0o711)
+    }
     return realpathSync(home)
   } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === undefined) throw cause
     throw new Misuse(
       `MILL_HOME: expected a folder that can be made and written, got ${(cause as Error).message}; set MILL_HOME to a folder of your own`,
       { cause },
