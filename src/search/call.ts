@@ -45,7 +45,7 @@ export interface ApiOptions {
 }
 
 /** Code of an unsent or lost reply that our own signal caused. */
-export const aborted = 'ABORTED'
+const aborted = 'ABORTED'
 
 /** Opens the way to the API; nothing is connected yet. */
 export function openApi({ url, key, timeoutMs, lanes }: ApiOptions): Api {
@@ -100,7 +100,7 @@ function checkKey(url: URL, key: Secret): void {
 }
 
 /** An absent parameter is not sent; the key never is a parameter. */
-export function searchPath(url: URL, query: Query): string {
+function searchPath(url: URL, query: Query): string {
   const parameters = new URLSearchParams({ q: query.q })
   for (const name of ['location', 'hl', 'gl', 'num', 'device'] as const) {
     const value = query[name]

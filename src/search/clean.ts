@@ -1,7 +1,7 @@
 import type { Json } from '../store/answer.ts'
 
 /** Deeper bodies are not read: no answer of a search is, and what reads them must not run out of stack. */
-export const deepest = 64
+const deepest = 64
 
 export interface Cleaned {
   readonly value: Json

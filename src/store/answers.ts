@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 import type { DB } from './schema.ts'
 import { statement } from './statement.ts'
 
-export type { Answer, Origin, StoredAnswer } from './answer.ts'
+export type { StoredAnswer } from './answer.ts'
 
 // Postgres takes one message of up to a gigabyte; a few bodies at the cap make a batch of their own long before.
 const mostBytes = 64 * 1024 * 1024
