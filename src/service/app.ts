@@ -102,6 +102,16 @@ function answerHeaders({ ignored, partial }: Answered): Record<string, string> {
   }
 }
 
+const awayCodes = /^(08|53|57P|55000|3D000)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
+
+/** True for a database that is down, starting, full or cut off: the request itself was right. */
+function isAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  // The driver gives these two no code.
+  return awayCodes.test(code) || /^(Connection terminated|timeout exceeded)/.test(error.message)
+}
+
 /** The one place where anything that went wrong becomes an answer. */
 export function refuse(parts: Pick<AppParts, 'docsUrl' | 'log'>, error: unknown): Response {
   const refusal = error instanceof Refusal ? error : unexpected(parts.log, error)
@@ -112,6 +122,10 @@ export function refuse(parts: Pick<AppParts, 'docsUrl' | 'log'>, error: unknown)
 }
 
 function unexpected(log: Log, error: unknown): Refusal {
+  if (isAway(error)) {
+    log.warn({ err: error }, 'the database does not answer')
+    return new Refusal(503, 'The database does not answer; try again', { 'retry-after': '5' })
+  }
   log.error({ err: error }, 'a request failed')
   return new Refusal(500, 'Something went wrong on our side; nothing was charged')
 }

@@ -18,8 +18,11 @@ function* allRegions(): Generator<[string, string]> {
   const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
   for (const first of letters) {
     for (const second of letters) {
-      const name = names.of(first + second)
-      if (name !== undefined) yield [name.toLowerCase(), first + second]
+      const code = first + second
+      // Codes that were given up still have a name: FX is France too.
+      if (new Intl.Locale(`und-${code}`).region !== code) continue
+      const name = names.of(code)
+      if (name !== undefined) yield [name.toLowerCase(), code]
     }
   }
   yield* [

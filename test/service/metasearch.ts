@@ -1,0 +1,111 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** What a stand-in for SearXNG answers for one page. */
+export interface FakePage {
+  readonly results?: readonly object[]
+  readonly suggestions?: readonly string[]
+  readonly corrections?: readonly string[]
+  readonly infoboxes?: readonly object[]
+  readonly unresponsive_engines?: readonly (readonly [string, string])[]
+}
+
+/** What it does with a request: a page, or anything at all. */
+export type Behaviour = (params: URLSearchParams, request: IncomingMessage) => FakePage | Raw
+
+export interface Raw {
+  readonly status: number
+  readonly body: string
+  readonly headers?: Record<string, string>
+}
+
+export interface FakeSearxng {
+  readonly url: URL
+  /** The parameters of every request, in order of arrival. */
+  readonly asked: Record<string, string>[]
+  readonly paths: string[]
+  /** Most requests that were in work at once. */
+  readonly busiest: () => number
+  behave(behaviour: Behaviour): void
+  close(): Promise<void>
+}
+
+/** Answers as SearXNG's source says: seven keys, parameters checked as there, JSON switched on. */
+export async function startFakeSearxng(): Promise<FakeSearxng> {
+  const asked: Record<string, string>[] = []
+  const paths: string[] = []
+  let behaviour: Behaviour = () => ({})
+  let [busy, busiest] = [0, 0]
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://localhost')
+    asked.push(Object.fromEntries(url.searchParams))
+    paths.push(url.pathname)
+    busy += 1
+    busiest = Math.max(busiest, busy)
+    setTimeout(() => {
+      busy -= 1
+      answer(response, url, behaviour(url.searchParams, request))
+    }, 2)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: new URL(`http://127.0.0.1:${port}`),
+    asked,
+    paths,
+    busiest: () => busiest,
+    behave: (next) => (behaviour = next),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function answer(response: ServerResponse, url: URL, given: FakePage | Raw): void {
+  if ('status' in given) {
+    response.writeHead(given.status, given.headers ?? {})
+    response.end(given.body)
+    return
+  }
+  if (url.pathname === '/autocompleter') {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(given.suggestions ?? []))
+    return
+  }
+  const language = url.searchParams.get('language')
+  const q = url.searchParams.get('q') ?? ''
+  const wrong = language !== null && !/^[a-z]{2,3}(-[a-zA-Z]{2})?$/.test(language)
+  const status =
+    q === '' || wrong || !/^[1-9]\d*$/.test(url.searchParams.get('pageno') ?? '1') ? 400 : 200
+  const page = {
+    query: q,
+    results: [],
+    answers: [],
+    corrections: [],
+    infoboxes: [],
+    suggestions: [],
+    unresponsive_engines: [],
+    ...given,
+  }
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify(status === 200 ? page : { error: 'Invalid value' }))
+}
+
+/** A result as an engine gives it, with the fields that are not used. */
+export function fakeResult(number: number, host = 'site.example'): object {
+  return {
+    url: `https://${host}/${number}`,
+    title: `Result ${number}`,
+    content: `What page ${number} says about gardens.`,
+    engine: 'duckduckgo',
+    engines: ['duckduckgo', 'brave'],
+    positions: [number],
+    score: 1 / number,
+    category: 'general',
+    template: 'default.html',
+    parsed_url: ['https', host, `/${number}`, '', '', ''],
+    publishedDate: null,
+  }
+}

@@ -1,0 +1,217 @@
+import { connect } from 'node:net'
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Answered, Provider } from '../../src/service/answer.ts'
+import { openTables, type Tables } from '../../src/service/database.ts'
+import { createKey } from '../../src/service/keys.ts'
+import { KeyRing, type FoundKey } from '../../src/service/keyring.ts'
+import { Refusal } from '../../src/service/refusal.ts'
+import type { Search } from '../../src/service/schemas.ts'
+import { sellAnswer } from '../../src/service/sell.ts'
+import { emptyUrl } from '../support/database.ts'
+import { openShop, type Shop } from './shop.ts'
+import { withoutDatabase } from './without.ts'
+
+let shop: Shop
+let live: string
+let lines = ''
+
+beforeAll(async () => {
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      lines += String(chunk)
+      done()
+    },
+  })
+  shop = await openShop({ log: pino(sink) })
+  live = await shop.live()
+})
+afterAll(() => shop.service.close())
+
+async function left(key: string): Promise<number | undefined> {
+  const { json } = await shop.ask('/v1/search?q=count&num=1', key)
+  return json.credits_remaining
+}
+
+describe('requests that are none', () => {
+  test('other methods are a 405 that names GET, and spend nothing', async () => {
+    const key = await shop.live(5)
+    for (const method of ['HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+      const { status, headers } = await shop.ask('/v1/search?q=a', key, { method })
+      expect([method, status, headers.allow]).toEqual([method, 405, 'GET'])
+    }
+    expect(await left(key)).toBe(4)
+  })
+
+  test('an address beyond 16 KB is a 414, one beyond all bounds a 431, both in the error shape', async () => {
+    const long = await shop.ask(`/v1/search?q=${'a'.repeat(17_000)}`, live)
+    expect([long.status, long.json.error?.code]).toEqual([414, 'URI_TOO_LONG'])
+    const endless = await shop.ask(`/v1/search?q=${'a'.repeat(70_000)}`, live)
+    expect([endless.status, endless.json.error?.code]).toEqual([
+      431,
+      'REQUEST_HEADER_FIELDS_TOO_LARGE',
+    ])
+  })
+
+  test('a query of 2,048 characters is searched, one more is a 400', async () => {
+    expect((await shop.ask(`/v1/search?q=${'a'.repeat(2048)}`, live)).status).toBe(200)
+    const { status, json } = await shop.ask(`/v1/search?q=${'a'.repeat(2049)}`, live)
+    expect([status, json.error?.message]).toEqual([400, 'q must be at most 2048 characters'])
+  })
+
+  test('broken percent-encoding is taken literally', async () => {
+    const { status, json } = await shop.ask('/v1/search?q=100%&num=1', live)
+    expect([status, json.query]).toEqual([200, '100%'])
+    expect((await shop.ask('/v1/search?q=%ff%fe', live)).status).toBe(200)
+  })
+
+  test('a NUL in a query is searched for and echoed', async () => {
+    const { status, json } = await shop.ask('/v1/search?q=a%00b', live)
+    expect([status, json.query]).toEqual([200, 'a\0b'])
+  })
+
+  test('every parameter that comes twice is a 400', async () => {
+    for (const name of ['q', 'num', 'hl', 'gl', 'location', 'device']) {
+      const value = { q: 'b', num: '3', hl: 'en', gl: 'us', location: 'x', device: 'mobile' }[name]
+      const path = `/v1/search?q=a&${name}=${value}&${name}=${value}`
+      expect([name, (await shop.ask(path, live)).status]).toEqual([name, 400])
+    }
+  })
+
+  test('unknown parameters are ignored', async () => {
+    expect((await shop.ask('/v1/search?q=a&page=2&__proto__=1&constructor=x', live)).status).toBe(
+      200,
+    )
+  })
+
+  test('bytes that are no HTTP are answered in the error shape', async () => {
+    const text = await new Promise<string>((resolve, reject) => {
+      let got = ''
+      const socket = connect(shop.service.port, '127.0.0.1', () => socket.write('nonsense\r\n\r\n'))
+      socket.on('data', (chunk: Buffer) => (got += String(chunk)))
+      socket.on('end', () => resolve(got))
+      socket.on('error', reject)
+    })
+    expect(text).toMatch(/^HTTP\/1\.1 400 /)
+    expect(text).toContain('"success":false')
+  })
+
+  test('two services that start at once on an empty database both answer', async () => {
+    const databaseUrl = await emptyUrl()
+    const shops = await Promise.all([openShop({ databaseUrl }), openShop({ databaseUrl })])
+    const key = await shops[0].test()
+    for (const one of shops) expect((await one.ask('/v1/search?q=a', key)).status).toBe(200)
+    await Promise.all(shops.map(({ service }) => service.close()))
+  })
+})
+
+describe('searches that fail', () => {
+  let tables: Tables
+  let key: FoundKey
+  const search: Search = { q: 'x', num: 40, hl: null, gl: null, location: null, device: null }
+
+  beforeAll(async () => {
+    tables = await openTables(shop.databaseUrl, 2)
+    const issued = await createKey(tables.pool, { kind: 'live', credits: 10 })
+    const found = await new KeyRing(tables.pool).find(issued.key)
+    if (found === null) throw new Error('expected the key to be found')
+    key = found
+  })
+  afterAll(() => tables.pool.end())
+
+  function provider(answer: () => Promise<Answered>): Provider {
+    return { name: 'broken', answer, close: () => Promise.resolve() }
+  }
+
+  async function fail(answer: () => Promise<Answered>): Promise<unknown> {
+    const parts = { pool: tables.pool, provider: provider(answer), deadlineMs: 50 }
+    return await sellAnswer(parts, key, search).catch((error: unknown) => error)
+  }
+
+  async function used(): Promise<number | undefined> {
+    const { rows } = await tables.pool.query<{ used: number }>(
+      'select used from accounts where id = $1',
+      [key.accountId],
+    )
+    return rows[0]?.used
+  }
+
+  test.each([502, 503] as const)('a provider that ends in %i is refunded', async (status) => {
+    const error = await fail(() => Promise.reject(new Refusal(status, 'down')))
+    expect(error).toMatchObject({ status })
+    expect(await used()).toBe(0)
+  })
+
+  test('a provider that takes too long is a 504, refunded', async () => {
+    expect(await fail(() => new Promise(() => undefined))).toMatchObject({ status: 504 })
+    expect(await used()).toBe(0)
+  })
+
+  test('a bug in a provider is refunded', async () => {
+    expect(await fail(() => Promise.reject(new TypeError('a bug')))).toBeInstanceOf(TypeError)
+    expect(await used()).toBe(0)
+  })
+
+  test('what was found in the end decides the price, the rest goes back', async () => {
+    const empty = { intent: '', sentiment: '', clusters: [], entities: [], related_searches: [] }
+    const answered = { answer: { ...empty, organic_results: [] }, ignored: [], partial: false }
+    const parts = {
+      pool: tables.pool,
+      provider: provider(() => Promise.resolve(answered)),
+      deadlineMs: 50,
+    }
+    expect(await sellAnswer(parts, key, search)).toMatchObject({ used: 1, remaining: 9 })
+    expect(await used()).toBe(1)
+  })
+})
+
+describe('secrets', () => {
+  test('nothing of a key is in any log line, whatever goes wrong', async () => {
+    await shop.ask(`/v1/search?q=a&api_key=${live}`)
+    await shop.ask(`/v1/search?num=x&api_key=${live}`)
+    await shop.ask(`/v1/${live}`)
+    await shop.ask('/v1/search?q=%ff', live)
+    expect(lines).not.toContain(live.slice(8))
+  })
+
+  test('an answer tells nobody to keep it, and no other site where it came from', async () => {
+    for (const path of ['/v1/search?q=a', '/v1/search']) {
+      const { headers } = await shop.ask(path, live)
+      expect(headers).toMatchObject({
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+      })
+      expect(headers['access-control-allow-origin']).toBeUndefined()
+    }
+  })
+})
+
+describe('the service and its database', () => {
+  test('health is 200 while the database answers', async () => {
+    expect((await shop.ask('/healthz')).status).toBe(200)
+  })
+
+  test('a database that went away is a 503 in the error shape', async () => {
+    const lone = await openShop()
+    const key = await lone.live()
+    await withoutDatabase(lone.databaseUrl, async () => {
+      const { status, json } = await lone.ask('/v1/search?q=a', key)
+      expect([status, json.error?.code]).toEqual([503, 'SERVICE_UNAVAILABLE'])
+      expect((await lone.ask('/healthz')).status).toBe(503)
+    })
+    expect((await lone.ask('/v1/search?q=a', key)).status).toBe(200)
+    await lone.service.close()
+  })
+
+  test('an edited migration is refused with what to do', async () => {
+    const lone = await openShop()
+    await lone.service.close()
+    const { pool } = await openTables(lone.databaseUrl, 1)
+    await pool.query("update applied set sha256 = 'edited' where name like '0001%'")
+    await pool.end()
+    await expect(openShop({ databaseUrl: lone.databaseUrl })).rejects.toThrow(
+      'put the change into a new file',
+    )
+  })
+})
