@@ -46,7 +46,10 @@ export function openMetrics(options: MetricsOptions): Metrics {
       const account = { name: market.account, kind: market.origin }
       await Promise.all([collectAccount(db, account), collectLists(db)])
       const own = await registry.metrics()
-      return more === undefined ? own : `${own}\n${await more()}\n`
+      if (more === undefined) return own
+      // A queue that is away must not hide what the tables say.
+      const others = await more().catch(() => '# the queue does not answer')
+      return `${own}\n${others}\n`
     },
   }
 }

@@ -14,6 +14,11 @@ export class Outages {
     return this.#since.has(part)
   }
 
+  /** The parts that are out of reach, one line each. */
+  list(): readonly string[] {
+    return [...this.#since.keys()].map((part) => `${part} is out of reach`)
+  }
+
   /** The part that has been out of reach for at least this long; null when all answer. */
   longerThan(ms: number): Part | null {
     for (const [part, since] of this.#since) if (performance.now() - since >= ms) return part

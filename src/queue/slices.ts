@@ -32,6 +32,8 @@ export interface SliceQueue {
   consume(work: (job: SliceJob) => Promise<void>, slots: number): Consumer
   /** Jobs that wait, are delayed or at work. */
   count(): Promise<{ jobs: number; paused: boolean }>
+  /** BullMQ's own metrics, as Prometheus reads them. */
+  metrics(): Promise<string>
   close(): Promise<void>
 }
 
@@ -66,6 +68,7 @@ export async function openQueue(store: QueueStore, id: string): Promise<SliceQue
       const jobs = Object.values(found).reduce((sum, count) => sum + count, 0)
       return { jobs, paused: await within(queue.isPaused(), answerWithinMs, backend.name) }
     },
+    metrics: () => within(queue.exportPrometheusMetrics(), answerWithinMs, backend.name),
     close: async () => {
       await orGiveUp(queue.close())
       await backend.close()
