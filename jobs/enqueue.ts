@@ -1,11 +1,12 @@
 import { createInterface } from 'node:readline/promises'
+import { enqueue } from '../src/buying.ts'
 import { print, printJson, runCommand, say } from '../src/command.ts'
 import { readConfig } from '../src/config.ts'
-import type { Step } from '../src/enqueue.ts'
 import { exits } from '../src/errors.ts'
-import { enqueue, openIntake, type EnqueueFlags } from '../src/intake.ts'
+import { openIntake, type EnqueueFlags } from '../src/intake.ts'
 import { openMill } from '../src/mill.ts'
 import { Progress } from '../src/progress.ts'
+import type { Step } from '../src/staging.ts'
 
 await runCommand<EnqueueFlags>(
   {
@@ -54,7 +55,7 @@ await runCommand<EnqueueFlags>(
       progress: (step: Step) => progress.note(() => phrase(step)),
       ask: person ? ask : null,
     }
-    const report = await enqueue(mill, intake, { flags, talk, stream: process.stdin })
+    const report = await enqueue({ mill, intake, flags, talk, stream: process.stdin })
     progress.clear()
     if (report === null) say('nothing was queued')
     else if (flags.json === true) printJson(report)

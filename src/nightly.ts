@@ -1,4 +1,4 @@
-import { planList, queueRun, type ListOrder, type SliceSink } from './enqueue.ts'
+import { planList, queueRun, type SliceSink } from './enqueue.ts'
 import { dueBetween, readCron } from './cron.ts'
 import { MillError, Misuse } from './errors.ts'
 import { listName } from './lists/files.ts'
@@ -24,6 +24,7 @@ import {
   type WatchRow,
 } from './store/nights.ts'
 import { formatMinute } from './zone.ts'
+import type { ListOrder } from './staging.ts'
 
 /** What a tick works with. */
 export interface NightDesk {

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { planList, planLists, queueRun, type Desk, type ListOrder } from '../src/enqueue.ts'
+import { planList, planLists, queueRun } from '../src/enqueue.ts'
 import { noDefaults } from '../src/lists/rows.ts'
+import type { Desk, ListOrder } from '../src/staging.ts'
 import { freshDatabase, type FreshDatabase } from './support/database.ts'
 
 let database: FreshDatabase

@@ -1,0 +1,111 @@
+import { join } from 'node:path'
+import { planLists, queueRun, type Plans } from './enqueue.ts'
+import { Misuse } from './errors.ts'
+import type { EnqueueFlags, Intake } from './intake.ts'
+import type { ListFile } from './lists/files.ts'
+import { removeRejects, writeRejects } from './lists/rejects.ts'
+import type { Mill } from './mill.ts'
+import { report, sum, summarise, totals, type EnqueueReport } from './outcome.ts'
+import { needsYes } from './plan/forecast.ts'
+import { count, summaryLines } from './plan/summary.ts'
+import type { ListOrder, Step } from './staging.ts'
+import { rejectedLines } from './store/rejected.ts'
+
+/** How an enqueue speaks with whoever started it. */
+export interface Talk {
+  readonly say: (line: string) => void
+  readonly show: (line: string) => void
+  readonly progress: (step: Step) => void
+  /** Asks a person; null where there is none. */
+  readonly ask: ((question: string) => Promise<boolean>) | null
+}
+
+interface Enqueue {
+  readonly mill: EnqueueMill
+  readonly intake: Intake
+  readonly flags: EnqueueFlags
+  readonly talk: Talk
+}
+
+type EnqueueMill = Pick<Mill, 'config' | 'db' | 'market' | 'queue'>
+
+/** Plans all lists, shows what that comes to, and queues their runs unless it was a preview or nobody agreed. */
+export async function enqueue(
+  options: Enqueue & { readonly stream: AsyncIterable<unknown> },
+): Promise<EnqueueReport | null> {
+  const { mill, intake, flags, talk, stream } = options
+  for (const notice of intake.notices) talk.say(notice)
+  const desk = { db: mill.db, market: mill.market, progress: talk.progress }
+  const asked = askFirst(options)
+  const plans = await planLists(desk, ordersOf(intake, stream), asked.agree)
+  if (!asked.shown()) showPlan(options, plans)
+  if (!plans.committed) return flags.dryRun === true ? report(mill, intake, plans, []) : null
+  const files = await keepRejects(options, plans)
+  const queue = await mill.queue()
+  for (const { run, done } of plans.lists) if (!done) await queueRun(desk, queue, run)
+  return report(mill, intake, plans, files)
+}
+
+function ordersOf(intake: Intake, stream: AsyncIterable<unknown>): ListOrder[] {
+  return intake.orders.map((order, index): ListOrder => {
+    const { path, shown } = fileAt(intake, index)
+    if (path === null) return { ...order, from: { kind: 'stream', stream } }
+    return { ...order, from: { kind: 'file', path, shown } }
+  })
+}
+
+function showPlan({ mill, intake, talk }: Enqueue, plans: Plans): void {
+  for (const line of summaryLines(summarise(mill, intake, plans))) talk.show(line)
+}
+
+/** Only live credits are worth a question; a plan that was agreed to is made again, with what is true by then. */
+function askFirst(options: Enqueue): {
+  agree: 'always' | 'never' | ((preview: Plans) => Promise<boolean>)
+  shown: () => boolean
+} {
+  const { mill, intake, flags, talk } = options
+  let shown = false
+  const agree = async (preview: Plans): Promise<boolean> => {
+    const queued = sum(preview, ({ queued: tasks }) => tasks)
+    if (!needsYes(queued, totals(mill, intake, preview).estimate)) return true
+    showPlan(options, preview)
+    shown = true
+    const calls = count(queued, 'call')
+    if (talk.ask !== null) return talk.ask(`Buy ${calls}? [y/N] `)
+    throw new Misuse(
+      `expected --yes for a purchase of ${calls}, got none and nobody to ask; nothing was queued`,
+    )
+  }
+  const careful = mill.market.origin === 'live' && flags.yes !== true
+  return {
+    agree: flags.dryRun === true ? 'never' : careful ? agree : 'always',
+    shown: () => shown,
+  }
+}
+
+function fileAt({ files }: Intake, index: number): ListFile {
+  const file = files[index]
+  if (file === undefined) throw new Error('expected a file for each order, got none')
+  return file
+}
+
+async function keepRejects(
+  { mill, intake, talk }: Enqueue,
+  { lists }: Plans,
+): Promise<(string | null)[]> {
+  const files: (string | null)[] = []
+  for (const [index, { rejected, run }] of lists.entries()) {
+    const { path, shown } = fileAt(intake, index)
+    if (rejected === 0) {
+      if (path !== null) await removeRejects(path)
+      files.push(null)
+      continue
+    }
+    const beside = path ?? join(mill.config.home, 'rejected', 'stdin.csv')
+    const written = await writeRejects(beside, mill.config.home, () => rejectedLines(mill.db, run))
+    const reason = written.beside || path === null ? '' : ', as its folder cannot take them'
+    talk.say(`${count(rejected, 'line')} of ${shown} rejected: see ${written.path}${reason}`)
+    files.push(written.path)
+  }
+  return files
+}

@@ -1,0 +1,221 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parse } from 'csv-parse'
+import { openList } from '../../src/lists/read.ts'
+import { noDefaults } from '../../src/lists/rows.ts'
+import { openFile } from '../../src/lists/source.ts'
+import { migrateAll } from '../../src/mill.ts'
+import { openQueue } from '../../src/queue/slices.ts'
+import { root } from '../../src/root.ts'
+import { openPool } from '../../src/store/database.ts'
+
+export interface ListsFigures {
+  readonly rows: number
+  readonly reading: {
+    readonly csv_parse_rows_per_second: number
+    readonly our_rows_per_second: number
+    /** Rows per second of reading and canonicalising over those of bare csv-parse with columns. */
+    readonly ratio: number
+  }
+  readonly enqueue: readonly {
+    readonly rows: number
+    readonly seconds: number
+    /** Inserting the same tasks and adding the same slices to the queue, and nothing else. */
+    readonly alone_seconds: number
+    readonly ratio: number
+    readonly peak_rss_mb: number | null
+  }[]
+}
+
+export interface ListsBench {
+  /** A server where a database may be made for the time being. */
+  readonly databaseUrl: string
+  readonly rows: number
+  readonly say: (line: string) => void
+}
+
+/** Measures how fast lists are read and enqueued, each against the bare libraries on the same machine. */
+export async function benchLists({ databaseUrl, rows, say }: ListsBench): Promise<ListsFigures> {
+  const folder = await mkdtemp(join(tmpdir(), 'querymill-bench-'))
+  try {
+    const files = await Promise.all(
+      [Math.ceil(rows / 10), rows].map((size) => writeList(folder, size)),
+    )
+    const [, largest] = files
+    const reading = await benchReading(largest?.path ?? '')
+    say(`reading: ${JSON.stringify(reading)}`)
+    const enqueue: ListsFigures['enqueue'][number][] = []
+    for (const file of files) {
+      const figures = await withDatabase(databaseUrl, async (url) => benchEnqueue(url, file))
+      say(`enqueue: ${JSON.stringify(figures)}`)
+      enqueue.push(figures)
+    }
+    return { rows, reading, enqueue }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function writeList(folder: string, rows: number): Promise<{ path: string; rows: number }> {
+  const path = join(folder, `list-${rows}.csv`)
+  const file = await open(path, 'w')
+  await file.write('keyword,volume,gl\n')
+  for (let start = 0; start < rows; start += 10_000) {
+    const lines = Array.from({ length: Math.min(10_000, rows - start) }, (_, index) => {
+      const number = start + index
+      return `running shoes number ${number} for rainy days,${number % 1000},us\n`
+    })
+    await file.write(lines.join(''))
+  }
+  await file.close()
+  return { path, rows }
+}
+
+async function benchReading(path: string): Promise<ListsFigures['reading']> {
+  // One warm round each, then the better of two: the first one pays for compiling.
+  const bare: number[] = []
+  const ours: number[] = []
+  for (let round = 0; round < 3; round++) {
+    bare.push(await rate(() => readBare(path)))
+    ours.push(await rate(() => readOurs(path)))
+  }
+  const bareRate = Math.max(...bare.slice(1))
+  const ourRate = Math.max(...ours.slice(1))
+  return {
+    csv_parse_rows_per_second: Math.round(bareRate),
+    our_rows_per_second: Math.round(ourRate),
+    ratio: round2(ourRate / bareRate),
+  }
+}
+
+async function rate(read: () => Promise<number>): Promise<number> {
+  const started = performance.now()
+  const rows = await read()
+  return rows / ((performance.now() - started) / 1000)
+}
+
+async function readBare(path: string): Promise<number> {
+  let rows = 0
+  for await (const _ of createReadStream(path).pipe(parse({ columns: true, bom: true }))) rows++
+  return rows
+}
+
+async function readOurs(path: string): Promise<number> {
+  const source = await openFile(path, path)
+  const list = await openList(source, { matchTypes: 'keep', yes: false, defaults: noDefaults })
+  let rows = 0
+  for await (const { entries } of list.batches) rows += entries.length
+  await source.close()
+  return rows
+}
+
+async function withDatabase<T>(server: string, work: (url: string) => Promise<T>): Promise<T> {
+  const name = `querymill_bench_${randomBytes(4).toString('hex')}`
+  const admin = openPool(server, { name: 'bench', max: 1 })
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  try {
+    await admin.query(`create database ${name} template template0`)
+    const pool = openPool(url.href, { name: 'bench', max: 1 })
+    await migrateAll(pool, url.href)
+    await pool.end()
+    return await work(url.href)
+  } finally {
+    await admin.query(`drop database if exists ${name} with (force)`)
+    await admin.end()
+  }
+}
+
+async function benchEnqueue(
+  url: string,
+  { path, rows }: { path: string; rows: number },
+): Promise<ListsFigures['enqueue'][number]> {
+  const { seconds, peakRssMb } = await enqueueFile(url, path)
+  const alone = await insertAlone(url)
+  return {
+    rows,
+    seconds: round2(seconds),
+    alone_seconds: round2(alone),
+    ratio: round2(alone / seconds),
+    peak_rss_mb: peakRssMb,
+  }
+}
+
+/** The command itself, in a process of its own: its memory is nobody else's. */
+async function enqueueFile(
+  url: string,
+  path: string,
+): Promise<{ seconds: number; peakRssMb: number | null }> {
+  const started = performance.now()
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', join(root, 'jobs', 'enqueue.ts'), path, '--yes', '--json'],
+    {
+      cwd: root,
+      env: { ...process.env, DATABASE_URL: url, REDIS_URL: '' },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  )
+  let peak: number | null = null
+  const watch = setInterval(() => {
+    peakOf(child.pid).then(
+      (found) => (peak = found ?? peak),
+      () => undefined,
+    )
+  }, 50)
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
+  clearInterval(watch)
+  if (code !== 0) throw new Error(`expected the enqueue to end with 0, got ${code}`)
+  return { seconds: (performance.now() - started) / 1000, peakRssMb: peak }
+}
+
+async function peakOf(pid: number | undefined): Promise<number | null> {
+  if (process.platform !== 'linux' || pid === undefined) return null
+  const status = await readFile(`/proc/${pid}/status`, 'utf8')
+  const match = /VmHWM:\s*(\d+) kB/.exec(status)
+  return match === null ? null : Math.round(Number(match[1]) / 1024)
+}
+
+/** The same tasks and the same slices as the run that was just made, without everything around them. */
+async function insertAlone(url: string): Promise<number> {
+  const pool = openPool(url, { name: 'bench', max: 2 })
+  const queuePool = openPool(url, { name: 'bench queue', schema: 'bullmq', max: 4 })
+  const queue = await openQueue({ pool: queuePool }, 'bench')
+  const tasks = await pool.query<{ query_id: string; slice: number }>(
+    'select query_id, slice from tasks order by id',
+  )
+  const slices = await pool.query<{ slice: number; priority: number }>(
+    'select slice, priority from slices order by slice',
+  )
+  const { rows: made } = await pool.query<{ id: number }>(
+    `insert into runs (list_id, run_date, kind, state)
+     select list_id, run_date, 'nightly', 'open' from runs limit 1 returning id`,
+  )
+  const run = made[0]?.id ?? 0
+  const started = performance.now()
+  for (let start = 0; start < tasks.rows.length; start += 5000) {
+    const some = tasks.rows.slice(start, start + 5000)
+    await pool.query(
+      `insert into tasks (run_id, query_id, slice)
+       select $1, * from unnest($2::uuid[], $3::integer[])`,
+      [run, some.map((row) => row.query_id), some.map((row) => row.slice)],
+    )
+  }
+  for (let start = 0; start < slices.rows.length; start += 1000) {
+    const some = slices.rows.slice(start, start + 1000)
+    await queue.add(some.map(({ slice, priority }) => ({ run, slice, round: 0, priority })))
+  }
+  const seconds = (performance.now() - started) / 1000
+  await queue.close()
+  await queuePool.end()
+  await pool.end()
+  return seconds
+}
+
+function round2(value: number): number {
+  return Math.round(value * 100) / 100
+}
