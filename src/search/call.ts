@@ -5,6 +5,7 @@ import { scrub, type Secret } from '../secret.ts'
 import { inflate } from './body.ts'
 import { Exchange, type Ending } from './exchange.ts'
 import { Sockets } from './sockets.ts'
+import { stop, Stops } from './stops.ts'
 
 /** What became of one paid request. */
 export type Reply =
@@ -44,9 +45,6 @@ export interface ApiOptions {
   readonly lanes: number
 }
 
-/** Code of an unsent or lost reply that our own signal caused. */
-const aborted = 'ABORTED'
-
 /** Opens the way to the API; nothing is connected yet. */
 export function openApi({ url, key, timeoutMs, lanes }: ApiOptions): Api {
   checkKey(url, key)
@@ -58,22 +56,22 @@ export function openApi({ url, key, timeoutMs, lanes }: ApiOptions): Api {
     'accept-encoding': 'identity',
     'user-agent': 'querymill',
   }
+  const stops = new Stops()
   const exchange = (query: Query, signal: AbortSignal | undefined) =>
     new Promise<Ending>((resolve) => {
       const current = new Exchange((ending) => {
         clearTimeout(deadline)
-        signal?.removeEventListener('abort', stop)
+        if (signal !== undefined) stops.delete(signal, current)
         resolve(ending)
       })
-      const stop = () => current.cut(aborted, 'stopped by this program')
       const late = () => current.cut('TIMEOUT', `no whole response within ${timeoutMs} ms`)
       const deadline = setTimeout(late, timeoutMs)
-      signal?.addEventListener('abort', stop, { once: true })
-      if (signal?.aborted === true) stop()
-      else {
-        const path = searchPath(url, query)
-        sockets.pool().dispatch({ method: 'GET', path, headers }, current)
+      if (signal?.aborted === true) {
+        stop(current)
+        return
       }
+      if (signal !== undefined) stops.add(signal, current)
+      sockets.pool().dispatch({ method: 'GET', path: searchPath(url, query), headers }, current)
     })
   return {
     call: async (query, signal) => {

@@ -66,7 +66,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
-    this.#end({ code, message: error.message })
+    // A host with several addresses that all refuse gives an error without a message.
+    this.#end({ code, message: error.message === '' ? code : error.message })
   }
 
   /** Ends the exchange from our side: a deadline, or a signal. */

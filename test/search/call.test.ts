@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { canonicalText } from '../../src/query.ts'
 import { bodyCap } from '../../src/search/body.ts'
 import { openApi } from '../../src/search/call.ts'
@@ -147,6 +147,30 @@ describe('a call whose answer was lost', () => {
     expect(await api.call(query(), stop.signal)).toMatchObject({ kind: 'lost', code: 'ABORTED' })
   })
 
+  test('is lost with all others that one signal ends, and nobody takes them for a leak', async () => {
+    const warnings: Error[] = []
+    const note = (warning: Error) => warnings.push(warning)
+    process.on('warning', note)
+    onTestFinished(() => void process.off('warning', note))
+    const stop = new AbortController()
+    let heard = 0
+    const { api } = await stageSockets(
+      (socket) => {
+        socket.once('data', () => {
+          heard += 1
+          if (heard === 40) stop.abort()
+        })
+      },
+      { lanes: 40 },
+    )
+    const replies = await Promise.all(
+      Array.from({ length: 40 }, (_, call) => api.call(query(`call ${call}`), stop.signal)),
+    )
+    expect(new Set(replies.map(({ kind }) => kind))).toEqual(new Set(['lost']))
+    expect(await api.call(query(), stop.signal)).toMatchObject({ kind: 'unsent' })
+    expect(warnings).toEqual([])
+  })
+
   test('is lost when the way to the API is closed under it', async () => {
     const { api, sockets } = await stageSockets(() => undefined)
     const reply = api.call(query())
@@ -157,6 +181,18 @@ describe('a call whose answer was lost', () => {
 })
 
 describe('a response', () => {
+  test('is what comes after hints that announce it', async () => {
+    const { api } = await stageSockets((socket) =>
+      socket.on('data', () => {
+        socket.write('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n')
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{"a":1}')
+      }),
+    )
+    const reply = await api.call(query())
+    expect(reply).toMatchObject({ kind: 'response', status: 200 })
+    expect(reply.kind === 'response' && reply.body.toString()).toBe('{"a":1}')
+  })
+
   test('with a redirect is not followed, and the key goes nowhere else', async () => {
     const other = await stageApi((_, response) => response.end('{}'))
     const { api } = await stageApi((_, response) =>
