@@ -1,4 +1,3 @@
-import type { Pool } from 'pg'
 import type { Closers } from './closers.ts'
 import type { Config } from './config.ts'
 import { Unreachable } from './errors.ts'
@@ -8,7 +7,13 @@ import { marketOf, type Market } from './market.ts'
 import { migrateQueue } from './queue/migrate.ts'
 import { openQueue, type SliceQueue } from './queue/slices.ts'
 import type { Secret } from './secret.ts'
-import { openDatabase, openPool, probeDatabase, type Database } from './store/database.ts'
+import {
+  openDatabase,
+  openPool,
+  probeDatabase,
+  type Database,
+  type Pool,
+} from './store/database.ts'
 import { checkDatabase, migrateDatabase } from './store/migrate.ts'
 import { applyViews } from './store/views.ts'
 import { installationId } from './store/slices.ts'

@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import { storeAnswers, type StoredAnswer } from '../store/answers.ts'
-import type { Database } from '../store/database.ts'
+import type { Database, Transaction } from '../store/database.ts'
 import {
   lockAccount,
   readForSettle,
@@ -10,7 +9,6 @@ import {
   type Ledgering,
   type OpenCall,
 } from '../store/ledger.ts'
-import type { DB } from '../store/schema.ts'
 import type { Costs } from './account.ts'
 import { accountOf, changedCosts, costsOf, rowOf } from './books.ts'
 import { settle, type Ending, type Outcome, type Settled, type Signal } from './settle.ts'
@@ -81,7 +79,7 @@ interface Matched {
   readonly call: OpenCall
 }
 
-async function writeBooks(trx: Transaction<DB>, clerk: Clerk, reading: Reading) {
+async function writeBooks(trx: Transaction, clerk: Clerk, reading: Reading) {
   const { books, held } = reading
   const matched = matchCalls(reading)
   const costs = costsOf(books)

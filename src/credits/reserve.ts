@@ -1,4 +1,4 @@
-import type { Database } from '../store/database.ts'
+import type { Database, Transaction } from '../store/database.ts'
 import {
   countMoreUrgent,
   lockAccount,
@@ -8,8 +8,6 @@ import {
   type Books,
   type WaitingTask,
 } from '../store/ledger.ts'
-import type { Transaction } from 'kysely'
-import type { DB } from '../store/schema.ts'
 import { boundOf, lowestBalance, type Costs } from './account.ts'
 import { admit, type Admission, type Ask, type Purse, type Rest, type Rules } from './admit.ts'
 import { accountOf, costsOf, rowOf } from './books.ts'
@@ -80,7 +78,7 @@ interface Reading {
 }
 
 async function reserveTasks(
-  trx: Transaction<DB>,
+  trx: Transaction,
   spender: Spender,
   { wanted, books, tasks }: Reading,
 ): Promise<Reserved> {
@@ -149,7 +147,7 @@ function rulesOf(spender: Spender, books: Books): Rules {
 }
 
 async function addUrgency(
-  trx: Transaction<DB>,
+  trx: Transaction,
   ready: readonly (Wanted & { run: number })[],
   { costs, books, rules }: { costs: Costs; books: Books; rules: Rules },
 ): Promise<Ask[]> {
@@ -180,7 +178,7 @@ interface Writing {
 }
 
 async function write(
-  trx: Transaction<DB>,
+  trx: Transaction,
   spender: Spender,
   { books, admission, found, reused }: Writing,
 ): Promise<ReadonlyMap<number, number>> {

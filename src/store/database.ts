@@ -1,10 +1,16 @@
-import { Kysely, PostgresDialect, sql } from 'kysely'
+import { Kysely, PostgresDialect, sql, type Transaction as KyselyTransaction } from 'kysely'
 import pg from 'pg'
 import { Unreachable } from '../errors.ts'
 import type { DB } from './schema.ts'
 
 /** The tables, typed. */
 export type Database = Kysely<DB>
+
+/** The tables, inside of one transaction. */
+export type Transaction = KyselyTransaction<DB>
+
+/** Connections to the database, for the rooms that hand them on. */
+export type Pool = pg.Pool
 
 // Counts and ids stay far below 2^53, and JavaScript has no other number that JSON can carry.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
