@@ -119,6 +119,9 @@ function explain(error: unknown): Exit {
     say(`error: ${error.message}`)
     return error.exit
   }
+  if (error instanceof AggregateError && error.errors.every((inner) => inner instanceof MillError)) {
+    return error.errors.map(explain)[0] ?? exits.bug
+  }
   say(scrub(error instanceof Error ? (error.stack ?? error.message) : String(error)))
   if (error instanceof AggregateError) for (const inner of error.errors) say(scrub(String(inner)))
   return exits.bug
