@@ -16,12 +16,30 @@ const options = {
   },
 } satisfies Options
 
+export interface CsvOptions {
+  /** True: cells are written as they are, and a spreadsheet may compute them. */
+  readonly raw?: boolean
+  /** True: an empty text is written as "", so that it differs from null. */
+  readonly quoteEmpty?: boolean
+}
+
 /** Rows as lines of CSV, each with its line end. */
-export function csvLines(rows: readonly (readonly Cell[])[]): string {
+export function csvLines(
+  rows: readonly (readonly Cell[])[],
+  { raw = false, quoteEmpty = false }: CsvOptions = {},
+): string {
   return stringify(
     rows.map((row) => [...row]),
-    options,
+    {
+      ...options,
+      escape_formulas: !raw,
+      ...(quoteEmpty ? { cast: { ...options.cast, string: quotedEmpty } } : {}),
+    },
   )
+}
+
+function quotedEmpty(value: string): string | { value: string; quoted_empty: true } {
+  return value === '' ? { value, quoted_empty: true } : value
 }
 
 /** Makes Excel read a file as UTF-8 when it stands before everything else. */

@@ -1,0 +1,15 @@
+-- What is the average place of a domain, with and without the queries it does not rank for?
+-- :domain = (a domain; empty: ours)
+-- :tag = * (label; * is every query)
+select
+  run_date,
+  domain,
+  round(average_where_ranked::numeric, 2) as average_where_ranked,
+  round(average_with_stand_in::numeric, 2) as average_with_stand_in,
+  stand_in,
+  ranked,
+  queries
+from analysis.average_rank
+where tag = :tag
+  and case when :domain::text is null then domain in (select domain from own_domains) else domain = :domain end
+order by domain, run_date;

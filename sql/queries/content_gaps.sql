@@ -1,0 +1,6 @@
+-- Where does a rival stand in the first ten, and we nowhere in the first twenty?
+-- :rows = 30 (how many)
+select q, own_domain, domain, position, weight
+from analysis.content_gaps
+order by weight desc, q, position
+limit :rows::integer;

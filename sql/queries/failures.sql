@@ -1,0 +1,10 @@
+-- Which queries failed, and why?
+-- :rows = 50 (how many, newest first)
+select runs.run_date, lists.name as list, queries.q, tasks.state, tasks.error_code, tasks.error_message
+from tasks
+join runs on runs.id = tasks.run_id
+join lists on lists.id = runs.list_id
+join queries on queries.id = tasks.query_id
+where tasks.state in ('failed', 'unknown', 'unaffordable')
+order by runs.run_date desc, queries.q
+limit :rows::integer;

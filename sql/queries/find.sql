@@ -1,0 +1,9 @@
+-- Which queries have a word in them, and when were they last answered?
+-- :word (a word or a part of one)
+-- :rows = 50 (how many)
+select queries.q, queries.hl, queries.gl, queries.device, queries.location, latest.fetched_at, latest.depth
+from queries
+left join analysis.latest on latest.query_id = queries.id
+where queries.q ilike '%' || :word || '%'
+order by queries.q, queries.device
+limit :rows::integer;

@@ -1,0 +1,15 @@
+-- Which domains have the greatest share of voice on a day?
+-- :tag = * (label; * is every query)
+-- :day = (day of the run; empty: the newest)
+-- :rows = 20 (how many)
+select
+  domain,
+  round(share_of_voice::numeric, 4) as share_of_voice,
+  round(visibility::numeric, 4) as visibility,
+  ranked,
+  queries
+from analysis.share_of_voice
+where tag = :tag
+  and run_date = coalesce(:day::date, (select max(run_date) from analysis.observations))
+order by share_of_voice desc nulls last, domain
+limit :rows::integer;

@@ -1,0 +1,8 @@
+-- Where would a domain gain most by coming up to the third place?
+-- :domain = (a domain; empty: ours)
+-- :rows = 20 (how many)
+select q, domain, position, weight, round(gain::numeric, 2) as gain
+from analysis.striking_distance
+where case when :domain::text is null then domain in (select domain from own_domains) else domain = :domain end
+order by gain desc, q
+limit :rows::integer;

@@ -1,0 +1,21 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { readTable } from './lists/table.ts'
+import { readDomains } from './report/domains.ts'
+import { root } from './root.ts'
+import { loadDomains, type LoadedDomains } from './store/analysis.ts'
+import type { Database } from './store/database.ts'
+
+const shown = 'inputs/config/domains.csv'
+
+/** Makes the table of our domains say what `inputs/config/domains.csv` says; no file changes nothing. */
+export async function refreshDomains(
+  db: Database,
+  { zone, path = join(root, shown) }: { readonly zone: string; readonly path?: string },
+): Promise<LoadedDomains> {
+  if (!existsSync(path)) return { added: 0, ended: 0 }
+  const domains = readDomains(await readTable(path, shown), shown)
+  // Days begin where the runs' days begin.
+  const today = new Intl.DateTimeFormat('sv', { timeZone: zone }).format(new Date())
+  return loadDomains(db, domains, today)
+}
