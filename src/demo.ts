@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { planList, queueRun, type ListPlan } from './enqueue.ts'
-import { noDefaults } from './lists/rows.ts'
+import { noDefaults } from './lists/requests.ts'
 import type { Mill } from './mill.ts'
 import { root } from './root.ts'
 import type { Summary } from './tally.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { planList, planLists, queueRun } from '../src/enqueue.ts'
-import { noDefaults } from '../src/lists/rows.ts'
+import { noDefaults } from '../src/lists/requests.ts'
 import type { Desk, ListOrder } from '../src/staging.ts'
 import { freshDatabase, type FreshDatabase } from './support/database.ts'
 

@@ -1,6 +1,17 @@
 import { Misuse } from '../errors.ts'
-import { columnNumber, isTitle, plainColumns, readHeader, show, type Columns } from './columns.ts'
-import { Cutter } from './records.ts'
+import { columnNumber, isTitle, plainColumns, readHeader, type Columns } from './columns.ts'
+import { noQueryColumn } from './missing.ts'
+import {
+  dividesRows,
+  isAddressList,
+  isBlank,
+  isNumber,
+  isReport,
+  mostCommonWidth,
+  tryOut,
+  wantedDelimiters,
+  type Trial,
+} from './trial.ts'
 
 /** How a list is written: found by trial on its beginning, then kept to the end. */
 export interface Dialect {
@@ -17,27 +28,12 @@ export interface Wishes {
   readonly column?: string | undefined
 }
 
-interface Trial {
-  readonly delimiter: string | null
-  readonly records: readonly (readonly string[])[]
-  readonly lines: readonly number[]
-}
-
 interface Candidate {
   readonly trial: Trial
   readonly at: number
   readonly columns: Columns
   /** Share of the records after the header that are as wide as it. */
   readonly fit: number
-}
-
-const delimiters = [',', ';', '\t', '|'] as const
-const delimiterNames: Readonly<Record<string, string>> = {
-  comma: ',',
-  semicolon: ';',
-  tab: '\t',
-  '\\t': '\t',
-  pipe: '|',
 }
 
 /** Reports of keyword tools begin with their name, dates and settings: the header comes within these records. */
@@ -56,26 +52,6 @@ export function findDialect(head: Buffer, shown: string, wishes: Wishes): Dialec
   const [narrow] = candidates
   if (narrow !== undefined) return singleColumn(narrow, trials, shown, wishes)
   return withoutHeader(trials, shown, wishes)
-}
-
-function wantedDelimiters(wish: string | undefined): readonly (string | null)[] {
-  if (wish === undefined) return [...delimiters, null]
-  if (wish.toLowerCase() === 'none') return [null]
-  const delimiter = delimiterNames[wish.toLowerCase()] ?? wish
-  if (delimiter.length === 1 && !/["\r\n\w]/.test(delimiter)) return [delimiter]
-  throw new Misuse(
-    `expected --delimiter to be one character, comma, semicolon, tab, pipe or none, got ${JSON.stringify(wish)}`,
-  )
-}
-
-function tryOut(head: Buffer, delimiter: string | null): Trial {
-  const { cells, lines } = new Cutter(delimiter, '').push(head, true)
-  const order = [...lines.keys()].toSorted((one, other) => (lines[one] ?? 0) - (lines[other] ?? 0))
-  return {
-    delimiter,
-    records: order.map((index) => cells[index] ?? []),
-    lines: order.map((index) => lines[index] ?? 0),
-  }
 }
 
 function findHeader(
@@ -150,14 +126,6 @@ function looksLikeHeader(trial: Trial, at: number): boolean {
   )
 }
 
-function isNumber(cell: string): boolean {
-  return /^\s*[<>+-]?[\d.,\s]*\d\s*%?\s*$/.test(cell)
-}
-
-function isBlank(cells: readonly string[]): boolean {
-  return cells.every((cell) => cell.trim() === '')
-}
-
 function dialectOf({ trial, at, columns }: Candidate): Dialect {
   return {
     delimiter: trial.delimiter,
@@ -203,29 +171,6 @@ function tryNone(trials: readonly Trial[]): Trial {
   return trial
 }
 
-/** True when a delimiter cuts almost every row into the same number of cells, and is no punctuation of prose. */
-function dividesRows(trial: Trial, afterLine: number, least: number): boolean {
-  const { delimiter } = trial
-  if (delimiter === null) return false
-  const rows = trial.records.filter(
-    (cells, index) => (trial.lines[index] ?? 0) > afterLine && !isBlank(cells),
-  )
-  const [first] = rows
-  if (first === undefined || rows.length <= least) return false
-  const width = mostCommonWidth(rows)
-  if (width < 2) return false
-  const same = rows.filter((cells) => cells.length === width)
-  const prose = same.every((cells) => cells.slice(1).every((cell) => cell.startsWith(' ')))
-  return same.length >= rows.length * 0.8 && !prose
-}
-
-function mostCommonWidth(rows: readonly (readonly string[])[]): number {
-  const counts = new Map<number, number>()
-  for (const { length } of rows) counts.set(length, (counts.get(length) ?? 0) + 1)
-  const [most] = [...counts].toSorted(([, one], [, other]) => other - one)
-  return most?.[0] ?? 0
-}
-
 /** No cell names a column of queries: fine for a plain list of lines, refused for everything else. */
 function withoutHeader(trials: readonly Trial[], shown: string, wishes: Wishes): Dialect {
   const divided = trials.filter((trial) => dividesRows(trial, 0, 0))
@@ -243,46 +188,10 @@ function withoutHeader(trials: readonly Trial[], shown: string, wishes: Wishes):
   }
   const report = only ?? trials.find(({ records }) => isReport(records))
   if (report !== undefined || (wishes.column !== undefined && number !== 0)) {
-    throw noQueryColumn(shown, report ?? trials[0] ?? tryNone(trials), wishes)
+    throw noQueryColumn(shown, report ?? trials[0] ?? tryNone(trials), wishes.column)
   }
   const plain = wishes.delimiter === undefined ? tryNone(trials) : (trials[0] ?? tryNone(trials))
   const first = plain.records.find((cells) => !isBlank(cells))
-  if (first !== undefined && isAddressList(plain)) throw noQueryColumn(shown, plain, wishes)
+  if (first !== undefined && isAddressList(plain)) throw noQueryColumn(shown, plain, wishes.column)
   return { delimiter: plain.delimiter, headerLine: null, header: [], columns: plainColumns(0, 1) }
-}
-
-/** A block of rows of several cells somewhere below: a report, no list of lines. */
-function isReport(records: readonly (readonly string[])[]): boolean {
-  const rows = records.filter((cells) => !isBlank(cells))
-  const width = mostCommonWidth(rows)
-  return width > 2 && rows.filter(({ length }) => length === width).length > rows.length / 2
-}
-
-function isAddressList({ records }: Trial): boolean {
-  const rows = records.filter((cells) => !isBlank(cells)).slice(1)
-  return rows.length > 0 && rows.every(([cell]) => /^\s*https?:\/\//i.test(cell ?? ''))
-}
-
-function noQueryColumn(shown: string, trial: Trial, wishes: Wishes): Misuse {
-  const width = mostCommonWidth(trial.records.filter((cells) => !isBlank(cells)))
-  const at = trial.records.findIndex((cells) => !isBlank(cells) && cells.length === width)
-  const header = trial.records[at] ?? []
-  const expected =
-    wishes.column === undefined
-      ? 'a column of queries (named q, query, keyword or as an export names it)'
-      : `a column ${JSON.stringify(wishes.column)}`
-  const rows = trial.records.slice(at + 1, at + 50)
-  const texts = header.filter((_, index) => rows.some((row) => isText(row[index] ?? '')))
-  const hint =
-    texts.length === 0
-      ? 'no column of it holds text'
-      : `columns of text that would do: ${texts.slice(0, 12).map(show).join(', ')}; name one with --column if it holds queries`
-  const more = header.length > 12 ? ` and ${header.length - 12} more` : ''
-  return new Misuse(
-    `${shown}:${trial.lines[at] ?? 1}: expected ${expected}, got the header ${header.slice(0, 12).map(show).join(', ')}${more}; ${hint}`,
-  )
-}
-
-function isText(cell: string): boolean {
-  return /\p{L}/u.test(cell) && !/^\s*https?:\/\//i.test(cell)
 }

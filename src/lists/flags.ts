@@ -1,5 +1,5 @@
 import { Misuse } from '../errors.ts'
-import type { Defaults } from './rows.ts'
+import type { Defaults } from './requests.ts'
 import {
   checkCountry,
   checkDevice,

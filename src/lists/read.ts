@@ -1,9 +1,11 @@
 import { Misuse } from '../errors.ts'
 import { isTitle, readHeader } from './columns.ts'
 import { findDialect, type Dialect } from './dialect.ts'
-import { decode, detectEncoding, type Encoding } from './encoding.ts'
+import { decode } from './decode.ts'
+import { detectEncoding, type Encoding } from './encoding.ts'
 import { Cutter, type Records } from './records.ts'
-import { contentOf, Rows, type Defaults, type Entry, type Rejection } from './rows.ts'
+import type { Defaults } from './requests.ts'
+import { contentOf, Rows, type Entry, type Rejection } from './rows.ts'
 import { peek, type Source } from './source.ts'
 
 export interface ReadOptions {

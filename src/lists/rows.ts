@@ -1,11 +1,7 @@
-import { keyOf, queryId, requestTail, type Device, type Query } from '../query.ts'
+import { keyOf, queryId, type Query } from '../query.ts'
 import type { Column, Columns } from './columns.ts'
+import { requestRoles, Requests, type Defaults, type Requested } from './requests.ts'
 import {
-  checkCountry,
-  checkDevice,
-  checkLanguage,
-  checkNum,
-  checkPlace,
   checkPriority,
   checkTarget,
   checkText,
@@ -35,28 +31,6 @@ export interface Rejection {
   readonly content: string
 }
 
-/** What holds for every row: a value here wins over the columns of the list; several values multiply out. */
-export interface Defaults {
-  readonly location: readonly (string | null)[]
-  readonly hl: readonly (string | null)[]
-  readonly gl: readonly (string | null)[]
-  readonly num: readonly number[]
-  readonly device: readonly (Device | null)[]
-  readonly priority: number | null
-  readonly tags: readonly string[]
-}
-
-/** Nothing but what the list itself says. */
-export const noDefaults: Defaults = {
-  location: [],
-  hl: [],
-  gl: [],
-  num: [],
-  device: [],
-  priority: null,
-  tags: [],
-}
-
 export interface RowOptions {
   readonly columns: Columns
   readonly defaults: Defaults
@@ -64,18 +38,10 @@ export interface RowOptions {
 }
 
 type About = Pick<Entry, 'priority' | 'weight' | 'target' | 'tags'>
-type Requested = Omit<Query, 'q'> & { readonly tail: string }
-
-/** More than any list has of places, languages and devices together. */
-const mostRequests = 10_000
-
-const requestRoles = ['location', 'hl', 'gl', 'num', 'device'] as const
-
 /** Turns the records of one list into queries. */
 export class Rows {
   readonly #options: RowOptions
-  readonly #asked = new Map<string, Checked<readonly Requested[]>>()
-  readonly #requestColumns: readonly number[]
+  readonly #requests: Requests
   readonly #columns: ReadonlyMap<string, Column>
   readonly #tagColumns: readonly number[]
   /** What is said about every query, when no column says more. */
@@ -86,10 +52,7 @@ export class Rows {
     const { others } = options.columns
     this.#columns = new Map(others.map((column) => [column.role, column]))
     this.#tagColumns = others.filter(({ role }) => role === 'tags').map(({ index }) => index)
-    this.#requestColumns = requestRoles.flatMap((role) => {
-      const column = this.#columns.get(role)
-      return column === undefined || options.defaults[role].length > 0 ? [] : [column.index]
-    })
+    this.#requests = new Requests(this.#columns, options.defaults)
     const describes = others.some(({ role }) => !requestRoles.some((name) => name === role))
     this.#same = describes ? null : valueOf(this.#about([]))
   }
@@ -106,7 +69,7 @@ export class Rows {
     }
     const text = checkText(matchTypes === 'strip' ? stripMatchType(given ?? '') : (given ?? ''))
     if (!text.ok) return isBlank(cells) ? undefined : reject(cells, line, text.reason)
-    const asked = this.#requested(cells)
+    const asked = this.#requests.of(cells)
     if (!asked.ok) return reject(cells, line, asked.reason)
     const about = this.#same === null ? this.#about(cells) : known(this.#same)
     if (!about.ok) return reject(cells, line, about.reason)
@@ -115,64 +78,6 @@ export class Rows {
     const [only] = asked.value
     if (only !== undefined && asked.value.length === 1) return [entryOf(text.value, only, of)]
     return asked.value.map((rest) => entryOf(text.value, rest, of))
-  }
-
-  /** Rows that ask for the same things share one answer to what they ask for. */
-  #requested(cells: readonly string[]): Checked<readonly Requested[]> {
-    let key = ''
-    for (const index of this.#requestColumns) key += `${cells[index] ?? ''}\u001f`
-    const known = this.#asked.get(key)
-    if (known !== undefined) return known
-    const asked = this.#multiply(cells)
-    if (this.#asked.size < mostRequests) this.#asked.set(key, asked)
-    return asked
-  }
-
-  #multiply(cells: readonly string[]): Checked<readonly Requested[]> {
-    const { defaults } = this.#options
-    const location = this.#values('location', defaults.location, cells, checkPlace)
-    if (!location.ok) return location
-    const hl = this.#values('hl', defaults.hl, cells, checkLanguage)
-    if (!hl.ok) return hl
-    const gl = this.#values('gl', defaults.gl, cells, checkCountry)
-    if (!gl.ok) return gl
-    const num = this.#values('num', defaults.num, cells, checkNum)
-    if (!num.ok) return num
-    const device = this.#values('device', defaults.device, cells, checkDevice)
-    if (!device.ok) return device
-    return {
-      ok: true,
-      value: location.value.flatMap((place) =>
-        hl.value.flatMap((language) =>
-          gl.value.flatMap((country) =>
-            num.value.flatMap((count) =>
-              device.value.map((kind) =>
-                withTail({ location: place, hl: language, gl: country, num: count, device: kind }),
-              ),
-            ),
-          ),
-        ),
-      ),
-    }
-  }
-
-  #values<T>(
-    role: string,
-    fixed: readonly T[],
-    cells: readonly string[],
-    check: (text: string) => Checked<T>,
-  ): Checked<readonly T[]> {
-    if (fixed.length > 0) return { ok: true, value: fixed }
-    const column = this.#columns.get(role)
-    const cell = column === undefined ? '' : (cells[column.index] ?? '')
-    const parts = column?.several === true ? cell.split('|') : [cell]
-    const values: T[] = []
-    for (const part of parts) {
-      const checked = check(part)
-      if (!checked.ok) return checked
-      if (!values.includes(checked.value)) values.push(checked.value)
-    }
-    return { ok: true, value: values }
   }
 
   #about(cells: readonly string[]): Checked<About> {
@@ -195,10 +100,6 @@ export class Rows {
     const column = this.#columns.get(role)
     return column === undefined ? '' : (cells[column.index] ?? '')
   }
-}
-
-function withTail(rest: Omit<Query, 'q'>): Requested {
-  return { ...rest, tail: requestTail(rest) }
 }
 
 function known<T>(value: T): Checked<T> {

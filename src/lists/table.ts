@@ -1,6 +1,7 @@
 import { Misuse } from '../errors.ts'
 import { plainName } from './names.ts'
-import { decode, detectEncoding } from './encoding.ts'
+import { decode } from './decode.ts'
+import { detectEncoding } from './encoding.ts'
 import { Cutter } from './records.ts'
 import { openFile, peek } from './source.ts'
 

@@ -1,0 +1,120 @@
+import { requestTail, type Device, type Query } from '../query.ts'
+import type { Column } from './columns.ts'
+import {
+  checkCountry,
+  checkDevice,
+  checkLanguage,
+  checkNum,
+  checkPlace,
+  type Checked,
+} from './values.ts'
+
+/** What holds for every row: a value here wins over the columns of the list; several values multiply out. */
+export interface Defaults {
+  readonly location: readonly (string | null)[]
+  readonly hl: readonly (string | null)[]
+  readonly gl: readonly (string | null)[]
+  readonly num: readonly number[]
+  readonly device: readonly (Device | null)[]
+  readonly priority: number | null
+  readonly tags: readonly string[]
+}
+
+/** Nothing but what the list itself says. */
+export const noDefaults: Defaults = {
+  location: [],
+  hl: [],
+  gl: [],
+  num: [],
+  device: [],
+  priority: null,
+  tags: [],
+}
+
+/** Everything about a query but its text. */
+export type Requested = Omit<Query, 'q'> & { readonly tail: string }
+
+/** More than any list has of places, languages and devices together. */
+const mostRequests = 10_000
+
+/** The columns that shape a request. */
+export const requestRoles = ['location', 'hl', 'gl', 'num', 'device'] as const
+
+/** What the rows of a list ask for besides their text; several values multiply out. */
+export class Requests {
+  readonly #columns: ReadonlyMap<string, Column>
+  readonly #defaults: Defaults
+  readonly #read: readonly number[]
+  readonly #known = new Map<string, Checked<readonly Requested[]>>()
+
+  constructor(columns: ReadonlyMap<string, Column>, defaults: Defaults) {
+    this.#columns = columns
+    this.#defaults = defaults
+    this.#read = requestRoles.flatMap((role) => {
+      const column = columns.get(role)
+      return column === undefined || defaults[role].length > 0 ? [] : [column.index]
+    })
+  }
+
+  /** Rows that ask for the same things share one answer to what they ask for. */
+  of(cells: readonly string[]): Checked<readonly Requested[]> {
+    let key = ''
+    for (const index of this.#read) key += `${cells[index] ?? ''}\u001f`
+    const before = this.#known.get(key)
+    if (before !== undefined) return before
+    const asked = this.#multiply(cells)
+    if (this.#known.size < mostRequests) this.#known.set(key, asked)
+    return asked
+  }
+
+  #multiply(cells: readonly string[]): Checked<readonly Requested[]> {
+    const defaults = this.#defaults
+    const location = this.#values('location', defaults.location, cells, checkPlace)
+    if (!location.ok) return location
+    const hl = this.#values('hl', defaults.hl, cells, checkLanguage)
+    if (!hl.ok) return hl
+    const gl = this.#values('gl', defaults.gl, cells, checkCountry)
+    if (!gl.ok) return gl
+    const num = this.#values('num', defaults.num, cells, checkNum)
+    if (!num.ok) return num
+    const device = this.#values('device', defaults.device, cells, checkDevice)
+    if (!device.ok) return device
+    return {
+      ok: true,
+      value: location.value.flatMap((place) =>
+        hl.value.flatMap((language) =>
+          gl.value.flatMap((country) =>
+            num.value.flatMap((count) =>
+              device.value.map((kind) =>
+                withTail({ location: place, hl: language, gl: country, num: count, device: kind }),
+              ),
+            ),
+          ),
+        ),
+      ),
+    }
+  }
+
+  #values<T>(
+    role: string,
+    fixed: readonly T[],
+    cells: readonly string[],
+    check: (text: string) => Checked<T>,
+  ): Checked<readonly T[]> {
+    if (fixed.length > 0) return { ok: true, value: fixed }
+    const column = this.#columns.get(role)
+    const cell = column === undefined ? '' : (cells[column.index] ?? '')
+    const parts = column?.several === true ? cell.split('|') : [cell]
+    const values: T[] = []
+    for (const part of parts) {
+      const checked = check(part)
+      if (!checked.ok) return checked
+      if (!values.includes(checked.value)) values.push(checked.value)
+    }
+    return { ok: true, value: values }
+  }
+}
+
+function withTail(rest: Omit<Query, 'q'>): Requested {
+  return { ...rest, tail: requestTail(rest) }
+}
