@@ -28,11 +28,14 @@ export interface WorkerOptions {
   readonly tell: (line: string) => void
   /** Called at each of the moments; for tests that kill the process there. */
   readonly at?: (moment: Moment) => void
+  /** Told how many seconds each paid request took. */
+  readonly onCall?: (seconds: number) => void
 }
 
 /** Slices at work beyond what the lanes need, so that no lane waits for the next slice. */
 const slotsFor = (lanes: number) => Math.ceil((lanes * 1.25) / 25) + 1
 const busyDelayMs = 2_000
+const countedLanes = 16
 const apiPauseMs = 2_000
 const farAhead = 3_600_000
 
@@ -189,15 +192,22 @@ export class Worker {
 
   /** Lanes that may be filled: one at a time while the API is out of reach, none between two tries. */
   #free(): number {
-    if (!this.outages.away('the API')) return this.#lanes.free()
-    if (performance.now() < this.#apiProbeAt) return 0
-    return Math.min(1, this.#lanes.free())
+    const { lanes } = this.#options
+    // A crash leaves what is on its way or being stored unread: with few lanes, never more than one call a lane.
+    // With many, waiting for each commit would leave lanes empty for longer than that certainty is worth.
+    const storing = lanes <= countedLanes ? lanes - this.dispatch.flying : lanes
+    const free = Math.min(this.#lanes.free(), storing)
+    if (!this.outages.away('the API')) return free
+    return performance.now() < this.#apiProbeAt ? 0 : Math.min(1, free)
   }
 
   async #call(task: Task): Promise<Reply> {
     const held = this.#heldBack()
     if (held !== null) return { kind: 'unsent', code: held, message: 'released before it was sent' }
-    return this.#api.call(task.query)
+    const begun = performance.now()
+    const reply = await this.#api.call(task.query)
+    this.#options.onCall?.((performance.now() - begun) / 1000)
+    return reply
   }
 
   /** Looked at in the last instant before a request is written: why it may not be sent any more. */

@@ -1,7 +1,7 @@
 import { createPostgresBackend, Queue, Worker, type WorkerOptions } from 'bullmq'
 import { Redis } from 'ioredis'
-import type { Pool } from 'pg'
 import { Unreachable, WrongDatabase } from '../errors.ts'
+import type { Pool } from '../store/database.ts'
 
 export type BackendName = 'postgres' | 'redis'
 
@@ -21,10 +21,11 @@ export interface Backend {
 
 export type WorkOptions = Pick<WorkerOptions, 'concurrency'>
 
-// A worker that dies is noticed within lock plus twice the check; a stall is no fault of the job.
+// A worker that dies is noticed within lock plus twice the check; a stall is no fault of the job. Handing a slice
+// out twice is harmless, since the tables say what is still to be bought: so the lock may be short.
 const patience = {
-  lockDuration: 30_000,
-  stalledInterval: 10_000,
+  lockDuration: 10_000,
+  stalledInterval: 5_000,
   maxStalledCount: 1_000_000,
   runRetryDelay: 1_000,
 } as const
