@@ -86,7 +86,8 @@ const capitalRun = /\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’.-]+)+/gu
 function tellingSentences(texts: readonly string[]): string[] {
   const places = new Map<string, Set<number>>()
   texts.forEach((text, index) => {
-    for (const [run] of text.matchAll(capitalRun)) {
+    for (const [match] of text.matchAll(capitalRun)) {
+      const run = match.replace(/[.'’-]+$/, '')
       const seen = places.get(run) ?? new Set()
       places.set(run, seen.add(index))
     }

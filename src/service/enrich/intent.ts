@@ -3,7 +3,7 @@ export const intents = ['informational', 'navigational', 'commercial', 'transact
 export type Intent = (typeof intents)[number]
 
 const site =
-  /\b(log ?in|sign ?in|sign ?up|homepage|official (web)?site|website|portal|dashboard|customer service|contact)\b|\bwww\.|\.(com|org|net|io|dev|gov|edu|co\.uk|de)\b/
+  /\b(log ?in|sign ?in|sign ?up|homepage|official (web)?site|website|portal|dashboard|customer service|contact (us|number|form))\b|\bwww\.|\.(com|org|net|io|dev|gov|edu|co\.uk|de)\b/
 const question =
   /^(how|what|whats|what's|why|when|where|who|whose|which|can|could|does|do|did|is|are|was|were|should|will|would)\b|\?$/
 const buying =

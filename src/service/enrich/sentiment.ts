@@ -11,7 +11,7 @@ const negations = new Set(
 )
 // Names of things in our field, not feelings: "fetch API error event" is no complaint.
 const plainWords = new Set(
-  'support supported supports share shared sharing error errors like great matter matters block blocks no'.split(
+  'fire fired fires support supported supports share shared sharing error errors like great matter matters block blocks no'.split(
     ' ',
   ),
 )

@@ -1,0 +1,179 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import pg from 'pg'
+import { Pool } from 'undici'
+import { print } from '../../src/command.ts'
+import { root } from '../../src/root.ts'
+import { openKeys } from '../../src/service/start.ts'
+
+/** Answers a second of the service in a process of its own, the client beside it on the same machine. */
+export interface ServiceFigures {
+  readonly mock: Speed
+  readonly canned: Speed
+  /** Ten results each, from the shipped documents. */
+  readonly live: Speed
+  /** One at a time: what one client waits. */
+  readonly liveAlone: Speed
+  readonly live100: Speed
+  readonly corpusSeconds: number
+}
+
+export interface Speed {
+  readonly calls: number
+  readonly perSecond: number
+  readonly p50: number
+  readonly p95: number
+}
+
+interface Load {
+  readonly url: string
+  readonly key: string
+  readonly calls: number
+  readonly lanes: number
+  readonly num?: number
+  readonly queries?: readonly string[]
+}
+
+/** Measures on a database of its own on the given server, prints a table, and drops the database again. */
+export async function benchService(databaseUrl: string): Promise<ServiceFigures> {
+  return await withScratch(databaseUrl, async (url) => {
+    const figures = { ...(await measureReal(url)), canned: await measureCanned() }
+    for (const name of ['canned', 'mock', 'live', 'liveAlone', 'live100'] as const) {
+      const { calls, perSecond, p50, p95 } = figures[name]
+      print(`${name.padEnd(10)} ${calls} calls  ${perSecond}/s  p50 ${p50} ms  p95 ${p95} ms`)
+    }
+    print(`corpus     loaded and first answer in ${figures.corpusSeconds} s`)
+    return figures
+  })
+}
+
+async function measureReal(databaseUrl: string): Promise<Omit<ServiceFigures, 'canned'>> {
+  const desk = await openKeys(databaseUrl)
+  const live = await desk.create({ kind: 'live', plan: 'unlimited' })
+  const test = await desk.create({ kind: 'test' })
+  await desk.close()
+  const child = await startChild(['--upstream', 'local'], databaseUrl)
+  try {
+    const { url } = child
+    const queries = readQueries()
+    const mock = await warmAndRun({ url, key: test.key, calls: 6000, lanes: 16 })
+    const start = performance.now()
+    await run({ url, key: live.key, calls: 1, lanes: 1, queries })
+    const corpusSeconds = round((performance.now() - start) / 1000)
+    const wish = { url, key: live.key, queries }
+    return {
+      mock,
+      corpusSeconds,
+      live: await warmAndRun({ ...wish, calls: 900, lanes: 4 }),
+      liveAlone: await run({ ...wish, calls: 300, lanes: 1 }),
+      live100: await run({ ...wish, calls: 200, lanes: 4, num: 100 }),
+    }
+  } finally {
+    await child.stop()
+  }
+}
+
+async function measureCanned(): Promise<Speed> {
+  const child = await startChild(['--canned'], null)
+  try {
+    return await warmAndRun({ url: child.url, key: 'sk_live_any', calls: 40_000, lanes: 32 })
+  } finally {
+    await child.stop()
+  }
+}
+
+/** Every query of the shipped list, in several forms, so that no two calls in a row ask the same. */
+function readQueries(): string[] {
+  const text = readFileSync(join(root, 'inputs', 'keywords.csv'), 'utf8')
+  const words = text
+    .trim()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split(',')[0] ?? '')
+  return ['', ' support', ' example', ' browser'].flatMap((ending) =>
+    words.map((word) => word + ending),
+  )
+}
+
+async function warmAndRun(load: Load): Promise<Speed> {
+  await run({ ...load, calls: Math.ceil(load.calls / 10) })
+  return await run(load)
+}
+
+async function run({ url, key, calls, lanes, num = 10, queries }: Load): Promise<Speed> {
+  const pool = new Pool(url, { connections: lanes })
+  const times: number[] = []
+  let next = 0
+  const lane = async () => {
+    while (next < calls) {
+      const number = next
+      next += 1
+      const q = queries?.[number % queries.length] ?? `query ${number}`
+      const start = performance.now()
+      const { statusCode, body } = await pool.request({
+        method: 'GET',
+        path: `/v1/search?num=${num}&q=${encodeURIComponent(q)}`,
+        headers: { authorization: `Bearer ${key}` },
+      })
+      await body.arrayBuffer()
+      if (statusCode !== 200) throw new Error(`expected status 200, got ${statusCode}`)
+      times.push(performance.now() - start)
+    }
+  }
+  const start = performance.now()
+  await Promise.all(Array.from({ length: lanes }, lane))
+  const seconds = (performance.now() - start) / 1000
+  await pool.close()
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (share: number) => round(sorted[Math.floor(sorted.length * share)] ?? 0)
+  return { calls, perSecond: Math.round(calls / seconds), p50: at(0.5), p95: at(0.95) }
+}
+
+interface Child {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+async function startChild(flags: readonly string[], databaseUrl: string | null): Promise<Child> {
+  const env = {
+    PATH: '/usr/bin:/bin',
+    ...(databaseUrl === null ? {} : { DATABASE_URL: databaseUrl }),
+  }
+  const child: ChildProcess = spawn(
+    process.execPath,
+    ['--import', 'tsx', 'jobs/service.ts', '--port', '0', ...flags],
+    { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  if (child.stdout === null) throw new Error('expected the service to have an output')
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
+  const { url } = JSON.parse(line) as { url: string }
+  return {
+    url,
+    async stop() {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}
+
+async function withScratch<T>(server: string, work: (url: string) => Promise<T>): Promise<T> {
+  const name = `service_bench_${process.pid}`
+  const admin = new pg.Client({ connectionString: server })
+  await admin.connect()
+  try {
+    await admin.query(`create database ${name}`)
+    const url = new URL(server)
+    url.pathname = `/${name}`
+    return await work(url.href)
+  } finally {
+    await admin.query(`drop database if exists ${name} with (force)`)
+    await admin.end()
+  }
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10
+}
