@@ -6,6 +6,7 @@ interface Options {
   readonly backend: string
   readonly workers: string
   readonly seed?: string
+  readonly keep?: true
   readonly json?: true
 }
 
@@ -26,6 +27,7 @@ await runCommand<Options>(
         .option('--backend <name>', 'postgres or redis', 'postgres')
         .option('--workers <n>', 'worker processes', '4')
         .option('--seed <text>', 'what the misfortunes are drawn from')
+        .option('--keep', 'leave the folder with everything that was said')
         .option('--json', 'print the figures as one JSON object'),
   },
   async ({ options, env, closers }) => {
@@ -39,7 +41,8 @@ await runCommand<Options>(
     const seconds = wholeFlag('seconds', options.seconds)
     const workers = wholeFlag('workers', options.workers)
     say(`chaos on ${backend} for ${seconds} s with ${workers} workers; seed ${seed}`)
-    const chaos = await runChaos({ seconds, workers, backend, seed, env, closers, say })
+    const keep = options.keep === true
+    const chaos = await runChaos({ seconds, workers, backend, seed, keep, env, closers, say })
     const { judgement, strikes, verified } = chaos
     const { violations } = judgement
     if (options.json === true) printJson({ backend, seed, ...chaos })
