@@ -13,7 +13,7 @@ await runCommand<{ readonly json?: true }>(
   async ({ options, env, closers }) => {
     const config = readConfig(env)
     const { openMill } = await import('../src/mill.ts')
-    const { openAccount } = await import('../src/store/ledger.ts')
+    const { openAccount } = await import('../src/store/books.ts')
     const { liftStops } = await import('../src/store/change.ts')
     const mill = await openMill({ config, closers, say, name: 'resume' })
     const { account: name, origin: kind } = mill.market

@@ -1,4 +1,5 @@
-import { record, type Clerk, type Ended } from './credits/record.ts'
+import type { Clerk, Ended } from './credits/ended.ts'
+import { record } from './credits/record.ts'
 import type { Mill } from './mill.ts'
 import { forget, spool, unspool } from './spool.ts'
 

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
-import { record, type Clerk } from './credits/record.ts'
+import type { Clerk } from './credits/ended.ts'
+import { record } from './credits/record.ts'
 import type { Database } from './store/database.ts'
 import {
   beatWorker,

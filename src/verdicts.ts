@@ -1,4 +1,4 @@
-import type { Ended } from './credits/record.ts'
+import type { Ended } from './credits/ended.ts'
 import type { Effect } from './credits/tries.ts'
 import type { Ending } from './credits/settle.ts'
 import type { Bought } from './pipeline.ts'

@@ -1,4 +1,4 @@
-import type { AccountRow, Books, CostRow } from '../store/ledger.ts'
+import type { AccountRow, Books, CostRow } from '../store/books.ts'
 import type { Account, Cost, Costs } from './account.ts'
 
 /** An account as the pure core sees it, from its row. */

@@ -1,55 +1,19 @@
-import { storeAnswers, type StoredAnswer } from '../store/answers.ts'
+import { storeAnswers } from '../store/answers.ts'
+import { lockAccount, saveAccount, type Books } from '../store/books.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import {
-  lockAccount,
   readForSettle,
-  saveAccount,
   saveSettlement,
-  type Books,
+  type HeldCall,
   type Ledgering,
   type OpenCall,
-} from '../store/ledger.ts'
+} from '../store/settlement.ts'
 import type { Costs } from './account.ts'
 import { accountOf, changedCosts, costsOf, rowOf } from './books.ts'
-import { settle, type Ending, type Outcome, type Settled, type Signal } from './settle.ts'
-import { nextTry, type Change, type Effect, type Patience } from './tries.ts'
-
-/** One call that ended, with everything that is to be kept of it. */
-export interface Ended {
-  readonly call: number
-  readonly ending: Ending
-  readonly effect: Effect
-  /** What it says about the account itself. */
-  readonly signal:
-    | 'key_refused'
-    | 'no_credit'
-    | 'welcome'
-    | { readonly waitMs: number | null }
-    | null
-  readonly httpStatus: number | null
-  readonly creditsUsed: number | null
-  readonly creditsRemaining: number | null
-  readonly code: string | null
-  readonly message: string | null
-  readonly answer: StoredAnswer | null
-}
-
-/** Whose books are written, and by which rules. */
-export interface Clerk {
-  readonly account: number
-  readonly key: string
-  readonly floor: number
-  readonly rebuy: boolean
-}
-
-/** What became of the task of a call. */
-export interface Recorded {
-  readonly call: number
-  readonly task: number
-  readonly state: string
-  /** Milliseconds until the task may be tried again; null when it ended, or when nobody knows. */
-  readonly waitMs: number | null
-}
+import type { Clerk, Ended, Matched, Recorded } from './ended.ts'
+import { settle, type Outcome, type Settled, type Signal } from './settle.ts'
+import { stopsOf } from './stops.ts'
+import { nextTry, type Change, type Patience } from './tries.ts'
 
 /** Answers, money and task states in one transaction: a received answer is never bought again. */
 export async function record(
@@ -71,12 +35,7 @@ interface Reading {
   readonly ended: readonly Ended[]
   readonly books: Books
   readonly calls: readonly OpenCall[]
-  readonly held: readonly { call: number; unknown_at_ms: number; bound: number }[]
-}
-
-interface Matched {
-  readonly ended: Ended
-  readonly call: OpenCall
+  readonly held: readonly HeldCall[]
 }
 
 async function writeBooks(trx: Transaction, clerk: Clerk, reading: Reading) {
@@ -160,37 +119,6 @@ function judgeTasks(matched: readonly Matched[], patience: Patience): Map<number
     if (change !== null) changes.set(call.task_id, change)
   }
   return changes
-}
-
-function stopsOf(
-  matched: readonly Matched[],
-  { clerk, books, settled }: { clerk: Clerk; books: Books; settled: Settled },
-) {
-  const stops: { reason: string; until_ms: number | null; detail: string | null }[] = []
-  const told = (wanted: (signal: Ended['signal']) => boolean) =>
-    matched.find(({ ended }) => wanted(ended.signal))?.ended
-  const refused = told((signal) => signal === 'key_refused')
-  if (refused !== undefined) {
-    stops.push({ reason: 'auth', until_ms: null, detail: sentence(refused) })
-  }
-  const broke = told((signal) => signal === 'no_credit')
-  if (broke !== undefined) {
-    stops.push({ reason: 'credit_floor', until_ms: null, detail: sentence(broke) })
-  }
-  const hurried = told((signal) => typeof signal === 'object' && signal !== null)
-  if (hurried !== undefined) {
-    const until = settled.account.notBefore
-    stops.push({ reason: 'rate', until_ms: until, detail: sentence(hurried) })
-  }
-  // Another key than the refused one was answered: the account goes on with it.
-  const newKey =
-    books.account.blocked_key !== clerk.key && told((signal) => signal === 'welcome') !== undefined
-  const stood = books.stops.some(({ reason }) => reason === 'auth')
-  return { stops, cleared: newKey && stood ? [{ reason: 'auth', by: 'key' }] : [] }
-}
-
-function sentence({ httpStatus, code, message }: Ended): string {
-  return `the API answered ${httpStatus ?? 'nothing'} ${code ?? ''}${message === null ? '' : `: ${message}`}`
 }
 
 function ledgering(

@@ -1,23 +1,9 @@
+import { lockAccount, saveAccount, type Books } from '../store/books.ts'
 import type { Database, Transaction } from '../store/database.ts'
-import {
-  countMoreUrgent,
-  lockAccount,
-  readForReserve,
-  saveAccount,
-  saveReservation,
-  type Books,
-  type WaitingTask,
-} from '../store/ledger.ts'
-import { boundOf, lowestBalance, type Costs } from './account.ts'
-import { admit, type Admission, type Ask, type Purse, type Rest, type Rules } from './admit.ts'
+import { readForReserve, saveReservation, type WaitingTask } from '../store/reservation.ts'
+import { admit, type Admission, type Purse, type Rest, type Rules } from './admit.ts'
 import { accountOf, costsOf, rowOf } from './books.ts'
-
-/** A task that a worker has in hand. */
-export interface Wanted {
-  readonly task: number
-  readonly class: string
-  readonly priority: number
-}
+import { addUrgency, sortTasks, type Wanted } from './sort.ts'
 
 /** Who reserves, from which account, under which rules. */
 export interface Spender {
@@ -47,9 +33,6 @@ export interface Reserved {
   readonly rest: Rest | { readonly kind: 'no_lease' }
   readonly affordable: number
 }
-
-/** Credit is scarce when fewer calls than this fit above the floor: then urgency is looked at. */
-const scarce = 1_000
 
 /** Reserves what is about to be sent: one transaction that the account's row serialises over all workers. */
 export async function reserve(
@@ -102,34 +85,6 @@ async function reserveTasks(
   }
 }
 
-interface Sorted {
-  readonly ready: readonly (Wanted & { run: number })[]
-  readonly gone: number[]
-  readonly later: number[]
-  readonly reused: { task: number; search: number }[]
-}
-
-/** Work that is delivered twice ends here: the tables say what is still to be bought. */
-function sortTasks(wanted: readonly Wanted[], found: ReadonlyMap<number, WaitingTask>): Sorted {
-  const ready: (Wanted & { run: number })[] = []
-  const sorted: Sorted = { ready, gone: [], later: [], reused: [] }
-  const asked = new Set<string>()
-  for (const want of wanted) {
-    const task = found.get(want.task)
-    if (task === undefined || task.state !== 'open' || !task.run_open) sorted.gone.push(want.task)
-    else if (task.busy || !task.due || asked.has(task.query_id)) sorted.later.push(want.task)
-    else if (task.fresh !== null) {
-      sorted.reused.push({ task: want.task, search: task.fresh })
-      sorted.gone.push(want.task)
-    } else {
-      asked.add(task.query_id)
-      ready.push({ ...want, run: task.run_id })
-    }
-  }
-  ready.sort((a, b) => a.priority - b.priority)
-  return sorted
-}
-
 function rulesOf(spender: Spender, books: Books): Rules {
   const now = books.now_ms
   const { day, ends } = spender.dayOf(now)
@@ -144,26 +99,6 @@ function rulesOf(spender: Spender, books: Books): Rules {
     rateLimit: spender.rateLimit,
     renewalAfter: spender.renewalAfter,
   }
-}
-
-async function addUrgency(
-  trx: Transaction,
-  ready: readonly (Wanted & { run: number })[],
-  { costs, books, rules }: { costs: Costs; books: Books; rules: Rules },
-): Promise<Ask[]> {
-  const low = lowestBalance(accountOf(books.account))
-  const counts = new Map<number, number>()
-  const asks: Ask[] = []
-  for (const { task, class: name, run, priority } of ready) {
-    const room = (low ?? 0) - rules.floor
-    const tight = rules.counts && low !== null && room < scarce * boundOf(costs, name).alone
-    if (tight && priority > 1 && !counts.has(priority)) {
-      const except = ready.map((other) => other.task)
-      counts.set(priority, await countMoreUrgent(trx, { priority, except, limit: scarce }))
-    }
-    asks.push({ task, class: name, run, urgentElsewhere: counts.get(priority) ?? 0 })
-  }
-  return asks
 }
 
 function purseOf({ budget, spent, reserved }: WaitingTask): Purse {

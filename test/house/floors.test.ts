@@ -62,7 +62,7 @@ describe('floors', () => {
   test('imports that go down are left alone', () => {
     const fine = tree({
       'jobs/work.ts': imports('../src/worker.ts', '../src/config.ts'),
-      'src/pipeline.ts': imports('./credits/admit.ts', './store/ledger.ts', './mill.ts'),
+      'src/pipeline.ts': imports('./credits/admit.ts', './store/books.ts', './mill.ts'),
       'src/credits/admit.ts': imports('./account.ts', '../errors.ts'),
       'src/store/ledger.ts': imports('./database.ts', '../ids.ts'),
     })

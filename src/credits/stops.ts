@@ -1,0 +1,35 @@
+import type { Books } from '../store/books.ts'
+import type { Clerk, Ended, Matched } from './ended.ts'
+import type { Settled } from './settle.ts'
+
+/** The stops that begin or end with what the API said. */
+export function stopsOf(
+  matched: readonly Matched[],
+  { clerk, books, settled }: { clerk: Clerk; books: Books; settled: Settled },
+) {
+  const stops: { reason: string; until_ms: number | null; detail: string | null }[] = []
+  const told = (wanted: (signal: Ended['signal']) => boolean) =>
+    matched.find(({ ended }) => wanted(ended.signal))?.ended
+  const refused = told((signal) => signal === 'key_refused')
+  if (refused !== undefined) {
+    stops.push({ reason: 'auth', until_ms: null, detail: sentence(refused) })
+  }
+  const broke = told((signal) => signal === 'no_credit')
+  if (broke !== undefined) {
+    stops.push({ reason: 'credit_floor', until_ms: null, detail: sentence(broke) })
+  }
+  const hurried = told((signal) => typeof signal === 'object' && signal !== null)
+  if (hurried !== undefined) {
+    const until = settled.account.notBefore
+    stops.push({ reason: 'rate', until_ms: until, detail: sentence(hurried) })
+  }
+  // Another key than the refused one was answered: the account goes on with it.
+  const newKey =
+    books.account.blocked_key !== clerk.key && told((signal) => signal === 'welcome') !== undefined
+  const stood = books.stops.some(({ reason }) => reason === 'auth')
+  return { stops, cleared: newKey && stood ? [{ reason: 'auth', by: 'key' }] : [] }
+}
+
+function sentence({ httpStatus, code, message }: Ended): string {
+  return `the API answered ${httpStatus ?? 'nothing'} ${code ?? ''}${message === null ? '' : `: ${message}`}`
+}

@@ -1,0 +1,135 @@
+import { sql, type Transaction } from 'kysely'
+import { accountColumns, booksColumns, booksOf, type Books, type LooseBooks } from './books.ts'
+import type { DB } from './schema.ts'
+import { statement } from './statement.ts'
+
+type Trx = Transaction<DB>
+
+/** A task as the gate needs it. */
+export interface WaitingTask {
+  readonly id: number
+  readonly query_id: string
+  readonly state: string
+  readonly run_id: number
+  readonly run_open: boolean
+  readonly budget: number | null
+  readonly spent: number
+  readonly reserved: number
+  /** True when a call for the task, or for its query, is in flight. */
+  readonly busy: boolean
+  readonly due: boolean
+  /** A readable answer that is young enough for the run. */
+  readonly fresh: number | null
+}
+
+/** The books, the worker's own lease and the tasks it wants to buy, in one reading. */
+export async function readForReserve(
+  trx: Trx,
+  wanted: {
+    account: number
+    worker: number
+    tasks: readonly number[]
+    origin: string
+    api: string
+  },
+): Promise<{ books: Books; leaseLive: boolean; tasks: readonly WaitingTask[] }> {
+  const { rows } = await sql<LooseBooks & { lease_live: boolean; tasks: WaitingTask[] }>`
+    select ${accountColumns}, ${booksColumns},
+      (
+        select w.lease_until > clock_timestamp() and w.stopped_at is null
+        from workers w
+        where w.id = ${wanted.worker}
+      ) as lease_live,
+      (
+        select coalesce(jsonb_agg(jsonb_build_object(
+          'id', t.id,
+          'query_id', t.query_id,
+          'state', t.state,
+          'run_id', t.run_id,
+          'run_open', r.state = 'open',
+          'budget', r.budget,
+          'spent', r.spent,
+          'reserved', r.reserved,
+          'due', t.not_before is null or t.not_before <= clock_timestamp(),
+          'busy',
+            exists (select from calls c where c.task_id = t.id and c.outcome is null)
+            or exists (
+              select from calls c
+              where c.account_id = a.id and c.query_id = t.query_id and c.outcome is null
+            ),
+          'fresh', (
+            select s.id
+            from searches s
+            where r.max_age_ms > 0
+              and s.query_id = t.query_id
+              and s.fetched_at > clock_timestamp() - r.max_age_ms * interval '1 millisecond'
+              and s.origin = ${wanted.origin}
+              and s.api = ${wanted.api}
+              and s.parse_error is null
+            order by s.fetched_at desc
+            limit 1
+          )
+        )), '[]')
+        from tasks t
+        join runs r on r.id = t.run_id
+        where t.id = any(${wanted.tasks as number[]}::bigint[])
+      ) as tasks
+    from accounts a
+    where a.id = ${wanted.account}`.execute(trx)
+  const row = rows[0]
+  if (row === undefined) throw new Error(`expected account ${wanted.account}, got none`)
+  const { lease_live, tasks, ...books } = row
+  return { books: booksOf(books), leaseLive: lease_live, tasks }
+}
+
+/** Open tasks more urgent than a priority, counted up to a limit: only asked when credit is scarce. */
+export async function countMoreUrgent(
+  trx: Trx,
+  { priority, except, limit }: { priority: number; except: readonly number[]; limit: number },
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count
+    from (
+      select 1
+      from slices s
+      join runs r on r.id = s.run_id and r.state = 'open'
+      join tasks t on t.run_id = s.run_id and t.slice = s.slice and t.state = 'open'
+      where s.done_at is null
+        and s.priority < ${priority}
+        and not t.id = any(${except as number[]}::bigint[])
+        and not exists (select from calls c where c.task_id = t.id and c.outcome is null)
+      limit ${limit}
+    ) urgent`.execute(trx)
+  return rows[0]?.count ?? 0
+}
+
+export interface Reservation {
+  readonly account_id: number
+  readonly worker: number
+  readonly sent_at_ms: number
+  readonly grants: readonly {
+    task: number
+    query: string
+    class: string
+    bound: number
+    seq: number
+    start_total: number
+    probe: boolean
+  }[]
+  readonly runs: readonly { run: number; bound: number }[]
+  readonly trying: readonly string[]
+  readonly reused: readonly { task: number; search: number }[]
+  readonly spent_runs: readonly number[]
+}
+
+/** Inserts the calls; gives back which call serves which task. */
+export async function saveReservation(
+  trx: Trx,
+  reservation: Reservation,
+): Promise<ReadonlyMap<number, number>> {
+  const written = statement<{ id: number; task_id: number }>('reserve', [
+    JSON.stringify(reservation),
+  ])
+  const { rows } = await trx.executeQuery(written)
+  return new Map(rows.map((row) => [row.task_id, row.id]))
+}
