@@ -9,14 +9,15 @@ export function nameless(tree: Tree): string[] {
   )
 }
 
-const mostLines = 200
+// Tests are lists of promises: they are looked up, not read through.
+const mostLines = { program: 200, test: 350 }
 
 /** Files too long to hold one idea; the generated types are nobody's reading. */
 export function tooLong(tree: Tree): string[] {
   return [...tree]
     .filter(([path]) => path !== 'src/store/schema.ts')
     .map(([path, text]) => ({ path, lines: text.trimEnd().split('\n').length }))
-    .filter(({ lines }) => lines > mostLines)
+    .filter(({ path, lines }) => lines > mostLines[path.startsWith('test/') ? 'test' : 'program'])
     .map(({ path, lines }) => `${path}: ${lines} lines`)
 }
 
