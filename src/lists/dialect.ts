@@ -151,7 +151,9 @@ function singleColumn(
 ): Dialect {
   const plain = wishes.delimiter === undefined ? tryNone(trials) : narrow.trial
   const from = narrow.trial.lines[narrow.at] ?? 0
-  const divided = trials.find((trial) => dividesRows(trial, from, 1))
+  const divided = trials.find((trial) =>
+    dividesRows(trial, { afterLine: from, least: 1, share: 0.8 }),
+  )
   if (divided !== undefined && wishes.delimiter === undefined) {
     throw new Misuse(
       `${shown}:${from}: expected rows of one cell under a header of one cell, got rows that ${JSON.stringify(divided.delimiter)} would divide; say --delimiter none if each line is one query`,
@@ -173,7 +175,9 @@ function tryNone(trials: readonly Trial[]): Trial {
 
 /** No cell names a column of queries: fine for a plain list of lines, refused for everything else. */
 function withoutHeader(trials: readonly Trial[], shown: string, wishes: Wishes): Dialect {
-  const divided = trials.filter((trial) => dividesRows(trial, 0, 0))
+  const divided = trials.filter((trial) =>
+    dividesRows(trial, { afterLine: 0, least: 0, share: 0.5 }),
+  )
   const [only, another] = divided
   const number = columnNumber(wishes.column)
   if (number !== undefined && only !== undefined && another === undefined) {

@@ -18,8 +18,9 @@ export function noQueryColumn(shown: string, trial: Trial, column: string | unde
       ? 'no column of it holds text'
       : `columns of text that would do: ${texts.slice(0, 12).map(show).join(', ')}; name one with --column if it holds queries`
   const more = header.length > 12 ? ` and ${header.length - 12} more` : ''
+  const plain = width <= 2 ? '; type --delimiter none if each line is one query' : ''
   return new Misuse(
-    `${shown}:${trial.lines[at] ?? 1}: expected ${expected}, got the header ${header.slice(0, 12).map(show).join(', ')}${more}; ${hint}`,
+    `${shown}:${trial.lines[at] ?? 1}: expected ${expected}, got the header ${header.slice(0, 12).map(show).join(', ')}${more}; ${hint}${plain}`,
   )
 }
 

@@ -34,6 +34,8 @@ export class Cutter {
   readonly #trims: boolean
   readonly #shown: string
   #rest: Buffer = Buffer.alloc(0)
+  /** A quoted cell that goes on is looked at again when twice as much of it is there. */
+  #patience = 0
   #line = 1
 
   constructor(delimiter: string | null, shown: string) {
@@ -50,6 +52,11 @@ export class Cutter {
   push(piece: Buffer, last: boolean): Records {
     const found: Records = { cells: [], lines: [], broken: [] }
     const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece])
+    if (!last && bytes.length < this.#patience) {
+      this.#rest = bytes
+      return found
+    }
+    this.#patience = 0
     const end = last ? bytes.length : lastLineEnd(bytes)
     if (end === 0 && bytes.length > longestRecord) throw this.#tooLong()
     const at = this.#cut(bytes.subarray(0, end), last, found)
@@ -64,7 +71,10 @@ export class Cutter {
       if (this.#cutWhole(part, found)) return bytes.length
       const good = this.#cutUntilError(part, found)
       at += good.bytes
-      if (good.open && !last && bytes.length - at <= longestRecord) return at
+      if (good.open && !last && bytes.length - at <= longestRecord) {
+        this.#patience = Math.min(2 * (bytes.length - at), longestRecord + 1)
+        return at
+      }
       const end = firstLineEnd(bytes, at)
       if (end < 0 && bytes.length - at > longestRecord) throw this.#tooLong()
       this.#cutBroken(bytes.subarray(at, end < 0 ? bytes.length : end), good.reason, found)

@@ -49,8 +49,11 @@ export function isBlank(cells: readonly string[]): boolean {
   return cells.every((cell) => cell.trim() === '')
 }
 
-/** True when a delimiter cuts almost every row into the same number of cells, and is no punctuation of prose. */
-export function dividesRows(trial: Trial, afterLine: number, least: number): boolean {
+/** True when a delimiter cuts so large a share of the rows into equally many cells, and is no punctuation of prose. */
+export function dividesRows(
+  trial: Trial,
+  { afterLine, least, share }: { afterLine: number; least: number; share: number },
+): boolean {
   const { delimiter } = trial
   if (delimiter === null) return false
   const rows = trial.records.filter(
@@ -62,7 +65,7 @@ export function dividesRows(trial: Trial, afterLine: number, least: number): boo
   if (width < 2) return false
   const same = rows.filter((cells) => cells.length === width)
   const prose = same.every((cells) => cells.slice(1).every((cell) => cell.startsWith(' ')))
-  return same.length >= rows.length * 0.8 && !prose
+  return same.length >= rows.length * share && !prose
 }
 
 /** The number of cells that most rows have. */

@@ -1,0 +1,51 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openList, type Heading, type ReadOptions } from '../../src/lists/read.ts'
+import { noDefaults } from '../../src/lists/requests.ts'
+import type { Entry, Rejection } from '../../src/lists/rows.ts'
+import { openFile } from '../../src/lists/source.ts'
+
+export interface Read {
+  readonly entries: readonly Entry[]
+  readonly texts: readonly string[]
+  readonly rejected: readonly Rejection[]
+  readonly usable: number
+  readonly heading: Heading
+  readonly headersAgain: readonly number[]
+}
+
+export const options: ReadOptions = { matchTypes: 'keep', yes: false, defaults: noDefaults }
+
+/** Reads bytes as a list in a file, as a person would give it. */
+export async function read(bytes: Buffer | string, more: Partial<ReadOptions> = {}): Promise<Read> {
+  const folder = await mkdtemp(join(tmpdir(), 'list-'))
+  try {
+    const path = join(folder, 'list.csv')
+    await writeFile(path, bytes)
+    const source = await openFile(path, 'list.csv')
+    try {
+      const list = await openList(source, { ...options, ...more })
+      const entries: Entry[] = []
+      const rejected: Rejection[] = []
+      let usable = 0
+      for await (const batch of list.batches) {
+        for (const entry of batch.entries) entries.push(entry)
+        for (const rejection of batch.rejected) rejected.push(rejection)
+        usable += batch.usable
+      }
+      const { heading, headersAgain } = list
+      const texts = entries.map(({ query }) => query.q)
+      return { entries, texts, rejected, usable, heading, headersAgain }
+    } finally {
+      await source.close()
+    }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** UTF-16 with the more significant byte first. */
+export function utf16be(text: string): Buffer {
+  return Buffer.from(text, 'utf16le').swap16()
+}

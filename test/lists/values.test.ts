@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest'
+import { readDefaults } from '../../src/lists/flags.ts'
+import { stripMatchType } from '../../src/lists/values.ts'
+import { read } from './support.ts'
+
+describe('values of a row', () => {
+  test.each([
+    ['q,num', 'a,0', 'num is no whole number from 1 to 100'],
+    ['q,num', 'a,101', 'num is no whole number from 1 to 100'],
+    ['q,num', 'a,abc', 'num is no whole number from 1 to 100'],
+    ['q,device', 'a,tv', 'device is none of desktop, mobile, tablet'],
+    ['q,priority', 'a,10', 'priority is no whole number from 1 to 9'],
+    ['q,weight', 'a,heavy', 'weight is no number from 0 up'],
+    ['q,hl', 'a,English', 'hl is no language code such as "de"'],
+    ['q,gl', 'a,United States', 'gl is no country code such as "us"'],
+    ['q,gl', ' \u200b ,us', 'no query'],
+    ['q,gl', `${'x'.repeat(2049)},us`, 'query longer than 2048 characters'],
+    ['q,gl', '=1+1,us', 'a formula instead of a query'],
+    ['q,gl', 'a\u0000b,us', 'a control character in the query'],
+    ['q,gl', 'a', '1 cell where the header has 2'],
+    ['q,gl', 'a,us,more', '3 cells where the header has 2'],
+    ['q,gl', 'a "b",us', 'a stray quote'],
+  ])(
+    'that cannot be bought: under %s, %j is rejected with line and reason',
+    async (header, row, reason) => {
+      const { texts, rejected } = await read(
+        `${header}\n${row}\nfine,10\n`.replace(
+          'fine,10',
+          header.endsWith('num') ? 'fine,10' : 'fine,',
+        ),
+      )
+      expect(texts).toEqual(['fine'])
+      expect(rejected).toMatchObject([{ line: 2, reason }])
+      expect(rejected[0]?.content).not.toContain('\u0000')
+    },
+  )
+
+  test('that are absent differ from those that are given', async () => {
+    const { entries } = await read('q,gl,device,num\na,,,\nb,us,Mobile,50\n')
+    expect(entries.map(({ query }) => query)).toEqual([
+      { q: 'a', location: null, hl: null, gl: null, num: 10, device: null },
+      { q: 'b', location: null, hl: null, gl: 'us', num: 50, device: 'mobile' },
+    ])
+  })
+
+  test('of the columns that say something about a query are kept with it', async () => {
+    const { entries } = await read(
+      'keyword,Tags,weight,priority,Target URL\na,"x, y|x","1,5",2,https://a.example/\n',
+    )
+    expect(entries[0]).toMatchObject({
+      tags: ['x', 'y'],
+      weight: 1.5,
+      priority: 2,
+      target: 'https://a.example/',
+    })
+  })
+
+  test('multiply out where the header says so, and nowhere else', async () => {
+    const { entries } = await read('q,devices,gl|\na,desktop|mobile,us|gb\n')
+    expect(entries.map(({ query }) => `${query.gl} ${query.device}`)).toEqual([
+      'us desktop',
+      'us mobile',
+      'gb desktop',
+      'gb mobile',
+    ])
+    const single = await read('q,device\na,desktop|mobile\nb,mobile\n')
+    expect(single.rejected).toMatchObject([{ line: 2 }])
+  })
+
+  test('of flags win over columns and multiply out', async () => {
+    const defaults = readDefaults({
+      device: 'desktop,mobile',
+      country: 'us',
+      place: ['Austin, Texas', 'Paris'],
+      tags: 'spring',
+    })
+    const { entries } = await read('q,gl,tags\na,de,x\n', { defaults })
+    expect(entries).toHaveLength(4)
+    expect(entries[0]).toMatchObject({
+      query: { gl: 'us', location: 'Austin, Texas' },
+      tags: ['spring', 'x'],
+    })
+  })
+
+  test('of flags that the API would refuse are refused at once', () => {
+    expect(() => readDefaults({ num: '10,500' })).toThrow('--num')
+    expect(() => readDefaults({ device: 'tv' })).toThrow('--device')
+    expect(() => readDefaults({ place: [' '] })).toThrow('--place')
+  })
+})
+
+describe('match types', () => {
+  test.each([
+    ['"red shoes"', 'red shoes'],
+    ['[red shoes]', 'red shoes'],
+    [' +red +shoes', 'red shoes'],
+    ['c++ compiler', 'c++ compiler'],
+    ['red "shoes"', 'red "shoes"'],
+  ])('of %s leave %s', (given, left) => {
+    expect(stripMatchType(given)).toBe(left)
+  })
+})
