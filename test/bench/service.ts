@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
@@ -26,6 +26,8 @@ export interface Speed {
   readonly perSecond: number
   readonly p50: number
   readonly p95: number
+  /** Milliseconds of CPU that the service itself took for one; null where the system does not tell. */
+  readonly cpuMs: number | null
 }
 
 interface Load {
@@ -35,6 +37,7 @@ interface Load {
   readonly lanes: number
   readonly num?: number
   readonly queries?: readonly string[]
+  readonly pid: number
 }
 
 /** Measures on a database of its own on the given server, prints a table, and drops the database again. */
@@ -42,8 +45,10 @@ export async function benchService(databaseUrl: string): Promise<ServiceFigures>
   return await withScratch(databaseUrl, async (url) => {
     const figures = { ...(await measureReal(url)), canned: await measureCanned() }
     for (const name of ['canned', 'mock', 'live', 'liveAlone', 'live100'] as const) {
-      const { calls, perSecond, p50, p95 } = figures[name]
-      print(`${name.padEnd(10)} ${calls} calls  ${perSecond}/s  p50 ${p50} ms  p95 ${p95} ms`)
+      const { calls, perSecond, p50, p95, cpuMs } = figures[name]
+      print(
+        `${name.padEnd(10)} ${calls} calls  ${perSecond}/s  p50 ${p50} ms  p95 ${p95} ms  cpu of the service ${cpuMs ?? '?'} ms each`,
+      )
     }
     print(`corpus     loaded and first answer in ${figures.corpusSeconds} s`)
     return figures
@@ -57,13 +62,13 @@ async function measureReal(databaseUrl: string): Promise<Omit<ServiceFigures, 'c
   await desk.close()
   const child = await startChild(['--upstream', 'local'], databaseUrl)
   try {
-    const { url } = child
+    const { url, pid } = child
     const queries = readQueries()
-    const mock = await warmAndRun({ url, key: test.key, calls: 6000, lanes: 16 })
+    const mock = await warmAndRun({ url, pid, key: test.key, calls: 6000, lanes: 16 })
     const start = performance.now()
-    await run({ url, key: live.key, calls: 1, lanes: 1, queries })
+    await run({ url, pid, key: live.key, calls: 1, lanes: 1, queries })
     const corpusSeconds = round((performance.now() - start) / 1000)
-    const wish = { url, key: live.key, queries }
+    const wish = { url, pid, key: live.key, queries }
     return {
       mock,
       corpusSeconds,
@@ -79,7 +84,8 @@ async function measureReal(databaseUrl: string): Promise<Omit<ServiceFigures, 'c
 async function measureCanned(): Promise<Speed> {
   const child = await startChild(['--canned'], null)
   try {
-    return await warmAndRun({ url: child.url, key: 'sk_live_any', calls: 40_000, lanes: 32 })
+    const { url, pid } = child
+    return await warmAndRun({ url, pid, key: 'sk_live_any', calls: 40_000, lanes: 32 })
   } finally {
     await child.stop()
   }
@@ -103,7 +109,7 @@ async function warmAndRun(load: Load): Promise<Speed> {
   return await run(load)
 }
 
-async function run({ url, key, calls, lanes, num = 10, queries }: Load): Promise<Speed> {
+async function run({ url, pid, key, calls, lanes, num = 10, queries }: Load): Promise<Speed> {
   const pool = new Pool(url, { connections: lanes })
   const times: number[] = []
   let next = 0
@@ -123,17 +129,29 @@ async function run({ url, key, calls, lanes, num = 10, queries }: Load): Promise
       times.push(performance.now() - start)
     }
   }
-  const start = performance.now()
+  const [start, cpuBefore] = [performance.now(), cpuOf(pid)]
   await Promise.all(Array.from({ length: lanes }, lane))
   const seconds = (performance.now() - start) / 1000
+  const cpu = cpuBefore === null ? null : (cpuOf(pid) ?? 0) - cpuBefore
   await pool.close()
   const sorted = times.toSorted((a, b) => a - b)
   const at = (share: number) => round(sorted[Math.floor(sorted.length * share)] ?? 0)
-  return { calls, perSecond: Math.round(calls / seconds), p50: at(0.5), p95: at(0.95) }
+  const cpuMs = cpu === null ? null : Math.round((cpu / calls) * 100) / 100
+  return { calls, perSecond: Math.round(calls / seconds), p50: at(0.5), p95: at(0.95), cpuMs }
+}
+
+/** User and system time of a process so far, in milliseconds, as Linux counts it. */
+function cpuOf(pid: number): number | null {
+  const file = `/proc/${pid}/stat`
+  if (!existsSync(file)) return null
+  const fields = readFileSync(file, 'utf8').split(') ')[1]?.split(' ') ?? []
+  const ticks = Number(fields[11]) + Number(fields[12])
+  return ticks * 10
 }
 
 interface Child {
   readonly url: string
+  readonly pid: number
   stop(): Promise<void>
 }
 
@@ -152,6 +170,7 @@ async function startChild(flags: readonly string[], databaseUrl: string | null):
   const { url } = JSON.parse(line) as { url: string }
   return {
     url,
+    pid: child.pid ?? 0,
     async stop() {
       child.kill('SIGTERM')
       await once(child, 'exit')
