@@ -2,6 +2,7 @@ import { callerPath, readConfig, type Config, type Environment } from '../src/co
 import { print, printJson, runCommand, say } from '../src/command.ts'
 import { exits, type Exit } from '../src/errors.ts'
 import type { Mill } from '../src/mill.ts'
+import type { Scheduler } from '../src/scheduler.ts'
 
 interface Options {
   readonly show?: true
@@ -36,9 +37,9 @@ await runCommand<Options>(
     if (options.show === true) return show(mill, file, options.json === true)
     const { openLog } = await import('../src/log.ts')
     const log = await openLog('nightly', secretsOf(config))
-    const { Scheduler } = await import('../src/scheduler.ts')
+    const scheduling = await import('../src/scheduler.ts')
     const tell = options.once === true ? say : (line: string) => log.info(line)
-    const scheduler = new Scheduler(mill, { file, tell })
+    const scheduler = new scheduling.Scheduler(mill, { file, tell })
     if (options.once === true) {
       try {
         await scheduler.tick()
@@ -74,7 +75,7 @@ async function show(mill: Mill, file: string, json: boolean): Promise<Exit> {
 
 async function keepRunning(
   mill: Mill,
-  scheduler: InstanceType<typeof import('../src/scheduler.ts').Scheduler>,
+  scheduler: Scheduler,
   options: { signal: AbortSignal; tell: (line: string) => void },
 ): Promise<Exit> {
   const { keepTime } = await import('../src/clock.ts')

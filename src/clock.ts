@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises'
 import type { Mill } from './mill.ts'
 import { openTicker } from './queue/tick.ts'
 import { describe, openStore, type Scheduler } from './scheduler.ts'
-import { lastLook } from './store/nights.ts'
 import { troubleOf } from './store/trouble.ts'
+import { lastLook } from './store/watch.ts'
 
 // The queue's clock beats once a minute; twice unheard, and something is wrong with it.
 const silenceMs = 150_000
@@ -39,7 +39,10 @@ async function startClock(mill: Mill, scheduler: Scheduler): Promise<Stop> {
   const { store, end } = openStore(mill, 'ticks')
   try {
     const ticker = await openTicker(store, mill.installation, () => scheduler.tryTick())
-    return () => ticker.close().finally(end)
+    return async () => {
+      await ticker.close()
+      await end()
+    }
   } catch (error) {
     await end()
     throw error

@@ -52,7 +52,7 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   try {
-    switch (url.split('?')[0]) {
+    switch (url.split('?', 1).join('')) {
       case '/livez':
       case '/healthz':
         return send(response, 200, 'ok\n')
@@ -63,7 +63,7 @@ async function answer(
           : send(response, 503, `${found.join('\n')}\n`)
       }
       case '/metrics':
-        return send(response, 200, await within(metrics()), 'text/plain; version=0.0.4')
+        return send(response, 200, await within(metrics()))
       default:
         return send(response, 404, 'here are /livez, /readyz and /metrics\n')
     }
@@ -72,9 +72,12 @@ async function answer(
   }
 }
 
-function send(response: ServerResponse, status: number, text: string, type = 'text/plain'): void {
+// The version is that of Prometheus' text format; readers of plain text do not mind it.
+const contentType = 'text/plain; version=0.0.4; charset=utf-8'
+
+function send(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, {
-    'content-type': `${type}; charset=utf-8`,
+    'content-type': contentType,
     'cache-control': 'no-store',
   })
   response.end(text)

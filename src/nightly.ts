@@ -1,42 +1,12 @@
-import { planList, queueRun, type SliceSink } from './enqueue.ts'
 import { dueBetween, readCron } from './cron.ts'
-import { MillError, Misuse } from './errors.ts'
 import { listName } from './lists/files.ts'
-import { noDefaults } from './lists/requests.ts'
-import type { Market } from './market.ts'
+import { described, runNight, type NightDesk } from './night.ts'
 import { decide, type Step } from './nights/decide.ts'
 import type { Schedule } from './nights/schedules.ts'
 import { listPath, type Plan } from './schedules.ts'
 import { cancelRun } from './store/change.ts'
-import type { Database } from './store/database.ts'
-import {
-  advance,
-  databaseNow,
-  disableOthers,
-  findList,
-  NightTaken,
-  noteRun,
-  readFacts,
-  readWatches,
-  recordNights,
-  saveWatch,
-  takeNight,
-  type WatchRow,
-} from './store/nights.ts'
-import { formatMinute } from './zone.ts'
-import type { ListOrder } from './staging.ts'
-
-/** What a tick works with. */
-export interface NightDesk {
-  readonly db: Database
-  readonly market: Market
-  /** An answer younger than this is reused, where a schedule says nothing. */
-  readonly maxAgeMs: number
-  readonly queue: () => Promise<SliceSink>
-  readonly tell: (line: string) => void
-  /** The clock; that of the database, unless a test brings its own. */
-  readonly now?: () => Promise<Date>
-}
+import { advance, databaseNow, noteRun, readFacts, recordNights } from './store/nights.ts'
+import { disableOthers, readWatches, saveWatch, type WatchRow } from './store/watch.ts'
 
 // Each step decides something, so there is an end; a rule that went in circles must not go on for ever.
 const mostSteps = 200_000
@@ -122,97 +92,8 @@ async function take(desk: NightDesk, schedule: Schedule, step: Step): Promise<vo
       await noteRun(desk.db, step.busy.run, step.note)
       return desk.tell(`run ${step.busy.run} of ${step.busy.date} ${step.note}`)
     case 'run':
-      return run(desk, schedule, step)
+      return runNight(desk, schedule, step)
     default:
       throw new Error(`unhandled step ${JSON.stringify(step satisfies never)}`)
   }
-}
-
-type RunStep = Extract<Step, { kind: 'run' }>
-
-/** Plans the run of a night; when another scheduler was first, nothing has happened here. */
-async function run(desk: NightDesk, schedule: Schedule, step: RunStep): Promise<void> {
-  try {
-    const { plan, note } = await planNight(desk, schedule, step)
-    await advance(desk.db, schedule.name, step.known)
-    const what = step.into === null ? `is run ${plan.run}` : `joined run ${plan.run}`
-    const rejected = plan.rejected === 0 ? '' : `, ${plan.rejected} lines rejected`
-    desk.tell(
-      `${described(schedule, [step.night])} ${what} (${step.outcome}): ${plan.queued} to buy, ${plan.reused} reused${rejected}${note === null ? '' : `; ${note}`}`,
-    )
-    await queueRun({ db: desk.db }, await desk.queue(), plan.run)
-  } catch (error) {
-    if (error instanceof NightTaken) return
-    if (!(error instanceof Misuse)) throw error
-    const note = error.message
-    const { known, night } = step
-    await recordNights(desk.db, schedule.name, { nights: [night], outcome: 'failed', note, known })
-    desk.tell(`${described(schedule, [night])} failed: ${note}`)
-  }
-}
-
-/** From the file as it is tonight; when it is gone or broken, from what was last read of it. */
-async function planNight(desk: NightDesk, schedule: Schedule, step: RunStep) {
-  const path = listPath(schedule.list)
-  const list = listName(path)
-  const joins = step.into === null ? null : `joined run ${step.into.run} of ${step.into.date}`
-  const plan = (from: ListOrder['from'], note: string | null) =>
-    planList(desk, orderOf(desk, { schedule, step, list, from, note }))
-  try {
-    return { plan: await plan({ kind: 'file', path, shown: schedule.list }, joins), note: joins }
-  } catch (error) {
-    if (!(error instanceof MillError) || error.next === 'retry') throw error
-    const known = await findList(desk.db, list)
-    if (known === null) throw error
-    const why = `the queries last read are used, since the list cannot be read: ${error.message}`
-    const note = joins === null ? why : `${joins}; ${why}`
-    return { plan: await plan({ kind: 'members', list: known }, note), note }
-  }
-}
-
-function orderOf(
-  { maxAgeMs }: NightDesk,
-  night: {
-    schedule: Schedule
-    step: RunStep
-    list: string
-    from: ListOrder['from']
-    note: string | null
-  },
-): ListOrder {
-  const { schedule, step, list, from, note } = night
-  return {
-    list,
-    from,
-    // Nobody is there to agree to a guess at night: a guessed encoding counts as a broken file.
-    reading: {
-      matchTypes: 'keep',
-      yes: false,
-      defaults: { ...noDefaults, priority: schedule.priority },
-    },
-    kind: 'nightly',
-    runDate: step.night.date,
-    budget: step.into === null ? schedule.budget : undefined,
-    maxAgeMs: schedule.maxAgeMs ?? maxAgeMs,
-    into: step.into?.run ?? null,
-    record: (trx, id) =>
-      takeNight(trx, {
-        schedule: schedule.name,
-        ...step.night,
-        outcome: step.outcome,
-        run: id,
-        note,
-      }),
-  }
-}
-
-function described({ name, zone }: Schedule, nights: readonly { readonly at: Date }[]) {
-  const [first] = nights
-  const last = nights.at(-1)
-  if (first === undefined || last === undefined) return name
-  const times =
-    first === last
-      ? formatMinute(zone, first.at)
-      : `${formatMinute(zone, first.at)} to ${formatMinute(zone, last.at)} (${nights.length} times)`
-  return `${name} of ${times} ${zone}`
 }

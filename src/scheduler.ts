@@ -1,7 +1,8 @@
 import type { SliceSink } from './enqueue.ts'
 import { MillError } from './errors.ts'
 import type { Mill } from './mill.ts'
-import { tick, type NightDesk } from './nightly.ts'
+import type { NightDesk } from './night.ts'
+import { tick } from './nightly.ts'
 import { openQueue, type SliceQueue } from './queue/slices.ts'
 import type { QueueStore } from './queue/backend.ts'
 import { loadSchedules, type Plan } from './schedules.ts'
@@ -124,7 +125,13 @@ async function openSlices(mill: Mill): Promise<OpenSlices> {
   const { store, end } = openStore(mill, 'nightly')
   try {
     const queue = await openQueue(store, mill.installation)
-    return { queue, close: () => queue.close().finally(end) }
+    return {
+      queue,
+      close: async () => {
+        await queue.close()
+        await end()
+      },
+    }
   } catch (error) {
     await end()
     throw error

@@ -71,20 +71,20 @@ function startNews(
 ): { close: () => Promise<void> } {
   let telling: Promise<unknown> | null = null
   let away = false
+  const tellAll = async () => {
+    try {
+      await tellNews(mill.db, { url, tell })
+      away = false
+    } catch (error) {
+      // Said once: work goes on without news, and so do the tries.
+      if (!away) tell(`news cannot be read: ${error instanceof Error ? error.message : 'error'}`)
+      away = true
+    }
+  }
   const round = () => {
-    telling ??= tellNews(mill.db, { url, tell })
-      .then(
-        () => {
-          away = false
-        },
-        (error: unknown) => {
-          if (!away) tell(`news cannot be read: ${error instanceof Error ? error.message : ''}`)
-          away = true
-        },
-      )
-      .finally(() => {
-        telling = null
-      })
+    telling ??= tellAll().finally(() => {
+      telling = null
+    })
   }
   const timer = setInterval(round, newsEveryMs)
   return {

@@ -8,50 +8,10 @@ export interface DueTime {
   readonly date: string
 }
 
-/** What is kept about a schedule between two ticks. */
-export interface WatchRow {
-  readonly name: string
-  readonly list: string
-  readonly cron: string
-  readonly zone: string
-  readonly missed: string
-  readonly overlap: string
-  readonly enabled: boolean
-  readonly known_until: Date
-}
-
 /** The clock that decides: that of the database, the same for every host. */
 export async function databaseNow(db: Database): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)
   return rows[0]?.now ?? new Date()
-}
-
-/** Every schedule that a scheduler has ever seen. */
-export async function readWatches(db: Database): Promise<readonly WatchRow[]> {
-  const { rows } = await sql<WatchRow>`
-    select name, list, cron, zone, missed, overlap, enabled, known_until
-    from schedules
-    order by name`.execute(db)
-  return rows
-}
-
-/** Writes down what a schedule is now; `known_until` only where it begins anew. */
-export async function saveWatch(db: Database, watch: WatchRow): Promise<void> {
-  await sql`
-    insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)
-    values (
-      ${watch.name}, ${watch.list}, ${watch.cron}, ${watch.zone}, ${watch.missed}, ${watch.overlap},
-      ${watch.enabled}, ${watch.known_until}, clock_timestamp()
-    )
-    on conflict (name) do update
-    set list = excluded.list,
-      cron = excluded.cron,
-      zone = excluded.zone,
-      missed = excluded.missed,
-      overlap = excluded.overlap,
-      enabled = excluded.enabled,
-      known_until = greatest(schedules.known_until, excluded.known_until),
-      seen_at = excluded.seen_at`.execute(db)
 }
 
 /** Times up to here have been decided. */
@@ -61,15 +21,6 @@ export async function advance(db: Database, schedule: string, known: Date): Prom
     set known_until = greatest(known_until, ${known}),
       seen_at = clock_timestamp()
     where name = ${schedule}`.execute(db)
-}
-
-/** Turns schedules off that are not in the file any more. */
-export async function disableOthers(db: Database, names: readonly string[]): Promise<void> {
-  await sql`
-    update schedules
-    set enabled = false
-    where enabled
-      and not name = any(${names as string[]}::text[])`.execute(db)
 }
 
 /** The open run that stands in the way of a list's next one. */
@@ -232,12 +183,4 @@ export async function findList(db: Database, name: string): Promise<number | nul
     where name = ${name}
       and exists (select from list_queries where list_id = lists.id)`.execute(db)
   return rows[0]?.id ?? null
-}
-
-/** Milliseconds since any scheduler last looked at its schedules; null when none ever did. */
-export async function lastLook(db: Database): Promise<number | null> {
-  const { rows } = await sql<{ ago: number | null }>`
-    select extract(epoch from clock_timestamp() - max(seen_at))::float8 * 1000 as ago
-    from schedules`.execute(db)
-  return rows[0]?.ago ?? null
 }

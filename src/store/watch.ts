@@ -1,0 +1,59 @@
+import { sql } from 'kysely'
+import type { Database } from './database.ts'
+
+/** What is kept about a schedule between two ticks. */
+export interface WatchRow {
+  readonly name: string
+  readonly list: string
+  readonly cron: string
+  readonly zone: string
+  readonly missed: string
+  readonly overlap: string
+  readonly enabled: boolean
+  readonly known_until: Date
+}
+
+/** Every schedule that a scheduler has ever seen. */
+export async function readWatches(db: Database): Promise<readonly WatchRow[]> {
+  const { rows } = await sql<WatchRow>`
+    select name, list, cron, zone, missed, overlap, enabled, known_until
+    from schedules
+    order by name`.execute(db)
+  return rows
+}
+
+/** Writes down what a schedule is now; `known_until` only where it begins anew. */
+export async function saveWatch(db: Database, watch: WatchRow): Promise<void> {
+  await sql`
+    insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)
+    values (
+      ${watch.name}, ${watch.list}, ${watch.cron}, ${watch.zone}, ${watch.missed}, ${watch.overlap},
+      ${watch.enabled}, ${watch.known_until}, clock_timestamp()
+    )
+    on conflict (name) do update
+    set list = excluded.list,
+      cron = excluded.cron,
+      zone = excluded.zone,
+      missed = excluded.missed,
+      overlap = excluded.overlap,
+      enabled = excluded.enabled,
+      known_until = greatest(schedules.known_until, excluded.known_until),
+      seen_at = excluded.seen_at`.execute(db)
+}
+
+/** Turns schedules off that are not in the file any more. */
+export async function disableOthers(db: Database, names: readonly string[]): Promise<void> {
+  await sql`
+    update schedules
+    set enabled = false
+    where enabled
+      and not name = any(${names}::text[])`.execute(db)
+}
+
+/** Milliseconds since any scheduler last looked at its schedules; null when none ever did. */
+export async function lastLook(db: Database): Promise<number | null> {
+  const { rows } = await sql<{ ago: number | null }>`
+    select extract(epoch from clock_timestamp() - max(seen_at))::float8 * 1000 as ago
+    from schedules`.execute(db)
+  return rows[0]?.ago ?? null
+}
