@@ -3,6 +3,9 @@ interface Closer {
   readonly close: () => Promise<unknown>
 }
 
+/** What does not close by then never will: the process ends, and that closes everything. */
+const patienceMs = 30_000
+
 /** Closes in reverse order of opening, every one of them, and reports all failures together. */
 export class Closers {
   readonly #open: Closer[] = []
@@ -18,11 +21,23 @@ export class Closers {
     const failures: unknown[] = []
     for (let closer = this.#open.pop(); closer !== undefined; closer = this.#open.pop()) {
       try {
-        await closer.close()
+        await within(closer)
       } catch (cause) {
         failures.push(new Error(`expected ${closer.name} to close`, { cause }))
       }
     }
     if (failures.length > 0) throw new AggregateError(failures, 'not everything could be closed')
+  }
+}
+
+async function within({ name, close }: Closer): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, fail) => {
+    timer = setTimeout(() => fail(new Error(`${name} took longer than 30 s`)), patienceMs)
+  })
+  try {
+    await Promise.race([close(), late])
+  } finally {
+    clearTimeout(timer)
   }
 }

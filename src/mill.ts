@@ -1,6 +1,5 @@
 import type { Closers } from './closers.ts'
 import type { Config } from './config.ts'
-import { Unreachable } from './errors.ts'
 import { ensurePostgres } from './embedded/postgres.ts'
 import { ensureService } from './embedded/service.ts'
 import { marketOf, type Market } from './market.ts'
@@ -95,9 +94,12 @@ async function openSlices(
   return open(openQueue({ pool }, installation))
 }
 
+/** Gives a pool up that does not end: the process is about to. */
 async function endWithin(pool: Pool, ms: number): Promise<void> {
-  const late = new Promise<never>((_, reject) => {
-    setTimeout(() => reject(new Unreachable('the pool of the queue did not close')), ms).unref()
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((done) => {
+    timer = setTimeout(done, ms)
   })
   await Promise.race([pool.end(), late])
+  clearTimeout(timer)
 }

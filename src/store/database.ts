@@ -42,6 +42,8 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   })
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => undefined)
+  // So is one that breaks between two statements of a transaction: the next statement says it.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
 
