@@ -1,7 +1,9 @@
+import { costClass } from './credits/account.ts'
 import type { Reserved } from './credits/reserve.ts'
 import type { Query } from './query.ts'
 import type { Reply } from './search/call.ts'
 import type { Verdict } from './search/verdict.ts'
+import type { OpenTask } from './store/slices.ts'
 
 /** A task that a worker has in hand. */
 export interface Task {
@@ -58,4 +60,11 @@ async function answer(task: Task, call: number, steps: Steps): Promise<Outcome> 
   const reply = await steps.call(task)
   const verdict = steps.parse(reply, task.query)
   return steps.store({ task, call, reply, verdict })
+}
+
+/** A task as it stands in the tables, made ready for the gate. */
+export function taskOf(task: OpenTask, run: number, priority: number): Task {
+  const { id, query_id, q, location, hl, gl, num, device } = task
+  const query = { q, location, hl, gl, num, device }
+  return { id, run, priority, class: costClass(query), query, queryId: query_id }
 }

@@ -1,5 +1,5 @@
 import { Batch } from './batch.ts'
-import { costClass } from './credits/account.ts'
+import { Brake } from './brake.ts'
 import type { Clerk, Ended, Recorded } from './credits/ended.ts'
 import { record } from './credits/record.ts'
 import { reserve, type Spender } from './credits/reserve.ts'
@@ -10,13 +10,13 @@ import { Lease } from './lease.ts'
 import { spenderOf } from './market.ts'
 import type { Mill } from './mill.ts'
 import { Outages } from './outage.ts'
-import type { Bought, Outcome, Task } from './pipeline.ts'
+import { taskOf, type Bought, type Outcome, type Task } from './pipeline.ts'
 import type { SliceJob } from './queue/slices.ts'
 import { openApi, type Api, type Reply } from './search/call.ts'
 import { openLanes, type Lanes } from './search/lane.ts'
 import { judge } from './search/verdict.ts'
 import { openAccount } from './store/books.ts'
-import { endRound, openTasks, type OpenTask } from './store/slices.ts'
+import { endRound, openTasks } from './store/slices.ts'
 import { troubleOf } from './store/trouble.ts'
 import { Tally } from './tally.ts'
 import { endedOf, lighten } from './verdicts.ts'
@@ -37,8 +37,6 @@ export interface WorkerOptions {
 const slotsFor = (lanes: number) => Math.ceil((lanes * 1.25) / 25) + 1
 const busyDelayMs = 2_000
 const countedLanes = 16
-const apiPauseMs = 2_000
-const farAhead = 3_600_000
 
 /** The parts of one worker, put together: what it does with them is in `work.ts`. */
 export class Worker {
@@ -51,13 +49,11 @@ export class Worker {
   readonly #options: WorkerOptions
   readonly #lanes: Lanes
   readonly #known = new Set<number>()
+  readonly #brake: Brake
   #api: Api
   #ending = false
   #handling = 0
   #lastSlice = performance.now()
-  #holdUntil = 0
-  #keyRefused = false
-  #apiProbeAt = 0
   fatal: unknown = null
 
   private constructor(
@@ -75,6 +71,12 @@ export class Worker {
     this.#lanes = openLanes(options.lanes)
     this.batch = this.#openBatch()
     this.dispatch = this.#openDispatch()
+    this.#brake = new Brake({
+      lease: parts.lease,
+      timeoutMs: mill.config.timeoutMs,
+      outages: this.outages,
+      nudge: () => this.dispatch.nudge(),
+    })
   }
 
   readonly lease: Lease
@@ -138,6 +140,7 @@ export class Worker {
   /** Starts nothing further. */
   end(): void {
     this.#ending = true
+    this.#brake.end()
     this.dispatch.end()
   }
 
@@ -191,19 +194,16 @@ export class Worker {
     return reserved
   }
 
-  /** Lanes that may be filled: one at a time while the API is out of reach, none between two tries. */
   #free(): number {
     const { lanes } = this.#options
     // A crash leaves what is on its way or being stored unread: with few lanes, never more than one call a lane.
     // With many, waiting for each commit would leave lanes empty for longer than that certainty is worth.
     const storing = lanes <= countedLanes ? lanes - this.dispatch.flying : lanes
-    const free = Math.min(this.#lanes.free(), storing)
-    if (!this.outages.away('the API')) return free
-    return performance.now() < this.#apiProbeAt ? 0 : Math.min(1, free)
+    return this.#brake.allow(Math.min(this.#lanes.free(), storing))
   }
 
   async #call(task: Task): Promise<Reply> {
-    const held = this.#heldBack()
+    const held = this.#brake.heldBack()
     if (held !== null) return { kind: 'unsent', code: held, message: 'released before it was sent' }
     const begun = performance.now()
     const reply = await this.#api.call(task.query)
@@ -211,41 +211,16 @@ export class Worker {
     return reply
   }
 
-  /** Looked at in the last instant before a request is written: why it may not be sent any more. */
-  #heldBack(): string | null {
-    if (!this.lease.covers(this.#mill.config.timeoutMs)) return 'LEASE_TOO_SHORT'
-    if (this.#keyRefused || performance.now() < this.#holdUntil) return 'STOPPED'
-    return this.#ending ? 'ENDING' : null
-  }
-
   async #store(bought: Bought): Promise<Outcome> {
     const { verdict } = bought
     this.#options.at?.('replied')
     this.tally.reply(verdict)
-    this.#watchApi(bought)
-    if (verdict.kind === 'slow_down') {
-      const wait = Math.min(verdict.waitMs ?? 1_000, farAhead)
-      this.#holdUntil = Math.max(this.#holdUntil, performance.now() + wait)
-    }
-    if (verdict.kind === 'key_refused') this.#keyRefused = true
+    this.#brake.heed(bought)
     const recorded = await this.batch.add(endedOf(bought, this.#mill.market))
-    // From here on the tables say it to every worker.
-    if (verdict.kind === 'key_refused') this.#keyRefused = false
+    this.#brake.written(verdict)
     this.#known.delete(bought.call)
     this.#options.at?.('stored')
     return recorded
-  }
-
-  #watchApi({ reply, verdict }: Bought): void {
-    if (reply.kind !== 'unsent') {
-      this.outages.mark('the API', false)
-      return
-    }
-    const ours = verdict.kind === 'unsent' && ourOwn.has(verdict.code)
-    if (ours) return
-    this.outages.mark('the API', true)
-    this.#apiProbeAt = performance.now() + apiPauseMs
-    setTimeout(() => this.dispatch.nudge(), apiPauseMs + 1).unref()
   }
 
   async #record(ended: readonly Ended[]): Promise<readonly Recorded[]> {
@@ -298,13 +273,4 @@ export class Worker {
       }
     }
   }
-}
-
-/** Reasons of our own for not sending: they say nothing about the API. */
-const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING', 'ABORTED'])
-
-function taskOf(task: OpenTask, run: number, priority: number): Task {
-  const { id, query_id, q, location, hl, gl, num, device } = task
-  const query = { q, location, hl, gl, num, device }
-  return { id, run, priority, class: costClass(query), query, queryId: query_id }
 }
