@@ -2,6 +2,7 @@ import { printJson, runCommand, say } from '../src/command.ts'
 import { readConfig } from '../src/config.ts'
 import { exits, type Exit } from '../src/errors.ts'
 import type { Finish, Summary } from '../src/tally.ts'
+import type { Worker } from '../src/worker.ts'
 
 interface Options {
   readonly drain?: true
@@ -10,6 +11,17 @@ interface Options {
 }
 
 const reportMs = 10_000
+
+/** What health checks and metrics ask of the worker, once there is one. */
+function lookInto(worker: () => Worker | null) {
+  return {
+    problems: () =>
+      worker() === null ? ['the worker is starting'] : (worker()?.outages.list() ?? []),
+    counted: () => worker()?.tally.sum('interrupted') ?? nothingYet,
+  }
+}
+
+const nothingYet = { answered: 0, reused: 0, failed: 0, unknown: 0 }
 
 const reasons: Readonly<Record<Finish, string>> = {
   completed: 'nothing is left to do',
@@ -45,23 +57,41 @@ await runCommand<Options>(
     const { work } = await import('../src/work.ts')
     const mill = await openMill({ config, closers, say, name: 'worker', connections: 5 })
     const drain = options.drain === true
+    // A service writes a log; a drain is a command that somebody waits for.
+    const { openLog } = await import('../src/log.ts')
+    const log = drain ? null : await openLog('work', config.api === null ? [] : [config.api.key])
+    const tell = log === null ? say : (line: string) => log.info(line)
+    const { showSigns } = await import('../src/signs.ts')
+    let worker: Worker | null = null
+    const signs = closers.add(
+      'the signs of life',
+      await showSigns(mill, {
+        tell,
+        ...lookInto(() => worker),
+        more: async () => (await mill.queue()).metrics(),
+      }),
+      (shown) => shown.close(),
+    )
     let reported = performance.now()
     const summary = await work(mill, {
       drain,
       lanes: config.concurrency,
       signal,
-      tell: say,
-      onTick: ({ tally, dispatch }) => {
+      tell,
+      onCall: signs.observe,
+      onTick: (current) => {
+        worker = current
+        const { tally, dispatch } = current
         if (performance.now() - reported < reportMs) return
         reported = performance.now()
         const left = tally.remaining === null ? '' : ` · ${tally.remaining} credits left`
         const still =
           dispatch.standstill === null ? '' : ` · stands still: ${dispatch.standstill.detail}`
-        say(`${tally.answered} answered · ${dispatch.flying} in flight${left}${still}`)
+        tell(`${tally.answered} answered · ${dispatch.flying} in flight${left}${still}`)
       },
     })
     if (options.json === true) printJson(summary)
-    say(lastLine(summary, mill.market.origin))
+    tell(lastLine(summary, mill.market.origin))
     return exitOf(summary, signal)
   },
 )
