@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { Story } from './story.ts'
+
+let database: FreshDatabase
+let story: Story
+beforeEach(async () => {
+  database = await freshDatabase()
+  story = new Story(database.pool)
+})
+afterEach(() => database.close())
+
+async function ask(text: string): Promise<unknown[]> {
+  return (await database.pool.query({ text, rowMode: 'array' })).rows
+}
+
+test('of two answers of one day the newer one is the observation', async () => {
+  await story.night('2026-01-01', { shoes: ['a.com/'] }, { list: 'one' })
+  await story.night('2026-01-01', { shoes: ['b.com/'] }, { list: 'two', kind: 'manual' })
+  expect(await ask('select run_date, q, domain from analysis.results')).toEqual([
+    ['2026-01-01', 'shoes', 'b.com'],
+  ])
+})
+
+test('an unreadable answer is no observation, and the one bought again for its task is', async () => {
+  const night = await story.night('2026-01-01', { shoes: { unreadable: true } })
+  expect(await ask('select * from analysis.observations')).toEqual([])
+  await story.late(night.get('shoes') ?? 0, { results: ['a.com/'] })
+  expect(await ask('select run_date, domain from analysis.results')).toEqual([
+    ['2026-01-01', 'a.com'],
+  ])
+})
+
+test('live answers alone are shown until the setting names more kinds', async () => {
+  await story.night('2026-01-01', { shoes: ['live.com/'] })
+  await story.night('2026-01-02', { shoes: ['sandbox.com/'] }, { origin: 'sandbox' })
+  await story.night('2026-01-03', { shoes: ['test.com/'] }, { origin: 'test' })
+  const seen = async (origins: string) => {
+    const client = await database.pool.connect()
+    await client.query("select set_config('querymill.origins', $1, false)", [origins])
+    const { rows } = await client.query('select domain from analysis.results order by run_date')
+    await client.query('reset querymill.origins')
+    client.release()
+    return rows.map((row: { domain: string }) => row.domain)
+  }
+  expect(await seen('')).toEqual(['live.com'])
+  expect(await seen('sandbox')).toEqual(['sandbox.com'])
+  expect(await seen('live, test')).toEqual(['live.com', 'test.com'])
+})
+
+test('a reused answer counts for its day and says so, yet is no second piece of evidence', async () => {
+  await story.night('2026-01-01', { shoes: ['a.com/', 'b.com/'] })
+  await story.night('2026-01-02', { shoes: 'reused' })
+  await story.night('2026-01-03', { shoes: ['b.com/', 'a.com/'] })
+  expect(await ask('select run_date, evidence from analysis.observations order by 1')).toEqual([
+    ['2026-01-01', 'bought'],
+    ['2026-01-02', 'reused'],
+    ['2026-01-03', 'bought'],
+  ])
+  expect(
+    await ask('select run_date, step, steps, previous_run_date from analysis.steps order by 1'),
+  ).toEqual([
+    ['2026-01-01', 1, 2, null],
+    ['2026-01-03', 2, 2, '2026-01-01'],
+  ])
+})
+
+test('the answer before is the newest earlier readable one, however old, and of the same API', async () => {
+  await story.night('2026-01-01', { shoes: ['a.com/'] })
+  await story.night('2026-01-02', { shoes: { unreadable: true } })
+  await story.night('2026-01-03', { shoes: 'failed' })
+  await story.night('2026-01-04', { shoes: ['b.com/'] }, { api: 'other.example.com' })
+  await story.night('2026-01-05', { shoes: ['a.com/'] })
+  expect(await ask('select run_date, previous_run_date from analysis.steps order by 1')).toEqual([
+    ['2026-01-01', null],
+    ['2026-01-04', null],
+    ['2026-01-05', '2026-01-01'],
+  ])
+})
+
+test('a domain is the host that the result names, else that of its address, in one spelling', async () => {
+  await story.night('2026-01-01', { named: { results: ['x.com/1'], domain: 'WWW.Named.com' } })
+  await story.night('2026-01-02', { silent: { results: ['www.address.com/1'], domain: null } })
+  expect(await ask('select domain from analysis.ranks order by run_date')).toEqual([
+    ['named.com'],
+    ['address.com'],
+  ])
+})
+
+test('the newest answer of a query is found whatever its day', async () => {
+  await story.night('2026-01-02', { shoes: ['a.com/'], boots: ['b.com/'] })
+  await story.night('2026-01-01', { shoes: ['c.com/', 'd.com/'] })
+  await story.night('2026-01-03', { shoes: { unreadable: true } })
+  expect(await ask('select q, depth from analysis.latest order by q')).toEqual([
+    ['boots', 1],
+    ['shoes', 2],
+  ])
+})
