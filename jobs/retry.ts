@@ -1,6 +1,7 @@
 import { printJson, runCommand, say } from '../src/command.ts'
 import { readConfig } from '../src/config.ts'
 import { exits, Misuse } from '../src/errors.ts'
+import type { Mill } from '../src/mill.ts'
 
 interface Options {
   readonly run?: string
@@ -82,7 +83,7 @@ function readStates(text: string): string[] {
   throw new Misuse(`expected --state to be of ${reopenable.join(', ')}, got ${wrong.join(', ')}`)
 }
 
-async function costLine(mill: import('../src/mill.ts').Mill, tasks: number): Promise<string> {
+async function costLine(mill: Mill, tasks: number): Promise<string> {
   const { dearestSeen } = await import('../src/store/status.ts')
   const dearest = await dearestSeen(mill.db, mill.market.account)
   const cost = dearest === null ? 'an unknown number of' : `at most ${dearest * tasks}`

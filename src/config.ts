@@ -202,8 +202,7 @@ export const settingNames = Object.keys(settings)
 export function isZone(zone: string): boolean {
   if (zone === '') return false
   try {
-    new Intl.DateTimeFormat('en', { timeZone: zone })
-    return true
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== ''
   } catch {
     return false
   }

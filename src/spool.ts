@@ -19,7 +19,7 @@ export interface Spooled<Item> {
 }
 
 /** Writes items to a file of their own and onto the disk, before the process may end. */
-export function spool<Item>(folder: string, name: string, items: readonly Item[]): string {
+export function spool(folder: string, name: string, items: readonly unknown[]): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const file = join(folder, `${name}.ndjson`)
   const handle = openSync(file, 'a', 0o600)
@@ -46,7 +46,7 @@ export function unspool<Item>(folder: string, prefix: string): readonly Spooled<
       const lines = readFileSync(join(folder, name), 'utf8').split('\n')
       // Only a line with its end was written whole.
       const torn = lines.pop() === '' ? 0 : 1
-      return { file: join(folder, name), items: lines.map((line) => unpack<Item>(line)), torn }
+      return { file: join(folder, name), items: lines.map((line) => unpack(line) as Item), torn }
     })
 }
 
@@ -76,8 +76,8 @@ function pack(value: unknown): unknown {
   return Object.fromEntries(entries)
 }
 
-function unpack<Item>(line: string): Item {
-  return revive(JSON.parse(line)) as Item
+function unpack(line: string): unknown {
+  return revive(JSON.parse(line))
 }
 
 function revive(value: unknown): unknown {

@@ -23,7 +23,12 @@ export async function listen(
   where: { host: string; port: number; docsUrl: () => string },
 ): Promise<Listening> {
   const listener = getRequestListener(answer, { overrideGlobalObjects: false })
-  const server = createServer({ maxHeaderSize: largestHead, keepAliveTimeout: 65_000 }, listener)
+  const server = createServer(
+    { maxHeaderSize: largestHead, keepAliveTimeout: 65_000 },
+    (request, response) => {
+      void listener(request, response)
+    },
+  )
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     refuseRaw(error, socket, where.docsUrl())
   })

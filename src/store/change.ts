@@ -26,7 +26,7 @@ export async function countSelected(db: Database, selection: Selection): Promise
 
 function selected({ run, list, states, error, buyAgain }: Selection) {
   return sql`
-    t.state = any(${states as string[]}::text[])
+    t.state = any(${states}::text[])
     and (${run}::bigint is null or t.run_id = ${run}::bigint)
     and (${error}::text is null or t.error_code = ${error}::text)
     and (${buyAgain}::boolean or t.search_id is null)

@@ -72,7 +72,7 @@ export async function readForReserve(
         )), '[]')
         from tasks t
         join runs r on r.id = t.run_id
-        where t.id = any(${wanted.tasks as number[]}::bigint[])
+        where t.id = any(${wanted.tasks}::bigint[])
       ) as tasks
     from accounts a
     where a.id = ${wanted.account}`.execute(trx)
@@ -96,7 +96,7 @@ export async function countMoreUrgent(
       join tasks t on t.run_id = s.run_id and t.slice = s.slice and t.state = 'open'
       where s.done_at is null
         and s.priority < ${priority}
-        and not t.id = any(${except as number[]}::bigint[])
+        and not t.id = any(${except}::bigint[])
         and not exists (select from calls c where c.task_id = t.id and c.outcome is null)
       limit ${limit}
     ) urgent`.execute(trx)

@@ -63,7 +63,7 @@ export async function readForSettle(
         )), '[]')
         from calls c
         join tasks t on t.id = c.task_id
-        where c.id = any(${calls as number[]}::bigint[])
+        where c.id = any(${calls}::bigint[])
       ) as calls,
       (
         select coalesce(jsonb_agg(jsonb_build_object(

@@ -15,5 +15,5 @@ export function statement<Row = unknown>(
     text = readFileSync(join(root, 'sql', 'statements', `${name}.sql`), 'utf8')
     texts.set(name, text)
   }
-  return CompiledQuery.raw(text, [...parameters]) as CompiledQuery<Row>
+  return CompiledQuery.raw(text, [...parameters])
 }
