@@ -17,8 +17,8 @@ export interface Chaos {
   readonly seconds: number
 }
 
-const credits = 700
-const moreCredits = 1_200
+const credits = 400
+const moreCredits = 400
 const plenty = 1_000_000
 const wave = 400
 const healWithinMs = 300_000
@@ -68,7 +68,7 @@ class Torment {
     await sleep(Math.min(6_000, left() / 4))
     while (left() > 0) {
       this.#strike(drawStrike(this.#luck(), this.#site.redis !== null))
-      await sleep(Math.min(left(), 600 + this.#luck() * 1_800))
+      await sleep(Math.min(left(), 1_000 + this.#luck() * 3_000))
     }
     await feeding
     await this.#restart

@@ -16,6 +16,7 @@ import {
 import { checkDatabase, migrateDatabase } from './store/migrate.ts'
 import { applyViews } from './store/views.ts'
 import { installationId } from './store/slices.ts'
+import { reaching } from './store/trouble.ts'
 
 /** The opened parts that commands share; each is closed with the command. */
 export interface Mill {
@@ -53,7 +54,7 @@ export async function openMill(options: MillOptions): Promise<Mill> {
   await probeDatabase(db)
   if (config.databaseUrl === null) await migrateAll(pool, databaseUrl)
   else await checkDatabase(db)
-  const installation = await installationId(db)
+  const installation = await reaching('the database', () => installationId(db))
   const market = marketOf(config)
   let queue: Promise<SliceQueue> | undefined
   return {
@@ -86,7 +87,9 @@ async function openSlices(
   { databaseUrl, installation }: { databaseUrl: string; installation: string },
 ): Promise<SliceQueue> {
   const open = (queue: Promise<SliceQueue>) =>
-    queue.then((opened) => closers.add('the queue', opened, (slices) => slices.close()))
+    reaching('the queue', () => queue).then((opened) =>
+      closers.add('the queue', opened, (slices) => slices.close()),
+    )
   if (config.redisUrl !== null) return open(openQueue({ redisUrl: config.redisUrl }, installation))
   const pool = openPool(databaseUrl, { name: 'queue', schema: 'bullmq', max: queueConnections })
   // A pool waits for its clients to come back; one that a dead server holds never does.

@@ -5,7 +5,7 @@ import type { Mill } from './mill.ts'
 import { anyOpen, closeRuns, listOpenSlices } from './store/slices.ts'
 import { knownBalance, leftUnaffordable, standingStop } from './store/drain.ts'
 import { clockSkew } from './store/workers.ts'
-import { troubleOf } from './store/trouble.ts'
+import { reaching, troubleOf } from './store/trouble.ts'
 import { WrongDatabase } from './errors.ts'
 import type { Finish, Summary } from './tally.ts'
 import { Worker, type WorkerOptions } from './worker.ts'
@@ -29,9 +29,9 @@ const putAwayMs = 5_000
 
 /** Works until stopped, or until there is nothing left to do; gives back what was done and why it ended. */
 export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
-  await refuseSkew(mill)
+  await reaching('the database', () => refuseSkew(mill))
   const queue = await mill.queue()
-  const worker = await Worker.open(mill, options)
+  const worker = await reaching('the database', () => Worker.open(mill, options))
   const duties = startDuties(mill, worker)
   await closeRuns(mill.db)
   const consumer = queue.consume((job) => worker.handle(job), worker.slots)

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { Unreachable } from '../errors.ts'
 
 /** Why a statement failed, as far as it decides what to do: come back later, try again now, or look at the data. */
 export type Trouble = 'away' | 'conflict' | 'data'
@@ -19,4 +20,16 @@ export function troubleOf(error: unknown): Trouble {
 function codeOf(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('code' in error)) return null
   return typeof error.code === 'string' ? error.code : null
+}
+
+/** Opens something that needs a server; one that goes away meanwhile is out of reach, and no bug. */
+export async function reaching<T>(what: string, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open()
+  } catch (cause) {
+    const gone = codeOf(cause) !== null && troubleOf(cause) === 'away'
+    if (!gone || cause instanceof Unreachable) throw cause
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new Unreachable(`expected ${what} within reach, got ${reason}; try again`, { cause })
+  }
 }
