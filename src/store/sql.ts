@@ -153,7 +153,13 @@ const kinds: Readonly<Record<number, ColumnKind>> = {
 }
 
 /** The driver's own reader of arrays: its list of types is shorter than the server's. */
-const readList = pg.types.getTypeParser as (type: number) => (text: string) => unknown
+const readList = pg.types.getTypeParser as (type: number) => (text: string) => readonly unknown[]
+
+const bigintList = 1016
+
+function numberIn(value: unknown, type: number): unknown {
+  return type === bigintList && typeof value === 'string' ? Number(value) : value
+}
 
 /** A value of Postgres as JSON has it. */
 export function jsonValue(text: string | null, { kind, type }: Column): unknown {
@@ -172,7 +178,7 @@ export function jsonValue(text: string | null, { kind, type }: Column): unknown 
     case 'json':
       return JSON.parse(text) as unknown
     case 'list':
-      return readList(type)(text)
+      return readList(type)(text).map((value) => numberIn(value, type))
     case 'text':
       return text
     default:

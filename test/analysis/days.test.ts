@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { Story } from './story.ts'
+
+let database: FreshDatabase
+let story: Story
+beforeEach(async () => {
+  database = await freshDatabase()
+  story = new Story(database.pool)
+})
+afterEach(() => database.close())
+
+async function ask(text: string): Promise<unknown[]> {
+  return (await database.pool.query({ text, rowMode: 'array' })).rows
+}
+
+test('the mix of intents is told by weight, for each label', async () => {
+  story.says('shoes', { weight: 3, tags: ['red'] })
+  await story.night('2026-01-01', {
+    shoes: { intent: 'buy', sentiment: 'good' },
+    boots: { intent: 'know' },
+  })
+  expect(
+    await ask(`select tag, kind, label, queries, share from analysis.label_mix
+      order by tag, kind, label`),
+  ).toEqual([
+    ['*', 'intent', 'buy', 1, 0.75],
+    ['*', 'intent', 'know', 1, 0.25],
+    ['*', 'sentiment', 'good', 1, 0.75],
+    ['*', 'sentiment', null, 1, 0.25],
+    ['red', 'intent', 'buy', 1, 1],
+    ['red', 'sentiment', 'good', 1, 1],
+  ])
+})
+
+test('a label that differs from the answer before is a change', async () => {
+  await story.night('2026-01-01', { shoes: { intent: 'buy', sentiment: 'good' } })
+  await story.night('2026-01-02', { shoes: { intent: 'know', sentiment: 'good' } })
+  expect(
+    await ask('select run_date, kind, previous_label, label from analysis.label_changes'),
+  ).toEqual([['2026-01-02', 'intent', 'buy', 'know']])
+})
+
+test('coverage tells what was not answered from what was not asked, and the counts add up', async () => {
+  await story.night('2026-01-01', { old: ['a.com/'] })
+  await story.night('2026-01-02', {
+    good: ['a.com/'],
+    bad: { unreadable: true },
+    lost: 'unknown',
+    never: 'failed',
+    old: 'reused',
+  })
+  expect(
+    await ask(`select planned, answered, bought, reused, unreadable, failed, unknown, share
+      from analysis.coverage where run_date = '2026-01-02'`),
+  ).toEqual([[5, 2, 1, 1, 1, 1, 1, 0.4]])
+})
+
+test('freshness counts queries that nobody ever answered', async () => {
+  await story.night('2026-01-01', { good: ['a.com/'], bad: 'failed' })
+  expect(
+    await ask(`select list, queries, answered, never_answered, newest = oldest,
+      oldest_age > interval '1 day' from analysis.freshness`),
+  ).toEqual([['main', 2, 1, 1, true, true]])
+})
+
+test('costs are told for each readable answer and for each that changed', async () => {
+  await story.night('2026-01-01', {
+    shoes: { results: ['a.com/'], credits: 2 },
+    boots: { results: ['b.com/'], credits: 2 },
+  })
+  await story.night('2026-01-02', {
+    shoes: { results: ['c.com/'], credits: 3 },
+    boots: { results: ['b.com/'], credits: 3 },
+    bad: { unreadable: true, credits: 5 },
+  })
+  expect(
+    await ask(`select run_date, calls, credits_used, answers, changed, credits_per_answer, credits_per_change,
+      credits_lost from analysis.costs where tag = '*' order by run_date`),
+  ).toEqual([
+    ['2026-01-01', 2, 4, 2, 0, 2, null, 0],
+    ['2026-01-02', 3, 11, 2, 1, 5.5, 11, 5],
+  ])
+})
+
+test('a balance that falls by more than our calls used says by how much', async () => {
+  await database.pool.query("insert into accounts (name, kind) values ('bank', 'live')")
+  const call = (remaining: number, start: number) =>
+    database.pool.query(
+      `insert into calls (task_id, query_id, account_id, worker, sent_at, finished_at, start_seq, start_total,
+        credits_reserved, credits_used, credits_remaining, outcome, class)
+      select 1, gen_random_uuid(), id, 1, now(), '2026-01-01 12:00Z', $2, 0, 2, 2, $1, 'settled', ''
+      from accounts`,
+      [remaining, start],
+    )
+  await call(98, 1)
+  await call(94, 3)
+  await call(96, 2)
+  const days = `select day, calls, credits_used, highest_balance, lowest_balance, credits_unexplained
+    from analysis.account_days`
+  expect(await ask(days)).toEqual([['2026-01-01', 3, 6, 100, 94, 0]])
+  await call(85, 4)
+  expect(await ask(days)).toEqual([['2026-01-01', 4, 8, 100, 85, 7]])
+})

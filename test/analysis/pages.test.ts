@@ -1,0 +1,184 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { placed, Story, ten } from './story.ts'
+
+let database: FreshDatabase
+let story: Story
+beforeEach(async () => {
+  database = await freshDatabase()
+  story = new Story(database.pool)
+})
+afterEach(() => database.close())
+
+async function ask(text: string): Promise<unknown[]> {
+  return (await database.pool.query({ text, rowMode: 'array' })).rows
+}
+
+describe('cannibalisation', () => {
+  test('two pages of a domain in one answer are shown, one page in two spellings is not', async () => {
+    await story.night('2026-01-01', {
+      shoes: ['us.com/1', 'b.com/', 'us.com/2', 'c.com/', 'http://us.com/1/?utm_source=x'],
+      boots: ['us.com/1', 'http://us.com/1/#top'],
+    })
+    expect(
+      await ask('select q, domain, pages, positions::integer[], url_keys from analysis.cannibalised_serps'),
+    ).toEqual([['shoes', 'us.com', 2, [1, 3, 5], ['us.com/1', 'us.com/2', 'us.com/1']]])
+  })
+
+  test('a best page that changes back and forth is shown from the second switch on', async () => {
+    const one = ['us.com/1', 'us.com/2', 'b.com/']
+    const two = ['us.com/2', 'us.com/1', 'b.com/']
+    await story.night('2026-01-01', { shoes: one })
+    await story.night('2026-01-02', { shoes: two })
+    const switches = 'select q, domain, switches, pages, url_keys from analysis.page_switches'
+    expect(await ask(switches)).toEqual([])
+    await story.night('2026-01-03', { shoes: two })
+    await story.night('2026-01-04', { shoes: one })
+    expect(await ask(switches)).toEqual([['shoes', 'us.com', 2, 2, ['us.com/2', 'us.com/1']]])
+  })
+
+  test('switches before the window do not count', async () => {
+    await story.night('2026-01-01', { shoes: ['us.com/1'] })
+    await story.night('2026-01-02', { shoes: ['us.com/2'] })
+    await story.night('2026-01-03', { shoes: ['us.com/1'] })
+    expect(await ask('select switches from analysis.page_switches')).toEqual([[2]])
+    await story.night('2026-02-05', { shoes: ['us.com/1'] })
+    expect(await ask('select switches from analysis.page_switches')).toEqual([])
+  })
+
+  test('another page than the one the list names is shown with the place of the right one', async () => {
+    story.says('shoes', { target: 'https://www.us.com/right/?utm_source=list#a' })
+    story.says('boots', { target: 'us.com/right' })
+    await story.night('2026-01-01', {
+      shoes: ['us.com/wrong', 'b.com/', 'www.us.com/right'],
+      boots: ['us.com/right', 'us.com/wrong'],
+    })
+    expect(
+      await ask('select q, position, url_key, target_position from analysis.wrong_pages'),
+    ).toEqual([['shoes', 1, 'us.com/wrong', 3]])
+  })
+})
+
+describe('volatility', () => {
+  const values = 'select run_date, volatility, places from analysis.volatility order by run_date'
+
+  test('the same answer again is 0, a full exchange is 1', async () => {
+    await story.night('2026-01-01', { shoes: ten('a') })
+    await story.night('2026-01-02', { shoes: ten('a') })
+    await story.night('2026-01-03', { shoes: ten('b') })
+    expect(await ask(values)).toEqual([
+      ['2026-01-02', 0, 10],
+      ['2026-01-03', 1, 10],
+    ])
+  })
+
+  test('two neighbours that change places move two places of twelve', async () => {
+    await story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'c.com/'] })
+    await story.night('2026-01-02', { shoes: ['b.com/', 'a.com/', 'c.com/'] })
+    expect(await ask(values)).toEqual([['2026-01-02', 2 / 12, 3]])
+  })
+
+  test('one page replaced at the last place moves one place out and one place in', async () => {
+    await story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'c.com/'] })
+    await story.night('2026-01-02', { shoes: ['a.com/', 'b.com/', 'd.com/'] })
+    expect(await ask(values)).toEqual([['2026-01-02', 2 / 12, 3]])
+  })
+
+  test('below the last place of the shallower answer nothing is compared', async () => {
+    await story.night('2026-01-01', { shoes: ten('a') })
+    await story.night('2026-01-02', { shoes: ten('a').slice(0, 4) })
+    expect(await ask(values)).toEqual([['2026-01-02', 0, 4]])
+  })
+
+  test('a night is measured against the thirty before it, itself left out', async () => {
+    const calm = ['a.com/', 'b.com/', 'c.com/']
+    const moved = ['b.com/', 'a.com/', 'c.com/']
+    await story.night('2026-01-01', { shoes: calm })
+    await story.night('2026-01-02', { shoes: calm })
+    await story.night('2026-01-03', { shoes: moved })
+    await story.night('2026-01-04', { shoes: ['x.com/', 'y.com/', 'z.com/'] })
+    const rows = (await ask(
+      'select run_date, volatility, usual, z, nights from analysis.volatility_nights order by 1',
+    )) as (string | number | null)[][]
+    expect(rows.slice(0, 2)).toEqual([
+      ['2026-01-02', 0, null, null, 0],
+      ['2026-01-03', 1 / 6, 0, null, 1],
+    ])
+    // Mean and deviation of 0 and 1/6: 1/12 and 1/6 over the root of 2.
+    expect(rows[2]?.[2]).toBeCloseTo(1 / 12, 12)
+    expect(rows[2]?.[3]).toBeCloseTo((1 - 1 / 12) / (1 / 6 / Math.SQRT2), 9)
+    expect(rows[2]?.[4]).toBe(2)
+  })
+})
+
+describe('churn and tenure', () => {
+  test('pages that entered and left the first ten are counted night by night', async () => {
+    await story.night('2026-01-01', { shoes: ten('a'), boots: ten('c') })
+    await story.night('2026-01-02', {
+      shoes: placed(placed(ten('a'), 3, 'x.com/'), 9, 'y.com/'),
+      boots: ten('c').toReversed(),
+    })
+    expect(
+      await ask('select run_date, queries, entered, left_it, stayed from analysis.churn'),
+    ).toEqual([['2026-01-02', 2, 2, 2, 18]])
+  })
+
+  test('a stay ends at a break and begins anew, and the last one lasts', async () => {
+    await story.night('2026-01-01', { shoes: ['a.com/', 'us.com/'] })
+    await story.night('2026-01-02', { shoes: ['us.com/', 'a.com/'] })
+    await story.night('2026-01-03', { shoes: ['a.com/'] })
+    await story.night('2026-01-05', { shoes: ['a.com/', 'b.com/', 'us.com/'] })
+    expect(
+      await ask(`select since, until, answers, best_position, worst_position, lasts
+        from analysis.tenure where url_key = 'us.com' order by since`),
+    ).toEqual([
+      ['2026-01-01', '2026-01-02', 2, 1, 2, false],
+      ['2026-01-05', '2026-01-05', 1, 3, 3, true],
+    ])
+  })
+
+  test('a new title under the same address is shown with the old one', async () => {
+    await story.night('2026-01-01', {
+      shoes: { results: ['a.com/', 'b.com/'], titles: ['Old', 'Same'] },
+    })
+    await story.night('2026-01-02', {
+      shoes: { results: ['b.com/', 'a.com/'], titles: ['Same', 'New'] },
+    })
+    expect(
+      await ask('select url_key, position, previous_title, title from analysis.title_changes'),
+    ).toEqual([['a.com', 2, 'Old', 'New']])
+  })
+})
+
+describe('rivals', () => {
+  test('domains that stand where ours do are told with how much more than by chance', async () => {
+    await database.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
+    await story.night('2026-01-01', {
+      q1: ['us.com/', 'rival.com/', 'every.com/'],
+      q2: ['us.com/', 'rival.com/', 'every.com/'],
+      q3: ['every.com/', 'other.com/'],
+      q4: ['every.com/'],
+      q5: ['every.com/'],
+    })
+    expect(
+      await ask(
+        'select own_domain, domain, shared, own_queries, queries, lift from analysis.competitors',
+      ),
+    ).toEqual([['us.com', 'rival.com', 2, 2, 2, (2 * 5) / (2 * 2)]])
+  })
+
+  test('a gap is a rival in the first ten of an answer twenty deep that shows nothing of ours', async () => {
+    await database.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
+    const deep = [...ten('r'), ...ten('s')]
+    await story.night('2026-01-01', {
+      gap: deep,
+      held: placed(deep, 15, 'us.com/'),
+      shallow: ten('r'),
+    })
+    expect(
+      await ask(
+        'select distinct q, count(*), min(position), max(position) from analysis.content_gaps group by q',
+      ),
+    ).toEqual([['gap', 10, 1, 10]])
+  })
+})
