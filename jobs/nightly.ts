@@ -46,7 +46,7 @@ await runCommand<Options>(
       } finally {
         await scheduler.close()
       }
-      return exits.done
+      return scheduler.usable ? exits.done : exits.usage
     }
     return keepRunning(mill, scheduler, { signal, tell })
   },
@@ -70,7 +70,7 @@ async function show(mill: Mill, file: string, json: boolean): Promise<Exit> {
   const outlook = await readNightOutlook(mill.db, plan)
   if (json) printJson(nightsJson(outlook))
   else print(formatNights(nightLines(outlook), outlook.refusals))
-  return exits.done
+  return plan.schedules.length === 0 && plan.refusals.length > 0 ? exits.usage : exits.done
 }
 
 async function keepRunning(

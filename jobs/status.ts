@@ -3,6 +3,7 @@ import { print, printJson, runCommand, say } from '../src/command.ts'
 import { readConfig, type Config } from '../src/config.ts'
 import { exits, Misuse } from '../src/errors.ts'
 import type { Mill } from '../src/mill.ts'
+import type { NightSummary } from '../src/outlook.ts'
 import type { StatusView } from '../src/report/status.ts'
 
 interface Options {
@@ -52,11 +53,16 @@ await runCommand<Options>(
   },
 )
 
-async function look(mill: Mill, run: number | null): Promise<StatusView> {
+type View = StatusView & { readonly summaries: readonly NightSummary[] }
+
+async function look(mill: Mill, run: number | null): Promise<View> {
   const { endedLastMinute, readAccount, readRuns } = await import('../src/store/status.ts')
   const { account: name, origin: kind } = mill.market
   const queue = await mill.queue()
   const account = await readAccount(mill.db, { name, kind })
+  const { summariseNights } = await import('../src/outlook.ts')
+  const { summaryLines } = await import('../src/showing.ts')
+  const summaries = await summariseNights(mill.db)
   return {
     runs: await readRuns(mill.db, { run, limit: 20 }),
     account,
@@ -65,10 +71,12 @@ async function look(mill: Mill, run: number | null): Promise<StatusView> {
     floor: account?.floor ?? mill.config.creditFloor,
     queue: { backend: queue.backend, ...(await queue.count()) },
     endedLastMinute: await endedLastMinute(mill.db),
+    nights: summaryLines(summaries),
+    summaries,
   }
 }
 
-async function show(view: StatusView, { json, watch }: Options): Promise<void> {
+async function show(view: View, { json, watch }: Options): Promise<void> {
   if (json === true) {
     const { account, floor, accountName: name } = view
     const stop = account?.stops[0] ?? null
@@ -80,6 +88,7 @@ async function show(view: StatusView, { json, watch }: Options): Promise<void> {
       runs: view.runs,
       account: { ...account, name, ...known, floor, stop },
       queue: view.queue,
+      nights: view.summaries,
     })
     return
   }

@@ -1,10 +1,10 @@
-import { nextDues, readCron } from './cron.ts'
+import { nextAfter, nextDues, readCron } from './cron.ts'
 import { findOverdue, type Overdue, type Watch } from './nights/overdue.ts'
 import type { Refusal, Schedule } from './nights/schedules.ts'
 import type { Plan } from './schedules.ts'
 import type { Database } from './store/database.ts'
 import { databaseNow } from './store/nights.ts'
-import { readLastNights, readOutlook, type LastNight } from './store/outlook.ts'
+import { countNights, readLastNights, readOutlook, type LastNight } from './store/outlook.ts'
 
 /** One schedule as people see it. */
 export interface ScheduleView {
@@ -13,6 +13,8 @@ export interface ScheduleView {
   readonly next: readonly Date[]
   readonly last: LastNight | null
   readonly overdue: readonly Overdue[]
+  /** Nights of the last days, by what became of them. */
+  readonly lately: Readonly<Record<string, number>>
 }
 
 export interface Outlook {
@@ -22,11 +24,15 @@ export interface Outlook {
 
 const shownTimes = 3
 
+/** How far back nights are counted. */
+export const latelyDays = 7
+
 /** What comes next, what came last, and what ought to have come. */
 export async function readNightOutlook(db: Database, plan: Plan): Promise<Outlook> {
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
   const overdue = await overdueNights(db, now)
+  const counts = await countNights(db, new Date(now.getTime() - latelyDays * 86_400_000))
   const schedules = plan.schedules.map((schedule) => ({
     schedule,
     next: schedule.on
@@ -36,6 +42,11 @@ export async function readNightOutlook(db: Database, plan: Plan): Promise<Outloo
       : [],
     last: last.get(schedule.name) ?? null,
     overdue: overdue.filter(({ schedule: name }) => name === schedule.name),
+    lately: Object.fromEntries(
+      counts
+        .filter(({ schedule: name }) => name === schedule.name)
+        .map(({ outcome, nights }) => [outcome, nights]),
+    ),
   }))
   return { schedules, refusals: plan.refusals }
 }
@@ -48,4 +59,27 @@ export async function overdueNights(db: Database, now?: Date): Promise<readonly 
     return [{ ...row, cron: reading.cron, known: row.known_until }]
   })
   return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))
+}
+
+/** One line for each schedule that is on or overdue: for those who look at the whole mill. */
+export interface NightSummary {
+  readonly schedule: string
+  readonly zone: string
+  readonly last: LastNight | null
+  readonly next: Date | null
+  readonly overdue: readonly Overdue[]
+}
+
+/** Schedules as the tables know them, without their file. */
+export async function summariseNights(db: Database): Promise<readonly NightSummary[]> {
+  const now = await databaseNow(db)
+  const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
+  const overdue = await overdueNights(db, now)
+  return (await readOutlook(db)).map(({ name, cron, zone }) => ({
+    schedule: name,
+    zone,
+    last: last.get(name) ?? null,
+    next: nextAfter(cron, zone, now),
+    overdue: overdue.filter(({ schedule }) => schedule === name),
+  }))
 }

@@ -35,6 +35,11 @@ export class Scheduler {
     return this.#trouble
   }
 
+  /** False when no line of the file can be used. */
+  get usable(): boolean {
+    return this.#plan !== null && (this.#plan.schedules.length > 0 || this.#plan.names.length === 0)
+  }
+
   get silentFor(): number {
     return performance.now() - this.#lastTick
   }

@@ -1,4 +1,5 @@
-import type { Outlook, ScheduleView } from './outlook.ts'
+import { latelyDays, type NightSummary, type Outlook, type ScheduleView } from './outlook.ts'
+import type { LastNight } from './store/outlook.ts'
 import type { NightLine } from './report/nights.ts'
 import { formatMinute } from './zone.ts'
 
@@ -15,7 +16,8 @@ export function nightLines({ schedules }: Outlook): readonly NightLine[] {
       on: schedule.on,
       rules: rulesOf(view),
       next: next.map(minute),
-      last: lastOf(view),
+      last: lastOf(schedule.zone, view.last),
+      lately: latelyOf(view),
       overdue: overdue.map(({ dueAt, problem }) => `${minute(dueAt)}: ${problem}`),
     }
   })
@@ -26,7 +28,12 @@ function rulesOf({ schedule }: ScheduleView): string {
   return `missed: ${schedule.missed}, overlap: ${schedule.overlap}${budget}`
 }
 
-function lastOf({ schedule, last }: ScheduleView): string {
+function latelyOf({ lately }: ScheduleView): string {
+  const counts = Object.entries(lately).map(([outcome, nights]) => `${nights} ${outcome}`)
+  return `${counts.join(', ') || 'none'} in the last ${latelyDays} days`
+}
+
+function lastOf(zone: string, last: LastNight | null): string {
   if (last === null) return 'none yet'
   const outcome = last.outcome ?? 'waiting'
   const run =
@@ -34,13 +41,13 @@ function lastOf({ schedule, last }: ScheduleView): string {
       ? ''
       : `, run ${last.run} ${last.run_state ?? ''}, ${last.tasks - last.open} of ${last.tasks} tasks done`
   const note = last.note === null ? '' : ` (${last.note})`
-  return `${formatMinute(schedule.zone, last.due_at)} ${outcome}${run}${note}`
+  return `${formatMinute(zone, last.due_at)} ${outcome}${run}${note}`
 }
 
 /** The same for programs. */
 export function nightsJson({ schedules, refusals }: Outlook) {
   return {
-    schedules: schedules.map(({ schedule, next, last, overdue }) => ({
+    schedules: schedules.map(({ schedule, next, last, overdue, lately }) => ({
       schedule: schedule.name,
       line: schedule.line,
       list: schedule.list,
@@ -64,8 +71,17 @@ export function nightsJson({ schedules, refusals }: Outlook) {
               tasks: last.tasks,
               open: last.open,
             },
+      lately,
       overdue: overdue.map(({ dueAt, problem }) => ({ due_at: dueAt, problem })),
     })),
     refused: refusals,
   }
+}
+
+/** One line for each schedule: what became of its last night, when the next one is due, what is overdue. */
+export function summaryLines(nights: readonly NightSummary[]): readonly string[] {
+  return nights.flatMap(({ schedule, zone, last, next, overdue }) => [
+    `nightly ${schedule}: last ${lastOf(zone, last)}; next ${next === null ? 'never' : `${formatMinute(zone, next)} ${zone}`}`,
+    ...overdue.map(({ dueAt, problem }) => `  OVERDUE ${formatMinute(zone, dueAt)}: ${problem}`),
+  ])
 }

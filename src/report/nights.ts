@@ -10,6 +10,7 @@ export interface NightLine {
   readonly rules: string
   readonly next: readonly string[]
   readonly last: string
+  readonly lately: string
   readonly overdue: readonly string[]
 }
 
@@ -32,6 +33,7 @@ function formatOne(line: NightLine): string {
     ['rules', line.rules],
     ['next', line.next.length === 0 ? 'never, it is off' : line.next.join(', ')],
     ['last', line.last],
+    ['lately', line.lately],
     ...line.overdue.map((problem) => ['OVERDUE', problem]),
   ]
   const table = formatTable(['', ''], rows, { widest: null })

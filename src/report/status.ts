@@ -11,6 +11,8 @@ export interface StatusView {
   readonly floor: number
   readonly queue: { readonly backend: string; readonly jobs: number; readonly paused: boolean }
   readonly endedLastMinute: number
+  /** One line for each schedule. */
+  readonly nights: readonly string[]
 }
 
 const heads = [
@@ -36,6 +38,7 @@ export function formatStatus(view: StatusView): string {
     lines.push('SANDBOX: the bundled service answers, no real credits are spent', '')
   lines.push(...runLines(view.runs), '')
   lines.push(...accountLines(view), '')
+  if (view.nights.length > 0) lines.push(...view.nights, '')
   lines.push(
     `queue on ${view.queue.backend}: ${view.queue.jobs} jobs${view.queue.paused ? ', paused' : ''}`,
   )
