@@ -49,7 +49,7 @@ export async function startCanned(options: CannedOptions = {}): Promise<Canned> 
 }
 
 /** Reads the parameters that the answer depends on, leniently: nothing is refused here. */
-export function readAsked(url: string): { q: string; num: number } {
+function readAsked(url: string): { q: string; num: number } {
   const params = new URLSearchParams(url.slice(url.indexOf('?') + 1))
   const num = Number(params.get('num') ?? 10)
   return {

@@ -94,7 +94,6 @@ export const faultShape = z.discriminatedUnion('kind', [
 ])
 
 export type Fault = z.output<typeof faultShape>
-export type FaultInput = z.input<typeof faultShape>
 
 /** A request as the choice of a fault sees it. */
 export interface Try {

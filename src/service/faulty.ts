@@ -75,7 +75,7 @@ async function endNow(server: Server): Promise<void> {
 }
 
 /** What is shared by the requests of one stand-in. */
-export class Stand {
+class Stand {
   url = ''
   knobs: Knobs
   readonly key: string

@@ -51,62 +51,50 @@ export async function findPages(
 
 const bareTitle = "regexp_replace(documents.title, ' [-|] .*$', '')"
 
-const statements = {
-  trigrams: statement({
-    likeness: `0.2 * word_similarity(lower($1), lower(documents.title)) + similarity(${bareTitle}, $1)`,
-    // Mistyped words match nothing; titles that look alike still do.
-    alike: `
-      select id, 0::real as share, false as every_word
-      from documents
-      where not exists (select from strict)
-        and not exists (select from loose where share >= 0.3)
-        and lower($1) <% lower(title)
-      limit 200`,
-  }),
-  plain: statement({
-    likeness: `case when lower(${bareTitle}) = lower($1) then 1 else 0 end`,
-    alike: 'select id, 0::real as share, false as every_word from documents where false',
-  }),
+function statement({ likeness, alike }: { likeness: string; alike: string }): string {
+  return `${matching}${candidates(alike)}${ranking(likeness)}`
 }
 
-function statement({ likeness, alike }: { likeness: string; alike: string }): string {
+const matching = `
+  with asked as (
+    select websearch_to_tsquery('english', $1) || websearch_to_tsquery($2::regconfig, $1) as query
+  ),
+  terms as (
+    select
+      quote_literal(lexeme)::tsquery as term,
+      coalesce(lexemes.documents, 0) as documents,
+      ln(1 + (select greatest(1, sum(documents)) from corpora) / (1 + coalesce(lexemes.documents, 0)))::real as weight
+    from unnest(tsvector_to_array(to_tsvector('english', $1))) as lexeme
+    left join lexemes on lexemes.word = lexeme
+  ),
+  strict as (
+    select id, 1::real as share, true as every_word
+    from documents
+    cross join asked
+    where tsv @@ asked.query
+    limit 2000
+  ),
+  rare as (
+    select string_agg(term::text, ' | ')::tsquery as query
+    from (select term from terms where documents > 0 order by documents limit 3) as few
+  ),
+  loose as (
+    select
+      id,
+      (select sum(weight) filter (where tsv @@ term) / sum(weight) from terms) as share,
+      false as every_word
+    from documents
+    cross join rare
+    where (select count(*) from strict) < $4
+      -- A query with operators means what it says: nothing is topped up.
+      and $1 !~ '(^| )-|"'
+      and tsv @@ rare.query
+    order by ts_rank(tsv, rare.query) desc
+    limit 300
+  ),`
+
+function candidates(alike: string): string {
   return `
-    with asked as (
-      select websearch_to_tsquery('english', $1) || websearch_to_tsquery($2::regconfig, $1) as query
-    ),
-    terms as (
-      select
-        quote_literal(lexeme)::tsquery as term,
-        coalesce(lexemes.documents, 0) as documents,
-        ln(1 + (select greatest(1, sum(documents)) from corpora) / (1 + coalesce(lexemes.documents, 0)))::real as weight
-      from unnest(tsvector_to_array(to_tsvector('english', $1))) as lexeme
-      left join lexemes on lexemes.word = lexeme
-    ),
-    strict as (
-      select id, 1::real as share, true as every_word
-      from documents
-      cross join asked
-      where tsv @@ asked.query
-      limit 2000
-    ),
-    rare as (
-      select string_agg(term::text, ' | ')::tsquery as query
-      from (select term from terms where documents > 0 order by documents limit 3) as few
-    ),
-    loose as (
-      select
-        id,
-        (select sum(weight) filter (where tsv @@ term) / sum(weight) from terms) as share,
-        false as every_word
-      from documents
-      cross join rare
-      where (select count(*) from strict) < $4
-        -- A query with operators means what it says: nothing is topped up.
-        and $1 !~ '(^| )-|"'
-        and tsv @@ rare.query
-      order by ts_rank(tsv, rare.query) desc
-      limit 300
-    ),
     alike as (${alike}),
     candidates as (
       select id, max(share) as share, bool_or(every_word) as every_word
@@ -116,7 +104,11 @@ function statement({ likeness, alike }: { likeness: string; alike: string }): st
         union all select * from alike
       ) as every_way
       group by id
-    ),
+    ),`
+}
+
+function ranking(likeness: string): string {
+  return `
     ranked as (
       select
         documents.url,
@@ -145,6 +137,24 @@ function statement({ likeness, alike }: { likeness: string; alike: string }): st
       left(body, case when place <= $4 then 20000 else 400 end) as text
     from ranked
     order by place`
+}
+
+const statements = {
+  trigrams: statement({
+    likeness: `0.2 * word_similarity(lower($1), lower(documents.title)) + similarity(${bareTitle}, $1)`,
+    // Mistyped words match nothing; titles that look alike still do.
+    alike: `
+      select id, 0::real as share, false as every_word
+      from documents
+      where not exists (select from strict)
+        and not exists (select from loose where share >= 0.3)
+        and lower($1) <% lower(title)
+      limit 200`,
+  }),
+  plain: statement({
+    likeness: `case when lower(${bareTitle}) = lower($1) then 1 else 0 end`,
+    alike: 'select id, 0::real as share, false as every_word from documents where false',
+  }),
 }
 
 /** Queries like this one that at least two accounts have asked: nobody's own query is shown to others. */

@@ -54,7 +54,9 @@ async function bind(server: Server, where: { host: string; port: number }): Prom
     server.listen(where.port, where.host, resolve)
   })
   const { port } = server.address() as AddressInfo
-  return `http://${where.host.includes(':') ? `[${where.host}]` : where.host}:${port}`
+  // A service that listens everywhere is told by an address that can be typed.
+  const host = where.host === '0.0.0.0' || where.host === '::' ? '127.0.0.1' : where.host
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 function refuseRaw(error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string): void {

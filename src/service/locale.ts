@@ -15,7 +15,7 @@ function regions(): Map<string, string> {
 
 function* allRegions(): Generator<[string, string]> {
   const names = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' })
-  const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'.split('')
   for (const first of letters) {
     for (const second of letters) {
       const code = first + second

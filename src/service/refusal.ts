@@ -19,9 +19,6 @@ const codes = {
 
 export type RefusalStatus = keyof typeof codes
 
-/** The statuses that are refused with, and their codes. */
-export const refusalCodes: Readonly<Record<RefusalStatus, string>> = codes
-
 /** An answer that is no result: told to the client in the shape of section 2.4, and never charged. */
 export class Refusal extends MillError {
   override readonly exit = exits.failures

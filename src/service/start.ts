@@ -56,7 +56,7 @@ export interface Keys {
 
 const orphanAgeMs = 300_000
 const sweepMs = 60_000
-const graceMs = 10_000
+const graceMs = 8000
 
 /** Starts the search service; it answers when this returns. */
 export async function startService(options: ServiceOptions): Promise<Service> {

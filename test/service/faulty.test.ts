@@ -60,7 +60,7 @@ describe('a healthy stand-in', () => {
   test('refuses what the balance cannot pay with 402, and never goes below zero', async () => {
     await start({ credits: 2 })
     const statuses = await Promise.all(Array.from({ length: 5 }, async () => (await ask()).status))
-    expect(statuses.toSorted()).toEqual([200, 200, 402, 402, 402])
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 200, 402, 402, 402])
     expect(api.least()).toBe(0)
   })
 
@@ -126,7 +126,7 @@ describe('prices, times and other hands', () => {
     const logFile = join(mkdtempSync(join(tmpdir(), 'books-')), 'books.ndjson')
     await start({ logFile, faults: [{ kind: 'drop', only: [2] }] })
     await ask()
-    await expect(ask()).rejects.toThrow()
+    await expect(ask()).rejects.toThrow(/aborted|hang up|ECONNRESET/)
     const lines = readFileSync(logFile, 'utf8').trim().split('\n')
     const charges = lines.map((line) => JSON.parse(line) as { type: string; credits: number })
     expect(charges.filter(({ type }) => type === 'charge')).toHaveLength(2)
@@ -164,7 +164,7 @@ describe('faults', () => {
     '%s breaks the connection and charges as said',
     async (_name, fault, charged) => {
       await start({ faults: [fault] })
-      await expect(ask()).rejects.toThrow()
+      await expect(ask()).rejects.toThrow(/aborted|hang up|ECONNRESET/)
       expect(api.charges()).toMatchObject([{ charged, what: fault.kind }])
     },
   )
@@ -188,7 +188,7 @@ describe('faults', () => {
     await start({ faults: [{ kind: 'cut', how: 'gzip' }] })
     const { headers, body } = await ask()
     expect(headers['content-encoding']).toBe('gzip')
-    expect(() => gunzipSync(body)).toThrow()
+    expect(() => gunzipSync(body)).toThrow('unexpected end of file')
   })
 
   test('a bomb is small on the wire and huge unpacked', async () => {
@@ -293,7 +293,7 @@ describe('faults', () => {
 
   test('a charge can come after the connection is gone', async () => {
     await start({ faults: [{ kind: 'late', what: 'charge', afterMs: 30 }] })
-    await expect(ask()).rejects.toThrow()
+    await expect(ask()).rejects.toThrow(/aborted|hang up|ECONNRESET/)
     expect(api.balance()).toBe(1000)
     while (api.balance() === 1000) await new Promise((resolve) => setTimeout(resolve, 5))
     expect(api.charges()).toMatchObject([{ charged: 1, what: 'late' }])

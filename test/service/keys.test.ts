@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.service.close())
 
-const path = '/v1/search?q=tea'
+const tea = '/v1/search?q=tea'
 
 async function query(text: string): Promise<Record<string, unknown>[]> {
   const { pool } = await openTables(shop.databaseUrl, 1)
@@ -30,20 +30,20 @@ async function query(text: string): Promise<Record<string, unknown>[]> {
 
 describe('keys and how they are sent (section 5)', () => {
   test('41: a request without a key is a 401, whatever else is wrong with it', async () => {
-    for (const bad of [path, '/v1/search', '/v1/search?num=0', '/v1/search?q=a&api_key=']) {
+    for (const bad of [tea, '/v1/search', '/v1/search?num=0', '/v1/search?q=a&api_key=']) {
       expect((await shop.ask(bad)).status).toBe(401)
     }
-    expect((await shop.ask(path)).headers['www-authenticate']).toBe('Bearer')
+    expect((await shop.ask(tea)).headers['www-authenticate']).toBe('Bearer')
   })
 
   test('42: a live key counts against its plan', async () => {
     const { key, account } = await shop.service.keys.create({ kind: 'live', plan: 'free' })
-    expect((await shop.ask(`${path}&num=100`, key)).json.credits_remaining).toBe(990)
+    expect((await shop.ask(`${tea}&num=100`, key)).json.credits_remaining).toBe(990)
     expect(await query(`select used from accounts where id = ${account}`)).toEqual([{ used: 10 }])
   })
 
   test('43: a test key gets mock data, the same each time', async () => {
-    const answers = [await shop.ask(path, mock), await shop.ask(path, mock)].map(({ json }) => json)
+    const answers = [await shop.ask(tea, mock), await shop.ask(tea, mock)].map(({ json }) => json)
     expect(answers[0]).toEqual(answers[1])
     const domains = answers[0]?.organic_results?.map(({ domain }) => domain) ?? []
     expect(domains).toHaveLength(10)
@@ -54,7 +54,7 @@ describe('keys and how they are sent (section 5)', () => {
     const key = await shop.test(77)
     const before = await shop.service.keys.usage()
     for (let times = 0; times < 3; times += 1) {
-      const { json } = await shop.ask(`${path}&num=100`, key)
+      const { json } = await shop.ask(`${tea}&num=100`, key)
       expect([json.credits_used, json.credits_remaining]).toEqual([0, 77])
     }
     expect(await shop.service.keys.usage()).toEqual(before)
@@ -79,27 +79,27 @@ describe('keys and how they are sent (section 5)', () => {
   test('47: the key in a Bearer header is taken, however the scheme is spelt', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER ']) {
       const headers = { authorization: `${scheme} ${mock}` }
-      expect((await shop.ask(path, null, { headers })).status).toBe(200)
+      expect((await shop.ask(tea, null, { headers })).status).toBe(200)
     }
   })
 
   test('48: the key in the parameter api_key is taken', async () => {
-    expect((await shop.ask(`${path}&api_key=${mock}`)).status).toBe(200)
+    expect((await shop.ask(`${tea}&api_key=${mock}`)).status).toBe(200)
   })
 
   test('49: when both are sent the header counts, in good and in bad', async () => {
     const wrong = 'sk_live_wrong'
-    expect((await shop.ask(`${path}&api_key=${wrong}`, mock)).status).toBe(200)
-    expect((await shop.ask(`${path}&api_key=${mock}`, wrong)).status).toBe(403)
+    expect((await shop.ask(`${tea}&api_key=${wrong}`, mock)).status).toBe(200)
+    expect((await shop.ask(`${tea}&api_key=${mock}`, wrong)).status).toBe(403)
     const basic = { authorization: 'Basic abc' }
-    expect((await shop.ask(`${path}&api_key=${mock}`, null, { headers: basic })).status).toBe(200)
+    expect((await shop.ask(`${tea}&api_key=${mock}`, null, { headers: basic })).status).toBe(200)
     const blank = { authorization: 'Bearer ' }
-    expect((await shop.ask(`${path}&api_key=${mock}`, null, { headers: blank })).status).toBe(401)
-    expect((await shop.ask(`${path}&api_key=${mock}&api_key=${mock}`)).status).toBe(401)
+    expect((await shop.ask(`${tea}&api_key=${mock}`, null, { headers: blank })).status).toBe(401)
+    expect((await shop.ask(`${tea}&api_key=${mock}&api_key=${mock}`)).status).toBe(401)
   })
 
   test('50: the body of a 401 is exactly the one of the specification', async () => {
-    const { status, json } = await shop.ask(path)
+    const { status, json } = await shop.ask(tea)
     expect(status).toBe(401)
     expect(json).toEqual({
       success: false,
@@ -116,7 +116,7 @@ describe('keys and how they are sent (section 5)', () => {
     await shop.service.keys.revoke(revoked)
     const mistyped = `${live.slice(0, -1)}${live.endsWith('0') ? '1' : '0'}`
     for (const key of ['sk_live_unknown', 'anything', mistyped, revoked]) {
-      const { status, json } = await shop.ask(path, key)
+      const { status, json } = await shop.ask(tea, key)
       expect(status).toBe(403)
       expect(json.error).toEqual({
         code: 'FORBIDDEN',
@@ -128,7 +128,7 @@ describe('keys and how they are sent (section 5)', () => {
 
   test('52: both documentation links end in /authentication', async () => {
     for (const key of [null, 'sk_live_unknown']) {
-      expect((await shop.ask(path, key)).json.error?.documentation).toMatch(/\/authentication$/)
+      expect((await shop.ask(tea, key)).json.error?.documentation).toMatch(/\/authentication$/)
     }
   })
 
@@ -150,18 +150,18 @@ describe('keys and how they are sent (section 5)', () => {
   test('54: a key is changed without a gap: both are good until the old one is revoked', async () => {
     const old = await shop.service.keys.create({ kind: 'live', credits: 10 })
     const next = await shop.service.keys.create({ kind: 'live', account: old.account })
-    expect((await shop.ask(path, old.key)).json.credits_remaining).toBe(9)
-    expect((await shop.ask(path, next.key)).json.credits_remaining).toBe(8)
+    expect((await shop.ask(tea, old.key)).json.credits_remaining).toBe(9)
+    expect((await shop.ask(tea, next.key)).json.credits_remaining).toBe(8)
     await shop.service.keys.revoke(String(old.id))
-    expect((await shop.ask(path, old.key)).status).toBe(403)
-    expect((await shop.ask(path, next.key)).json.credits_remaining).toBe(7)
+    expect((await shop.ask(tea, old.key)).status).toBe(403)
+    expect((await shop.ask(tea, next.key)).json.credits_remaining).toBe(7)
   })
 
   test('55: usage is kept by key and day, and its sum is what the answers said', async () => {
     const { key, id } = await shop.service.keys.create({ kind: 'live', credits: 100 })
     let used = 0
     for (const num of [1, 10, 11, 95]) {
-      used += (await shop.ask(`${path}&num=${num}`, key)).json.credits_used ?? 0
+      used += (await shop.ask(`${tea}&num=${num}`, key)).json.credits_used ?? 0
     }
     const days = (await shop.service.keys.usage()).filter(({ key_id }) => key_id === id)
     expect(days.map(({ requests, credits }) => [requests, credits])).toEqual([[4, used]])
@@ -182,7 +182,7 @@ describe('events, errors, limits and versions (sections 6 to 9)', () => {
 
   test('57: spent credits are a 402, exactly, however many ask at once', async () => {
     const key = await shop.live(20)
-    const replies = await Promise.all(Array.from({ length: 60 }, () => shop.ask(path, key)))
+    const replies = await Promise.all(Array.from({ length: 60 }, () => shop.ask(tea, key)))
     const good = replies.filter(({ status }) => status === 200)
     const spent = replies.filter(({ status }) => status === 402)
     expect([good.length, spent.length]).toEqual([20, 40])
@@ -193,7 +193,7 @@ describe('events, errors, limits and versions (sections 6 to 9)', () => {
 
   test('58: more requests a second than allowed are a 429 that says when to come back', async () => {
     const { key } = await shop.service.keys.create({ kind: 'live', credits: 1000, rate: 3 })
-    const replies = await Promise.all(Array.from({ length: 20 }, () => shop.ask(path, key)))
+    const replies = await Promise.all(Array.from({ length: 20 }, () => shop.ask(tea, key)))
     const slow = replies.filter(({ status }) => status === 429)
     expect(slow.length).toBeGreaterThan(0)
     expect(slow[0]?.headers).toMatchObject({ 'retry-after': '1', 'x-ratelimit-limit': '3' })
@@ -210,7 +210,7 @@ describe('events, errors, limits and versions (sections 6 to 9)', () => {
       [11, 2],
       [100, 10],
     ] as const) {
-      const { json } = await shop.ask(`${path}&num=${num}`, key)
+      const { json } = await shop.ask(`${tea}&num=${num}`, key)
       left -= price
       expect([json.credits_used, json.credits_remaining]).toEqual([price, left])
     }
@@ -228,13 +228,13 @@ describe('the desk', () => {
     await query(
       `update accounts set used = 1000, period = period - interval '1 month' where id = ${account} returning 1`,
     )
-    expect((await shop.ask(path, key)).json.credits_remaining).toBe(999)
+    expect((await shop.ask(tea, key)).json.credits_remaining).toBe(999)
   })
 
   test('a renewing plan that is spent says in how many seconds it renews', async () => {
     const { key, account } = await shop.service.keys.create({ kind: 'live', plan: 'free' })
     await query(`update accounts set used = quota where id = ${account} returning 1`)
-    const { status, headers } = await shop.ask(path, key)
+    const { status, headers } = await shop.ask(tea, key)
     expect(status).toBe(402)
     expect(Number(headers['x-credits-reset'])).toBeGreaterThan(0)
     expect(Number(headers['x-credits-reset'])).toBeLessThanOrEqual(31 * 86_400)
@@ -242,7 +242,7 @@ describe('the desk', () => {
 
   test('credits that a dead process had set aside come back at the next start', async () => {
     const { key, id, account } = await shop.service.keys.create({ kind: 'live', credits: 10 })
-    await shop.ask(path, key)
+    await shop.ask(tea, key)
     await query(
       `with taken as (update accounts set used = used + 4 where id = ${account})
       insert into usage (key_id, account_id, at, period, q, num, reserved)
@@ -258,10 +258,10 @@ describe('the desk', () => {
   test('keys are issued without a running service, and are good in one that runs', async () => {
     const desk = await openKeys(shop.databaseUrl)
     const { key } = await desk.create({ kind: 'test', credits: 5 })
-    expect((await shop.ask(path, key)).json.credits_remaining).toBe(5)
+    expect((await shop.ask(tea, key)).json.credits_remaining).toBe(5)
     await desk.revoke(key)
     await desk.close()
-    expect((await shop.ask(path, key)).status).toBe(403)
+    expect((await shop.ask(tea, key)).status).toBe(403)
   })
 
   test('an unknown plan, account or key is refused with what there is', async () => {

@@ -49,7 +49,7 @@ function leadsOn(own: readonly string[], title: string): boolean {
 }
 
 /** The part of a title before the name of its site. */
-export function headOf(title: string): string {
+function headOf(title: string): string {
   return title.split(/ [-|–—] /)[0]?.trim() ?? title
 }
 
