@@ -5,6 +5,7 @@ import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'csv-parse'
+import { processEnvironment } from '../../src/config.ts'
 import { openList } from '../../src/lists/read.ts'
 import { noDefaults } from '../../src/lists/requests.ts'
 import { openFile } from '../../src/lists/source.ts'
@@ -156,7 +157,7 @@ async function enqueueFile(
     ['--import', 'tsx', join(root, 'jobs', 'enqueue.ts'), path, '--yes', '--json'],
     {
       cwd: root,
-      env: { ...process.env, DATABASE_URL: url, REDIS_URL: '' },
+      env: { ...processEnvironment(), DATABASE_URL: url, REDIS_URL: '' },
       stdio: ['ignore', 'ignore', 'inherit'],
     },
   )
