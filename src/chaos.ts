@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Crew } from './chaos/crew.ts'
 import type { Judgement, Strikes } from './chaos/judge.ts'
-import { drawStrike, floor, leaseMs, luckOf, type Strike } from './chaos/plan.ts'
+import { floor, leaseMs, luckOf, openPack, type Strike } from './chaos/plan.ts'
 import { Site, type SiteOptions } from './site.ts'
 
 export interface ChaosOptions extends Omit<SiteOptions, 'credits'> {
@@ -64,10 +64,11 @@ class Torment {
     const end = performance.now() + ms
     const left = () => Math.max(0, end - performance.now())
     const feeding = this.#feed(left)
+    const draw = openPack(this.#luck, this.#site.redis !== null)
     // Workers take some seconds to start, and the first calls of a new account are few.
     await sleep(Math.min(6_000, left() / 4))
     while (left() > 0) {
-      this.#strike(drawStrike(this.#luck(), this.#site.redis !== null))
+      this.#strike(draw())
       await sleep(Math.min(left(), 1_000 + this.#luck() * 3_000))
     }
     await feeding

@@ -44,26 +44,28 @@ export const workerSettings = {
 
 export type Strike = keyof Strikes
 
-/** How often each misfortune is drawn. */
-const deck: readonly (readonly [Strike, number])[] = [
-  ['kills', 9],
-  ['freezes', 5],
-  ['farewells', 2],
-  ['databaseRestarts', 4],
-  ['redisRestarts', 3],
-  ['flushes', 1],
-]
+/** The misfortunes, as cards of a pack: each comes up before one comes up again. */
+const pack: Readonly<Record<Strike, number>> = {
+  kills: 4,
+  freezes: 2,
+  farewells: 1,
+  databaseRestarts: 2,
+  redisRestarts: 2,
+  flushes: 1,
+}
 
-/** The misfortune that a number between 0 and 1 draws; those of Redis only where there is one. */
-export function drawStrike(luck: number, redis: boolean): Strike {
-  const cards = deck.filter(([name]) => redis || (name !== 'redisRestarts' && name !== 'flushes'))
-  const all = cards.reduce((sum, [, times]) => sum + times, 0)
-  let left = luck * all
-  for (const [name, times] of cards) {
-    left -= times
-    if (left < 0) return name
+/** Draws misfortunes from packs shuffled by luck; those of Redis only where there is one. */
+export function openPack(luck: () => number, redis: boolean): () => Strike {
+  const names = (Object.keys(pack) as Strike[]).filter(
+    (name) => redis || (name !== 'redisRestarts' && name !== 'flushes'),
+  )
+  const full = names.flatMap((name) => Array.from({ length: pack[name] }, () => name))
+  let left: Strike[] = []
+  return () => {
+    if (left.length === 0) left = [...full]
+    const [card] = left.splice(Math.floor(luck() * left.length), 1)
+    return card ?? 'kills'
   }
-  return 'kills'
 }
 
 /** Numbers between 0 and 1 that a seed decides. */
