@@ -21,7 +21,9 @@ describe('cannibalisation', () => {
       boots: ['us.com/1', 'http://us.com/1/#top'],
     })
     expect(
-      await ask('select q, domain, pages, positions::integer[], url_keys from analysis.cannibalised_serps'),
+      await ask(
+        'select q, domain, pages, positions::integer[], url_keys from analysis.cannibalised_serps',
+      ),
     ).toEqual([['shoes', 'us.com', 2, [1, 3, 5], ['us.com/1', 'us.com/2', 'us.com/1']]])
   })
 
