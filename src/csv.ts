@@ -7,6 +7,8 @@ const options = {
   // A cell that begins with =, +, - or @ would be run as a formula by spreadsheets.
   escape_formulas: true,
   record_delimiter: 'unix',
+  // Many readers end a line at a carriage return of its own.
+  quoted_match: /\r/,
   cast: {
     boolean: (value) => String(value),
     date: (value) => value.toISOString(),

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bindParameters, parseQuestion, readQuestions } from '../../src/report/questions.ts'
+import { answerQuestion, describeLibrary, findQuestion } from '../../src/report/ask.ts'
+import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { placed, Story, ten } from './story.ts'
+
+let database: FreshDatabase
+beforeAll(async () => {
+  database = await freshDatabase()
+  const story = new Story(database.pool)
+  await database.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
+  await database.pool.query("insert into accounts (name, kind) values ('bank', 'live')")
+  story.says('shoes', { weight: 5, tags: ['red'] }).says('sandals', { target: 'us.com/right' })
+  story.says('boots @m', { device: 'mobile' }).says('boots @d', { device: 'desktop' })
+  const words = { entities: ['Foot', 'Leather'], clusters: ['Feet'], related: ['red shoes'] }
+  const deep = [...placed(ten('r'), 4, 'us.com/wrong'), ...ten('s')]
+  const fall = { ...words, entities: ['Foot', 'Sole'], intent: 'buy' }
+  await story.night('2025-12-31', { sandals: placed(deep, 4, 'us.com/other') })
+  await story.night('2026-01-01', {
+    shoes: { ...words, results: [...deep, 'us.com/2'], titles: ['Old'] },
+    sandals: { ...words, results: deep },
+    'boots @m': { ...words, results: deep },
+    'boots @d': { ...words, results: [...ten('x'), ...ten('y')] },
+    lost: 'failed',
+  })
+  await story.night('2026-01-02', {
+    shoes: { ...fall, results: placed(deep, 4, 'taker.com/'), titles: ['New'] },
+    sandals: { ...fall, results: placed(deep, 4, 'us.com/other') },
+    'boots @m': { ...fall, results: deep },
+    'boots @d': { ...fall, results: [...ten('x'), ...ten('y')] },
+  })
+  await story.night('2026-01-03', {
+    shoes: { ...fall, results: placed(deep, 4, 'taker.com/') },
+    sandals: {
+      ...fall,
+      entities: ['Foot'],
+      results: [...placed(deep, 4, 'us.com/other'), 'us.com/more', 'rival.com/'],
+      titles: ['T0', 'T1', 'T2', 'New'],
+    },
+    'boots @m': { ...fall, results: placed(deep, 4, 'taker.com/') },
+    'boots @d': { ...fall, results: [...ten('x'), ...ten('y')] },
+  })
+  await database.pool.query(
+    'update calls set account_id = (select id from accounts), credits_remaining = 100 - id',
+  )
+})
+afterAll(() => database.close())
+
+async function answer(
+  typed: string,
+  flags: string[] = [],
+  format: 'json' | 'csv' | 'table' = 'json',
+) {
+  const said: string[] = []
+  const reading = { ...findQuestion(typed, flags), timeoutMs: 20_000, warn: () => undefined }
+  let text = ''
+  const answering = { format, most: 3, say: (line: string) => said.push(line) }
+  for await (const piece of answerQuestion(database.pool, reading, answering)) text += piece
+  return { text, said }
+}
+
+const rowsOf = ({ text }: { text: string }) =>
+  (JSON.parse(text) as { rows: Record<string, unknown>[] }).rows
+
+describe('the library', () => {
+  const needed: Readonly<Record<string, string>> = { q: 'shoes', word: 'sho' }
+
+  test('holds at least twenty questions, each asked in one line with a question mark', () => {
+    const questions = readQuestions()
+    expect(questions.length).toBeGreaterThanOrEqual(20)
+    for (const { asks } of questions) expect(asks).toMatch(/^[A-Z].+\?$/)
+  })
+
+  test.each(readQuestions().map(({ name, parameters }) => ({ name, parameters })))(
+    'the question $name gives rows for a history that has something to tell',
+    async ({ name, parameters }) => {
+      const flags = parameters
+        .filter(({ fallback }) => fallback === undefined)
+        .map((parameter) => `--${parameter.name}=${needed[parameter.name]}`)
+      expect(rowsOf(await answer(name, flags)).length).toBeGreaterThan(0)
+    },
+  )
+
+  test('a page that fell out of the top ten is told with who took its place', async () => {
+    expect(rowsOf(await answer('fell_out', ['--day', '2026-01-02']))).toEqual([
+      expect.objectContaining({
+        q: 'sandals',
+        page: 'us.com/wrong',
+        taken_by_page: 'us.com/other',
+      }),
+      {
+        q: 'shoes',
+        domain: 'us.com',
+        page: 'us.com/wrong',
+        previous_position: 4,
+        position: null,
+        taken_by: 'taker.com',
+        taken_by_page: 'taker.com',
+        depth: 20,
+      },
+    ])
+    expect(rowsOf(await answer('fell_out')).map(({ q }) => q)).toEqual(['boots'])
+  })
+
+  test('is listed with its parameters and their defaults', () => {
+    expect(describeLibrary()).toMatch(/^movers +Which moves were the greatest on a day\?$/m)
+    expect(describeLibrary()).toMatch(/^ +--rows 20 {2}how many$/m)
+  })
+})
+
+describe('questions', () => {
+  test('a cast is no parameter, and a parameter that is not declared is an error', () => {
+    const text = '-- What?\n-- :a (text)\n-- :b = 5 (number)\nselect :a::text, :b::integer, :a'
+    expect(parseQuestion('x', text)).toMatchObject({
+      sql: 'select $1::text, $2::integer, $1',
+      parameters: [
+        { name: 'a', meaning: 'text', fallback: undefined },
+        { name: 'b', meaning: 'number', fallback: '5' },
+      ],
+    })
+    expect(() => parseQuestion('x', '-- What?\nselect :c')).toThrow(/declare :c/)
+  })
+
+  test('parameters are given in either spelling, and wrong ones are named', () => {
+    const question = parseQuestion('x', '-- What?\n-- :a (text)\n-- :b = (number)\nselect :a, :b')
+    expect(bindParameters(question, ['--a', 'two words'])).toEqual(['two words', null])
+    expect(bindParameters(question, ['--b=1', '--a='])).toEqual([null, '1'])
+    expect(() => bindParameters(question, [])).toThrow(/expected --a \(text\)/)
+    expect(() => bindParameters(question, ['--c', '1'])).toThrow(/it has --a, --b/)
+    expect(() => bindParameters(question, ['a'])).toThrow(/--parameter value/)
+    expect(() => findQuestion('mover', [])).toThrow(/perhaps movers/)
+  })
+})
+
+describe('answers', () => {
+  test('a value of a parameter is a value, whatever it says', async () => {
+    const evil = "shoes'; drop table tasks; --"
+    expect(rowsOf(await answer('rank_history', ['--q', evil]))).toEqual([])
+  })
+
+  test('a table is cut where it was told to be, and says so', async () => {
+    const { text, said } = await answer('select n from generate_series(1, 10) as n', [], 'table')
+    expect(text).toBe('n\n1\n2\n3\n')
+    expect(said.join()).toMatch(/the first 3 rows/)
+  })
+
+  test('CSV and JSON hold every row of a long answer, and numbers stay numbers', async () => {
+    const question =
+      'select n, -n as minus, null as nothing, n % 2 = 0 as even from generate_series(1, 4500) as n'
+    const csv = (await answer(question, [], 'csv')).text.trimEnd().split('\n')
+    expect(csv).toHaveLength(4501)
+    expect(csv[4500]).toBe('4500,-4500,,t')
+    const rows = rowsOf(await answer(question))
+    expect(rows).toHaveLength(4500)
+    expect(rows[4499]).toEqual({ n: 4500, minus: -4500, nothing: null, even: true })
+  })
+
+  test('an answer without rows is an object with columns and none', async () => {
+    expect(JSON.parse((await answer('select 1 as a where false')).text)).toEqual({
+      columns: ['a'],
+      rows: [],
+    })
+  })
+})

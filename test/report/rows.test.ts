@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { rowFormats, writeRows, type RowFormat } from '../../src/report/rows.ts'
+import type { Batch, ColumnKind } from '../../src/store/sql.ts'
+
+async function write(
+  columns: Record<string, ColumnKind>,
+  rows: (string | null)[][],
+  { format = 'csv', raw = false }: { format?: RowFormat; raw?: boolean } = {},
+): Promise<string> {
+  async function* batches(): AsyncGenerator<Batch> {
+    yield {
+      columns: Object.entries(columns).map(([name, kind]) => ({ name, kind, type: 25 })),
+      rows,
+    }
+  }
+  let text = ''
+  for await (const piece of writeRows(batches(), format, raw)) text += piece
+  return text
+}
+
+test('cells are quoted where they must be, and nothing differs from an empty text', async () => {
+  expect(
+    await write({ a: 'text', b: 'text' }, [
+      ['plain', 'with, comma'],
+      ['a "quote"', 'two\nlines'],
+      [null, ''],
+    ]),
+  ).toBe('a,b\nplain,"with, comma"\n"a ""quote""","two\nlines"\n,""\n')
+})
+
+test('what a spreadsheet would compute is disarmed, byte for byte, and numbers are left alone', async () => {
+  const formulas = ['=1+1', '+1', '-1', '@x', '\tx', '\rx', 'x=1']
+  expect(
+    await write(
+      { a: 'text', n: 'number' },
+      formulas.map((cell) => [cell, '-5']),
+    ),
+  ).toBe(`a,n\n'=1+1,-5\n'+1,-5\n'-1,-5\n'@x,-5\n'\tx,-5\n"'\rx",-5\nx=1,-5\n`)
+})
+
+test('raw cells are as the database has them', async () => {
+  expect(await write({ a: 'text' }, [['=1+1'], ["'x"]], { raw: true })).toBe("a\n=1+1\n'x\n")
+})
+
+test('numbers keep every digit', async () => {
+  expect(await write({ n: 'number' }, [['9007199254740993'], ['0.5'], ['-3']])).toBe(
+    'n\n9007199254740993\n0.5\n-3\n',
+  )
+})
+
+test('lines of JSON are objects with values of their own kinds', async () => {
+  const text = await write(
+    { n: 'number', big: 'number', yes: 'boolean', at: 'instant', more: 'json', no: 'text' },
+    [['1.5', '9007199254740993', 't', '2026-01-01 01:00:00+00', '{"a":[1]}', null]],
+    { format: 'ndjson' },
+  )
+  expect(text.endsWith('\n')).toBe(true)
+  expect(JSON.parse(text)).toEqual({
+    n: 1.5,
+    big: '9007199254740993',
+    yes: true,
+    at: '2026-01-01T01:00:00.000Z',
+    more: { a: [1] },
+    no: null,
+  })
+})
+
+test('an answer without rows still has its heads', async () => {
+  expect(await write({ a: 'text', b: 'text' }, [])).toBe('a,b\n')
+  expect(rowFormats).toEqual(['csv', 'ndjson'])
+})
