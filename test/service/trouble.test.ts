@@ -1,3 +1,4 @@
+import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
@@ -6,10 +7,12 @@ import type { Answered, Provider } from '../../src/service/answer.ts'
 import { openTables, type Tables } from '../../src/service/database.ts'
 import { createKey } from '../../src/service/keys.ts'
 import { KeyRing, type FoundKey } from '../../src/service/keyring.ts'
+import { bindLoopback, closeServer } from '../../src/service/listen.ts'
 import { Refusal } from '../../src/service/refusal.ts'
 import type { Search } from '../../src/service/schemas.ts'
 import { sellAnswer } from '../../src/service/sell.ts'
 import { emptyUrl } from '../support/database.ts'
+import { get } from './get.ts'
 import { openShop, type Shop } from './shop.ts'
 import { withoutDatabase } from './without.ts'
 
@@ -184,6 +187,39 @@ describe('secrets', () => {
       })
       expect(headers['access-control-allow-origin']).toBeUndefined()
     }
+  })
+})
+
+describe('an end', () => {
+  async function openSlow() {
+    const answers: (() => void)[] = []
+    let arrived = () => {}
+    const arrival = new Promise<void>((resolve) => (arrived = resolve))
+    const server = createServer((_request, response) => {
+      answers.push(() => response.end('done'))
+      arrived()
+    })
+    const url = await bindLoopback(server, 0)
+    return { server, url, arrival, answer: () => answers.forEach((end) => end()) }
+  }
+
+  test('lets a request in work have its answer', async () => {
+    const { server, url, arrival, answer } = await openSlow()
+    const reply = get(url)
+    await arrival
+    const closed = closeServer(server, 60_000)
+    answer()
+    expect(String((await reply).body)).toBe('done')
+    await closed
+    expect(server.listening).toBe(false)
+  })
+
+  test('does not wait for ever for one that never ends', async () => {
+    const { server, url, arrival } = await openSlow()
+    const reply = get(url).catch((error: unknown) => error)
+    await arrival
+    await closeServer(server, 10)
+    expect(await reply).toMatchObject({ code: 'ECONNRESET' })
   })
 })
 
