@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Crew } from './chaos/crew.ts'
 import type { Judgement, Strikes } from './chaos/judge.ts'
-import { floor, leaseMs, luckOf, openPack, type Strike } from './chaos/plan.ts'
+import { leaseMs, luckOf, openPack, type Strike } from './chaos/plan.ts'
 import { Site, type SiteOptions } from './site.ts'
 
 export interface ChaosOptions extends Omit<SiteOptions, 'credits'> {
@@ -18,7 +18,7 @@ export interface Chaos {
 }
 
 const credits = 400
-const moreCredits = 400
+const moreCredits = 600
 const plenty = 1_000_000
 const wave = 400
 const healWithinMs = 300_000
@@ -75,14 +75,18 @@ class Torment {
     await this.#restart
   }
 
-  /** Credit comes by and by, so that the floor is met again and again; work comes before it runs out. */
+  /** Credit comes when nothing is bought any more: the floor is met again and again. Work comes before it runs out. */
   async #feed(left: () => number): Promise<void> {
+    let charged = 0
     while (left() > 0) {
       await sleep(Math.min(3_000, left()))
       const open = await this.#site.openTasks()
       if (open !== null && open < wave) await this.#site.refill(wave)
-      if ((await this.#site.front.balance()) > floor + 100) continue
-      await this.#site.front.set({ credits: floor + moreCredits })
+      const sums = await this.#site.front.sums()
+      const still = sums.charged === charged
+      charged = sums.charged
+      if (!still) continue
+      await this.#site.front.set({ credits: sums.balance + moreCredits })
       await this.#site.command('resume')
     }
   }

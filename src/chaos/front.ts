@@ -37,9 +37,9 @@ export class Front {
     return books.parse(await response.json())
   }
 
-  async balance(): Promise<number> {
+  async sums(): Promise<{ balance: number; charged: number }> {
     const response = await fetch(`${this.#admin}/balance`)
-    return z.object({ balance: z.number() }).parse(await response.json()).balance
+    return z.object({ balance: z.number(), charged: z.number() }).parse(await response.json())
   }
 
   async set(change: object): Promise<void> {
