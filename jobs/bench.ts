@@ -1,0 +1,120 @@
+import { print, printJson, runCommand, say } from '../src/command.ts'
+import { exits, Misuse } from '../src/errors.ts'
+import type { MillFigures } from '../test/bench/mill.ts'
+
+interface Options {
+  readonly runs: string
+  readonly short?: true
+  readonly json?: true
+}
+
+const names = ['mill', 'lists', 'ledger', 'service', 'enrich', 'analysis'] as const
+
+await runCommand<Options>(
+  {
+    name: 'bench',
+    about: 'Measures this code on this machine, with servers of its own on the loopback.',
+    examples: [
+      'npm run bench                     the mill: each part, the whole, two plain ways beside it',
+      'npm run bench -- lists            reading and planning lists',
+      'npm run bench -- ledger|service|enrich|analysis',
+      'npm run -s bench -- --short --json',
+    ],
+    define: (program) =>
+      program
+        .argument('[name]', `one of ${names.join(', ')}`, 'mill')
+        .option('--runs <n>', 'take the median of so many runs', '3')
+        .option('--short', 'small numbers and CPU only: what a busy machine can still tell')
+        .option('--json', 'print the figures as one JSON object'),
+  },
+  async ({ options, args }) => {
+    const [name = 'mill'] = args
+    const runs = options.short === true ? 1 : Number(options.runs)
+    if (!Number.isSafeInteger(runs) || runs < 1) {
+      throw new Misuse(`expected --runs to be a whole number from 1 up, got ${options.runs}`)
+    }
+    const figures = await measure(name, { runs, short: options.short === true })
+    if (options.json === true) printJson(figures)
+    return exits.done
+  },
+)
+
+async function measure(name: string, how: { runs: number; short: boolean }): Promise<unknown> {
+  switch (name) {
+    case 'mill': {
+      const { benchMill } = await import('../test/bench/mill.ts')
+      const figures = await benchMill({ ...how, say })
+      await show(figures)
+      return figures
+    }
+    case 'enrich':
+      return (await import('../test/bench/enrich.ts')).benchEnrich()
+    case 'lists':
+    case 'ledger':
+    case 'service':
+    case 'analysis':
+      return measureOnGround(name, how)
+    default:
+      throw new Misuse(`expected one of ${names.join(', ')}, got ${name}`)
+  }
+}
+
+/** Benchmarks that bring their own work and need a database to do it on. */
+async function measureOnGround(
+  name: 'lists' | 'ledger' | 'service' | 'analysis',
+  { short }: { short: boolean },
+): Promise<unknown> {
+  const { openGround } = await import('../test/bench/ground.ts')
+  const ground = await openGround()
+  try {
+    const databaseUrl = await ground.freshUrl()
+    if (name === 'lists') {
+      const { benchLists } = await import('../test/bench/lists.ts')
+      return await benchLists({ databaseUrl, rows: short ? 100_000 : 1_000_000, say })
+    }
+    if (name === 'service')
+      return await (await import('../test/bench/service.ts')).benchService(databaseUrl)
+    throw new Misuse(`${name} is not here yet`)
+  } finally {
+    await ground.close()
+  }
+}
+
+async function show(figures: MillFigures): Promise<void> {
+  const { formatTable } = await import('../src/report/table.ts')
+  const parts = Object.entries(figures.components).map(([name, part]) => [
+    name,
+    part.node.toFixed(0),
+    part.postgres.toFixed(0),
+    part.redis.toFixed(0),
+    part.sum.toFixed(0),
+    part.perSecond.toFixed(0),
+    part.foreign.toFixed(2),
+  ])
+  const heads = ['part', 'node us', 'postgres us', 'redis us', 'sum us', 'a second', 'foreign']
+  print(formatTable(heads, parts, { right: heads.slice(1) }))
+  const whole = Object.entries(figures.whole).map(([name, one]) => [
+    name,
+    (one.node / one.queries).toFixed(0),
+    (one.postgres / one.queries).toFixed(0),
+    (one.redis / one.queries).toFixed(0),
+    one.cpu.toFixed(0),
+    one.perSecond.toFixed(0),
+    one.foreign.toFixed(2),
+  ])
+  print(`\n${formatTable(['the whole', ...heads.slice(1)], whole, { right: heads.slice(1) })}`)
+  const plain = Object.entries(figures.plain).map(([name, one]) => [
+    name,
+    one.cpu.toFixed(0),
+    one.perSecond.toFixed(0),
+  ])
+  if (plain.length > 0) print(`\n${formatTable(['a plain way', 'cpu us', 'a second'], plain)}`)
+  const ratios = Object.entries(figures.ratios).map(([name, ratio]) => [
+    name,
+    ratio?.toFixed(2) ?? '',
+  ])
+  print(`\n${formatTable(['ratio', 'value'], ratios)}`)
+  print(
+    `\ncomposite limit of two cores ${figures.composite_limit.toFixed(0)} queries a second; others used ${figures.foreign.toFixed(2)} cores; largest memory ${figures.rss} MB`,
+  )
+}

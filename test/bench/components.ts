@@ -1,0 +1,241 @@
+// Each part of the way alone, with the code that the mill runs: their sum is what the whole would cost without friction.
+import { sql } from 'kysely'
+import { record } from '../../src/credits/record.ts'
+import type { Ended } from '../../src/credits/ended.ts'
+import { reserve } from '../../src/credits/reserve.ts'
+import { Lease } from '../../src/lease.ts'
+import { spenderOf } from '../../src/market.ts'
+import type { Query } from '../../src/query.ts'
+import { openApi } from '../../src/search/call.ts'
+import { openLanes } from '../../src/search/lane.ts'
+import { judge } from '../../src/search/verdict.ts'
+import { storeAnswers, type StoredAnswer } from '../../src/store/answers.ts'
+import { openAccount } from '../../src/store/books.ts'
+import { endRound, openTasks } from '../../src/store/slices.ts'
+import { unsentCall } from '../../src/verdicts.ts'
+import { openBenchMill, type BenchMill, type Ground, type StandIn } from './ground.ts'
+import { startMeter, type Reading } from './meter.ts'
+import { planRun } from './plan.ts'
+import { sampleBody } from './sample.ts'
+
+/** CPU of one query in microseconds, in one part of the way. */
+export interface Component {
+  readonly node: number
+  readonly postgres: number
+  readonly redis: number
+  readonly sum: number
+  readonly perSecond: number
+  readonly foreign: number
+}
+
+const slice = 25
+const batch = 64
+
+function per(reading: Reading, count: number): Component {
+  const node = reading.node / count
+  const postgres = reading.postgres / count
+  const redis = reading.redis / count
+  const perSecond = count / reading.seconds
+  return {
+    node,
+    postgres,
+    redis,
+    sum: node + postgres + redis,
+    perSecond,
+    foreign: reading.foreign,
+  }
+}
+
+interface Scene {
+  readonly ground: Ground
+  readonly api: StandIn
+  readonly redis: boolean
+}
+
+async function withMill<T>(scene: Scene, use: (mill: BenchMill) => Promise<T>): Promise<T> {
+  const mill = await openBenchMill(scene.ground, { ...scene, name: 'bench' })
+  try {
+    return await use(mill)
+  } finally {
+    await mill.close()
+  }
+}
+
+function meterOf({ ground, redis }: Scene): () => Reading {
+  return startMeter({
+    postgres: ground.postgres.pid,
+    ...(redis && ground.redis !== null ? { redis: ground.redis.pid } : {}),
+  })
+}
+
+/** Adding slices to the queue, and handing them out to a worker that does nothing. */
+export function measureQueue(scene: Scene, queries: number): Promise<Component> {
+  return withMill(scene, async (mill) => {
+    const queue = await mill.queue()
+    const jobs = Array.from({ length: queries / slice }, (_, index) => ({
+      run: 1,
+      slice: index,
+      round: 0,
+      priority: 5,
+    }))
+    const read = meterOf(scene)
+    await queue.add(jobs)
+    let left = jobs.length
+    await new Promise<void>((done) => {
+      const consumer = queue.consume(async () => {
+        left -= 1
+        if (left === 0) setImmediate(() => void consumer.close().then(done))
+      }, 4)
+    })
+    return per(read(), queries)
+  })
+}
+
+/** Reading the open tasks of each slice, and ending its round. */
+export function measureSlices(scene: Scene, queries: number): Promise<Component> {
+  return withMill(scene, async (mill) => {
+    const run = await planRun(mill.db, queries)
+    const read = meterOf(scene)
+    for (let number = 0; number < queries / slice; number += 1) {
+      await openTasks(mill.db, { run, slice: number, round: 0 })
+      await endRound(mill.db, { run, slice: number, round: 0 })
+    }
+    return per(read(), queries)
+  })
+}
+
+/** The paid call and the reading of what came back. */
+export async function measureCalls({ api }: Scene, queries: number): Promise<Component> {
+  const { Secret } = await import('../../src/secret.ts')
+  const options = {
+    url: new URL(api.url),
+    key: new Secret(api.key),
+    timeoutMs: 30_000,
+    lanes: batch,
+  }
+  const client = openApi(options)
+  const lanes = openLanes(batch)
+  const ask = async (number: number) => {
+    const query = queryOf(number)
+    return judge(await lanes.run(() => client.call(query)), query)
+  }
+  await Promise.all(Array.from({ length: 500 }, (_, number) => ask(number)))
+  const read = startMeter({})
+  await Promise.all(Array.from({ length: queries }, (_, number) => ask(number)))
+  const component = per(read(), queries)
+  await client.close()
+  return component
+}
+
+function queryOf(number: number): Query {
+  return { q: `query ${number}`, location: null, hl: null, gl: null, num: 10, device: null }
+}
+
+/** Storing answers, 64 to a transaction, with two writers. */
+export function measureStoring(scene: Scene, queries: number): Promise<Component> {
+  const answers = Array.from({ length: queries }, (_, number) => answerOf(number))
+  return withMill(scene, async (mill) => {
+    const batches = inBatches(answers)
+    const write = async () => {
+      for (let next = batches.pop(); next !== undefined; next = batches.pop()) {
+        const together = next
+        await mill.db.transaction().execute((trx) => storeAnswers(trx, together))
+      }
+    }
+    const read = meterOf(scene)
+    await Promise.all([write(), write()])
+    return per(read(), queries)
+  })
+}
+
+/** An answer with its body, as the pipeline hands it over. */
+export function answerOf(number: number): StoredAnswer {
+  const query = queryOf(number)
+  const body = sampleBody(number, query.q)
+  const receivedAt = new Date()
+  const reply = {
+    kind: 'response',
+    status: 200,
+    body,
+    truncated: false,
+    retryAfter: null,
+    receivedAt,
+  } as const
+  const verdict = judge(reply, query)
+  if (verdict.kind !== 'answered') throw new Error('expected the sample to be an answer')
+  return {
+    callId: number + 1,
+    status: 200,
+    receivedAt,
+    truncated: false,
+    body,
+    search: {
+      taskId: number + 1,
+      queryId: '00000000-0000-0000-0000-000000000000',
+      origin: 'live',
+      api: 'bench',
+      answer: verdict.answer,
+    },
+  }
+}
+
+function inBatches<T>(items: readonly T[]): T[][] {
+  const count = Math.ceil(items.length / batch)
+  return Array.from({ length: count }, (_, index) =>
+    items.slice(index * batch, (index + 1) * batch),
+  )
+}
+
+/** Reserving groups of calls and settling them in batches, with no answer to store. */
+export function measureLedger(scene: Scene, queries: number): Promise<Component> {
+  return withMill(scene, async (mill) => {
+    await planRun(mill.db, queries)
+    const account = await openAccount(mill.db, { name: mill.market.account, kind: 'live' })
+    const lease = await Lease.open({
+      db: mill.db,
+      account,
+      floor: 0,
+      lanes: batch,
+      leaseMs: 600_000,
+    })
+    const spender = spenderOf(mill, { account, worker: lease.worker, key: 'bench' })
+    const clerk = { account, key: 'bench', floor: 0, rebuy: true }
+    await knowThePrice(mill, account)
+    const { rows } = await sql<{ id: number }>`select id from tasks order by id`.execute(mill.db)
+    const groups = inBatches(rows.map(({ id }) => ({ task: id, class: '10/-', priority: 5 })))
+    const spend = async () => {
+      for (let next = groups.pop(); next !== undefined; next = groups.pop()) {
+        const { granted } = await reserve(mill.db, spender, next)
+        await record(mill.db, clerk, [...granted.values()].map(settledCall))
+      }
+    }
+    const read = meterOf(scene)
+    await Promise.all([spend(), spend()])
+    const component = per(read(), queries)
+    await lease.close()
+    return component
+  })
+}
+
+/** A balance and a price that were seen, so that nothing has to go out alone. */
+async function knowThePrice(mill: BenchMill, account: number): Promise<void> {
+  await sql`
+    update accounts
+    set obs_seq = 0, obs_at = clock_timestamp() + interval '1 hour', obs_remaining = 1000000000
+    where id = ${account}`.execute(mill.db)
+  await sql`
+    insert into account_costs (account_id, class, dearest, cheapest, seen)
+    values (${account}, '10/-', 1, 1, 30)`.execute(mill.db)
+}
+
+function settledCall(call: number): Ended {
+  return {
+    ...unsentCall(call),
+    ending: { kind: 'settled', used: 1, remaining: null, priced: true },
+    effect: { kind: 'answered' },
+    httpStatus: 200,
+    creditsUsed: 1,
+    code: null,
+    message: null,
+  }
+}

@@ -1,0 +1,126 @@
+// The ground that benchmarks stand on: servers of their own on this machine's loopback, and a fresh database each.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Pool } from 'pg'
+import { readConfig, type Environment } from '../../src/config.ts'
+import { ensurePostgres, stopPostgres } from '../../src/embedded/postgres.ts'
+import { marketOf } from '../../src/market.ts'
+import { migrateAll, type Mill } from '../../src/mill.ts'
+import { openQueue, type SliceQueue } from '../../src/queue/slices.ts'
+import { root } from '../../src/root.ts'
+import { openDatabase, openPool } from '../../src/store/database.ts'
+import { installationId } from '../../src/store/slices.ts'
+import { startRedis, type RedisServer } from '../support/redis-server.ts'
+
+export interface Ground {
+  readonly postgres: { readonly url: string; readonly pid: number }
+  readonly redis: RedisServer | null
+  /** Address of a database that holds nothing yet but the tables. */
+  readonly freshUrl: () => Promise<string>
+  readonly close: () => Promise<void>
+}
+
+/** Starts PostgreSQL, and Redis where it is installed; all of it is gone after `close`. */
+export async function openGround(): Promise<Ground> {
+  const home = mkdtempSync(join(tmpdir(), 'querymill-bench-'))
+  const { url, data } = await ensurePostgres(home)
+  const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
+  const redis = await startRedis().catch(() => null)
+  const admin = openPool(url, { name: 'bench', max: 1 })
+  let number = 0
+  const addressOf = (name: string) => Object.assign(new URL(url), { pathname: `/${name}` }).href
+  await admin.query('create database template_bench')
+  const template = openPool(addressOf('template_bench'), { name: 'bench', max: 4 })
+  await migrateAll(template, addressOf('template_bench'))
+  await template.end()
+  return {
+    postgres: { url, pid },
+    redis,
+    freshUrl: async () => {
+      number += 1
+      await admin.query(`create database bench_${number} template template_bench`)
+      return addressOf(`bench_${number}`)
+    },
+    close: async () => {
+      await admin.end()
+      await redis?.close()
+      await stopPostgres(home)
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+export interface StandIn {
+  readonly url: string
+  readonly key: string
+  readonly pid: number
+  readonly close: () => Promise<void>
+}
+
+/** An API in a process of its own that answers at once, or after a fixed time. */
+export async function startStandIn(latencyMs: number): Promise<StandIn> {
+  const job = join(root, 'jobs', 'service.ts')
+  const args = ['--import', 'tsx', job, '--canned', '--latency', String(latencyMs), '--port', '0']
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [line] = await once(createInterface(child.stdout), 'line')
+  const { url, key } = JSON.parse(String(line)) as { url: string; key: string }
+  const close = async () => {
+    const ended = once(child, 'exit')
+    child.kill('SIGTERM')
+    await ended
+  }
+  return { url, key, pid: child.pid ?? 0, close }
+}
+
+export interface BenchMill extends Mill {
+  readonly pool: Pool
+  readonly close: () => Promise<void>
+}
+
+/** A mill on a fresh database, with its queue on either backend, that buys from the stand-in. */
+export async function openBenchMill(
+  ground: Ground,
+  options: { api: StandIn; redis: boolean; settings?: Environment; name: string },
+): Promise<BenchMill> {
+  const url = await ground.freshUrl()
+  const home = mkdtempSync(join(tmpdir(), 'querymill-bench-home-'))
+  const config = readConfig({
+    DATABASE_URL: url,
+    MILL_HOME: home,
+    SEARCH_API_URL: options.api.url,
+    SEARCH_API_KEY: options.api.key,
+    ...options.settings,
+  })
+  const pool = openPool(url, { name: options.name, max: 5 })
+  const db = openDatabase(pool)
+  const installation = await installationId(db)
+  const queuePool = openPool(url, { name: 'queue', schema: 'bullmq', max: 4 })
+  const store =
+    options.redis && ground.redis !== null
+      ? { redisUrl: `redis://127.0.0.1:${ground.redis.port}` }
+      : { pool: queuePool }
+  let queue: Promise<SliceQueue> | undefined
+  return {
+    config,
+    db,
+    pool,
+    databaseUrl: url,
+    installation,
+    market: marketOf(config),
+    queue: () => (queue ??= openQueue(store, installation)),
+    api: async () => {
+      if (config.api === null) throw new Error('expected the stand-in in the settings')
+      return config.api
+    },
+    close: async () => {
+      if (queue !== undefined) await (await queue).close()
+      await queuePool.end()
+      await pool.end()
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
