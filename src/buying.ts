@@ -39,11 +39,11 @@ export async function enqueue(
   const asked = askFirst(options)
   const plans = await planLists(desk, ordersOf(intake, stream), asked.agree)
   if (!asked.shown()) showPlan(options, plans)
-  if (!plans.committed) return flags.dryRun === true ? report(mill, intake, plans, []) : null
+  if (!plans.committed) return flags.dryRun === true ? report(mill, intake, { plans, files: [] }) : null
   const files = await keepRejects(options, plans)
   const queue = await mill.queue()
   for (const { run, done } of plans.lists) if (!done) await queueRun(desk, queue, run)
-  return report(mill, intake, plans, files)
+  return report(mill, intake, { plans, files })
 }
 
 function ordersOf(intake: Intake, stream: AsyncIterable<unknown>): ListOrder[] {

@@ -1,13 +1,13 @@
-import type { Kysely } from 'kysely'
 import { costClass } from './credits/account.ts'
 import type { Heading } from './lists/read.ts'
 import { estimateCost, type Estimate } from './plan/forecast.ts'
 import type { QueuedSlice } from './queue/slices.ts'
 import { stageList, type Desk, type ListOrder, type Staged } from './staging.ts'
+import type { Database } from './store/database.ts'
 import { readPurse, type Purse } from './store/forecast.ts'
 import { onConnection } from './store/lists.ts'
-import { planStaged, type Planned } from './store/plan.ts'
-import type { DB } from './store/schema.ts'
+import type { Planned } from './store/order.ts'
+import { planStaged } from './store/plan.ts'
 import { listOpenSlices } from './store/slices.ts'
 
 /** What became of one list. */
@@ -78,7 +78,7 @@ class Undone extends Error {
 }
 
 async function planStage(
-  connection: Kysely<DB>,
+  connection: Database,
   { stage, order, record, heading, headersAgain, lines }: Staged,
   { desk, purse, keep }: { desk: Desk; purse: Purse; keep: boolean },
 ): Promise<ListPlan> {

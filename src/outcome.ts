@@ -90,8 +90,7 @@ function readingPhrase({ encoding, dialect }: Heading): string {
 export function report(
   mill: Pick<Mill, 'config'>,
   intake: Intake,
-  plans: Plans,
-  files: readonly (string | null)[],
+  { plans, files }: { plans: Plans; files: readonly (string | null)[] },
 ): EnqueueReport {
   const [first] = plans.lists
   if (first === undefined) throw new Error('expected a list, got none')

@@ -1,12 +1,10 @@
-import type { Kysely, Transaction } from 'kysely'
 import { Misuse } from './errors.ts'
 import { openList, type Batch, type Heading, type ReadOptions } from './lists/read.ts'
 import { openFile, openStream, type Source } from './lists/source.ts'
 import type { Market } from './market.ts'
-import type { Database } from './store/database.ts'
+import type { Database, Transaction } from './store/database.ts'
 import { openStage, type Stage } from './store/lists.ts'
-import type { PlanOrder } from './store/plan.ts'
-import type { DB } from './store/schema.ts'
+import type { PlanOrder } from './store/order.ts'
 
 /** Where the queries of a list come from. */
 export type ListSource =
@@ -23,7 +21,7 @@ export interface ListOrder extends Omit<
   readonly from: ListSource
   readonly reading: ReadOptions
   /** Called within the transaction that plans; what it throws undoes everything and comes out as it is. */
-  readonly record?: (trx: Transaction<DB>, run: number) => Promise<void>
+  readonly record?: (trx: Transaction, run: number) => Promise<void>
 }
 
 export interface Desk {
@@ -51,7 +49,7 @@ export interface Staged {
 
 /** Reads a list into temporary tables of the connection; nothing of it is to be seen elsewhere. */
 export async function stageList(
-  connection: Kysely<DB>,
+  connection: Database,
   number: number,
   { desk, order }: { desk: Desk; order: ListOrder },
 ): Promise<Staged> {

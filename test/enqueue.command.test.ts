@@ -40,8 +40,7 @@ function enqueue(
     {
       cwd: root,
       env: {
-        PATH: process.env['PATH'],
-        HOME: process.env['HOME'],
+        ...own,
         INIT_CWD: folder,
         MILL_HOME: join(folder, 'home'),
         DATABASE_URL: database.url,

@@ -10,8 +10,7 @@ import type { Encoding } from './encoding.ts'
 export async function* decode(
   chunks: AsyncIterable<Buffer>,
   encoding: Encoding,
-  shown: string,
-  toTheEnd = true,
+  { shown, toTheEnd = true }: { shown: string; toTheEnd?: boolean },
 ): AsyncGenerator<Buffer> {
   const decoder = encoding.label === 'utf-8' ? new Utf8(shown) : new Other(encoding.label, shown)
   let skip = encoding.mark

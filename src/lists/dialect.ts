@@ -50,7 +50,7 @@ export function findDialect(head: Buffer, shown: string, wishes: Wishes): Dialec
     return dialectOf(best)
   }
   const [narrow] = candidates
-  if (narrow !== undefined) return singleColumn(narrow, trials, shown, wishes)
+  if (narrow !== undefined) return singleColumn(narrow, trials, { shown, wishes })
   return withoutHeader(trials, shown, wishes)
 }
 
@@ -146,8 +146,7 @@ function unclear(shown: string, one: Candidate, other: Candidate): Misuse {
 function singleColumn(
   narrow: Candidate,
   trials: readonly Trial[],
-  shown: string,
-  wishes: Wishes,
+  { shown, wishes }: { shown: string; wishes: Wishes },
 ): Dialect {
   const plain = wishes.delimiter === undefined ? tryNone(trials) : narrow.trial
   const from = narrow.trial.lines[narrow.at] ?? 0
@@ -195,7 +194,6 @@ function withoutHeader(trials: readonly Trial[], shown: string, wishes: Wishes):
     throw noQueryColumn(shown, report ?? trials[0] ?? tryNone(trials), wishes.column)
   }
   const plain = wishes.delimiter === undefined ? tryNone(trials) : (trials[0] ?? tryNone(trials))
-  const first = plain.records.find((cells) => !isBlank(cells))
-  if (first !== undefined && isAddressList(plain)) throw noQueryColumn(shown, plain, wishes.column)
+  if (isAddressList(plain)) throw noQueryColumn(shown, plain, wishes.column)
   return { delimiter: plain.delimiter, headerLine: null, header: [], columns: plainColumns(0, 1) }
 }

@@ -48,7 +48,7 @@ export async function openList(source: Source, options: ReadOptions): Promise<Op
   const { head, whole, all } = await peek(source.chunks, headSize)
   if (head.length === 0) throw nothingIn(source.shown)
   const encoding = await detectEncoding(head, whole, options.encoding)
-  const text = await decodeHead(head, whole, encoding, source.shown)
+  const text = await decodeHead({ head, whole }, encoding, source.shown)
   if (encoding.guessed && !options.yes) throw guessed(source.shown, encoding, text)
   if (text.toString().trim() === '') throw nothingIn(source.shown)
   const dialect = findDialect(text, source.shown, options)
@@ -56,7 +56,7 @@ export async function openList(source: Source, options: ReadOptions): Promise<Op
   return {
     heading: { encoding, dialect },
     headersAgain: reader.headersAgain,
-    batches: readAll(source, decode(all, encoding, source.shown), reader),
+    batches: readAll(source, decode(all, encoding, { shown: source.shown }), reader),
   }
 }
 
@@ -66,13 +66,13 @@ function nothingIn(shown: string): Misuse {
 
 /** The whole lines among the first bytes. */
 async function decodeHead(
-  head: Buffer,
-  whole: boolean,
+  { head, whole }: { head: Buffer; whole: boolean },
   encoding: Encoding,
   shown: string,
 ): Promise<Buffer> {
   const pieces: Buffer[] = []
-  for await (const piece of decode(once(head), encoding, shown, whole)) pieces.push(piece)
+  for await (const piece of decode(once(head), encoding, { shown, toTheEnd: whole }))
+    pieces.push(piece)
   const text = Buffer.concat(pieces)
   if (whole) return text
   const end = Math.max(text.lastIndexOf(10), text.lastIndexOf(13)) + 1

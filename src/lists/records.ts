@@ -111,7 +111,7 @@ export class Cutter {
       bytes = context.bytes
       return null
     }
-    const options: Options<string[]> = { ...this.#optionsFor(part), on_record: keep }
+    const options: Options = { ...this.#optionsFor(part), on_record: keep }
     try {
       parse(part, options)
     } catch (error) {

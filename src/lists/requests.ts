@@ -69,15 +69,15 @@ export class Requests {
 
   #multiply(cells: readonly string[]): Checked<readonly Requested[]> {
     const defaults = this.#defaults
-    const location = this.#values('location', defaults.location, cells, checkPlace)
+    const location = checkAll(defaults.location, this.#parts(cells, 'location'), checkPlace)
     if (!location.ok) return location
-    const hl = this.#values('hl', defaults.hl, cells, checkLanguage)
+    const hl = checkAll(defaults.hl, this.#parts(cells, 'hl'), checkLanguage)
     if (!hl.ok) return hl
-    const gl = this.#values('gl', defaults.gl, cells, checkCountry)
+    const gl = checkAll(defaults.gl, this.#parts(cells, 'gl'), checkCountry)
     if (!gl.ok) return gl
-    const num = this.#values('num', defaults.num, cells, checkNum)
+    const num = checkAll(defaults.num, this.#parts(cells, 'num'), checkNum)
     if (!num.ok) return num
-    const device = this.#values('device', defaults.device, cells, checkDevice)
+    const device = checkAll(defaults.device, this.#parts(cells, 'device'), checkDevice)
     if (!device.ok) return device
     return {
       ok: true,
@@ -95,24 +95,27 @@ export class Requests {
     }
   }
 
-  #values<T>(
-    role: string,
-    fixed: readonly T[],
-    cells: readonly string[],
-    check: (text: string) => Checked<T>,
-  ): Checked<readonly T[]> {
-    if (fixed.length > 0) return { ok: true, value: fixed }
+  #parts(cells: readonly string[], role: (typeof requestRoles)[number]): readonly string[] {
     const column = this.#columns.get(role)
     const cell = column === undefined ? '' : (cells[column.index] ?? '')
-    const parts = column?.several === true ? cell.split('|') : [cell]
-    const values: T[] = []
-    for (const part of parts) {
-      const checked = check(part)
-      if (!checked.ok) return checked
-      if (!values.includes(checked.value)) values.push(checked.value)
-    }
-    return { ok: true, value: values }
+    return column?.several === true ? cell.split('|') : [cell]
   }
+}
+
+/** The values of a flag, or those of a cell, each once. */
+function checkAll<T>(
+  fixed: readonly T[],
+  parts: readonly string[],
+  check: (text: string) => Checked<T>,
+): Checked<readonly T[]> {
+  if (fixed.length > 0) return { ok: true, value: fixed }
+  const values: T[] = []
+  for (const part of parts) {
+    const checked = check(part)
+    if (!checked.ok) return checked
+    if (!values.includes(checked.value)) values.push(checked.value)
+  }
+  return { ok: true, value: values }
 }
 
 function withTail(rest: Omit<Query, 'q'>): Requested {

@@ -25,7 +25,8 @@ export async function readTable(path: string, shown: string): Promise<readonly T
     }
     const cutter = new Cutter(',', shown)
     const rows: { line: number; cells: readonly string[] }[] = []
-    for await (const piece of decode(all, encoding, shown)) take(cutter.push(piece, false), rows)
+    for await (const piece of decode(all, encoding, { shown }))
+      take(cutter.push(piece, false), rows)
     take(cutter.push(Buffer.alloc(0), true), rows)
     return named(rows, shown)
   } finally {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
-import type { Origin } from './plan.ts'
+import type { Origin } from './order.ts'
 
 /** What calls of one class have cost. */
 export interface ClassCost {
@@ -49,6 +49,11 @@ export async function readPurse(
       and kind = ${account.kind}`.execute(db)
   const [row] = found.rows
   if (row === undefined) return { remaining: null, observedAt: null, floor: null, costs: [] }
+  const { remaining, observedAt, floor } = row
+  return { remaining, observedAt, floor, costs: await readCosts(db, row.id) }
+}
+
+async function readCosts(db: Database, account: number): Promise<readonly ClassCost[]> {
   const { rows } = await sql<ClassCost>`
     select
       account_costs.class,
@@ -60,7 +65,7 @@ export async function readPurse(
       from (
         select class, credits_used
         from calls
-        where account_id = ${row.id}
+        where account_id = ${account}
           and outcome = 'settled'
           and http_status = 200
           and credits_used is not null
@@ -69,8 +74,8 @@ export async function readPurse(
       ) as newest_calls
       group by class
     ) as recent using (class)
-    where account_id = ${row.id}
+    where account_id = ${account}
       and account_costs.seen > 0
       and account_costs.dearest is not null`.execute(db)
-  return { remaining: row.remaining, observedAt: row.observedAt, floor: row.floor, costs: rows }
+  return rows
 }

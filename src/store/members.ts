@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely'
 import { stagedName } from './lists.ts'
-import type { PlanOrder } from './plan.ts'
+import type { PlanOrder } from './order.ts'
 import { only } from './rows.ts'
 import type { DB } from './schema.ts'
 

@@ -1,7 +1,7 @@
 import { sql, type Transaction } from 'kysely'
 import type { Database } from './database.ts'
 import { rejectedName } from './lists.ts'
-import type { Planned } from './plan.ts'
+import type { Planned } from './order.ts'
 import type { DB } from './schema.ts'
 
 /** A run keeps the rejected lines of the newest reading of its list. */

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely'
 import { stagedName } from './lists.ts'
-import type { Planned, PlanOrder } from './plan.ts'
+import type { Planned, PlanOrder } from './order.ts'
 import { only } from './rows.ts'
 import type { DB } from './schema.ts'
 
@@ -9,11 +9,10 @@ const sliceSize = 25
 /** A task for each query that has none in the run, answered at once where an answer is young enough. */
 export async function addTasks(
   trx: Transaction<DB>,
-  run: number,
-  joined: boolean,
+  { run, joined }: { run: number; joined: boolean },
   order: PlanOrder,
 ): Promise<{ queued: number; reused: number }> {
-  await findMissing(trx, run, joined, order)
+  await findMissing(trx, { run, joined }, order)
   // Reused tasks lie in slices of their own, which nobody needs to queue.
   await sql`
     insert into tasks (run_id, query_id, search_id, state, finished_at, slice, priority)
@@ -51,8 +50,7 @@ export async function addTasks(
 /** The queries that have no task in the run yet, each with the answer that can be used again, if there is one. */
 async function findMissing(
   trx: Transaction<DB>,
-  run: number,
-  joined: boolean,
+  { run, joined }: { run: number; joined: boolean },
   { maxAgeMs, origin, api }: PlanOrder,
 ): Promise<void> {
   const answer =

@@ -1,0 +1,48 @@
+/** Whose answers they are: of the market, of a test key, or of the bundled service. */
+export type Origin = 'live' | 'test' | 'sandbox'
+
+/** What a list is to become. */
+export interface PlanOrder {
+  readonly list: string
+  /** Null: as it was. */
+  readonly source: string | null
+  readonly kind: 'manual' | 'nightly'
+  readonly runDate: string
+  /** Undefined leaves the budget of a run that is joined as it is. */
+  readonly budget: number | null | undefined
+  readonly maxAgeMs: number
+  /** An answer is reused only for the same origin and API. */
+  readonly origin: Origin
+  readonly api: string
+  /** A run to add to, whatever its kind; null: the open manual run of the list, or a new one. */
+  readonly into: number | null
+  /** Lines of the file that gave queries. */
+  readonly usable: number
+  /** True when every usable line gave exactly one query. */
+  readonly single: boolean
+  /** What all queries ask for, as far as prices depend on it; null when they differ. */
+  readonly request: { readonly num: number; readonly device: string | null } | null
+}
+
+/** What became of a list. */
+export interface Planned {
+  readonly run: number
+  /** True when an open run was added to. */
+  readonly joined: boolean
+  readonly rows: number
+  readonly accepted: number
+  readonly duplicates: number
+  readonly rejected: number
+  readonly tasks: number
+  readonly queued: number
+  readonly reused: number
+  readonly already: number
+  readonly done: boolean
+  readonly reasons: readonly { readonly reason: string; readonly lines: number }[]
+  /** Tasks to be bought, by the parameters that prices depend on. */
+  readonly toBuy: readonly {
+    readonly num: number
+    readonly device: string | null
+    readonly tasks: number
+  }[]
+}

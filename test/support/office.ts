@@ -1,0 +1,56 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { noDefaults } from '../../src/lists/requests.ts'
+import type { Desk, ListOrder } from '../../src/staging.ts'
+import { freshDatabase, type FreshDatabase } from './database.ts'
+
+/** A database and a folder of lists, for tests of planning. */
+export interface Office {
+  readonly desk: Desk
+  /** Writes a list and says how it is to be planned. */
+  order(list: string, text: string, more?: Partial<ListOrder>): Promise<ListOrder>
+  rows<T>(query: ReturnType<typeof sql<T>>): Promise<readonly T[]>
+  finish(run: number): Promise<void>
+  close(): Promise<void>
+}
+
+export async function openOffice(): Promise<Office> {
+  const database = await freshDatabase()
+  const folder = await mkdtemp(join(tmpdir(), 'lists-'))
+  const market = { origin: 'sandbox', api: 'bundled', account: 'bundled' } as const
+  return {
+    desk: { db: database.db, market },
+    order: (list, text, more = {}) => writeOrder(folder, { list, text, more }),
+    rows: async (query) => (await query.execute(database.db)).rows,
+    finish: (run) => finish(database, run),
+    close: async () => {
+      await database.close()
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+async function writeOrder(
+  folder: string,
+  { list, text, more }: { list: string; text: string; more: Partial<ListOrder> },
+): Promise<ListOrder> {
+  const path = join(folder, `${list}.csv`)
+  await writeFile(path, text)
+  return {
+    list,
+    from: { kind: 'file', path, shown: `${list}.csv` },
+    reading: { matchTypes: 'keep', yes: false, defaults: noDefaults },
+    kind: 'manual',
+    runDate: '2026-11-21',
+    budget: undefined,
+    maxAgeMs: 0,
+    into: null,
+    ...more,
+  }
+}
+
+async function finish({ db }: FreshDatabase, run: number): Promise<void> {
+  await sql`update runs set state = 'done', finished_at = now() where id = ${run}`.execute(db)
+}
