@@ -1,4 +1,4 @@
-import type { Rest } from './credits/admit.ts'
+import type { Rest } from './credits/asks.ts'
 import type { Reserved } from './credits/reserve.ts'
 import { buy, type Outcome, type Steps, type Task } from './pipeline.ts'
 

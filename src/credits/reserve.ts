@@ -1,7 +1,8 @@
 import { lockAccount, saveAccount, type Books } from '../store/books.ts'
 import type { Database, Transaction } from '../store/database.ts'
 import { readForReserve, saveReservation, type WaitingTask } from '../store/reservation.ts'
-import { admit, type Admission, type Purse, type Rest, type Rules } from './admit.ts'
+import { admit } from './admit.ts'
+import type { Admission, Purse, Rest, Rules } from './asks.ts'
 import { accountOf, costsOf, rowOf } from './books.ts'
 import { addUrgency, sortTasks, type Wanted } from './sort.ts'
 

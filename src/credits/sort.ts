@@ -2,7 +2,7 @@ import { countMoreUrgent, type WaitingTask } from '../store/reservation.ts'
 import type { Books } from '../store/books.ts'
 import type { Transaction } from '../store/database.ts'
 import { boundOf, lowestBalance, type Costs } from './account.ts'
-import type { Ask, Rules } from './admit.ts'
+import type { Ask, Rules } from './asks.ts'
 import { accountOf } from './books.ts'
 
 /** A task that a worker has in hand. */

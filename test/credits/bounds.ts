@@ -1,5 +1,5 @@
 import { constants } from '../../src/credits/account.ts'
-import type { Grant } from '../../src/credits/admit.ts'
+import type { Grant } from '../../src/credits/asks.ts'
 import { promise } from './promise.ts'
 import type { Row, World } from './world.ts'
 

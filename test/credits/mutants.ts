@@ -1,7 +1,7 @@
 /** A fault put into the ledger on purpose: the schedules have to find it. */
 export interface Mutant {
   readonly name: string
-  readonly file: 'account' | 'admit' | 'settle'
+  readonly file: 'account' | 'limits' | 'admit' | 'settle'
   /** Text that occurs once in the source. */
   readonly find: string
   readonly put: string
@@ -10,13 +10,13 @@ export interface Mutant {
 export const mutants: readonly Mutant[] = [
   {
     name: 'no floor is looked at',
-    file: 'admit',
+    file: 'limits',
     find: "if (room === null || room < size) return 'floor'",
     put: "if (room === null) return 'floor'",
   },
   {
     name: 'the margin above the floor is one credit short',
-    file: 'admit',
+    file: 'limits',
     find: 'return low - floor - constants.margin - kept',
     put: 'return low - floor + 1 - kept',
   },
@@ -94,13 +94,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'blind calls are repeated without limit',
-    file: 'admit',
+    file: 'limits',
     find: 'if (seen === null && blindCalls < constants.blindCalls) return true',
     put: 'if (seen === null) return true',
   },
   {
     name: 'a renewal grants probes without limit',
-    file: 'admit',
+    file: 'limits',
     find: 'const tried = blindCalls < constants.blindCalls ? 0 : (lastProbeAt ?? 0)',
     put: 'const tried = 0',
   },
@@ -118,8 +118,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an old balance is believed for ever',
-    file: 'admit',
-    find: 'seen !== null && this.#rules.now - seen.at > constants.oldestSightingMs',
+    file: 'limits',
+    find: 'seen !== null && now - seen.at > constants.oldestSightingMs',
     put: 'false',
   },
   {
@@ -160,7 +160,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'what a run has reserved does not count against its budget',
-    file: 'admit',
+    file: 'limits',
     find: 'purse.budget - purse.spent - purse.reserved',
     put: 'purse.budget - purse.spent',
   },
@@ -172,7 +172,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'what is reserved does not count against the day',
-    file: 'admit',
+    file: 'limits',
     find: '- daySpent - reserved',
     put: '- daySpent',
   },
@@ -196,13 +196,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a refused key is tried again',
-    file: 'admit',
+    file: 'limits',
     find: 'if (blockedKey !== null && blockedKey === key) {',
     put: 'if (blockedKey !== null && blockedKey !== key) {',
   },
   {
     name: 'the time the API asked for is not kept',
-    file: 'admit',
+    file: 'limits',
     find: 'if (notBefore !== null && now < notBefore) {',
     put: 'if (notBefore !== null && now < notBefore - 500) {',
   },
@@ -232,13 +232,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a drained account goes on with the first credit',
-    file: 'admit',
-    find: 'constants.hysteresis * (dearestOfAll(this.#costs) ?? 0)',
+    file: 'limits',
+    find: 'constants.hysteresis * (dearestOfAll(costs) ?? 0)',
     put: '0',
   },
   {
     name: 'urgency is ignored',
-    file: 'admit',
+    file: 'limits',
     find: "return room < size * (1 + ask.urgentElsewhere) ? 'urgent' : null",
     put: 'return null',
   },

@@ -1,4 +1,4 @@
-import type { Grant } from '../../src/credits/admit.ts'
+import type { Grant } from '../../src/credits/asks.ts'
 import { promise } from './promise.ts'
 import type { Row, World } from './world.ts'
 

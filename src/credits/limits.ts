@@ -1,0 +1,120 @@
+import {
+  constants,
+  dearestOfAll,
+  lowestBalance,
+  type Account,
+  type Bound,
+  type Costs,
+} from './account.ts'
+import type { Ask, Purse, Rest, Rules } from './asks.ts'
+
+/** Why one ask could not be granted. */
+export type Obstacle = 'class' | 'urgent' | 'purse' | 'run_spent' | 'day' | 'floor'
+
+/** All that limits depend on, as it stands between two asks. */
+export interface Standing {
+  readonly account: Account
+  readonly costs: Costs
+  readonly purses: ReadonlyMap<number, Purse>
+  readonly rules: Rules
+}
+
+/** Reasons that shut the gate whatever is asked; null while it is open. */
+export function closedBy({ blockedKey, notBefore }: Account, { key, now }: Rules): Rest | null {
+  if (blockedKey !== null && blockedKey === key) {
+    const detail = 'the API refused the key; set another SEARCH_API_KEY, or type: npm run resume'
+    return { kind: 'stop', reason: 'auth', until: null, detail }
+  }
+  if (notBefore !== null && now < notBefore) {
+    const detail = 'the API asked to slow down'
+    return { kind: 'stop', reason: 'rate', until: notBefore, detail }
+  }
+  return null
+}
+
+/** What forbids a call of this size: its run's budget, the day's, the floor, or more urgent tasks. */
+export function obstacleTo(
+  { account, costs, purses, rules }: Standing,
+  ask: Ask,
+  { bound, size }: { bound: Bound; size: number },
+): Obstacle | null {
+  const purse = purses.get(ask.run)
+  if (purse !== undefined && purse.budget !== null) {
+    const left = purse.budget - purse.spent - purse.reserved
+    if (left < need(bound, size, { left, idle: purse.reserved === 0 })) {
+      return purse.reserved === 0 ? 'run_spent' : 'purse'
+    }
+  }
+  const { reserved, daySpent } = account
+  const left = (rules.dailyBudget ?? Number.POSITIVE_INFINITY) - daySpent - reserved
+  if (left < need(bound, size, { left, idle: reserved === 0 })) return 'day'
+  const room = roomAbove(account, costs, rules)
+  if (room === null || room < size) return 'floor'
+  return room < size * (1 + ask.urgentElsewhere) ? 'urgent' : null
+}
+
+/** Of a budget, the first call needs the smaller bound; where only a call can tell the price, what is left. */
+function need(bound: Bound, size: number, { left, idle }: { left: number; idle: boolean }): number {
+  if (!idle) return size
+  return bound.unseen && left > 0 ? Math.min(bound.alone, left) : bound.alone
+}
+
+/** Credits that are provably free above the floor; null while a new balance must be seen first. */
+export function roomAbove(account: Account, costs: Costs, { floor, now }: Rules): number | null {
+  const low = lowestBalance(account)
+  if (low === null || isStale(account, now)) return null
+  const { drainedFloor } = account
+  const drained = drainedFloor !== null && floor >= drainedFloor
+  const kept = drained ? constants.hysteresis * (dearestOfAll(costs) ?? 0) : 0
+  return low - floor - constants.margin - kept
+}
+
+/** True when others may have spent much since the balance was seen. */
+function isStale({ seen }: Account, now: number): boolean {
+  return seen !== null && now - seen.at > constants.oldestSightingMs
+}
+
+/** Why a call may go out alone to see the balance although no room is proved: it is unknown, old, or renewed. */
+export function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
+  const { seen, blindCalls } = account
+  if (seen === null && blindCalls < constants.blindCalls) return true
+  const low = lowestBalance(account)
+  const fits = low !== null && low - bound >= rules.floor + constants.margin
+  if (fits && isStale(account, rules.now)) return true
+  return hasRenewed(account, rules)
+}
+
+/** True when the plan renewed after the balance was last seen: a few tries, then one for each renewal. */
+function hasRenewed({ seen, lastProbeAt, blindCalls }: Account, rules: Rules): boolean {
+  const tried = blindCalls < constants.blindCalls ? 0 : (lastProbeAt ?? 0)
+  const renewal = rules.renewalAfter(Math.max(seen?.at ?? 0, tried))
+  return renewal !== null && renewal <= rules.now
+}
+
+/** Milliseconds until the next probe: longer each time, so that an API that stumbles gets time to stand up. */
+export function probePause({ lastProbeAt, blindCalls }: Account, now: number): number {
+  if (lastProbeAt === null) return 0
+  const pause = constants.probePauseMs * 2 ** Math.max(0, blindCalls - 1)
+  return Math.max(0, lastProbeAt + pause - now)
+}
+
+/** The stop at the floor, in words for a person. */
+export function floorStop(account: Account, { floor, now, renewalAfter }: Rules): Rest {
+  const { seen, lastProbeAt, uncertain } = account
+  const held = uncertain > 0 ? `, ${uncertain} of them held for calls nobody could read` : ''
+  return {
+    kind: 'stop',
+    reason: 'credit_floor',
+    until: renewalAfter(Math.max(now, lastProbeAt ?? 0)),
+    detail:
+      seen === null
+        ? 'no balance could be read yet; type: npm run resume'
+        : `${seen.remaining} credits were left, the floor is ${floor}: another call might cross it${held}`,
+  }
+}
+
+/** The stop at the budget of the day. */
+export function dayStop({ daySpent }: Account, { dailyBudget, dayEnds }: Rules): Rest {
+  const detail = `the budget of the day is used: ${daySpent} of ${dailyBudget} credits`
+  return { kind: 'stop', reason: 'budget', until: dayEnds, detail }
+}
