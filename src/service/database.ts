@@ -15,6 +15,8 @@ export interface Tables {
 // Any number, as long as nobody else in the database locks the same one.
 const migrationLock = 7_361_001
 
+const insufficientPrivilege = '42501'
+
 // Counts and ids stay far below 2^53; a date is a day on a calendar, not an instant.
 const types: pg.CustomTypesConfig = {
   getTypeParser(oid, format) {
@@ -70,7 +72,7 @@ async function prepare(databaseUrl: string): Promise<string | null> {
 }
 
 async function migrate(client: pg.Client): Promise<void> {
-  await client.query('create schema if not exists service')
+  await ensureSchema(client)
   await client.query('set search_path to service')
   await client.query(
     'create table if not exists applied (name text primary key, sha256 text not null, at timestamptz not null default now())',
@@ -96,6 +98,23 @@ async function migrate(client: pg.Client): Promise<void> {
   }
 }
 
+/** Looks before it makes: a role that may not make schemas is refused even for one that is there. */
+async function ensureSchema(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ there: boolean }>(
+    "select to_regnamespace('service') is not null as there",
+  )
+  if (rows[0]?.there === true) return
+  try {
+    await client.query('create schema service')
+  } catch (cause) {
+    if (!(cause instanceof pg.DatabaseError) || cause.code !== insufficientPrivilege) throw cause
+    throw new WrongDatabase(
+      'expected a role that may make the schema "service", got one that may not; have its owner run: create schema service authorization ROLE',
+      { cause },
+    )
+  }
+}
+
 async function apply(
   client: pg.Client,
   file: { name: string; text: string; sha256: string },
@@ -114,7 +133,6 @@ async function apply(
   }
 }
 
-const insufficientPrivilege = '42501'
 const undefinedFile = '58P01'
 const unsupported = '0A000'
 

@@ -1,13 +1,15 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
-import { readFileSync } from 'node:fs'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../../src/root.ts'
 import { addDocuments, loadShipped, shippedFile } from '../../src/service/corpus/load.ts'
 import { openTables, type Tables } from '../../src/service/database.ts'
+import { findPages } from '../../src/service/find.ts'
 import { emptyUrl } from '../support/database.ts'
 import { openShop, type Shop } from './shop.ts'
 
@@ -191,12 +193,28 @@ describe('a server without trigrams', () => {
     await admin.pool.query('drop extension pg_trgm cascade')
     const plain: Tables = { pool: admin.pool, trigrams: false }
     await loadShipped(plain.pool)
-    const { findPages } = await import('../../src/service/find.ts')
     const wish = { q: 'service workers', num: 5, hl: null, gl: null, location: null, device: null }
     const pages = await findPages(plain, wish, 5)
     expect(pages.slice(0, 5).map(({ url }) => url)).toContain(
       'https://www.w3.org/TR/service-workers/',
     )
     await admin.pool.end()
+  })
+
+  test('since it does not let this role have them, starts all the same', async () => {
+    const url = new URL(await emptyUrl())
+    const role = `plain_${randomBytes(4).toString('hex')}`
+    const admin = new pg.Client({ connectionString: url.href })
+    await admin.connect()
+    await admin.query(`create role ${role} login password 'plain'`)
+    const limited = Object.assign(new URL(url), { username: role, password: 'plain' }).href
+    await expect(openTables(limited, 1)).rejects.toThrow('create schema service authorization')
+    await admin.query(`create schema service authorization ${role}`)
+    const lone = await openTables(limited, 1)
+    expect(lone.trigrams).toBe(false)
+    await lone.pool.end()
+    await admin.query(`drop owned by ${role}`)
+    await admin.query(`drop role ${role}`)
+    await admin.end()
   })
 })
