@@ -85,7 +85,8 @@ class Torment {
       const sums = await this.#site.front.sums()
       const still = sums.charged === charged
       charged = sums.charged
-      if (!still) continue
+      // The first stop is left to come by itself: nothing is held yet, and the floor is met closely.
+      if (!still || charged === 0) continue
       await this.#site.front.set({ credits: sums.balance + moreCredits })
       await this.#site.command('resume')
     }
