@@ -178,8 +178,8 @@ export class Story {
       })
     await this.#pool.query(
       `insert into searches (id, call_id, task_id, query_id, fetched_at, depth, origin, api, intent, sentiment,
-        result_count, parse_error)
-      values ($1, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+        result_count, parse_error, credits_used)
+      values ($1, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
       [
         id,
         task,
@@ -192,6 +192,7 @@ export class Story {
         serp.sentiment ?? null,
         results.length,
         serp.unreadable === true ? 'not JSON' : null,
+        serp.credits ?? 1,
       ],
     )
     for (const [index, result] of results.entries()) {

@@ -1,0 +1,262 @@
+import { sql, type Kysely } from 'kysely'
+import type { Database } from './database.ts'
+import type { DB } from './schema.ts'
+
+/** What became of one run. */
+export interface RunFigures {
+  readonly run: number
+  readonly list: string
+  readonly runDate: string
+  readonly kind: string
+  readonly state: string
+  readonly tasks: number
+  readonly answered: number
+  readonly reused: number
+  readonly failed: number
+  readonly unknown: number
+  readonly left: number
+  readonly credits: number
+}
+
+export interface BalancePoint {
+  readonly account: string
+  readonly at: Date
+  readonly remaining: number
+}
+
+export interface SharePoint {
+  readonly domain: string
+  readonly runDate: string
+  readonly share: number
+}
+
+export interface RankPoint {
+  readonly domain: string
+  readonly q: string
+  readonly runDate: string
+  /** Null: not in the answer. */
+  readonly position: number | null
+  readonly depth: number
+}
+
+export interface Move {
+  readonly q: string
+  readonly domain: string
+  readonly previous: number | null
+  readonly position: number | null
+  readonly change: string
+  readonly page: string | null
+  readonly url: string | null
+  readonly title: string | null
+}
+
+/** Everything that the page of pictures shows. */
+export interface Figures {
+  readonly origins: readonly string[]
+  readonly tag: string
+  readonly day: string | null
+  readonly queries: number
+  readonly answers: number
+  readonly credits: number
+  readonly floor: number | null
+  readonly domains: readonly { readonly domain: string; readonly label: string }[]
+  readonly runs: readonly RunFigures[]
+  readonly balance: readonly BalancePoint[]
+  readonly shares: readonly SharePoint[]
+  readonly ranks: readonly RankPoint[]
+  readonly moves: readonly Move[]
+}
+
+export interface FigureOptions {
+  readonly origins: string | undefined
+  readonly tag: string
+  /** Empty: ours, or the greatest ones where we have none. */
+  readonly domains: readonly string[]
+}
+
+const nights = 90
+
+/** Reads the figures of the page in one view of the tables: numbers on one page must fit together. */
+export async function readFigures(db: Database, options: FigureOptions): Promise<Figures> {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(async (trx) => {
+      await sql`select set_config('jit', 'off', true), set_config('work_mem', '64MB', true)`.execute(
+        trx,
+      )
+      if (options.origins !== undefined) {
+        await sql`select set_config('querymill.origins', ${options.origins}, true)`.execute(trx)
+      }
+      const summary = await readSummary(trx)
+      const shown = await readShares(trx, options.tag)
+      const domains = await chooseDomains(trx, options.domains, shown)
+      const names = domains.map(({ domain }) => domain)
+      return {
+        ...summary,
+        tag: options.tag,
+        domains,
+        runs: await readRuns(trx),
+        balance: await readBalance(trx),
+        shares: leading(shown, names),
+        ranks: await readRanks(trx, names),
+        moves: await readMoves(trx, names, summary.day),
+      }
+    })
+}
+
+type Reader = Kysely<DB>
+
+async function readSummary(trx: Reader) {
+  const { rows } = await sql<
+    Pick<Figures, 'origins' | 'day' | 'queries' | 'answers' | 'credits' | 'floor'>
+  >`
+    select
+      analysis.origins() as origins,
+      (select max(run_date) from analysis.observations) as day,
+      (select count(*) from analysis.latest) as queries,
+      (select count(*) from searches where origin = any ((select analysis.origins())::text[])) as answers,
+      (select coalesce(sum(credits_used), 0) from searches
+        where origin = any ((select analysis.origins())::text[])) as credits,
+      (select floor from workers order by id desc limit 1) as floor
+  `.execute(trx)
+  const [summary] = rows
+  if (summary === undefined) throw new Error('expected a row, got none')
+  return summary
+}
+
+async function readRuns(trx: Reader): Promise<readonly RunFigures[]> {
+  const { rows } = await sql<RunFigures>`
+    select
+      runs.id as run, lists.name as list, runs.run_date as "runDate", runs.kind, runs.state, runs.spent as credits,
+      count(tasks.id) as tasks,
+      count(*) filter (where tasks.state = 'answered') as answered,
+      count(*) filter (where tasks.state = 'reused') as reused,
+      count(*) filter (where tasks.state = 'failed') as failed,
+      count(*) filter (where tasks.state = 'unknown') as unknown,
+      count(*) filter (where tasks.state in ('open', 'unaffordable', 'cancelled')) as left
+    from (select * from runs order by id desc limit 30) as runs
+    join lists on lists.id = runs.list_id
+    left join tasks on tasks.run_id = runs.id
+    group by runs.id, lists.name, runs.run_date, runs.kind, runs.state, runs.spent
+    order by runs.id desc
+  `.execute(trx)
+  return rows
+}
+
+/** At most 300 points for each account: the lowest balance of each stretch of calls. */
+async function readBalance(trx: Reader): Promise<readonly BalancePoint[]> {
+  const { rows } = await sql<BalancePoint>`
+    select account, max(finished_at) as at, min(credits_remaining) as remaining
+    from (
+      select
+        accounts.name as account, calls.finished_at, calls.credits_remaining,
+        ntile(300) over (partition by accounts.id order by calls.finished_at) as stretch
+      from calls
+      join accounts on accounts.id = calls.account_id
+      where calls.credits_remaining is not null
+        and calls.finished_at is not null
+        and accounts.kind = any ((select analysis.origins())::text[])
+    ) as settled
+    group by account, stretch
+    order by account, at
+  `.execute(trx)
+  return rows
+}
+
+async function readShares(trx: Reader, tag: string): Promise<readonly SharePoint[]> {
+  const { rows } = await sql<SharePoint>`
+    select domain, run_date as "runDate", share_of_voice as share
+    from analysis.share_of_voice
+    where tag = ${tag}
+      and run_date > (select max(run_date) from runs) - ${nights}::integer
+      and share_of_voice is not null
+    order by run_date, share_of_voice desc
+  `.execute(trx)
+  return rows
+}
+
+async function chooseDomains(
+  trx: Reader,
+  asked: readonly string[],
+  shares: readonly SharePoint[],
+): Promise<Figures['domains']> {
+  const { rows: ours } = await sql<{ domain: string; label: string }>`
+    select distinct on (domain) domain, label
+    from own_domains
+    order by domain, since desc nulls last
+  `.execute(trx)
+  const labels = new Map(ours.map(({ domain, label }) => [domain, label]))
+  const last = shares.at(-1)?.runDate
+  const greatest = shares.filter(({ runDate }) => runDate === last).map(({ domain }) => domain)
+  const named = [asked, [...labels.keys()], greatest].find((names) => names.length > 0) ?? []
+  return named.slice(0, 3).map((domain) => ({ domain, label: labels.get(domain) ?? domain }))
+}
+
+/** The greatest domains of the last night, and the chosen ones. */
+function leading(shares: readonly SharePoint[], chosen: readonly string[]): readonly SharePoint[] {
+  const last = shares.at(-1)?.runDate
+  const greatest = shares.filter(({ runDate }) => runDate === last).slice(0, 6)
+  const shown = new Set([...chosen, ...greatest.map(({ domain }) => domain)].slice(0, 8))
+  return shares.filter(({ domain }) => shown.has(domain))
+}
+
+async function readRanks(trx: Reader, domains: readonly string[]): Promise<readonly RankPoint[]> {
+  const { rows } = await sql<RankPoint>`
+    select domain, q, run_date as "runDate", position, depth
+    from (
+      select
+        history.*,
+        dense_rank() over (
+          partition by domain
+          order by (position_count > 0) desc, weight desc, position_count desc, query_id
+        ) as place
+      from (
+        select
+          rank_history.*,
+          coalesce(weights.weight, 1) as weight,
+          count(position) over (partition by rank_history.query_id, domain) as position_count
+        from analysis.rank_history
+        left join analysis.latest_weights as weights on weights.query_id = rank_history.query_id
+        where domain = any (${domains}::text[])
+          and run_date > (select max(run_date) from runs) - ${nights}::integer
+      ) as history
+      where position_count > 0
+    ) as ordered
+    where place <= 9
+    order by domain, place, run_date
+  `.execute(trx)
+  return rows
+}
+
+async function readMoves(
+  trx: Reader,
+  domains: readonly string[],
+  day: string | null,
+): Promise<readonly Move[]> {
+  const { rows } = await sql<Move>`
+    select
+      movers.q, movers.domain, movers.previous_position as previous, movers.position, movers.change,
+      coalesce(movers.url_key, movers.previous_url_key) as page,
+      shown.url, shown.title
+    from analysis.movers
+    left join lateral (
+      select pages.url, result_domains.title
+      from public.result_domains
+      join pages on pages.id = result_domains.page_id
+      where result_domains.search_id = coalesce(
+          case when movers.position is not null then movers.search_id end, movers.previous_search_id
+        )
+        and result_domains.domain = movers.domain
+        and result_domains.position = coalesce(movers.position, movers.previous_position)
+      limit 1
+    ) as shown on true
+    where movers.run_date = ${day}::date
+      and movers.domain = any (${domains}::text[])
+      and movers.change <> 'same'
+    order by abs(coalesce(movers.delta, 11 - coalesce(movers.previous_position, movers.position))) desc, movers.q
+    limit 25
+  `.execute(trx)
+  return rows
+}
