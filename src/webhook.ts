@@ -29,7 +29,7 @@ export async function post(url: URL, notice: Notice, pauses = pausesMs): Promise
 }
 
 /** The receiver answered, and not with thanks. Its address stays out of the message: it is often a secret. */
-export class Refused extends Error {
+class Refused extends Error {
   readonly forGood: boolean
 
   constructor(status: number) {

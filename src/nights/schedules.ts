@@ -43,7 +43,7 @@ export interface Surroundings {
 }
 
 /** The columns of the file, in their usual order. */
-export const columns = [
+const columns = [
   'schedule',
   'list',
   'cron',

@@ -42,7 +42,7 @@ interface Run {
   closed: boolean
 }
 
-export const tasksPerRun = 100
+const tasksPerRun = 100
 
 /** The tables as far as nights are concerned, with a worker whose speed the test sets. */
 export class World {
