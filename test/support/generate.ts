@@ -1,14 +1,22 @@
-// npm run generate: writes src/store/schema.ts from the live schema, made afresh from sql/migrations and sql/views.
+// npm run generate: writes src/store/schema.ts and docs/schema.md from the live schema, made afresh from sql/.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../src/root.ts'
+import { openPool } from '../../src/store/database.ts'
+import { describeSchema } from './dictionary.ts'
 import { openServer, withDatabase } from './server.ts'
 import { generateTypes } from './types.ts'
 
 const server = await openServer()
 try {
-  const text = await generateTypes(withDatabase(server.adminUrl, server.template))
-  writeFileSync(join(root, 'src', 'store', 'schema.ts'), text)
+  const url = withDatabase(server.adminUrl, server.template)
+  writeFileSync(join(root, 'src', 'store', 'schema.ts'), await generateTypes(url))
+  const pool = openPool(url, { name: 'generate', max: 1 })
+  try {
+    writeFileSync(join(root, 'docs', 'schema.md'), await describeSchema(pool))
+  } finally {
+    await pool.end()
+  }
 } finally {
   await server.close()
 }
