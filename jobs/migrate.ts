@@ -1,7 +1,7 @@
-import type { Pool } from 'pg'
 import { print, printJson, runCommand, say } from '../src/command.ts'
 import { readConfig } from '../src/config.ts'
 import { exits } from '../src/errors.ts'
+import type { Pool } from '../src/store/database.ts'
 import type { Analyst } from '../src/store/analyst.ts'
 
 await runCommand<{ readonly json?: true; readonly analyst?: string }>(

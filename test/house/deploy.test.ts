@@ -5,7 +5,9 @@ import { z } from 'zod'
 import { describe, expect, test } from 'vitest'
 import { settingNames } from '../../src/config.ts'
 import { root } from '../../src/root.ts'
+import { importsOf } from './imports.ts'
 import { keysShown, settingsShown } from './papers.ts'
+import { readTree } from './tree.ts'
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
@@ -114,6 +116,18 @@ describe('the image', () => {
     expect(copied.length).toBeGreaterThan(5)
     expect(copied.filter((file) => !existsSync(join(root, file)))).toEqual([])
     expect(copied.filter((file) => !letIn.includes(file.split('/')[0] ?? ''))).toEqual([])
+  })
+
+  test('what it compiles needs nothing that it does not copy', () => {
+    const { exclude } = z
+      .looseObject({ exclude: z.array(z.string()) })
+      .parse(JSON.parse(read('tsconfig.build.json')))
+    const compiled = readTree(['src', 'jobs'], ['.ts'])
+    const outside = importsOf(compiled).filter(
+      ({ from, to, outside: library }) =>
+        !library && !exclude.includes(from) && !/^(src|jobs)\//.test(to),
+    )
+    expect(outside).toEqual([])
   })
 
   test('it runs as somebody who may do little, without a shell in between', () => {

@@ -50,12 +50,15 @@ describe('floors', () => {
           'jobs/demo.ts': imports('./work.ts', '../src/pipeline.ts'),
           'test/mill.test.ts': imports('../jobs/work.ts', '../src/mill.ts'),
           'src/ids.ts': imports('../test/support/database.ts'),
+          'src/csv.ts': imports('../test/bench/lists.ts'),
+          'jobs/bench.ts': imports('../test/bench/lists.ts'),
         }),
       ),
     ).toEqual([
       'jobs/demo.ts -> jobs/work.ts',
       'test/mill.test.ts -> jobs/work.ts',
       'src/ids.ts -> test/support/database.ts',
+      'src/csv.ts -> test/bench/lists.ts',
     ])
   })
 

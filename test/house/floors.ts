@@ -32,13 +32,15 @@ const words = [
 ]
 
 type Place =
-  | { readonly kind: 'job' | 'composer' | 'store' | 'word' | 'service' | 'test' }
+  | { readonly kind: 'job' | 'composer' | 'store' | 'word' | 'service' | 'bench' | 'test' }
   | { readonly kind: 'stage'; readonly name: string }
   | { readonly kind: 'nowhere' }
 
 function placeOf(path: string): Place {
   const [top, second, third] = path.split('/')
   if (top === 'jobs') return { kind: 'job' }
+  // Measuring programs are not tests, but like them they look into every room.
+  if (path.startsWith('test/bench/')) return { kind: 'bench' }
   if (top === 'test') return { kind: 'test' }
   if (top !== 'src' || second === undefined) return { kind: 'nowhere' }
   if (third === undefined) {
@@ -52,8 +54,9 @@ const depth = { job: 0, composer: 1, stage: 2, store: 3, word: 4 } as const
 
 function allowed(from: Place, to: Place): boolean {
   if (from.kind === 'nowhere' || to.kind === 'nowhere' || to.kind === 'job') return false
-  if (from.kind === 'test') return true
+  if (from.kind === 'test' || from.kind === 'bench') return true
   if (to.kind === 'test') return false
+  if (to.kind === 'bench') return from.kind === 'job'
   // The service and the pipeline know each other over HTTP only; a job may start either.
   if (from.kind === 'service') return to.kind === 'service' || to.kind === 'word'
   if (to.kind === 'service') return from.kind === 'job'
