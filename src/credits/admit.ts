@@ -26,7 +26,7 @@ export function admit(
     rules,
   }: { asks: readonly Ask[]; purses: ReadonlyMap<number, Purse>; rules: Rules },
 ): Admission {
-  const gate = new Gate(account, costs, purses, rules)
+  const gate = new Gate({ account, costs, purses, rules })
   const closed = closedBy(account, rules)
   if (closed !== null) return gate.decide(closed)
   for (const ask of asks) {
@@ -48,7 +48,7 @@ class Gate {
   #rateWait = 0
   #probeWait = 0
 
-  constructor(account: Account, costs: Costs, purses: ReadonlyMap<number, Purse>, rules: Rules) {
+  constructor({ account, costs, purses, rules }: Standing) {
     // Never back: workers whose zones differ would otherwise begin the same day again and again.
     const newDay = account.day === null || rules.day > account.day
     this.#account = newDay ? { ...account, day: rules.day, daySpent: 0 } : account
