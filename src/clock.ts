@@ -5,8 +5,8 @@ import { describe, openStore, type Scheduler } from './scheduler.ts'
 import { troubleOf } from './store/trouble.ts'
 import { lastLook } from './store/watch.ts'
 
-// The queue's clock beats once a minute; twice unheard, and something is wrong with it.
-const silenceMs = 150_000
+// The queue's clock beats once a minute; unheard for longer, something is wrong with it.
+const silenceMs = 75_000
 const lookMs = 10_000
 
 /** Schedules until the signal comes: ticks by the queue's clock, and by its own when that falls silent. */

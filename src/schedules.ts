@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { listName } from './lists/files.ts'
-import { readTable } from './lists/table.ts'
+import { readRows } from './lists/table.ts'
 import { readSchedules, type Line, type Refusal, type Schedule } from './nights/schedules.ts'
 import { root } from './root.ts'
 import type { Database } from './store/database.ts'
@@ -23,22 +23,44 @@ export async function loadSchedules(
   db: Database,
   { file, zone }: { file: string; zone: string },
 ): Promise<Plan> {
-  const rows = await readTable(file, file)
-  const lines: Line[] = rows.map(({ line, fields }) => ({
-    line,
-    fields: Object.fromEntries(fields),
-  }))
-  const problems = new Map<string, string | null>()
-  for (const { fields } of lines) {
-    const path = fields['list']?.trim() ?? ''
-    if (path !== '' && !problems.has(path)) problems.set(path, await checkList(db, path))
-  }
+  const rows = await readRows(file, file)
+  const lines: Line[] = rows
+    .filter(({ problem }) => problem === null)
+    .map(({ line, fields }) => ({ line, fields: Object.fromEntries(fields) }))
+  const problems = await checkLists(db, lines)
   const { schedules, refusals } = readSchedules(lines, {
     zone,
     checkList: (path) => problems.get(path) ?? null,
   })
-  const names = lines.map(({ fields }) => fields['schedule']?.trim() ?? '')
-  return { schedules, refusals, names }
+  const broken = rows.flatMap(({ line, problem }) => {
+    if (problem === null) return []
+    return [{ line, problem: `${problem}; put quotes around a cell that holds a comma` }]
+  })
+  const names = rows.map(({ fields }) => fields.get('schedule') ?? '')
+  return { schedules, refusals: [...refusals, ...broken], names }
+}
+
+async function checkLists(
+  db: Database,
+  lines: readonly Line[],
+): Promise<ReadonlyMap<string, string | null>> {
+  const problems = new Map<string, string | null>()
+  const paths = new Map<string, string>()
+  for (const { fields } of lines) {
+    const list = fields['list']?.trim() ?? ''
+    if (list === '' || problems.has(list)) continue
+    const path = listPath(list)
+    const name = listName(path)
+    const twin = paths.get(name) ?? path
+    paths.set(name, twin)
+    problems.set(
+      list,
+      twin === path
+        ? await checkList(db, list)
+        : `expected lists with names of their own, got ${twin} and ${path}, both ${JSON.stringify(name)}; rename one of the files`,
+    )
+  }
+  return problems
 }
 
 /** The path of a list as the project's own folder sees it: schedulers run anywhere. */
