@@ -1,0 +1,30 @@
+import { describe, expect, test } from 'vitest'
+import { keyKind, makeKey } from '../../src/service/key.ts'
+
+describe('a key', () => {
+  test('tells its kind', () => {
+    expect(keyKind(makeKey('live'))).toBe('live')
+    expect(keyKind(makeKey('test'))).toBe('test')
+  })
+
+  test('with one character mistyped is known to be wrong without looking anywhere', () => {
+    const key = makeKey('live')
+    for (let at = 'sk_live_'.length; at < key.length; at += 1) {
+      const other = key[at] === 'x' ? 'y' : 'x'
+      expect(keyKind(key.slice(0, at) + other + key.slice(at + 1))).toBeNull()
+    }
+  })
+
+  test('of another shape, length or kind is none of ours', () => {
+    const key = makeKey('test')
+    const others = [
+      '',
+      'sk_test_',
+      key.slice(0, -1),
+      `${key}0`,
+      key.replace('test', 'live'),
+      ` ${key}`,
+    ]
+    for (const other of others) expect(keyKind(other)).toBeNull()
+  })
+})
