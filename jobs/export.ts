@@ -2,7 +2,8 @@ import { createWriteStream } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { runCommand, say } from '../src/command.ts'
-import { callerPath, readConfig, readDuration } from '../src/config.ts'
+import { callerPath, readConfig } from '../src/config.ts'
+import { readDuration } from '../src/duration.ts'
 import { exits, Misuse } from '../src/errors.ts'
 
 interface Options {

@@ -1,5 +1,6 @@
 import { printJson, runCommand, say } from '../src/command.ts'
-import { readConfig, readDuration } from '../src/config.ts'
+import { readConfig } from '../src/config.ts'
+import { readDuration } from '../src/duration.ts'
 import { exits, Misuse } from '../src/errors.ts'
 
 interface Options {

@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { print, printJson, runCommand, say } from '../src/command.ts'
-import { readConfig, readDuration } from '../src/config.ts'
+import { readConfig } from '../src/config.ts'
+import { readDuration } from '../src/duration.ts'
 import { exits, Misuse } from '../src/errors.ts'
 
 interface Options {

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
-import { callerFolder, readDuration, type Config, type Environment } from './config.ts'
+import { callerFolder, type Config, type Environment } from './config.ts'
+import { readDuration } from './duration.ts'
 import { Misuse } from './errors.ts'
 import { findFiles, type ListFile } from './lists/files.ts'
 import { readDefaults, type Typed } from './lists/flags.ts'

@@ -1,4 +1,5 @@
-import { isZone, readDuration } from '../config.ts'
+import { readDuration } from '../duration.ts'
+import { isZone } from '../settings.ts'
 import { readCron, type Cron } from '../cron.ts'
 
 export const missedRules = ['latest', 'all', 'skip'] as const

@@ -1,4 +1,4 @@
-import { isLoopback } from '../config.ts'
+import { isLoopback } from '../address.ts'
 import { BadSettings } from '../errors.ts'
 import type { Query } from '../query.ts'
 import { scrub, type Secret } from '../secret.ts'

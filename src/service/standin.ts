@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { callerPath, isLoopback, type Environment } from '../config.ts'
+import { isLoopback } from '../address.ts'
+import { callerPath, type Environment } from '../config.ts'
 import { Misuse } from '../errors.ts'
 import { startCanned } from './canned.ts'
 import { startFaulty } from './faulty.ts'

@@ -17,17 +17,20 @@ const stages = [
 
 /** Files directly in src/ that all may use; every other one there puts stages together. */
 const words = [
+  'address',
   'closers',
   'command',
   'config',
   'cron',
   'csv',
+  'duration',
   'errors',
   'ids',
   'log',
   'query',
   'root',
   'secret',
+  'settings',
   'zone',
 ]
 

@@ -1,0 +1,15 @@
+const units: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+
+/** Reads `12h`, `90s`, `30d` or a plain `0`. Null when the text is no duration. */
+export function readDuration(text: string): number | null {
+  const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(text.trim())
+  if (match === null) return /^0+$/.test(text.trim()) ? 0 : null
+  return Math.round(Number(match[1]) * (units[match[2] ?? ''] ?? Number.NaN))
+}
