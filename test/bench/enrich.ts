@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { print } from '../../src/command.ts'
+import { say } from '../../src/command.ts'
 import { root } from '../../src/root.ts'
 import { findEntities } from '../../src/service/enrich/entities.ts'
 import { Gazetteer } from '../../src/service/enrich/gazetteer.ts'
@@ -95,14 +95,14 @@ export async function benchEnrich(): Promise<EnrichFigures> {
   const figures = await measureEnrich()
   for (const name of ['intent', 'sentiment'] as const) {
     const { cases, agreement, baseline, us, misses } = figures[name]
-    print(
+    say(
       `${name.padEnd(10)} ${cases} cases  agreement ${agreement}  always the same ${baseline}  ${us} us each`,
     )
-    for (const miss of misses) print(`             ${miss}`)
+    for (const miss of misses) say(`             ${miss}`)
   }
   const { cases, precision, recall, ms } = figures.entities
-  print(`entities   ${cases} cases  precision ${precision}  recall ${recall}  ${ms} ms each`)
-  print(
+  say(`entities   ${cases} cases  precision ${precision}  recall ${recall}  ${ms} ms each`)
+  say(
     'The set was written by the author of the rules: read the figures as a guard, not as a promise.',
   )
   return figures

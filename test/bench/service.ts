@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { Pool } from 'undici'
-import { print } from '../../src/command.ts'
+import { say } from '../../src/command.ts'
 import { root } from '../../src/root.ts'
 import { openKeys } from '../../src/service/start.ts'
 
@@ -46,11 +46,11 @@ export async function benchService(databaseUrl: string): Promise<ServiceFigures>
     const figures = { ...(await measureReal(url)), canned: await measureCanned() }
     for (const name of ['canned', 'mock', 'live', 'liveAlone', 'live100'] as const) {
       const { calls, perSecond, p50, p95, cpuMs } = figures[name]
-      print(
+      say(
         `${name.padEnd(10)} ${calls} calls  ${perSecond}/s  p50 ${p50} ms  p95 ${p95} ms  cpu of the service ${cpuMs ?? '?'} ms each`,
       )
     }
-    print(`corpus     loaded and first answer in ${figures.corpusSeconds} s`)
+    say(`corpus     loaded and first answer in ${figures.corpusSeconds} s`)
     return figures
   })
 }
