@@ -1,6 +1,7 @@
 import { printJson, runCommand, say } from '../src/command.ts'
 import { readConfig } from '../src/config.ts'
 import { exits, type Exit } from '../src/errors.ts'
+import type { Mill } from '../src/mill.ts'
 import type { Finish, Summary } from '../src/tally.ts'
 import type { Worker } from '../src/worker.ts'
 
@@ -91,16 +92,26 @@ await runCommand<Options>(
       },
     })
     if (options.json === true) printJson(summary)
-    tell(lastLine(summary, mill.market.origin))
+    tell(lastLine(summary, mill.market.origin, await stopSince(mill, summary)))
     return exitOf(summary, signal)
   },
 )
 
-function lastLine(summary: Summary, origin: string): string {
+/** Since when the stop stands that ended the work; empty when none did. */
+async function stopSince(mill: Mill, { finish }: Summary): Promise<string> {
+  if (finish !== 'credit_floor' && finish !== 'auth' && finish !== 'budget') return ''
+  const { readAccount } = await import('../src/store/status.ts')
+  const { account: name, origin: kind } = mill.market
+  const account = await readAccount(mill.db, { name, kind })
+  const stop = account?.stops.find(({ reason }) => reason === finish)
+  return stop === undefined ? '' : ` (since ${stop.since})`
+}
+
+function lastLine(summary: Summary, origin: string, since: string): string {
   const { answered, reused, failed, unknown, calls, credits_used: used } = summary
   const left = summary.credits_remaining === null ? '' : `, ${summary.credits_remaining} left`
   const sandbox = origin === 'sandbox' ? 'SANDBOX, no real credits are spent: ' : ''
-  return `${sandbox}${answered} answered, ${reused} reused, ${failed} failed, ${unknown} unknown; ${calls} calls, ${used} credits used${left}; ${reasons[summary.finish]}`
+  return `${sandbox}${answered} answered, ${reused} reused, ${failed} failed, ${unknown} unknown; ${calls} calls, ${used} credits used${left}; ${reasons[summary.finish]}${since}`
 }
 
 function exitOf({ finish, failed, unknown, unreadable }: Summary, signal: AbortSignal): Exit {

@@ -46,6 +46,8 @@ export class Dispatch {
   #ending = false
   #wake: () => void = () => undefined
   #running = false
+  /** True while a suspect is in flight. */
+  #alone = false
   standstill: Standstill | null = null
 
   constructor(options: DispatchOptions) {
@@ -92,7 +94,7 @@ export class Dispatch {
   async #run(): Promise<void> {
     this.#running = true
     while (!this.#ending && this.#pending.size > 0) {
-      const free = this.#options.free()
+      const free = this.#alone ? 0 : this.#options.free()
       const pause = free > 0 ? await this.#visitGate(free) : null
       if (pause !== 0) await this.#sleep(pause)
     }
@@ -103,6 +105,7 @@ export class Dispatch {
   /** Milliseconds to wait before the next visit; null: until something changes. */
   async #visitGate(free: number): Promise<number | null> {
     const tasks = this.#mostUrgent(free)
+    if (tasks.length === 0) return null
     let reserved: Reserved
     try {
       reserved = await buy(tasks, this.#options.steps, (task, state) => this.#fly(task, state))
@@ -137,7 +140,9 @@ export class Dispatch {
   #mostUrgent(count: number): Task[] {
     const tasks = [...this.#pending.values()].map(({ task }) => task)
     tasks.sort((a, b) => a.priority - b.priority || a.id - b.id)
-    return tasks.slice(0, count)
+    const plain = tasks.filter(({ suspect }) => !suspect)
+    if (plain.length > 0) return plain.slice(0, count)
+    return this.#flying.size === 0 ? tasks.slice(0, 1) : []
   }
 
   #fly(task: Task, outcome: Promise<Outcome>): void {
@@ -145,6 +150,7 @@ export class Dispatch {
     if (hand === undefined) throw new Error(`expected task ${task.id} in hand`)
     this.#pending.delete(task.id)
     this.#flying.set(task.id, hand)
+    this.#alone = task.suspect
     void outcome.then(
       (ended) => this.#land(task, ended),
       // Written down by nobody: the reservation is found and released by the rounds of this worker.
@@ -155,6 +161,7 @@ export class Dispatch {
   #land(task: Task, { state, waitMs }: Outcome): void {
     const hand = this.#flying.get(task.id)
     this.#flying.delete(task.id)
+    this.#alone = false
     this.#options.onEnded(task, state)
     if (hand === undefined) return
     if (state === 'open' && waitMs !== null && waitMs <= retryInHandMs && !this.#ending) {

@@ -4,7 +4,7 @@ import type { Mill } from './mill.ts'
 import { forget, spool, unspool } from './spool.ts'
 
 /** Where answers wait that could not be written to the database. */
-export function spoolFolder(mill: Mill): string {
+function spoolFolder(mill: Mill): string {
   return `${mill.config.home}/spool`
 }
 

@@ -46,7 +46,7 @@ export function spenderOf(
 const dayMs = 86_400_000
 
 /** The local date of an instant, and the instant at which that date ends. */
-export function dayOf(zone: string, time: number): { day: string; ends: number } {
+function dayOf(zone: string, time: number): { day: string; ends: number } {
   const wall = wallTime(zone, new Date(time))
   const midnight = Math.floor(wall / dayMs) * dayMs + dayMs
   return { day: formatDate(wall), ends: instantsOf(zone, midnight).instants[0] ?? time + dayMs }

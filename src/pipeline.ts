@@ -1,4 +1,4 @@
-import { costClass } from './credits/account.ts'
+import { constants, costClass } from './credits/account.ts'
 import type { Reserved } from './credits/reserve.ts'
 import type { Query } from './query.ts'
 import type { Reply } from './search/call.ts'
@@ -13,6 +13,8 @@ export interface Task {
   readonly class: string
   readonly query: Query
   readonly queryId: string
+  /** True: workers died while it was asked; it goes out alone, so that no other task is blamed for it. */
+  readonly suspect: boolean
 }
 
 /** One call that came back, with what it means. */
@@ -64,7 +66,8 @@ async function answer(task: Task, call: number, steps: Steps): Promise<Outcome> 
 
 /** A task as it stands in the tables, made ready for the gate. */
 export function taskOf(task: OpenTask, run: number, priority: number): Task {
-  const { id, query_id, q, location, hl, gl, num, device } = task
+  const { id, query_id: queryId, q, location, hl, gl, num, device, deaths } = task
   const query = { q, location, hl, gl, num, device }
-  return { id, run, priority, class: costClass(query), query, queryId: query_id }
+  const suspect = deaths >= constants.deaths - 1
+  return { id, run, priority, class: costClass(query), query, queryId, suspect }
 }

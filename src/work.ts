@@ -140,7 +140,7 @@ function startDuties(mill: Mill, worker: Worker): { stop: () => void } {
   const { leaseMs } = mill.config
   const guard = (duty: () => Promise<unknown>) => () => {
     duty().catch((error: unknown) => {
-      if (troubleOf(error) === 'data') worker.fatal = error
+      if (troubleOf(error) === 'data') worker.fatal = asError(error)
       else worker.outages.mark('the database', true)
     })
   }
@@ -189,6 +189,10 @@ async function putAway(
   await stopped
   await consumer.close()
   if (!worker.outages.away('the database')) await worker.lease.close()
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
 }
 
 /** A host whose clock is off would take jobs of others for stalled, and its own for due. */

@@ -54,7 +54,7 @@ export class Worker {
   #ending = false
   #handling = 0
   #lastSlice = performance.now()
-  fatal: unknown = null
+  fatal: Error | null = null
 
   private constructor(
     mill: Mill,
@@ -239,8 +239,10 @@ export class Worker {
       case 'conflict':
         return 50
       case 'data':
-        this.fatal = error
+        this.fatal = error instanceof Error ? error : new Error(String(error))
         return 1_000
+      default:
+        throw new Error('unhandled trouble', { cause: error })
     }
   }
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { liftStops } from '../src/store/change.ts'
 import { verifyPromises } from '../src/store/verify.ts'
 import { backends } from './support/redis.ts'
-import type { TestMill } from './support/mill.ts'
+import { testMill, type TestMill } from './support/mill.ts'
 import { openScene, queries } from './support/scene.ts'
 
 /** Names of the promises that the tables break. */
@@ -85,7 +85,28 @@ describe('a worker and an API that refuses', () => {
     const sent = api.charges().length
     expect((await mill.drain()).finish).toBe('auth')
     expect(api.charges()).toHaveLength(sent)
+    api.set({ faults: [] })
+    const { pool, db, databaseUrl: url } = mill
+    const database = { url, pool, db, close: () => Promise.resolve() }
+    const renewed = await testMill({ api: { url: api.url, key: fresh }, database })
+    expect((await renewed.drain()).finish).toBe('completed')
+    await renewed.close()
+    expect(await mill.states()).toEqual({ answered: 60 })
+    expect(await rows(mill, 'select reason, cleared_by from stops')).toEqual([
+      { reason: 'auth', cleared_by: 'key' },
+    ])
     expect(await broken(mill)).toEqual([])
+  })
+
+  test('a rate limit holds over two workers at once', async () => {
+    const { api, mill } = await openScene({ settings: { MILL_RATE_LIMIT: '10' } })
+    await mill.plan(queries(50))
+    await Promise.all([mill.drain(), mill.drain()])
+    const began = api.charges().map(({ at }) => at)
+    const within = began.map((at) => began.filter((other) => other >= at && other < at + 1_000))
+    expect(began).toHaveLength(50)
+    // One more than the limit may fall into a window that begins and ends with a call, another by the network.
+    expect(Math.max(...within.map((calls) => calls.length))).toBeLessThanOrEqual(12)
   })
 
   test('being told to slow down holds every call back for the time that was asked, and uses no try', async () => {
@@ -206,6 +227,19 @@ describe('a worker and answers nobody can read', () => {
       { n: 1 },
     ])
     expect(await broken(mill)).toEqual([])
+  })
+})
+
+describe('a worker and a query that kills workers', () => {
+  test('tasks that two workers died with go out one by one, so that only the guilty one is blamed', async () => {
+    const { api, mill } = await openScene()
+    await mill.plan(queries(3))
+    await sql`update tasks set deaths = 2`.execute(mill.db)
+    expect((await mill.drain({ lanes: 8 })).answered).toBe(3)
+    const alone = api.charges().toSorted((a, b) => a.at - b.at)
+    alone.slice(1).forEach((call, index) => {
+      expect(call.at).toBeGreaterThanOrEqual(alone[index]?.ended_at ?? 0)
+    })
   })
 })
 

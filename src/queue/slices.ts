@@ -44,7 +44,7 @@ const answerWithinMs = 20_000
 const closeWithinMs = 5_000
 
 /** Begins with a letter and has no colon: BullMQ refuses other ids. */
-export function jobId({ run, slice, round }: SliceJob): string {
+function jobId({ run, slice, round }: SliceJob): string {
   return `s-${run}-${slice}-${round}`
 }
 

@@ -111,7 +111,7 @@ function speedLine({ runs, endedLastMinute }: StatusView): string {
 }
 
 /** What a person would type now. */
-export function nextStep({ runs, account }: StatusView): string {
+function nextStep({ runs, account }: StatusView): string {
   const reasons = new Set(account?.stops.map(({ reason }) => reason))
   if (reasons.has('auth')) return 'set another SEARCH_API_KEY, or: npm run resume'
   if (reasons.has('credit_floor')) return 'top up the account, then: npm run resume'

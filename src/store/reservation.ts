@@ -22,24 +22,17 @@ export interface WaitingTask {
   readonly fresh: number | null
 }
 
-/** The books, the worker's own lease and the tasks it wants to buy, in one reading. */
-export async function readForReserve(
-  trx: Trx,
-  wanted: {
-    account: number
-    worker: number
-    tasks: readonly number[]
-    origin: string
-    api: string
-  },
-): Promise<{ books: Books; leaseLive: boolean; tasks: readonly WaitingTask[] }> {
-  const { rows } = await sql<LooseBooks & { lease_live: boolean; tasks: WaitingTask[] }>`
-    select ${accountColumns}, ${booksColumns},
-      (
-        select w.lease_until > clock_timestamp() and w.stopped_at is null
-        from workers w
-        where w.id = ${wanted.worker}
-      ) as lease_live,
+interface Wanted {
+  readonly account: number
+  readonly worker: number
+  readonly tasks: readonly number[]
+  readonly origin: string
+  readonly api: string
+}
+
+/** The tasks that are wanted, each with what decides whether it is still to be bought. */
+function waitingTasks(wanted: Wanted) {
+  return sql`
       (
         select coalesce(jsonb_agg(jsonb_build_object(
           'id', t.id,
@@ -73,7 +66,22 @@ export async function readForReserve(
         from tasks t
         join runs r on r.id = t.run_id
         where t.id = any(${wanted.tasks}::bigint[])
-      ) as tasks
+      ) as tasks`
+}
+
+/** The books, the worker's own lease and the tasks it wants to buy, in one reading. */
+export async function readForReserve(
+  trx: Trx,
+  wanted: Wanted,
+): Promise<{ books: Books; leaseLive: boolean; tasks: readonly WaitingTask[] }> {
+  const { rows } = await sql<LooseBooks & { lease_live: boolean; tasks: WaitingTask[] }>`
+    select ${accountColumns}, ${booksColumns},
+      (
+        select w.lease_until > clock_timestamp() and w.stopped_at is null
+        from workers w
+        where w.id = ${wanted.worker}
+      ) as lease_live,
+      ${waitingTasks(wanted)}
     from accounts a
     where a.id = ${wanted.account}`.execute(trx)
   const row = rows[0]

@@ -21,6 +21,8 @@ export interface OpenTask {
   readonly num: number
   readonly device: 'desktop' | 'mobile' | 'tablet' | null
   readonly wait_ms: number
+  /** Workers that died with a call of it in flight. */
+  readonly deaths: number
 }
 
 /** The open tasks of a slice in its present round; null when a later round has been queued, or nothing is left. */
@@ -40,6 +42,7 @@ export async function openTasks(
           'gl', q.gl,
           'num', q.num,
           'device', q.device,
+          'deaths', t.deaths,
           'wait_ms', greatest(0, extract(epoch from t.not_before - clock_timestamp())::float8 * 1000)
         ) order by t.id), '[]')
         from tasks t

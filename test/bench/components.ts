@@ -1,4 +1,5 @@
 // Each part of the way alone, with the code that the mill runs: their sum is what the whole would cost without friction.
+import { EventEmitter, once } from 'node:events'
 import { sql } from 'kysely'
 import { record } from '../../src/credits/record.ts'
 import type { Ended } from '../../src/credits/ended.ts'
@@ -81,12 +82,13 @@ export function measureQueue(scene: Scene, queries: number): Promise<Component> 
     const read = meterOf(scene)
     await queue.add(jobs)
     let left = jobs.length
-    await new Promise<void>((done) => {
-      const consumer = queue.consume(async () => {
-        left -= 1
-        if (left === 0) setImmediate(() => void consumer.close().then(done))
-      }, 4)
-    })
+    const news = new EventEmitter()
+    const consumer = queue.consume(async () => {
+      left -= 1
+      if (left === 0) news.emit('done')
+    }, 4)
+    await once(news, 'done')
+    await consumer.close()
     return per(read(), queries)
   })
 }

@@ -1,6 +1,7 @@
 // Two plain ways to do the same work, for comparison: a BullMQ worker with fetch and one transaction for each answer,
 // with multi-row inserts or with one statement for each row. Honest: same tables, same queue, keys sorted against deadlocks.
 import { createHash } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 import { Queue, Worker } from 'bullmq'
 import { sql } from 'kysely'
 import { z } from 'zod'
@@ -71,22 +72,23 @@ export async function measurePlain(
       )
     }
     let left = rows.length
-    await new Promise<void>((done, fail) => {
-      const worker = new Worker<{ task: number; query: string; q: string }>(
-        name,
-        async ({ data }) => {
-          const url = `${api.url}/v1/search?q=${encodeURIComponent(data.q)}&num=10`
-          const response = await fetch(url, { headers: { authorization: `Bearer ${api.key}` } })
-          const text = await response.text()
-          const body = shape.parse(JSON.parse(text))
-          await store(mill.db, { ...data, text, body }, options.rows)
-          left -= 1
-          if (left === 0) setImmediate(() => void worker.close().then(done))
-        },
-        { connection, concurrency: options.concurrency },
-      )
-      worker.on('failed', (_job, error) => fail(error))
-    })
+    const news = new EventEmitter()
+    const worker = new Worker<{ task: number; query: string; q: string }>(
+      name,
+      async ({ data }) => {
+        const url = `${api.url}/v1/search?q=${encodeURIComponent(data.q)}&num=10`
+        const response = await fetch(url, { headers: { authorization: `Bearer ${api.key}` } })
+        const text = await response.text()
+        const body = shape.parse(JSON.parse(text))
+        await store(mill.db, { ...data, text, body }, options.rows)
+        left -= 1
+        if (left === 0) news.emit('done')
+      },
+      { connection, concurrency: options.concurrency },
+    )
+    worker.on('failed', (_job, error) => news.emit('error', error))
+    await once(news, 'done')
+    await worker.close()
     const reading = read()
     const cpu = (reading.node + reading.postgres + reading.redis) / rows.length
     return { perSecond: rows.length / reading.seconds, cpu, foreign: reading.foreign }
@@ -232,8 +234,8 @@ async function insertOneByOne(
 
 /** Each entry once, in the order of its id. */
 function dictionary<T>(items: readonly T[], rowOf: (item: T) => Row & { id: string }): Row[] {
-  const rows = new Map(items.map((item) => [rowOf(item).id, rowOf(item)]))
-  return [...rows.values()].toSorted((a, b) => (String(a['id']) < String(b['id']) ? -1 : 1))
+  const rows = new Map(items.map((item) => [rowOf(item).id, rowOf(item)] as const))
+  return [...rows.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }
 
 function uuid(text: string): string {
