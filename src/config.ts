@@ -54,7 +54,8 @@ export function callerFolder(env: Environment): string {
   return env['INIT_CWD'] ?? process.cwd()
 }
 
-const secretNames: readonly string[] = ['SEARCH_API_KEY']
+// The address of a webhook is its own password.
+const secretNames: readonly string[] = ['SEARCH_API_KEY', 'MILL_WEBHOOK']
 
 /** Flags over environment over `.env` over defaults; every problem is reported at once. */
 export function readConfig(env: Environment, flags: Partial<Record<Name, string>> = {}): Config {
