@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readConfig } from '../src/config.ts'
 import { openMetrics } from '../src/metrics.ts'
 import { tellNews } from '../src/news.ts'
 import { freshDatabase, type FreshDatabase } from './support/database.ts'
@@ -180,4 +181,9 @@ describe('metrics', () => {
     })
     expect(await metrics.text()).toContain('querymill_tasks_open 0')
   })
+})
+
+test('the address of a webhook is not shown among the settings', () => {
+  const { sources } = readConfig({ MILL_WEBHOOK: 'https://chat.example.com/secret-path' })
+  expect(sources.get('MILL_WEBHOOK')).toEqual({ shown: '…', source: 'environment' })
 })
