@@ -56,7 +56,7 @@ async function closeOld(desk: NightDesk, was: WatchRow, now: Date): Promise<void
   const reading = readCron(was.cron)
   if (reading.kind === 'problem') return
   const nights = dueBetween(reading.cron, was.zone, { after: was.known_until, until: now })
-  const note = 'the schedule was changed before a scheduler was there'
+  const note = 'the schedule was changed before a scheduler could decide'
   await recordNights(desk.db, was.name, { nights, outcome: 'missed', note, known: now })
 }
 

@@ -84,7 +84,7 @@ function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
 
 /** Times that a newer one has overtaken: nobody was there. */
 function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: Date }): Step {
-  const note = 'no scheduler was there'
+  const note = 'no scheduler was there, or the database was away'
   switch (missed) {
     case 'all':
       return { kind: 'wait', ...past, note: `${note}; it waits its turn` }
@@ -104,7 +104,13 @@ function place(schedule: Schedule, night: Due, facts: Facts): Step {
   const nights = [night]
   const late = isLate(night, facts.now)
   if (late && schedule.missed === 'skip') {
-    return { kind: 'record', nights, outcome: 'missed', note: 'no scheduler was there', known }
+    return {
+      kind: 'record',
+      nights,
+      outcome: 'missed',
+      note: 'no scheduler was there, or the database was away',
+      known,
+    }
   }
   if (waiting.length > 0) return { kind: 'wait', nights, note: 'behind an older night', known }
   if (busy === null)
