@@ -38,6 +38,8 @@ export async function reserveCredits(
       insert into usage (key_id, account_id, period, q, num, reserved)
       select $3, $1, taken.period, $4, $5, $2
       from taken
+      -- Not waited for: what is lost with a server that dies now was never answered, and settling waits.
+      cross join (select set_config('synchronous_commit', 'off', true)) as lazy
       returning id`,
     values: [key.accountId, want.credits, key.id, storable(want.search.q), want.search.num],
   })
