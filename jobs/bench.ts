@@ -74,6 +74,18 @@ async function measureOnGround(
     }
     if (name === 'service')
       return await (await import('../test/bench/service.ts')).benchService(databaseUrl)
+    if (name === 'analysis') {
+      const { benchAnalysis, describeAnalysis } = await import('../test/bench/analysis.ts')
+      const server = ground.postgres.pid
+      const figures = await benchAnalysis({
+        databaseUrl,
+        server,
+        queries: short ? 100 : 1000,
+        say,
+      })
+      say(describeAnalysis(figures))
+      return figures
+    }
     throw new Misuse(`${name} is not here yet`)
   } finally {
     await ground.close()
