@@ -116,7 +116,8 @@ function nameOf(as: string | undefined): string | undefined {
 async function checkHead(path: string, shown: string, reading: ReadOptions): Promise<void> {
   const source = await openFile(path, shown)
   try {
-    await openList(source, reading)
+    // What comes through a pipe can be read once only.
+    if (source.rereadable) await openList(source, reading)
   } finally {
     await source.close()
   }

@@ -32,7 +32,7 @@ interface Ended {
 function enqueue(
   args: readonly string[],
   env: Record<string, string> = {},
-  input = '',
+  { input = '', killAfterMs }: { input?: string; killAfterMs?: number } = {},
 ): Promise<Ended> {
   const child = spawn(
     process.execPath,
@@ -52,7 +52,9 @@ function enqueue(
   let err = ''
   child.stdout.on('data', (piece: Buffer) => (out += piece.toString()))
   child.stderr.on('data', (piece: Buffer) => (err += piece.toString()))
+  child.stdin.on('error', () => undefined)
   child.stdin.end(input)
+  if (killAfterMs !== undefined) setTimeout(() => child.kill('SIGKILL'), killAfterMs)
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
 }
 
@@ -92,11 +94,29 @@ describe('npm run enqueue', () => {
     expect(JSON.parse(second.out)).toMatchObject({ tasks: 2, queued: 0, already: 2 })
   })
 
+  test('killed at any moment and started again makes each task once', async () => {
+    const words = Array.from({ length: 3000 }, (_, index) => `killed ${index}`).join('\n')
+    await writeFile(join(folder, 'killed.txt'), `${words}\n`)
+    for (const afterMs of [400, 900, 1400]) {
+      await enqueue(['killed.txt'], {}, { killAfterMs: afterMs })
+    }
+    const { code, out } = await enqueue(['killed.txt', '--json'])
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({ tasks: 3000, rows: 3000 })
+    const { rows } = await database.pool.query<{ tasks: number; runs: number; slices: number }>(
+      `select count(*) as tasks, count(distinct run_id) as runs, count(distinct slice) as slices
+       from tasks
+       join queries on queries.id = query_id
+       where q like 'killed %'`,
+    )
+    expect(rows).toEqual([{ tasks: 3000, runs: 1, slices: 120 }])
+  })
+
   test('reads standard input, and shows a dry run without writing anything', async () => {
     const { code, out } = await enqueue(
       ['-', '--as', 'piped', '--dry-run', '--device', 'desktop,mobile'],
       {},
-      'a\nb\n',
+      { input: 'a\nb\n' },
     )
     expect(code).toBe(0)
     expect(out).toContain('4 to send')

@@ -38,6 +38,17 @@ describe('a run', () => {
     }
   })
 
+  test('that is cut off while its list is read never existed', async () => {
+    async function* broken(): AsyncGenerator<Buffer> {
+      yield Buffer.from(`q\n${'some words\n'.repeat(50_000)}`)
+      throw new Error('cut off')
+    }
+    const order = await office.order('cut', '', { from: { kind: 'stream', stream: broken() } })
+    await expect(planList(office.desk, order)).rejects.toThrow('cut off')
+    expect(await office.rows(sql`select from lists where name = 'cut'`)).toEqual([])
+    expect(await office.rows(sql`select from queries where q = 'some words'`)).toEqual([])
+  })
+
   test('of a night is written down together with what the caller records, or not at all', async () => {
     const night = { kind: 'nightly', runDate: '2026-11-20', budget: 50 } as const
     const recorded: number[] = []

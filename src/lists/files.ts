@@ -59,7 +59,10 @@ function holdsNoList(shown: string, { folder, config }: FileArguments): boolean 
 
 /** The name of the list that a file holds: its own, without the ending. */
 export function listName(path: string): string {
-  const name = basename(path, extname(path)).normalize('NFC').trim()
+  const name = basename(path, extname(path))
+    .normalize('NFC')
+    .replace(/\p{Cc}/gu, ' ')
+    .trim()
   return name === '' ? basename(path) : name
 }
 

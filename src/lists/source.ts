@@ -7,6 +7,8 @@ export interface Source {
   /** The path as the person typed it, or `standard input`. */
   readonly shown: string
   readonly chunks: AsyncIterable<Buffer>
+  /** False for what comes through a pipe. */
+  readonly rereadable: boolean
   /** Throws when the file is not the one any more that was begun. */
   readonly check: () => Promise<void>
   readonly close: () => Promise<void>
@@ -64,7 +66,13 @@ async function describe(handle: FileHandle, shown: string): Promise<Source> {
       `expected ${shown} to stay as it is while it is read, got a file that changed; nothing was queued, run the command again`,
     )
   }
-  return { shown, chunks: chunksOf(handle, shown), check, close: () => handle.close() }
+  return {
+    shown,
+    chunks: chunksOf(handle, shown),
+    rereadable: before.isFile(),
+    check,
+    close: () => handle.close(),
+  }
 }
 
 async function* chunksOf(handle: FileHandle, shown: string): AsyncGenerator<Buffer> {
@@ -84,6 +92,7 @@ export function openStream(stream: AsyncIterable<unknown>): Source {
   return {
     shown: 'standard input',
     chunks: buffersOf(stream),
+    rereadable: false,
     check: async () => undefined,
     close: async () => undefined,
   }

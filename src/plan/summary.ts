@@ -45,7 +45,8 @@ export function summaryLines(summary: Summary): readonly string[] {
     `api         ${api}${marketNote(origin)}`,
     `cost        ${costLine(summary.estimate)}`,
     ...balanceLines(summary),
-  ]
+    // Names come out of files: none of them may steer the reader's terminal.
+  ].map((line) => line.replace(/\p{Cc}/gu, ''))
 }
 
 function marketNote(origin: Summary['origin']): string {

@@ -64,6 +64,11 @@ describe('the plan', () => {
     expect(summaryLines({ ...summary, lists: many }).length).toBeLessThan(55)
   })
 
+  test('lets no name out of a file steer the terminal', () => {
+    const nasty = { ...list, list: 'a\u001b[2Jb', ignored: ['x\u009b31m'] }
+    expect(summaryLines({ ...summary, lists: [nasty] }).join('')).not.toMatch(/\p{Cc}/u)
+  })
+
   test('says that an unknown price is unknown, and when credits are no real ones', () => {
     const unknown = { credits: null, worst: null, basis: 'unknown' } as const
     const text = summaryLines({ ...summary, estimate: unknown, origin: 'sandbox' }).join('\n')
