@@ -56,6 +56,7 @@ await runCommand<Options>(
       }
       summary = (await runNights(drifting, { ...drainOptions, nights, setDay })) ?? summary
     }
+    await showSandboxInViews(mill)
     await tellWhatIsThere(mill, options.json === true)
     return summary.finish === 'completed' ? exits.done : exits.failures
   },
@@ -65,6 +66,16 @@ await runCommand<Options>(
 async function withApi(mill: Mill, url: string, key: string): Promise<Mill> {
   const { Secret } = await import('../src/secret.ts')
   return { ...mill, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
+}
+
+/** The views show live answers only; a database of this machine's own that has none may show the sandbox's. */
+async function showSandboxInViews(mill: Mill): Promise<void> {
+  if (mill.config.databaseUrl !== null) return
+  const { hasLiveAnswers } = await import('../src/store/demo.ts')
+  if (await hasLiveAnswers(mill.db)) return
+  const { setOrigins } = await import('../src/store/analysis.ts')
+  await setOrigins(mill.db, 'live,sandbox')
+  say('the views of this database now show answers of the sandbox too (querymill.origins)')
 }
 
 async function tellWhatIsThere(mill: Mill, json: boolean): Promise<void> {

@@ -36,3 +36,10 @@ export async function askQuestion(
   }>`${sql.raw(question)}`.execute(db)
   return rows
 }
+
+/** True when the tables hold an answer that was paid for with real credits. */
+export async function hasLiveAnswers(db: Database): Promise<boolean> {
+  const { rows } = await sql<{ live: boolean }>`
+    select exists (select from searches where origin = 'live') as live`.execute(db)
+  return rows[0]?.live ?? false
+}
