@@ -79,7 +79,7 @@ async function look(mill: Mill, run: number | null): Promise<View> {
 async function show(view: View, { json, watch }: Options): Promise<void> {
   if (json === true) {
     const { account, floor, accountName: name } = view
-    const stop = account?.stops[0] ?? null
+    const stop = account?.stops[0]?.reason ?? null
     const known = {
       remaining: account?.remaining ?? null,
       observed_at: account?.observed_at ?? null,
