@@ -342,3 +342,49 @@ describe('the search endpoint (section 4)', () => {
     expect(String(body)).toContain('"query":"✓"')
   })
 })
+
+describe('the description of the API', () => {
+  test('is OpenAPI 3.1, knows every parameter and status, and marks what the specification leaves open', async () => {
+    const document = (await shop.ask('/openapi.json')).json as unknown as Description
+    expect(document.openapi).toBe('3.1.0')
+    const { parameters, responses } = document.paths['/v1/search'].get
+    expect(parameters.map(({ name }) => name)).toEqual([
+      'q',
+      'location',
+      'hl',
+      'gl',
+      'num',
+      'device',
+      'api_key',
+    ])
+    const open = Object.entries(responses).filter(([, { description }]) =>
+      description.startsWith('Not in the specification'),
+    )
+    expect(open.map(([status]) => status)).toEqual([
+      '400',
+      '402',
+      '429',
+      '500',
+      '502',
+      '503',
+      '504',
+    ])
+    expect(Object.keys(responses)).toEqual(expect.arrayContaining(['200', '401', '403']))
+    expect(document.components.schemas['SearchResponse']?.required?.toSorted()).toEqual(fields)
+  })
+})
+
+interface Description {
+  readonly openapi: string
+  readonly paths: {
+    readonly '/v1/search': {
+      readonly get: {
+        readonly parameters: readonly { readonly name: string }[]
+        readonly responses: Readonly<Record<string, { readonly description: string }>>
+      }
+    }
+  }
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { readonly required?: string[] }>>
+  }
+}
