@@ -43,6 +43,3 @@ export function csvLines(
 function quotedEmpty(value: string): string | { value: string; quoted_empty: true } {
   return value === '' ? { value, quoted_empty: true } : value
 }
-
-/** Makes Excel read a file as UTF-8 when it stands before everything else. */
-export const byteOrderMark = '\ufeff'

@@ -1,7 +1,7 @@
 import type { Strikes } from './judge.ts'
 
 /** Everything that the API does wrong, one request in eight or so. */
-export const faults = [
+const faults = [
   { kind: 'status', status: 503, chance: 0.03 },
   { kind: 'status', status: 500, charged: true, chance: 0.01 },
   { kind: 'drop', chance: 0.02 },

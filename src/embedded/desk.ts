@@ -12,7 +12,7 @@ const credits = 1_000_000
 const shape = z.looseObject({ key: z.string().startsWith('sk_live_') })
 
 /** Where the key of this machine lies; good as SEARCH_API_KEY_FILE too. */
-export function keyFile(home: string): string {
+function keyFile(home: string): string {
   return join(home, 'service.key')
 }
 

@@ -6,7 +6,7 @@ export type Checked<T> =
   | { readonly ok: false; readonly reason: string }
 
 /** Spec gap 4.1: no limit is named; addresses of more than 8 kB are refused by common servers. */
-export const longestText = 2048
+const longestText = 2048
 
 const longestName = 200
 

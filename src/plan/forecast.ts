@@ -84,7 +84,7 @@ export function foresee(
 }
 
 /** From this many calls on a purchase is confirmed by a person; sooner while nobody knows what a call costs. */
-export const confirmFrom = { calls: 1000, callsOfUnknownCost: 500 } as const
+const confirmFrom = { calls: 1000, callsOfUnknownCost: 500 } as const
 
 /** True for a purchase that nobody should make by a slip of the hand. */
 export function needsYes(queued: number, { basis }: Estimate): boolean {

@@ -145,7 +145,7 @@ function names({ series, height }: LineChart, { x, y }: Scales): readonly Html[]
 }
 
 /** A name that fits beside a picture. */
-export function shorten(name: string, most = 24): string {
+function shorten(name: string, most = 24): string {
   const characters = [...name]
   return characters.length <= most ? name : `${characters.slice(0, most - 1).join('')}…`
 }

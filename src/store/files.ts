@@ -11,7 +11,7 @@ export interface MigrationFile {
 }
 
 /** Where the migrations of this program lie. */
-export const migrationFolder = join(root, 'sql', 'migrations')
+const migrationFolder = join(root, 'sql', 'migrations')
 
 /** All migrations, in the order in which they are applied. */
 export function readMigrations(folder = migrationFolder): readonly MigrationFile[] {

@@ -22,7 +22,7 @@ export interface ViewFiles {
 }
 
 /** Where the definitions of this program lie. */
-export const viewFolder = join(root, 'sql', 'views')
+const viewFolder = join(root, 'sql', 'views')
 
 /** Reads all definitions, in an order in which they can be put in place. */
 export function readViews(folder = viewFolder): ViewFiles {

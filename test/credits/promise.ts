@@ -1,5 +1,5 @@
 /** A promise of the ledger that a schedule broke. */
-export class Broken extends Error {}
+class Broken extends Error {}
 
 export function promise(kept: boolean, words: () => string): void {
   if (!kept) throw new Broken(words())

@@ -10,7 +10,7 @@ export interface TestBackend {
 }
 
 /** True when the run has a Redis. */
-export const hasRedis = inject('redisPort') !== 0
+const hasRedis = inject('redisPort') !== 0
 
 let given = 0
 
