@@ -99,7 +99,6 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['src/queue/'],
   jschardet: ['src/lists/'],
   kysely: ['src/store/', 'src/service/'],
-  'log-update': ['src/report/'],
   'p-limit': ['src/search/'],
   pg: ['src/store/', 'src/service/'],
   pino: ['src/log.ts'],
