@@ -1,4 +1,4 @@
-import { CronExpressionParser } from 'cron-parser'
+import { CronExpressionParser, type CronExpression } from 'cron-parser'
 import cronstrue from 'cronstrue'
 import { formatDate, instantsOf, largestJump, wallTime } from './zone.ts'
 
@@ -72,6 +72,15 @@ function parse(pattern: string, got: string): CronReading {
   }
 }
 
+const expressions = new WeakMap<Cron, CronExpression>()
+
+/** Parsing is most of the work of a look that finds nothing: each pattern is parsed once. */
+function expressionOf(cron: Cron): CronExpression {
+  const known = expressions.get(cron) ?? CronExpressionParser.parse(cron.pattern, { tz: 'UTC' })
+  expressions.set(cron, known)
+  return known
+}
+
 /**
  * Every time in the span at which the pattern is due in the zone, oldest first.
  *
@@ -84,10 +93,8 @@ export function dueBetween(cron: Cron, zone: string, { after, until }: Span): Du
   const margin = largestJump(zone, { after, until })
   const start = wallTime(zone, after) - margin
   const end = wallTime(zone, until) + margin
-  const expression = CronExpressionParser.parse(cron.pattern, {
-    tz: 'UTC',
-    currentDate: new Date(start - 1),
-  })
+  const expression = expressionOf(cron)
+  expression.reset(new Date(start - 1))
   const found = new Map<number, Due>()
   for (let wall = expression.next().getTime(); wall <= end; wall = expression.next().getTime()) {
     const { instants, skipped } = instantsOf(zone, wall)
