@@ -1,5 +1,6 @@
 import { csvLines, type Cell } from '../csv.ts'
-import { jsonValue, type Batch, type Column } from '../store/sql.ts'
+import { jsonValue, type Column } from '../store/cells.ts'
+import type { Batch } from '../store/sql.ts'
 
 export const rowFormats = ['csv', 'ndjson'] as const
 export type RowFormat = (typeof rowFormats)[number]

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { rowFormats, writeRows, type RowFormat } from '../../src/report/rows.ts'
-import type { Batch, ColumnKind } from '../../src/store/sql.ts'
+import type { ColumnKind } from '../../src/store/cells.ts'
+import type { Batch } from '../../src/store/sql.ts'
 
 async function write(
   columns: Record<string, ColumnKind>,
