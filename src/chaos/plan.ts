@@ -31,7 +31,7 @@ export function frontKnobs(seed: string, credits: number) {
 
 export const floor = 100
 export const leaseMs = 5_000
-export const timeoutMs = 2_500
+const timeoutMs = 2_500
 
 /** Settings of the workers: a short lease, so that frozen ones outlive it. */
 export const workerSettings = {

@@ -15,7 +15,7 @@ const hasRedis = inject('redisPort') !== 0
 let given = 0
 
 /** An empty Redis of one's own: a fresh database number of the run's server. */
-export function redisUrl(): string {
+function redisUrl(): string {
   if (!hasRedis) throw new Error('expected a redis-server, got none; ask hasRedis first')
   given += 1
   // Files run in processes of their own, each with a number that stays apart from the others.
