@@ -8,7 +8,18 @@ interface Options {
   readonly json?: true
 }
 
-const names = ['mill', 'lists', 'ledger', 'service', 'enrich', 'analysis'] as const
+const names = [
+  'mill',
+  'lists',
+  'ledger',
+  'growth',
+  'soak',
+  'service',
+  'enrich',
+  'analysis',
+] as const
+/** Below this the whole wastes what its parts save; a short run on a busy machine is told no more. */
+const leastCpuRatio = 0.6
 
 await runCommand<Options>(
   {
@@ -17,7 +28,10 @@ await runCommand<Options>(
     examples: [
       'npm run bench                     the mill: each part, the whole, two plain ways beside it',
       'npm run bench -- lists            reading and planning lists',
-      'npm run bench -- ledger|service|enrich|analysis',
+      'npm run bench -- ledger           gate and ledger beside the whole',
+      'npm run bench -- growth           storing into empty and into full tables',
+      'npm run bench -- soak             memory over 200,000 queries with 500 lanes',
+      'npm run bench -- service          the search service; also: enrich, analysis',
       'npm run -s bench -- --short --json',
     ],
     define: (program) =>
@@ -33,24 +47,56 @@ await runCommand<Options>(
     if (!Number.isSafeInteger(runs) || runs < 1) {
       throw new Misuse(`expected --runs to be a whole number from 1 up, got ${options.runs}`)
     }
-    const figures = await measure(name, { runs, short: options.short === true })
+    const json = options.json === true
+    const figures = await measure(name, { runs, short: options.short === true, json })
     if (options.json === true) printJson(figures)
-    return exits.done
+    return isWasteful(figures) ? exits.failures : exits.done
   },
 )
 
-async function measure(name: string, how: { runs: number; short: boolean }): Promise<unknown> {
+function isWasteful(figures: unknown): boolean {
+  if (typeof figures !== 'object' || figures === null || !('ratios' in figures)) return false
+  const { cpu } = figures.ratios as { cpu: number }
+  if (cpu >= leastCpuRatio) return false
+  say(`expected the parts to cost at least ${leastCpuRatio} of the whole, got ${cpu.toFixed(2)}`)
+  return true
+}
+
+interface How {
+  readonly runs: number
+  readonly short: boolean
+  readonly json: boolean
+}
+
+/** Figures of one kind, for people. */
+function tell<T extends object>(figures: T, { json }: How): T {
+  if (!json) print(JSON.stringify(figures, null, 2))
+  return figures
+}
+
+async function measure(name: string, how: How): Promise<unknown> {
   switch (name) {
     case 'mill': {
       const { benchMill } = await import('../test/bench/mill.ts')
       const figures = await benchMill({ ...how, say })
-      await show(figures)
+      // With --json the data is JSON alone.
+      if (!how.json) await show(figures)
       return figures
     }
+    case 'ledger':
+      return tell(await (await import('../test/bench/ledger.ts')).benchLedger(how), how)
+    case 'growth': {
+      const rows = how.short ? 200_000 : 2_000_000
+      return tell(await (await import('../test/bench/growth.ts')).benchGrowth(rows, say), how)
+    }
+    case 'soak':
+      return tell(
+        await (await import('../test/bench/soak.ts')).benchSoak(how.short ? 10_000 : 200_000),
+        how,
+      )
     case 'enrich':
       return (await import('../test/bench/enrich.ts')).benchEnrich()
     case 'lists':
-    case 'ledger':
     case 'service':
     case 'analysis':
       return measureOnGround(name, how)
@@ -61,8 +107,8 @@ async function measure(name: string, how: { runs: number; short: boolean }): Pro
 
 /** Benchmarks that bring their own work and need a database to do it on. */
 async function measureOnGround(
-  name: 'lists' | 'ledger' | 'service' | 'analysis',
-  { short }: { short: boolean },
+  name: 'lists' | 'service' | 'analysis',
+  { short }: How,
 ): Promise<unknown> {
   const { openGround } = await import('../test/bench/ground.ts')
   const ground = await openGround()
@@ -86,7 +132,8 @@ async function measureOnGround(
       say(describeAnalysis(figures))
       return figures
     }
-    throw new Misuse(`${name} is not here yet`)
+    const { benchAnalysis } = await import('../test/bench/analysis.ts')
+    return await benchAnalysis({ databaseUrl, say, ...(short ? { queries: 100 } : {}) })
   } finally {
     await ground.close()
   }

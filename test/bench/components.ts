@@ -135,23 +135,27 @@ function queryOf(number: number): Query {
 
 /** Storing answers, 64 to a transaction, with two writers. */
 export function measureStoring(scene: Scene, queries: number): Promise<Component> {
-  const answers = Array.from({ length: queries }, (_, number) => answerOf(number))
+  const answers = Array.from({ length: queries }, (_, number) => numberedAnswer(number))
   return withMill(scene, async (mill) => {
-    const batches = inBatches(answers)
-    const write = async () => {
-      for (let next = batches.pop(); next !== undefined; next = batches.pop()) {
-        const together = next
-        await mill.db.transaction().execute((trx) => storeAnswers(trx, together))
-      }
-    }
     const read = meterOf(scene)
-    await Promise.all([write(), write()])
+    await storeAll(mill, inBatches(answers))
     return per(read(), queries)
   })
 }
 
+/** Writes all batches, two at a time, as the worker does. */
+export async function storeAll(mill: BenchMill, batches: StoredAnswer[][]): Promise<void> {
+  const write = async () => {
+    for (let next = batches.pop(); next !== undefined; next = batches.pop()) {
+      const together = next
+      await mill.db.transaction().execute((trx) => storeAnswers(trx, together))
+    }
+  }
+  await Promise.all([write(), write()])
+}
+
 /** An answer with its body, as the pipeline hands it over. */
-export function answerOf(number: number): StoredAnswer {
+export function numberedAnswer(number: number): StoredAnswer {
   const query = queryOf(number)
   const body = sampleBody(number, query.q)
   const receivedAt = new Date()
@@ -181,7 +185,8 @@ export function answerOf(number: number): StoredAnswer {
   }
 }
 
-function inBatches<T>(items: readonly T[]): T[][] {
+/** Items in groups as large as a batch of the worker. */
+export function inBatches<T>(items: readonly T[]): T[][] {
   const count = Math.ceil(items.length / batch)
   return Array.from({ length: count }, (_, index) =>
     items.slice(index * batch, (index + 1) * batch),
