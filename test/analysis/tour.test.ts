@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readQuestions } from '../../src/report/questions.ts'
+import { root } from '../../src/root.ts'
+import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { placed, Story, ten } from './story.ts'
+
+const tour = readFileSync(join(root, 'docs', 'analysis.md'), 'utf8')
+const blocks = [...tour.matchAll(/```sql\n(.*?)```/gs)].map((match) => match[1] ?? '')
+
+describe('the guided tour', () => {
+  let database: FreshDatabase
+  beforeAll(async () => {
+    database = await freshDatabase()
+    const story = new Story(database.pool)
+    await database.pool.query(
+      "insert into own_domains (domain, label) values ('caniuse.com', 'Can I use')",
+    )
+    await story.night('2026-01-01', { shoes: placed(ten('r'), 4, 'caniuse.com/shoes') })
+    await story.night('2026-01-02', { shoes: placed(ten('r'), 4, 'taker.com/shoes') })
+  })
+  afterAll(() => database.close())
+
+  test.each(blocks.map((text, index) => ({ number: index + 1, text })))(
+    'statement $number gives rows',
+    async ({ text }) => {
+      expect((await database.pool.query(text)).rowCount).toBeGreaterThan(0)
+    },
+  )
+
+  test('answers by hand what the library answers: which page fell, and who took its place', async () => {
+    expect((await database.pool.query({ text: blocks[0] ?? '', rowMode: 'array' })).rows).toEqual([
+      ['shoes', 'caniuse.com/shoes', 4, 'taker.com', 'taker.com/shoes'],
+    ])
+  })
+
+  test('names only questions of the library and settings of the views', () => {
+    const names = readQuestions().map(({ name }) => name)
+    const used = [...tour.matchAll(/npm run sql -- ([a-z_]+)/g)].map((match) => match[1])
+    expect(used.length).toBeGreaterThan(10)
+    for (const name of used) expect(names).toContain(name)
+    const settings = [...tour.matchAll(/querymill\.([a-z_]+)/g)].map((match) => match[1])
+    expect(new Set(settings)).toEqual(new Set(['origins', 'ctr_curve', 'not_ranked_as']))
+  })
+
+  test('of examples includes sources for dbt that name views there are', async () => {
+    const example = readFileSync(join(root, 'docs', 'examples', 'dbt', 'sources.yml'), 'utf8')
+    const named = [...example.matchAll(/^ {6}- name: (\w+)$/gm)].map((match) => match[1])
+    const { rows } = await database.pool.query<{ name: string }>(
+      "select viewname as name from pg_views where schemaname = 'analysis'",
+    )
+    expect(named.length).toBeGreaterThan(5)
+    for (const name of named) expect(rows.map((row) => row.name)).toContain(name)
+  })
+})
