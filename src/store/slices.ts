@@ -88,16 +88,30 @@ export async function endRound(
   return null
 }
 
-/** Ends runs of which no slice is open. */
+/**
+ * Ends runs of which no slice is open. The rows are taken by a statement of their own: the next one sees the slices
+ * that a planner, whom it may have waited for, has added.
+ */
 export async function closeRuns(db: Database, run: number | null = null): Promise<void> {
-  await sql`
-    update runs
-    set state = 'done', finished_at = clock_timestamp()
-    where state = 'open'
-      and (${run}::bigint is null or id = ${run}::bigint)
-      and not exists (select from slices s where s.run_id = runs.id and s.done_at is null)`.execute(
-    db,
-  )
+  await db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ id: number }>`
+      select id
+      from runs
+      where state = 'open'
+        and (${run}::bigint is null or id = ${run}::bigint)
+        and not exists (select from slices s where s.run_id = runs.id and s.done_at is null)
+      order by id
+      for no key update`.execute(trx)
+    if (rows.length === 0) return
+    await sql`
+      update runs
+      set state = 'done', finished_at = clock_timestamp()
+      where id = any(${rows.map(({ id }) => id)}::bigint[])
+        and state = 'open'
+        and not exists (select from slices s where s.run_id = runs.id and s.done_at is null)`.execute(
+      trx,
+    )
+  })
 }
 
 /** Slices with an open task, in pages: what the queue ought to hold. */
