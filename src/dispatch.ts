@@ -1,5 +1,6 @@
 import type { Rest } from './credits/asks.ts'
 import type { Reserved } from './credits/reserve.ts'
+import { settle, type Hand, type Leftover } from './hand.ts'
 import { buy, type Outcome, type Steps, type Task } from './pipeline.ts'
 
 /** Why tasks in hand are not being bought right now. */
@@ -14,21 +15,6 @@ export interface DispatchOptions {
   /** The gate could not be asked; gives back how long to wait. */
   readonly onTrouble: (error: unknown) => number
   readonly onEnded: (task: Task, state: string) => void
-}
-
-/** What is left of tasks that were handed in. */
-export interface Leftover {
-  /** Tasks that stay open for a later round. */
-  readonly open: number
-  /** True when some of them wait for a call that somebody else has in flight. */
-  readonly busy: boolean
-}
-
-interface Hand {
-  readonly resolve: (left: Leftover) => void
-  waiting: number
-  open: number
-  busy: boolean
 }
 
 const pollStopMs = 1_000
@@ -206,10 +192,4 @@ export class Dispatch {
     clearTimeout(timer)
     this.#wake = () => undefined
   }
-}
-
-function settle(hand: Hand, open: boolean): void {
-  hand.waiting -= 1
-  if (open) hand.open += 1
-  if (hand.waiting === 0) hand.resolve({ open: hand.open, busy: hand.busy })
 }

@@ -10,6 +10,14 @@ export class Outages {
     else if (!this.#since.has(part)) this.#since.set(part, performance.now())
   }
 
+  /** Marks the database, and says so when that is news. */
+  tell(away: boolean, say: (line: string) => void): void {
+    const was = this.away('the database')
+    this.mark('the database', away)
+    if (away && !was) say('the database is out of reach: no call begins until it is back')
+    if (!away && was) say('the database is back')
+  }
+
   away(part: Part): boolean {
     return this.#since.has(part)
   }

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { startDuties } from './duties.ts'
 import type { Consumer } from './queue/slices.ts'
 import { keep } from './kept.ts'
 import type { Mill } from './mill.ts'
@@ -8,7 +9,8 @@ import { clockSkew } from './store/workers.ts'
 import { reaching, troubleOf } from './store/trouble.ts'
 import { WrongDatabase } from './errors.ts'
 import type { Finish, Summary } from './tally.ts'
-import { Worker, type WorkerOptions } from './worker.ts'
+import type { WorkerOptions } from './parts.ts'
+import { Worker } from './worker.ts'
 
 export interface WorkOptions extends WorkerOptions {
   /** True: ends when nothing is open, or when the account stands still. */
@@ -135,35 +137,6 @@ class Rounds {
   }
 }
 
-/** Keeps the lease, gives up calls of workers that died, releases reservations nobody heard of. */
-function startDuties(mill: Mill, worker: Worker): { stop: () => void } {
-  const { leaseMs } = mill.config
-  const guard = (duty: () => Promise<unknown>) => () => {
-    duty().catch((error: unknown) => {
-      if (troubleOf(error) === 'data') worker.fatal = asError(error)
-      else worker.outages.mark('the database', true)
-    })
-  }
-  const beat = setInterval(
-    guard(() => worker.lease.beat()),
-    leaseMs / 6,
-  )
-  const reap = setInterval(
-    guard(async () => {
-      await worker.lease.reap(worker.clerk)
-      await worker.lease.release(worker.clerk, worker.known)
-      worker.dispatch.nudge()
-    }),
-    Math.min(leaseMs / 4, 15_000),
-  )
-  return {
-    stop: () => {
-      clearInterval(beat)
-      clearInterval(reap)
-    },
-  }
-}
-
 /** Lets calls in flight come back, hands slices back to the queue, and leaves no paid answer in memory. */
 async function putAway(
   mill: Mill,
@@ -189,10 +162,6 @@ async function putAway(
   await stopped
   await consumer.close()
   if (!worker.outages.away('the database')) await worker.lease.close()
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error))
 }
 
 /** A host whose clock is off would take jobs of others for stalled, and its own for due. */

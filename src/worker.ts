@@ -1,41 +1,24 @@
 import { Batch } from './batch.ts'
 import { Brake } from './brake.ts'
 import type { Clerk, Ended, Recorded } from './credits/ended.ts'
-import { record } from './credits/record.ts'
 import { reserve, type Spender } from './credits/reserve.ts'
 import { Dispatch } from './dispatch.ts'
 import { Interrupted } from './errors.ts'
-import { replay } from './kept.ts'
-import { Lease } from './lease.ts'
-import { spenderOf } from './market.ts'
+import type { Lease } from './lease.ts'
 import type { Mill } from './mill.ts'
 import { Outages } from './outage.ts'
+import { askOf, openParts, recordAll, slotsFor, type Parts, type WorkerOptions } from './parts.ts'
 import { taskOf, type Bought, type Outcome, type Task } from './pipeline.ts'
+import { endSliceRound } from './round.ts'
 import type { SliceJob } from './queue/slices.ts'
-import { openApi, type Api, type Reply } from './search/call.ts'
+import type { Api, Reply } from './search/call.ts'
 import { openLanes, type Lanes } from './search/lane.ts'
 import { judge } from './search/verdict.ts'
-import { openAccount } from './store/books.ts'
-import { endRound, openTasks } from './store/slices.ts'
+import { openTasks } from './store/slices.ts'
 import { troubleOf } from './store/trouble.ts'
 import { Tally } from './tally.ts'
 import { endedOf, lighten } from './verdicts.ts'
 
-/** Moments at which a test may end the process. */
-export type Moment = 'before_reserve' | 'reserved' | 'replied' | 'stored'
-
-export interface WorkerOptions {
-  readonly lanes: number
-  readonly tell: (line: string) => void
-  /** Called at each of the moments; for tests that kill the process there. */
-  readonly at?: (moment: Moment) => void
-  /** Told how many seconds each paid request took. */
-  readonly onCall?: (seconds: number) => void
-}
-
-/** Slices at work beyond what the lanes need, so that no lane waits for the next slice. */
-const slotsFor = (lanes: number) => Math.ceil((lanes * 1.25) / 25) + 1
-const busyDelayMs = 2_000
 const countedLanes = 16
 
 /** The parts of one worker, put together: what it does with them is in `work.ts`. */
@@ -56,11 +39,7 @@ export class Worker {
   #lastSlice = performance.now()
   fatal: Error | null = null
 
-  private constructor(
-    mill: Mill,
-    options: WorkerOptions,
-    parts: { api: Api; lease: Lease; spender: Spender; clerk: Clerk },
-  ) {
+  private constructor(mill: Mill, options: WorkerOptions, parts: Parts) {
     this.#mill = mill
     this.#options = options
     this.#api = parts.api
@@ -84,23 +63,7 @@ export class Worker {
   readonly clerk: Clerk
 
   static async open(mill: Mill, options: WorkerOptions): Promise<Worker> {
-    const { config, db, market } = mill
-    const { url, key } = await mill.api()
-    const account = await openAccount(db, { name: market.account, kind: market.origin })
-    const fingerprint = key.fingerprint()
-    const clerk = {
-      account,
-      key: fingerprint,
-      floor: config.creditFloor,
-      rebuy: config.unknown === 'retry',
-    }
-    await replay(mill, clerk, options.tell)
-    const { lanes } = options
-    const floor = config.creditFloor
-    const lease = await Lease.open({ db, account, floor, lanes, leaseMs: config.leaseMs })
-    const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
-    const spender = spenderOf(mill, { account, worker: lease.worker, key: fingerprint })
-    return new Worker(mill, options, { api, lease, spender, clerk })
+    return new Worker(mill, options, await openParts(mill, options))
   }
 
   /** Works on one slice until each of its tasks has ended or has to wait. */
@@ -115,7 +78,7 @@ export class Worker {
       const due = found.tasks.filter(({ wait_ms }) => wait_ms <= 0)
       const tasks = due.map((task) => taskOf(task, job.run, found.priority))
       const left = await this.dispatch.take(tasks)
-      await this.#endRound(job, left.busy)
+      await endSliceRound(this.#mill, job, { busy: left.busy, ending: () => this.#ending })
     } finally {
       this.#handling -= 1
       this.#lastSlice = performance.now()
@@ -154,10 +117,10 @@ export class Worker {
       size: 64,
       delayMs: 5,
       writers: 2,
-      write: (ended) => this.#record(ended),
+      write: (ended) => recordAll(this.#mill, this.clerk, ended),
       judge: troubleOf,
       lighten,
-      onAway: (away) => this.#mark('the database', away),
+      onAway: (away) => this.outages.tell(away, this.#options.tell),
     })
   }
 
@@ -182,13 +145,8 @@ export class Worker {
 
   async #gate(tasks: readonly Task[]) {
     this.#options.at?.('before_reserve')
-    const wanted = tasks.map((task) => ({
-      task: task.id,
-      class: task.class,
-      priority: task.priority,
-    }))
-    const reserved = await reserve(this.#mill.db, this.spender, wanted)
-    this.#mark('the database', false)
+    const reserved = await reserve(this.#mill.db, this.spender, tasks.map(askOf))
+    this.outages.tell(false, this.#options.tell)
     for (const call of reserved.granted.values()) this.#known.add(call)
     if (reserved.granted.size > 0) this.#options.at?.('reserved')
     return reserved
@@ -223,18 +181,10 @@ export class Worker {
     return recorded
   }
 
-  async #record(ended: readonly Ended[]): Promise<readonly Recorded[]> {
-    const recorded = await record(this.#mill.db, this.clerk, ended)
-    const byCall = new Map(recorded.map((one) => [one.call, one]))
-    return ended.map(
-      ({ call }) => byCall.get(call) ?? { call, task: 0, state: 'open', waitMs: null },
-    )
-  }
-
   #onTrouble(error: unknown): number {
     switch (troubleOf(error)) {
       case 'away':
-        this.#mark('the database', true)
+        this.outages.tell(true, this.#options.tell)
         return 250
       case 'conflict':
         return 50
@@ -243,36 +193,6 @@ export class Worker {
         return 1_000
       default:
         throw new Error('unhandled trouble', { cause: error })
-    }
-  }
-
-  #mark(part: 'the database', away: boolean): void {
-    const was = this.outages.away(part)
-    this.outages.mark(part, away)
-    if (away && !was)
-      this.#options.tell('the database is out of reach: no call begins until it is back')
-    if (!away && was) this.#options.tell('the database is back')
-  }
-
-  async #endRound(job: SliceJob, busy: boolean): Promise<void> {
-    const next = await this.#patiently(() => endRound(this.#mill.db, job))
-    if (next === null) return
-    const delayMs = Math.max(next.delay_ms, busy ? busyDelayMs : 0)
-    const { run, slice, round, priority } = next
-    const queue = await this.#mill.queue()
-    await queue.add([{ run, slice, round, priority, delayMs }])
-  }
-
-  /** Waits out a database that is away, as long as this worker goes on. */
-  async #patiently<T>(ask: () => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await ask()
-      } catch (error) {
-        if (troubleOf(error) === 'data' || (this.#ending && troubleOf(error) === 'away'))
-          throw error
-        await new Promise((resolve) => setTimeout(resolve, 250))
-      }
     }
   }
 }
