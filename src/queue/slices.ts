@@ -41,7 +41,7 @@ const name = 'slices'
 const shape = z.object({ run: z.number().int(), slice: z.number().int(), round: z.number().int() })
 const chunk = 500
 const answerWithinMs = 20_000
-const closeWithinMs = 5_000
+const closeWithinMs = 3_000
 
 /** Begins with a letter and has no colon: BullMQ refuses other ids. */
 function jobId({ run, slice, round }: SliceJob): string {
