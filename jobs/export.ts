@@ -50,7 +50,10 @@ await runCommand<Options>(
     const { findRelation } = await import('../src/store/export.ts')
     const { hintOrigins, readOrigins } = await import('../src/store/analysis.ts')
     const { readBatches } = await import('../src/store/sql.ts')
-    const mill = await openMill({ config: readConfig(env), closers, say, name: 'export' })
+    const { refreshDomains } = await import('../src/domains.ts')
+    const config = readConfig(env)
+    const mill = await openMill({ config, closers, say, name: 'export' })
+    await refreshDomains(mill.db, { zone: config.zone })
     const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
     const relation = await findRelation(mill.db, args[0] ?? '')
     const batches = readBatches(mill.pool, {

@@ -53,7 +53,10 @@ await runCommand<Options>(
       throw new Misuse(`expected --timeout to be a duration like 90s, got ${options.timeout}`)
     }
     const { openMill } = await import('../src/mill.ts')
-    const mill = await openMill({ config: readConfig(env), closers, say, name: 'sql' })
+    const { refreshDomains } = await import('../src/domains.ts')
+    const config = readConfig(env)
+    const mill = await openMill({ config, closers, say, name: 'sql' })
+    await refreshDomains(mill.db, { zone: config.zone })
     const { hintOrigins, readOrigins } = await import('../src/store/analysis.ts')
     const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
     const reading = { ...question, timeoutMs, origins, warn: say }

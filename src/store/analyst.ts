@@ -4,6 +4,7 @@ import { Misuse } from '../errors.ts'
 
 // What people may read: everything that answers and lists say, and what it cost; not how workers and balances are run.
 const readable = [
+  'installation',
   'lists',
   'list_queries',
   'list_query_history',
@@ -31,7 +32,8 @@ const readable = [
   'result_domains',
 ] as const
 
-const insufficientPrivilege = '42501'
+/** Not allowed, or not in a transaction that only reads: an analyst's own login. */
+const readersOnly = ['42501', '25006']
 
 /** Makes the role that may only read, or renews its rights; null where our own role may not make roles. */
 export async function ensureReader(pool: Pool): Promise<string | null> {
@@ -45,7 +47,7 @@ export async function ensureReader(pool: Pool): Promise<string | null> {
     await inTransaction(client, () => grantReader(client, role))
     return role
   } catch (error) {
-    if (stateOf(error) === insufficientPrivilege) return null
+    if (isReadersOnly(error)) return null
     throw error
   } finally {
     client.release()
@@ -58,7 +60,9 @@ async function grantReader(client: PoolClient, role: string): Promise<void> {
   if (rowCount === 0) await client.query(`create role ${role} nologin`)
   const tables = readable.map((name) => `public.${name}`).join(', ')
   await client.query(`
-    grant usage on schema public, analysis to ${role};
+    grant usage on schema public, analysis, migrations to ${role};
+    -- Lets the commands see that the database is the one they know.
+    grant select on migrations.checksums to ${role};
     grant select on ${tables} to ${role};
     grant select on all tables in schema analysis to ${role};
     alter default privileges in schema analysis grant select on tables to ${role};
@@ -143,6 +147,7 @@ async function inTransaction<T>(client: PoolClient, work: () => Promise<T>): Pro
   }
 }
 
-function stateOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined
+/** True for the refusals that a login meets which may only read. */
+export function isReadersOnly(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && readersOnly.includes(String(error.code))
 }

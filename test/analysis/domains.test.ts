@@ -10,7 +10,11 @@ describe('our domains in the tables', () => {
   })
   afterEach(() => database.close())
 
-  const line = (domain: string, label: string, since?: string, until?: string): OwnDomain => ({
+  const line = (
+    domain: string,
+    label: string,
+    [since, until]: readonly (string | null)[] = [],
+  ): OwnDomain => ({
     domain,
     label,
     since: since ?? null,
@@ -51,24 +55,20 @@ describe('our domains in the tables', () => {
   })
 
   test('a line that came today and went today leaves nothing', async () => {
-    await load('2026-01-05', line('us.com', 'Us', '2026-01-05'))
+    await load('2026-01-05', line('us.com', 'Us', ['2026-01-05']))
     await load('2026-01-05')
     expect(await table()).toEqual([])
   })
 
   test('dates of the file are taken at their word, and a last day may be added', async () => {
     const lines = [
-      line('us.com', 'Old', undefined, '2025-12-31'),
-      line('us.com', 'New', '2026-01-01'),
+      line('us.com', 'Old', [null, '2025-12-31']),
+      line('us.com', 'New', ['2026-01-01']),
       line('shop.com', 'Shop'),
     ]
     await load('2026-01-05', ...lines)
     await load('2026-01-06', ...lines)
-    await load(
-      '2026-01-07',
-      ...lines.slice(0, 2),
-      line('shop.com', 'Shop', undefined, '2026-03-01'),
-    )
+    await load('2026-01-07', ...lines.slice(0, 2), line('shop.com', 'Shop', [null, '2026-03-01']))
     expect(await table()).toEqual([
       ['shop.com', 'Shop', null, '2026-03-01'],
       ['us.com', 'Old', null, '2025-12-31'],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bindParameters, parseQuestion, readQuestions } from '../../src/report/questions.ts'
 import { answerQuestion, describeLibrary, findQuestion } from '../../src/report/ask.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
-import { placed, Story, ten } from './story.ts'
+import { dropReader, placed, Story, ten } from './story.ts'
 
 let database: FreshDatabase
 beforeAll(async () => {
@@ -44,7 +44,10 @@ beforeAll(async () => {
     'update calls set account_id = (select id from accounts), credits_remaining = 100 - id',
   )
 })
-afterAll(() => database.close())
+afterAll(async () => {
+  await dropReader(database.pool)
+  await database.close()
+})
 
 async function answer(
   typed: string,

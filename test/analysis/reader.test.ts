@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ensureAnalyst, ensureReader } from '../../src/store/analyst.ts'
+import { ensureAnalyst } from '../../src/store/analyst.ts'
 import { readBatches, type Reading } from '../../src/store/sql.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
-import { Story } from './story.ts'
+import { dropReader, Story } from './story.ts'
 
 let database: FreshDatabase
 const name = `analyst_${process.pid}_${Date.now().toString(36)}`
@@ -14,8 +14,8 @@ beforeAll(async () => {
   password = (await ensureAnalyst(database.pool, name)).password ?? ''
 })
 afterAll(async () => {
-  const reader = await ensureReader(database.pool)
-  await database.pool.query(`drop owned by ${reader}; drop role ${name}; drop role ${reader}`)
+  await database.pool.query(`drop role ${name}`)
+  await dropReader(database.pool)
   await database.close()
 })
 

@@ -4,6 +4,7 @@ import type { Pool } from 'pg'
 import { contentId } from '../../src/ids.ts'
 import { queryId, queryKey, type Device } from '../../src/query.ts'
 import { readAddress } from '../../src/search/address.ts'
+import { ensureReader } from '../../src/store/analyst.ts'
 
 /** One answer. */
 export interface Serp {
@@ -287,6 +288,12 @@ export class Story {
     if (row === undefined) throw new Error('expected a row, got none')
     return row
   }
+}
+
+/** Roles belong to the server, not to the database that goes away: the one that a test caused goes with it. */
+export async function dropReader(pool: Pool): Promise<void> {
+  const reader = await ensureReader(pool)
+  if (reader !== null) await pool.query(`drop owned by ${reader}; drop role ${reader}`)
 }
 
 /** Ten addresses of ten domains, a1.com to a10.com. */
