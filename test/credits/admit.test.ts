@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest'
+import { newAccount, type Account, type Cost } from '../../src/credits/account.ts'
+import { admit } from '../../src/credits/admit.ts'
+import type { Ask, Purse, Rules } from '../../src/credits/asks.ts'
+
+const known: Account = { ...newAccount, seq: 40, seen: { seq: 40, at: 0, remaining: 200 } }
+const trusted: Cost = { dearest: 5, cheapest: 1, seen: 30, trying: false }
+const rules: Rules = {
+  now: 1_000,
+  floor: 100,
+  counts: true,
+  key: 'key',
+  dailyBudget: null,
+  day: '2026-01-01',
+  dayEnds: 86_400_000,
+  rateLimit: null,
+  renewalAfter: () => null,
+}
+
+function asksFor(count: number, more: Partial<Ask> = {}): Ask[] {
+  return Array.from({ length: count }, (_, task) => ({
+    task,
+    class: '10/-',
+    run: 1,
+    urgentElsewhere: 0,
+    ...more,
+  }))
+}
+
+interface Case {
+  readonly account?: Account
+  readonly cost?: Cost | null
+  readonly asks?: readonly Ask[]
+  readonly purse?: Purse
+  readonly rules?: Partial<Rules>
+}
+
+function ask({ account = known, cost = trusted, asks = asksFor(30), purse, ...more }: Case) {
+  const costs = new Map(cost === null ? [] : [['10/-', cost]])
+  const purses = new Map(purse === undefined ? [] : [[1, purse]])
+  return admit(account, costs, { asks, purses, rules: { ...rules, ...more.rules } })
+}
+
+describe('the gate', () => {
+  test('lets as many calls through as fit above the floor at the dearest price', () => {
+    const { grants, rest } = ask({})
+    expect(grants).toHaveLength(20)
+    expect(rest).toEqual({ kind: 'wait', ms: 100 })
+  })
+
+  test('counts credits held for lost calls as spent', () => {
+    expect(ask({ account: { ...known, uncertain: 60 } }).grants).toHaveLength(8)
+  })
+
+  test('stops at the floor with what is left, and says what is held', () => {
+    const { grants, rest } = ask({ account: { ...known, uncertain: 100 } })
+    expect(grants).toEqual([])
+    expect(rest).toMatchObject({ kind: 'stop', reason: 'credit_floor', until: null })
+    expect(rest).toHaveProperty('detail', expect.stringContaining('100 of them held'))
+  })
+
+  test('lets one call through while no balance is known, and waits longer before each further one', () => {
+    const first = ask({ account: newAccount, cost: null })
+    expect(first.grants).toMatchObject([{ bound: 10, probe: true }])
+    const lost = { ...first.account, inFlight: 0, reserved: 0, uncertain: 10 }
+    const soon = ask({ account: lost, rules: { now: 1_500 } })
+    expect(soon.rest).toEqual({ kind: 'wait', ms: 1_500 })
+    const second = ask({ account: lost, rules: { now: 3_001 } })
+    expect(second.grants).toHaveLength(1)
+    const again = { ...second.account, inFlight: 0, reserved: 0, uncertain: 20 }
+    expect(ask({ account: again, rules: { now: 3_001 } }).rest).toEqual({ kind: 'wait', ms: 4_000 })
+  })
+
+  test('asks for a person after five calls of which none told a balance', () => {
+    const account = { ...newAccount, blindCalls: 5, lastProbeAt: 0 }
+    const { grants, rest } = ask({ account, rules: { now: 3_600_000 } })
+    expect(grants).toEqual([])
+    expect(rest).toHaveProperty('detail', expect.stringContaining('npm run resume'))
+    expect(ask({ account: { ...account, probeGranted: true } }).grants).toHaveLength(1)
+  })
+
+  test('tries again by itself once the plan has renewed', () => {
+    const account = { ...known, uncertain: 100 }
+    const renewalAfter = (time: number) => (time < 500 ? 500 : 9_000)
+    expect(ask({ account, rules: { renewalAfter } }).grants).toMatchObject([{ probe: true }])
+    const later = { ...account, seen: { seq: 41, at: 600, remaining: 90 } }
+    const { grants, rest } = ask({ account: later, rules: { renewalAfter } })
+    expect(grants).toEqual([])
+    expect(rest).toMatchObject({ kind: 'stop', until: 9_000 })
+  })
+
+  test('looks at an old balance with one call before it trusts it again', () => {
+    expect(ask({ rules: { now: 600_001 } }).grants).toMatchObject([{ probe: true }])
+  })
+
+  test('sets more aside for each call of a class whose prices are few', () => {
+    const { grants } = ask({ cost: { ...trusted, seen: 3 } })
+    expect(grants.map(({ bound }) => bound)).toEqual([20, 20, 20, 20, 20])
+  })
+
+  test('lets one call show the price of a class never seen', () => {
+    const { grants, rest } = ask({ cost: null })
+    expect(grants).toMatchObject([{ bound: 10 }])
+    expect(rest.kind).toBe('wait')
+  })
+
+  test('leaves scarce credit to more urgent tasks elsewhere', () => {
+    const { grants, rest } = ask({ asks: asksFor(1, { urgentElsewhere: 20 }) })
+    expect(grants).toEqual([])
+    expect(rest).toEqual({ kind: 'yield' })
+  })
+
+  test('stops for a refused key, and goes on with another one', () => {
+    const account = { ...known, blockedKey: 'key' }
+    expect(ask({ account }).rest).toMatchObject({ kind: 'stop', reason: 'auth' })
+    expect(ask({ account, rules: { key: 'new key' } }).grants).toHaveLength(20)
+  })
+
+  test('starts nothing before the time that the API asked for', () => {
+    const account = { ...known, notBefore: 1_001 }
+    expect(ask({ account }).rest).toMatchObject({ kind: 'stop', reason: 'rate', until: 1_001 })
+    expect(ask({ account, rules: { now: 1_001 } }).grants).toHaveLength(20)
+  })
+
+  test('spaces calls by the rate limit', () => {
+    const { grants, rest } = ask({ rules: { rateLimit: 2 } })
+    expect(grants).toHaveLength(1)
+    expect(rest).toEqual({ kind: 'wait', ms: 500 })
+  })
+
+  test('never stops a test account for credit', () => {
+    const account = { ...newAccount, seen: { seq: 1, at: 0, remaining: 0 } }
+    const { grants } = ask({ account, rules: { counts: false } })
+    expect(grants).toHaveLength(30)
+    expect(new Set(grants.map(({ bound }) => bound))).toEqual(new Set([0]))
+  })
+})
+
+describe('a budget', () => {
+  test('of a run is met and not passed, and what it leaves is named', () => {
+    const purse = { budget: 12, spent: 0, reserved: 0 }
+    expect(ask({ purse }).grants).toHaveLength(2)
+    const spent = ask({ purse: { ...purse, spent: 10 } })
+    expect(spent.grants).toEqual([])
+    expect(spent.spentRuns).toEqual([1])
+  })
+
+  test('of the day stops the account until the day ends', () => {
+    const account = { ...known, day: '2026-01-01', daySpent: 48 }
+    const { grants, rest } = ask({ account, rules: { dailyBudget: 50 } })
+    expect(grants).toEqual([])
+    expect(rest).toMatchObject({ kind: 'stop', reason: 'budget', until: 86_400_000 })
+  })
+
+  test('of the day begins anew with the next day, and never with the one before', () => {
+    const account = { ...known, day: '2026-01-01', daySpent: 50 }
+    const next = ask({ account, rules: { dailyBudget: 50, day: '2026-01-02' } })
+    expect(next.grants).toHaveLength(10)
+    const before = ask({ account, rules: { dailyBudget: 50, day: '2025-12-31' } })
+    expect(before.grants).toEqual([])
+    expect(before.account.daySpent).toBe(50)
+  })
+})
