@@ -97,11 +97,10 @@ export function dueBetween(cron: Cron, zone: string, { after, until }: Span): Du
   expression.reset(new Date(start - 1))
   const found = new Map<number, Due>()
   for (let wall = expression.next().getTime(); wall <= end; wall = expression.next().getTime()) {
-    const { instants, skipped } = instantsOf(zone, wall)
+    const instants = instantsOf(zone, wall)
     for (const at of cron.everyHour ? instants : instants.slice(0, 1)) {
       if (at <= after.getTime() || at > until.getTime()) continue
-      // A skipped time may fall on another time of the pattern: one night, and it counts for the real one.
-      if (skipped && found.has(at)) continue
+      // A time that a clock skips may fall on a later time of the pattern: one night, and that one is its date.
       found.set(at, { at: new Date(at), date: formatDate(wall) })
     }
   }

@@ -49,5 +49,5 @@ const dayMs = 86_400_000
 function dayOf(zone: string, time: number): { day: string; ends: number } {
   const wall = wallTime(zone, new Date(time))
   const midnight = Math.floor(wall / dayMs) * dayMs + dayMs
-  return { day: formatDate(wall), ends: instantsOf(zone, midnight).instants[0] ?? time + dayMs }
+  return { day: formatDate(wall), ends: instantsOf(zone, midnight)[0] ?? time + dayMs }
 }

@@ -52,18 +52,14 @@ export function formatMinute(zone: string, instant: Date): string {
  * The instants at which the clocks of the zone show a wall time: one, or two where a clock goes back. Where it
  * jumps over the time: the instant as much later as the clock jumped.
  */
-export function instantsOf(
-  zone: string,
-  wall: number,
-): { readonly instants: readonly number[]; readonly skipped: boolean } {
+export function instantsOf(zone: string, wall: number): readonly number[] {
   const before = offset(zone, wall - around)
   const after = offset(zone, wall + around)
-  if (before === after) return { instants: [wall - before], skipped: false }
+  if (before === after) return [wall - before]
   const real = [wall - before, wall - after]
     .filter((instant) => wallTime(zone, new Date(instant)) === wall)
     .toSorted((a, b) => a - b)
-  if (real.length === 0) return { instants: [wall - before], skipped: true }
-  return { instants: real, skipped: false }
+  return real.length === 0 ? [wall - before] : real
 }
 
 /** The most that wall times and instants may be out of step near the two ends of a span. */

@@ -53,6 +53,12 @@ describe('a time that has come', () => {
     expect(decide(scheduleOf(), factsOf({ busy: other }))).toMatchObject({ outcome: 'skipped' })
   })
 
+  test('behind a night without credit waits for it when all count, whatever the rule for overlaps', () => {
+    const starved = { ...busy, starved: true }
+    expect(decide(scheduleOf({ missed: 'all' }), factsOf({ busy: starved })).kind).toBe('wait')
+    expect(decide(scheduleOf({ missed: 'latest' }), factsOf({ busy: starved })).kind).toBe('close')
+  })
+
   test('says how far the run in its way was', () => {
     expect(decide(scheduleOf(), factsOf({ busy }))).toMatchObject({
       note: 'run 7 of 2026-10-02 was still going, 40 of 100 tasks done',
