@@ -112,6 +112,12 @@ function watchSignals(drains: boolean): AbortSignal {
   return stop.signal
 }
 
+/** True for the codes of a server that went away while it was asked: a connection broken, a shutdown, no room. */
+function isOutage(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return false
+  return /^(08|57P|53|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/.test(String(error.code))
+}
+
 /** One line for an error that we know, its stack for one that we do not. */
 function explain(error: unknown): Exit {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exits.done : exits.usage
@@ -119,8 +125,17 @@ function explain(error: unknown): Exit {
     say(`error: ${error.message}`)
     return error.exit
   }
-  if (error instanceof AggregateError && error.errors.every((inner) => inner instanceof MillError)) {
+  if (
+    error instanceof AggregateError &&
+    error.errors.every((inner) => inner instanceof MillError)
+  ) {
     return error.errors.map(explain)[0] ?? exits.bug
+  }
+  if (isOutage(error)) {
+    say(
+      `error: expected the database and the queue within reach, got ${scrub(String(error))}; try again`,
+    )
+    return exits.unreachable
   }
   say(scrub(error instanceof Error ? (error.stack ?? error.message) : String(error)))
   if (error instanceof AggregateError) for (const inner of error.errors) say(scrub(String(inner)))

@@ -22,7 +22,7 @@ export interface WorkOptions extends WorkerOptions {
 
 const tickMs = 200
 /** A drain gives up on a part that stays away this long; with everything put away it ends within 40 s. */
-const giveUpMs = 25_000
+const giveUpMs = 18_000
 const idleMs = 2_000
 const reconcileMs = 5_000
 const lookAtQueueMs = 2_000

@@ -5,8 +5,8 @@ import { z } from 'zod'
 const text = z.string().optional().catch(undefined)
 const filled = z.string().min(1).optional().catch(undefined)
 
-// Postgres holds costs as integer.
-const mostCredits = 2_147_483_647
+// No call costs a million credits: such a field is broken, and believing it would bind every later call to it.
+const mostCredits = 1_000_000
 const digits = z
   .string()
   .regex(/^(0|-?[1-9]\d{0,15})$/)

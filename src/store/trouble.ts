@@ -6,6 +6,7 @@ export type Trouble = 'away' | 'conflict' | 'data'
 
 // Classes and codes of PostgreSQL: connection, shutdown, resources and disk; then locks and serialisation.
 const away = /^(08|57P|53|58)/
+const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
 const conflicts = new Set(['40001', '40P01', '55P03', '57014'])
 
 /** Reads the verdict off the code of an error, never off its text. */
@@ -13,7 +14,9 @@ export function troubleOf(error: unknown): Trouble {
   const code = codeOf(error)
   if (code !== null && conflicts.has(code)) return 'conflict'
   if (error instanceof pg.DatabaseError) return code !== null && away.test(code) ? 'away' : 'data'
-  // Everything that is not the server's own word is a connection that broke, hung or was refused.
+  // Mistakes of this program are not the server's doing: waiting would never mend them.
+  if (mistakes.some((kind) => error instanceof kind)) return 'data'
+  // Everything else that is not the server's own word is a connection that broke, hung or was refused.
   return 'away'
 }
 
