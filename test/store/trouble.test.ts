@@ -1,0 +1,31 @@
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { troubleOf } from '../../src/store/trouble.ts'
+
+function fromServer(code: string): Error {
+  return Object.assign(new pg.DatabaseError('said by the server', 1, 'error'), { code })
+}
+
+test.each(['08006', '57P01', '53300', '53100', '58030'])(
+  'a server that says %s is away',
+  (code) => {
+    expect(troubleOf(fromServer(code))).toBe('away')
+  },
+)
+
+test.each(['40001', '40P01', '55P03', '57014'])('%s is tried again at once', (code) => {
+  expect(troubleOf(fromServer(code))).toBe('conflict')
+})
+
+test.each(['22003', '23505', '42703'])('%s lies in the data', (code) => {
+  expect(troubleOf(fromServer(code))).toBe('data')
+})
+
+test('a connection that broke without a word of the server is away', () => {
+  expect(troubleOf(new Error('terminated'))).toBe('away')
+  expect(troubleOf(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }))).toBe('away')
+})
+
+test('a mistake of this program is never taken for an outage', () => {
+  expect(troubleOf(new TypeError('undefined is no function'))).toBe('data')
+})
