@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, lstatSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, lstatSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { findBinaries, prepareBinaries, type Binaries } from '../../src/embedded/binaries.ts'
@@ -9,6 +9,8 @@ const folders: string[] = []
 afterEach(() => {
   for (const folder of folders.splice(0)) {
     chmodSync(folder, 0o755)
+    const closed = join(folder, 'native', 'lib')
+    if (existsSync(closed)) chmodSync(closed, 0o755)
     rmSync(folder, { recursive: true, force: true })
   }
 })
