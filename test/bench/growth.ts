@@ -32,9 +32,10 @@ export async function benchGrowth(
     }
     await store(probe)
     const empty = await store(probe)
-    while (stored * 10 < rows) {
+    const rounds = Math.ceil(rows / 10 / probe)
+    for (let round = 3; round <= rounds; round += 1) {
       await store(probe)
-      if (stored % (probe * 10) === 0) say(`${stored * 10} results stored`)
+      if (round % 10 === 0) say(`${round * probe * 10} results stored`)
     }
     const full = await store(probe)
     return { result_rows: stored * 10, empty_us: empty, full_us: full, ratio: full / empty }
