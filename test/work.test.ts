@@ -22,6 +22,7 @@ describe.each(backends)('a worker with its queue on $name', (backend) => {
     await mill.plan(queries(60))
     const summary = await mill.drain()
     expect(summary).toMatchObject({ finish: 'completed', answered: 60, calls: 60, failed: 0 })
+    expect(summary.credits_remaining).toBe(api.balance())
     expect(await mill.states()).toEqual({ answered: 60 })
     expect(api.charges()).toHaveLength(60)
     expect(await rows(mill, 'select state, spent, reserved from runs')).toEqual([

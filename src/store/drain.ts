@@ -36,11 +36,24 @@ export async function leftUnaffordable(db: Database, withinMs: number): Promise<
   return rows[0]?.found ?? false
 }
 
-/** The newest known balance of an account, spending since it taken off; null before the first. */
+/**
+ * The balance as far as answers tell, for people: of the answers that came while the newest started call was on its
+ * way, the smallest is the last one charged. The ledger itself reckons with less, with what it can prove.
+ */
+export const shownBalance = sql<number | null>`(
+  select least(a.obs_remaining, min(c.credits_remaining))::float8
+  from calls c
+  where c.account_id = a.id
+    and c.id > (select max(id) - 5000 from calls)
+    and c.outcome = 'settled'
+    and c.finished_at >= a.obs_at
+)`
+
+/** The newest known balance of an account; null before the first. */
 export async function knownBalance(db: Database, account: number): Promise<number | null> {
   const { rows } = await sql<{ balance: number | null }>`
-    select (obs_remaining - spent_since)::float8 as balance
-    from accounts
-    where id = ${account}`.execute(db)
+    select ${shownBalance} as balance
+    from accounts a
+    where a.id = ${account}`.execute(db)
   return rows[0]?.balance ?? null
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
+import { shownBalance } from './drain.ts'
 
 export const taskStates = [
   'open',
@@ -90,7 +91,7 @@ export async function readAccount(
   const { rows } = await sql<AccountStatus>`
     select
       a.id, a.name, a.kind, a.reserved, a.uncertain, a.in_flight, a.day_spent,
-      (a.obs_remaining - a.spent_since)::float8 as remaining,
+      ${shownBalance} as remaining,
       to_char(a.obs_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as observed_at,
       round(extract(epoch from clock_timestamp() - a.obs_at))::float8 as observed_ago_s,
       (
