@@ -24,6 +24,8 @@ export interface Started {
   /** Null while it runs. */
   readonly exit: () => number | null
   readonly ended: Promise<number>
+  /** From here on our own process may end before it. */
+  readonly letGo: () => void
 }
 
 /** Starts it in a session of its own, where no Ctrl-C reaches it, with nothing of our settings but what it needs. */
@@ -48,8 +50,7 @@ export function startProgram(program: Program, files: { out: string; log: string
       child.once('error', () => end(-1))
       child.once('exit', (code) => end(code ?? -1))
     })
-    child.unref()
-    return { pid: child.pid ?? 0, exit: () => exit, ended }
+    return { pid: child.pid ?? 0, exit: () => exit, ended, letGo: () => child.unref() }
   } finally {
     closeSync(out)
     closeSync(log)

@@ -87,7 +87,7 @@ async function open(options: ServiceOptions): Promise<Service> {
 async function start({ home, databaseUrl }: ServiceOptions): Promise<string> {
   const args = ['--port', String(await choosePort(home)), '--host', '127.0.0.1']
   const files = { out: join(home, 'service.out'), log: join(home, 'service.log') }
-  const { pid, exit } = startProgram({ job: 'service', args, home, databaseUrl }, files)
+  const { pid, exit, letGo } = startProgram({ job: 'service', args, home, databaseUrl }, files)
   const state = { url: null, pid, database: fingerprint(databaseUrl) }
   writeState(home, state)
   const deadline = Date.now() + patienceMs
@@ -96,6 +96,7 @@ async function start({ home, databaseUrl }: ServiceOptions): Promise<string> {
     if (line !== undefined && rest !== undefined) {
       const { url } = readyLine.parse(JSON.parse(line))
       writeState(home, { ...state, url })
+      letGo()
       return url
     }
     if (exit() !== null || Date.now() > deadline) {
