@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
+import { shownBalance } from './drain.ts'
 
 /** What the tables say about an account, for metrics. */
 export interface AccountGauges {
@@ -18,18 +19,18 @@ export async function readAccountGauges(
 ): Promise<AccountGauges | null> {
   const { rows } = await sql<AccountGauges>`
     select
-      (obs_remaining - spent_since)::float8 as remaining,
-      reserved, uncertain, in_flight, used_total as used,
+      ${shownBalance} as remaining,
+      a.reserved, a.uncertain, a.in_flight, a.used_total as used,
       (
         select coalesce(array_agg(s.reason), '{}')
         from stops s
-        where s.account_id = accounts.id
+        where s.account_id = a.id
           and s.cleared_at is null
           and (s.until is null or s.until > clock_timestamp())
       ) as stops
-    from accounts
-    where name = ${name}
-      and kind = ${kind}`.execute(db)
+    from accounts a
+    where a.name = ${name}
+      and a.kind = ${kind}`.execute(db)
   return rows[0] ?? null
 }
 
