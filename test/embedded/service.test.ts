@@ -1,9 +1,12 @@
+import { execFile } from 'node:child_process'
 import { readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ensureService, serviceStatus, stopService } from '../../src/embedded/service.ts'
 import type { Service } from '../../src/embedded/service.ts'
+import { root } from '../../src/root.ts'
 import { freshUrl } from '../support/database.ts'
 import { run } from '../support/run.ts'
 import { temporaryFolder } from '../support/server.ts'
@@ -70,6 +73,16 @@ describe('the bundled service of a home', () => {
     const second = await ensureService({ home, databaseUrl: await freshUrl() })
     expect(second.key.reveal()).not.toBe(first.key.reveal())
     expect(await search(second)).toBe(200)
+  })
+
+  test('outlives a command that does nothing but ask for it, and keeps none of them waiting', async () => {
+    const home = newHome()
+    const script = join(root, 'test', 'embedded', 'move.ts')
+    const databases = [await freshUrl(), await freshUrl()]
+    const words = ['--import', 'tsx', script, home, ...databases]
+    const { stdout } = await promisify(execFile)(process.execPath, words, { cwd: root })
+    expect(stdout.trim().split('\n')).toHaveLength(2)
+    expect((await serviceStatus(home)).running).toBe(true)
   })
 
   test('ends with the stack, and ends only once', async () => {
