@@ -20,6 +20,9 @@ import { Tally } from './tally.ts'
 import { endedOf, lighten } from './verdicts.ts'
 
 const countedLanes = 16
+const gatherMs = 3
+/** Before the gate is asked again. */
+const pausesMs = { away: 250, conflict: 50, data: 1_000 } as const
 
 /** The parts of one worker, put together: what it does with them is in `work.ts`. */
 export class Worker {
@@ -128,7 +131,7 @@ export class Worker {
     return new Dispatch({
       steps: {
         gate: (tasks) => this.#gate(tasks),
-        call: (task) => this.#lanes.run(() => this.#call(task)),
+        call: (task) => this.#callInLane(task),
         parse: judge,
         store: (bought) => this.#store(bought),
       },
@@ -160,6 +163,13 @@ export class Worker {
     return this.#brake.allow(Math.min(this.#lanes.free(), storing))
   }
 
+  async #callInLane(task: Task): Promise<Reply> {
+    const reply = await this.#lanes.run(() => this.#call(task))
+    // The lane is free long before the answer is stored; lanes that are freed together make one group at the gate.
+    setTimeout(() => this.dispatch.nudge(), gatherMs)
+    return reply
+  }
+
   async #call(task: Task): Promise<Reply> {
     const held = this.#brake.heldBack()
     if (held !== null) return { kind: 'unsent', code: held, message: 'released before it was sent' }
@@ -182,17 +192,9 @@ export class Worker {
   }
 
   #onTrouble(error: unknown): number {
-    switch (troubleOf(error)) {
-      case 'away':
-        this.outages.tell(true, this.#options.tell)
-        return 250
-      case 'conflict':
-        return 50
-      case 'data':
-        this.fatal = error instanceof Error ? error : new Error(String(error))
-        return 1_000
-      default:
-        throw new Error('unhandled trouble', { cause: error })
-    }
+    const trouble = troubleOf(error)
+    if (trouble === 'away') this.outages.tell(true, this.#options.tell)
+    if (trouble === 'data') this.fatal = error instanceof Error ? error : new Error(String(error))
+    return pausesMs[trouble]
   }
 }
