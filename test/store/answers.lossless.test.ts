@@ -34,7 +34,20 @@ function said(body: string): unknown {
   return JSON.parse(body, (_, value: unknown) => {
     if (typeof value === 'string') return fit(value)
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [fit(name), inner]))
+    return Object.fromEntries(
+      apart(Object.entries(value).map(([name, inner]) => [fit(name), inner])),
+    )
+  })
+}
+
+/** Two names that differed in what was replaced alone stay two: the later one is made longer. */
+function apart(entries: readonly (readonly [string, unknown])[]): (readonly [string, unknown])[] {
+  const taken = new Set<string>()
+  return entries.map(([name, inner]) => {
+    let own = name
+    while (taken.has(own)) own += '\ufffd'
+    taken.add(own)
+    return [own, inner] as const
   })
 }
 
