@@ -1,14 +1,13 @@
 import { costClass } from './credits/account.ts'
 import type { Heading } from './lists/read.ts'
 import { estimateCost, type Estimate } from './plan/forecast.ts'
-import type { QueuedSlice } from './queue/slices.ts'
+import { refill, type SliceSink } from './queue/refill.ts'
 import { stageList, type Desk, type ListOrder, type Staged } from './staging.ts'
 import type { Database } from './store/database.ts'
 import { readPurse, type Purse } from './store/forecast.ts'
 import { onConnection } from './store/lists.ts'
 import type { Planned } from './store/order.ts'
 import { planStaged } from './store/plan.ts'
-import { listOpenSlices } from './store/slices.ts'
 
 /** What became of one list. */
 export interface ListPlan extends Planned {
@@ -99,36 +98,12 @@ async function planStage(
   return { ...planned, list: order.list, heading, headersAgain, estimate }
 }
 
-/** Where slices are handed to. */
-export interface SliceSink {
-  add(slices: readonly QueuedSlice[]): Promise<void>
-}
-
-const page = 1000
-
 /** Queues what is left of a run; what the queue still holds stays as it is. */
-export async function queueRun(
+export function queueRun(
   desk: Pick<Desk, 'db' | 'progress'>,
   queue: SliceSink,
   run: number,
 ): Promise<number> {
-  let after: { run: number; slice: number } | null = null
-  let queued = 0
-  for (;;) {
-    const slices = await listOpenSlices(desk.db, { after, limit: page, run })
-    const last = slices.at(-1)
-    if (last === undefined) return queued
-    await queue.add(
-      slices.map(({ slice, round, priority, delay_ms }) => ({
-        run,
-        slice,
-        round,
-        priority,
-        delayMs: delay_ms,
-      })),
-    )
-    queued += slices.length
-    desk.progress?.({ kind: 'queueing', run, slices: queued })
-    after = { run, slice: last.slice }
-  }
+  const told = (slices: number) => desk.progress?.({ kind: 'queueing', run, slices })
+  return refill(queue, { db: desk.db, run, told })
 }

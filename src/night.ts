@@ -1,4 +1,5 @@
-import { planList, queueRun, type SliceSink } from './enqueue.ts'
+import { planList, queueRun } from './enqueue.ts'
+import type { SliceSink } from './queue/refill.ts'
 import { MillError, Misuse } from './errors.ts'
 import { listName } from './lists/files.ts'
 import { noDefaults } from './lists/requests.ts'

@@ -1,25 +1,13 @@
 import type { Mill } from './mill.ts'
-import { closeRuns, listOpenSlices } from './store/slices.ts'
+import { refill } from './queue/refill.ts'
+import { closeRuns } from './store/slices.ts'
 
-const page = 2_000
-
-/** Makes one job for each slice with an open task; a job that is still held stays as it is. */
+/** Makes one job for each slice with an open task, of all runs or of one. */
 export async function rebuild(mill: Mill, run?: number): Promise<number> {
-  const queue = await mill.queue()
-  let after: { run: number; slice: number } | null = null
-  let queued = 0
-  for (;;) {
-    const slices = await listOpenSlices(mill.db, {
-      after,
-      limit: page,
-      ...(run === undefined ? {} : { run }),
-    })
-    const last = slices.at(-1)
-    if (last === undefined) break
-    await queue.add(slices.map(({ delay_ms: delayMs, ...slice }) => ({ ...slice, delayMs })))
-    queued += slices.length
-    after = last
-  }
+  const queued = await refill(await mill.queue(), {
+    db: mill.db,
+    ...(run === undefined ? {} : { run }),
+  })
   await closeRuns(mill.db)
   return queued
 }

@@ -1,4 +1,4 @@
-import type { SliceSink } from './enqueue.ts'
+import type { SliceSink } from './queue/refill.ts'
 import { MillError } from './errors.ts'
 import type { Mill } from './mill.ts'
 import type { NightDesk } from './night.ts'

@@ -1,0 +1,35 @@
+import type { Database } from '../store/database.ts'
+import { listOpenSlices } from '../store/slices.ts'
+import type { QueuedSlice } from './slices.ts'
+
+/** Where slices are handed to. */
+export interface SliceSink {
+  add(slices: readonly QueuedSlice[]): Promise<void>
+}
+
+export interface RefillOptions {
+  readonly db: Database
+  /** Only slices of this run. */
+  readonly run?: number
+  /** Told after each page how many slices were handed over. */
+  readonly told?: (slices: number) => void
+}
+
+const page = 1_000
+
+/** Hands every slice with an open task to the queue; a job that is still held stays as it is. */
+export async function refill(queue: SliceSink, options: RefillOptions): Promise<number> {
+  const { db, run, told } = options
+  let after: { run: number; slice: number } | null = null
+  let queued = 0
+  for (;;) {
+    const within = run === undefined ? {} : { run }
+    const slices = await listOpenSlices(db, { after, limit: page, ...within })
+    const last = slices.at(-1)
+    if (last === undefined) return queued
+    await queue.add(slices.map(({ delay_ms: delayMs, ...slice }) => ({ ...slice, delayMs })))
+    queued += slices.length
+    told?.(queued)
+    after = last
+  }
+}
