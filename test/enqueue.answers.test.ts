@@ -11,16 +11,6 @@ beforeAll(async () => {
 
 afterAll(async () => office.close())
 
-function slicesOf(run: number) {
-  return office.rows<{ slice: number; priority: number; tasks: number; open: boolean }>(sql`
-    select slices.slice, slices.priority, count(*) as tasks, slices.done_at is null as open
-    from slices
-    join tasks using (run_id, slice)
-    where run_id = ${run}
-    group by slices.run_id, slices.slice
-    order by slices.slice`)
-}
-
 /** An answer to every query of a run, as old as given. */
 async function answer(run: number, age: string, more: { origin?: string; broken?: boolean } = {}) {
   await sql`
@@ -51,7 +41,9 @@ describe('an answer', () => {
     const more = await office.order('reuse', `${text}new one\n`, { maxAgeMs: hour })
     const second = await planList(office.desk, more)
     expect(second).toMatchObject({ tasks: 31, queued: 1, reused: 30, done: false })
-    expect((await slicesOf(second.run)).filter(({ open }) => open)).toMatchObject([{ tasks: 1 }])
+    expect((await office.slicesOf(second.run)).filter(({ open }) => open)).toMatchObject([
+      { tasks: 1 },
+    ])
     const reused = await office.rows(sql`
       select from tasks
       where run_id = ${second.run} and state = 'reused' and search_id is not null and finished_at is not null`)

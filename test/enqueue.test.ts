@@ -11,16 +11,6 @@ beforeAll(async () => {
 
 afterAll(async () => office.close())
 
-function slicesOf(run: number) {
-  return office.rows<{ slice: number; priority: number; tasks: number; open: boolean }>(sql`
-    select slices.slice, slices.priority, count(*) as tasks, slices.done_at is null as open
-    from slices
-    join tasks using (run_id, slice)
-    where run_id = ${run}
-    group by slices.run_id, slices.slice
-    order by slices.slice`)
-}
-
 describe('a list', () => {
   test('gives one task for each distinct query, and counts that add up', async () => {
     const text =
@@ -64,7 +54,7 @@ describe('a list', () => {
       office.desk,
       await office.order('sliced', `q,priority\n${lines.join('\n')}\n`),
     )
-    expect(await slicesOf(plan.run)).toEqual([
+    expect(await office.slicesOf(plan.run)).toEqual([
       { slice: 1, priority: 3, tasks: 25, open: true },
       { slice: 2, priority: 3, tasks: 5, open: true },
       { slice: 3, priority: 5, tasks: 25, open: true },

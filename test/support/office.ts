@@ -6,12 +6,21 @@ import { noDefaults } from '../../src/lists/requests.ts'
 import type { Desk, ListOrder } from '../../src/staging.ts'
 import { freshDatabase, type FreshDatabase } from './database.ts'
 
+export interface CountedSlice {
+  readonly slice: number
+  readonly priority: number
+  readonly tasks: number
+  readonly open: boolean
+}
+
 /** A database and a folder of lists, for tests of planning. */
 export interface Office {
   readonly desk: Desk
   /** Writes a list and says how it is to be planned. */
   order(list: string, text: string, more?: Partial<ListOrder>): Promise<ListOrder>
   rows<T>(query: ReturnType<typeof sql<T>>): Promise<readonly T[]>
+  /** Slices of a run in their order, each with its tasks counted. */
+  slicesOf(run: number): Promise<readonly CountedSlice[]>
   finish(run: number): Promise<void>
   close(): Promise<void>
 }
@@ -24,6 +33,7 @@ export async function openOffice(): Promise<Office> {
     desk: { db: database.db, market },
     order: (list, text, more = {}) => writeOrder(folder, { list, text, more }),
     rows: async (query) => (await query.execute(database.db)).rows,
+    slicesOf: (run) => slicesOf(database, run),
     finish: (run) => finish(database, run),
     close: async () => {
       await database.close()
@@ -49,6 +59,17 @@ async function writeOrder(
     into: null,
     ...more,
   }
+}
+
+async function slicesOf({ db }: FreshDatabase, run: number): Promise<readonly CountedSlice[]> {
+  const { rows } = await sql<CountedSlice>`
+    select slices.slice, slices.priority, count(*) as tasks, slices.done_at is null as open
+    from slices
+    join tasks using (run_id, slice)
+    where run_id = ${run}
+    group by slices.run_id, slices.slice
+    order by slices.slice`.execute(db)
+  return rows
 }
 
 async function finish({ db }: FreshDatabase, run: number): Promise<void> {
