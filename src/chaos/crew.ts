@@ -76,7 +76,8 @@ export class Crew {
     const code = await hand.ended
     this.#hands.delete(hand)
     this.#frozen.delete(hand)
-    if (!usual.includes(code)) this.accidents.push(`exit ${code}: ${hand.lastWords().slice(-600)}`)
+    if (!usual.includes(code))
+      this.accidents.push(`exit ${code}: ${hand.lastWords().slice(-2_000)}`)
     await sleep(300)
     if (!this.#ending && this.#hands.size < this.#size) this.#add()
   }

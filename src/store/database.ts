@@ -44,7 +44,33 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   pool.on('error', () => undefined)
   // So is one that breaks between two statements of a transaction: the next statement says it.
   pool.on('connect', (client) => client.on('error', () => undefined))
+  pool.on('connect', (client) => codeBreaks(client, 'query'))
+  codeBreaks(pool, 'query')
+  codeBreaks(pool, 'connect')
   return pool
+}
+
+/** Where the driver says in words of its own that a connection broke, the error gets the code that a server gives. */
+function codeBreaks(owner: object, name: string): void {
+  const method: unknown = Reflect.get(owner, name)
+  if (typeof method !== 'function') throw new TypeError(`expected a method ${name} of the driver`)
+  const coded = (...args: unknown[]): unknown => {
+    const answer: unknown = Reflect.apply(method, owner, args)
+    // First to listen, so that whoever waits finds the code.
+    if (answer instanceof Promise) answer.catch(giveCode)
+    return answer
+  }
+  Reflect.set(owner, name, coded)
+}
+
+const connectionFailure = '08006'
+
+function giveCode(error: unknown): void {
+  if (isWordless(error)) Object.assign(error, { code: connectionFailure })
+}
+
+function isWordless(error: unknown): error is Error {
+  return error instanceof Error && error.constructor === Error && !('code' in error)
 }
 
 /** The tables of the pipeline over a pool; destroying it ends the pool. */
