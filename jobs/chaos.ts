@@ -5,6 +5,7 @@ interface Options {
   readonly seconds: string
   readonly backend: string
   readonly workers: string
+  readonly lanes: string
   readonly seed?: string
   readonly keep?: true
   readonly json?: true
@@ -26,6 +27,7 @@ await runCommand<Options>(
         .option('--seconds <n>', 'how long faults are made', '60')
         .option('--backend <name>', 'postgres or redis', 'postgres')
         .option('--workers <n>', 'worker processes', '4')
+        .option('--lanes <n>', 'paid calls in flight for each of them', '8')
         .option('--seed <text>', 'what the misfortunes are drawn from')
         .option('--keep', 'leave the folder with everything that was said')
         .option('--json', 'print the figures as one JSON object'),
@@ -40,9 +42,20 @@ await runCommand<Options>(
     const { tellJudgement } = await import('../src/chaos/judge.ts')
     const seconds = wholeFlag('seconds', options.seconds)
     const workers = wholeFlag('workers', options.workers)
+    const lanes = wholeFlag('lanes', options.lanes)
     say(`chaos on ${backend} for ${seconds} s with ${workers} workers; seed ${seed}`)
     const keep = options.keep === true
-    const chaos = await runChaos({ seconds, workers, backend, seed, keep, env, closers, say })
+    const chaos = await runChaos({
+      seconds,
+      workers,
+      lanes,
+      backend,
+      seed,
+      keep,
+      env,
+      closers,
+      say,
+    })
     const { judgement, strikes, verified } = chaos
     const { violations } = judgement
     if (options.json === true) printJson({ backend, seed, ...chaos })

@@ -1,3 +1,4 @@
+import { Batch } from './batch.ts'
 import type { Clerk, Ended, Recorded } from './credits/ended.ts'
 import { record } from './credits/record.ts'
 import type { Spender } from './credits/reserve.ts'
@@ -9,6 +10,8 @@ import type { Mill } from './mill.ts'
 import type { Task } from './pipeline.ts'
 import { openApi, type Api } from './search/call.ts'
 import { openAccount } from './store/books.ts'
+import { troubleOf } from './store/trouble.ts'
+import { lighten } from './verdicts.ts'
 
 /** Moments at which a test may end the process. */
 export type Moment = 'before_reserve' | 'reserved' | 'replied' | 'stored'
@@ -22,9 +25,20 @@ export interface WorkerOptions {
   readonly onCall?: (seconds: number) => void
 }
 
-/** Slices at work beyond what the lanes need, so that no lane waits for the next slice. */
+/** With so few lanes a lane counts until its answer is stored; a crash leaves no more than a call a lane unread. */
+export const countedLanes = 16
+
+/**
+ * Calls reserved before a lane is free for them. None with few lanes, where certainty after a crash is worth more, and
+ * none under a rate limit, which counts from the reservation.
+ */
+export function aheadOf(lanes: number, rateLimit: number | null): number {
+  return lanes <= countedLanes || rateLimit !== null ? 0 : Math.ceil(lanes / 4)
+}
+
+/** Slices at work: enough for lanes, calls ahead and answers being stored, although a slice ends with its slowest. */
 export function slotsFor(lanes: number): number {
-  return Math.ceil((lanes * 1.25) / 25) + 1
+  return Math.ceil((lanes * 1.5) / 25) + 1
 }
 
 /** What a task asks of the gate. */
@@ -62,7 +76,7 @@ export async function openParts(mill: Mill, options: WorkerOptions): Promise<Par
 }
 
 /** Writes down what ended; gives back one line for each, in their order. */
-export async function recordAll(
+async function recordAll(
   mill: Mill,
   clerk: Clerk,
   ended: readonly Ended[],
@@ -70,4 +84,22 @@ export async function recordAll(
   const recorded = await record(mill.db, clerk, ended)
   const byCall = new Map(recorded.map((one) => [one.call, one]))
   return ended.map(({ call }) => byCall.get(call) ?? { call, task: 0, state: 'open', waitMs: null })
+}
+
+/** Gathers what ended and writes it down together. */
+export function openBatch(
+  mill: Mill,
+  clerk: Clerk,
+  { lanes, onAway }: { lanes: number; onAway: (away: boolean) => void },
+): Batch<Ended, Recorded> {
+  return new Batch<Ended, Recorded>({
+    size: 64,
+    // With few lanes one of them waits for each commit; with many a little patience makes larger groups.
+    delayMs: lanes <= countedLanes ? 5 : 10,
+    writers: 2,
+    write: (ended) => recordAll(mill, clerk, ended),
+    judge: troubleOf,
+    lighten,
+    onAway,
+  })
 }

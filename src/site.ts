@@ -20,6 +20,8 @@ export interface SiteOptions {
   readonly backend: 'postgres' | 'redis'
   readonly seed: string
   readonly credits: number
+  /** Lanes of each worker. */
+  readonly lanes: number
   readonly env: Environment
   readonly closers: Closers
   readonly say: (line: string) => void
@@ -65,6 +67,7 @@ export class Site {
     const settings = {
       ...base,
       ...workerSettings,
+      MILL_CONCURRENCY: String(options.lanes),
       DATABASE_URL: url,
       MILL_HOME: home,
       SEARCH_API_URL: front.url,

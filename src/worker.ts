@@ -1,4 +1,4 @@
-import { Batch } from './batch.ts'
+import type { Batch } from './batch.ts'
 import { Brake } from './brake.ts'
 import type { Clerk, Ended, Recorded } from './credits/ended.ts'
 import { reserve, type Spender } from './credits/reserve.ts'
@@ -7,7 +7,16 @@ import { Interrupted } from './errors.ts'
 import type { Lease } from './lease.ts'
 import type { Mill } from './mill.ts'
 import { Outages } from './outage.ts'
-import { askOf, openParts, recordAll, slotsFor, type Parts, type WorkerOptions } from './parts.ts'
+import {
+  aheadOf,
+  askOf,
+  countedLanes,
+  openBatch,
+  openParts,
+  slotsFor,
+  type Parts,
+  type WorkerOptions,
+} from './parts.ts'
 import { taskOf, type Bought, type Outcome, type Task } from './pipeline.ts'
 import { endSliceRound } from './round.ts'
 import type { SliceJob } from './queue/slices.ts'
@@ -17,9 +26,8 @@ import { judge } from './search/verdict.ts'
 import { openTasks } from './store/slices.ts'
 import { troubleOf } from './store/trouble.ts'
 import { Tally } from './tally.ts'
-import { endedOf, lighten } from './verdicts.ts'
+import { endedOf } from './verdicts.ts'
 
-const countedLanes = 16
 const gatherMs = 3
 /** Before the gate is asked again. */
 const pausesMs = { away: 250, conflict: 50, data: 1_000 } as const
@@ -50,8 +58,11 @@ export class Worker {
     this.spender = parts.spender
     this.clerk = parts.clerk
     this.slots = slotsFor(options.lanes)
-    this.#lanes = openLanes(options.lanes)
-    this.batch = this.#openBatch()
+    this.#lanes = openLanes(options.lanes, aheadOf(options.lanes, mill.config.rateLimit))
+    this.batch = openBatch(mill, parts.clerk, {
+      lanes: options.lanes,
+      onAway: (away) => this.outages.tell(away, options.tell),
+    })
     this.dispatch = this.#openDispatch()
     this.#brake = new Brake({
       lease: parts.lease,
@@ -115,18 +126,6 @@ export class Worker {
     await this.#api.close()
   }
 
-  #openBatch(): Batch<Ended, Recorded> {
-    return new Batch<Ended, Recorded>({
-      size: 64,
-      delayMs: 5,
-      writers: 2,
-      write: (ended) => recordAll(this.#mill, this.clerk, ended),
-      judge: troubleOf,
-      lighten,
-      onAway: (away) => this.outages.tell(away, this.#options.tell),
-    })
-  }
-
   #openDispatch(): Dispatch {
     return new Dispatch({
       steps: {
@@ -139,7 +138,7 @@ export class Worker {
       onGate: ({ affordable, reused }) => {
         this.tally.reused += reused
         // Near the floor fewer calls may be on their way at once than lanes were asked for.
-        this.#lanes.resize(Math.min(this.#options.lanes, affordable))
+        this.#lanes.resize(affordable)
       },
       onTrouble: (error) => this.#onTrouble(error),
       onEnded: (_task, state) => this.tally.ended(state),

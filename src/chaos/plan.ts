@@ -38,7 +38,6 @@ export const workerSettings = {
   MILL_CREDIT_FLOOR: String(floor),
   MILL_LEASE_MS: String(leaseMs),
   MILL_TIMEOUT_MS: String(timeoutMs),
-  MILL_CONCURRENCY: '8',
   MILL_MAX_AGE: '0',
 }
 
