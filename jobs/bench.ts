@@ -120,20 +120,11 @@ async function measureOnGround(
     }
     if (name === 'service')
       return await (await import('../test/bench/service.ts')).benchService(databaseUrl)
-    if (name === 'analysis') {
-      const { benchAnalysis, describeAnalysis } = await import('../test/bench/analysis.ts')
-      const server = ground.postgres.pid
-      const figures = await benchAnalysis({
-        databaseUrl,
-        server,
-        queries: short ? 100 : 1000,
-        say,
-      })
-      say(describeAnalysis(figures))
-      return figures
-    }
-    const { benchAnalysis } = await import('../test/bench/analysis.ts')
-    return await benchAnalysis({ databaseUrl, say, ...(short ? { queries: 100 } : {}) })
+    const { benchAnalysis, describeAnalysis } = await import('../test/bench/analysis.ts')
+    const server = ground.postgres.pid
+    const figures = await benchAnalysis({ databaseUrl, server, queries: short ? 100 : 1000, say })
+    say(describeAnalysis(figures))
+    return figures
   } finally {
     await ground.close()
   }
@@ -174,6 +165,6 @@ async function show(figures: MillFigures): Promise<void> {
   ])
   print(`\n${formatTable(['ratio', 'value'], ratios)}`)
   print(
-    `\ncomposite limit of two cores ${figures.composite_limit.toFixed(0)} queries a second; others used ${figures.foreign.toFixed(2)} cores; largest memory ${figures.rss} MB`,
+    `\ncomposite limit of two cores ${figures.composite_limit.toFixed(0)} queries a second; others used ${figures.foreign.toFixed(2)} cores; largest memory of a worker with 500 lanes ${figures.rss ?? '?'} MB`,
   )
 }

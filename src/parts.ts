@@ -28,6 +28,9 @@ export interface WorkerOptions {
 /** With so few lanes a lane counts until its answer is stored; a crash leaves no more than a call a lane unread. */
 export const countedLanes = 16
 
+/** Answers that may wait to be stored before anything else is bought: they fill the memory, and a crash loses them. */
+export const mostUnwritten = 4 * 64
+
 /**
  * Calls reserved before a lane is free for them. None with few lanes, where certainty after a crash is worth more, and
  * none under a rate limit, which counts from the reservation.

@@ -11,6 +11,7 @@ import {
   aheadOf,
   askOf,
   countedLanes,
+  mostUnwritten,
   openBatch,
   openParts,
   slotsFor,
@@ -156,8 +157,8 @@ export class Worker {
 
   #free(): number {
     const { lanes } = this.#options
-    // A crash leaves what is on its way or being stored unread: with few lanes, never more than one call a lane.
-    // With many, waiting for each commit would leave lanes empty for longer than that certainty is worth.
+    if (this.batch.size >= mostUnwritten) return 0
+    // With few lanes what is being stored counts too: a crash leaves no more than one call a lane unread.
     const storing = lanes <= countedLanes ? lanes - this.dispatch.flying : lanes
     return this.#brake.allow(Math.min(this.#lanes.free(), storing))
   }

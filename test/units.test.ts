@@ -52,7 +52,7 @@ describe('the systemd units', () => {
 
   test.each(services)('%s starts a program that is there, and not through npm', (name) => {
     const start = value(name, 'ExecStart') ?? ''
-    const job = /^\/usr\/bin\/node dist\/jobs\/(\w+)\.js/.exec(start)?.[1]
+    const job = /^\/usr\/bin\/node (?:--[\w-]+=\d+ )?dist\/jobs\/(\w+)\.js/.exec(start)?.[1]
     expect(existsSync(join(root, 'jobs', `${job}.ts`))).toBe(true)
   })
 

@@ -8,6 +8,7 @@ import {
 } from './components.ts'
 import { openGround, startStandIn, type Ground, type StandIn } from './ground.ts'
 import { median } from './meter.ts'
+import { measureMemory } from './memory.ts'
 import { measurePlain } from './plain.ts'
 import { measureWhole, type WholeFigures } from './whole.ts'
 
@@ -31,7 +32,8 @@ export interface MillFigures {
   readonly plain: Readonly<Record<string, { perSecond: number; cpu: number }>>
   /** Queries a second that two cores would carry at the sum of the parts. */
   readonly composite_limit: number
-  readonly rss: number
+  /** Largest memory of a worker with 500 lanes, in megabytes; null after a short run. */
+  readonly rss: number | null
 }
 
 export interface MillBench {
@@ -50,7 +52,7 @@ export async function benchMill({ runs, short, say }: MillBench): Promise<MillFi
       say(`run ${run} of ${runs}`)
       rounds.push(await measureRound(ground, { short, say }))
     }
-    return summarise(rounds)
+    return summarise(rounds, short)
   } finally {
     await ground.close()
   }
@@ -60,13 +62,14 @@ interface Round {
   readonly components: Record<string, Component>
   readonly whole: Record<string, WholeFigures>
   readonly plain: Record<string, { perSecond: number; cpu: number; foreign: number }>
+  rss: number | null
 }
 
 async function measureRound(
   ground: Ground,
   { short, say }: { short: boolean; say: (line: string) => void },
 ): Promise<Round> {
-  const round: Round = { components: {}, whole: {}, plain: {} }
+  const round: Round = { components: {}, whole: {}, plain: {}, rss: null }
   const part = short ? 2_000 : 10_000
   const api = await startStandIn(0)
   try {
@@ -85,6 +88,9 @@ async function measureRound(
     const slow = { lanes, latencyMs: 200, queries: lanes * 40, redis: false, warmUp: lanes * 4 }
     round.whole[`lanes_${lanes}`] = await measureWhole(ground, slow)
   }
+  say('the memory of a worker with 500 lanes')
+  const memory = await measureMemory(ground, { lanes: 500, latencyMs: 200, queries: 20_000 })
+  round.rss = memory.largest
   await measureOthers(round, ground, say)
   return round
 }
@@ -125,7 +131,7 @@ async function measureOthers(
   if (single !== null) round.plain['row_per_statement'] = single
 }
 
-function summarise(rounds: readonly Round[]): MillFigures {
+function summarise(rounds: readonly Round[], short: boolean): MillFigures {
   const components = mergeAll(rounds.map((round) => round.components))
   const whole = mergeAll(rounds.map((round) => round.whole))
   const plain = mergeAll(rounds.map((round) => round.plain))
@@ -149,7 +155,7 @@ function summarise(rounds: readonly Round[]): MillFigures {
     whole,
     plain,
     composite_limit: 2e6 / sum,
-    rss: Math.max(...Object.values(whole).map((one) => one.rss)),
+    rss: short ? null : median(rounds.map((round) => round.rss ?? Number.NaN)),
   }
 }
 

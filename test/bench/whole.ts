@@ -9,8 +9,6 @@ export interface WholeFigures extends Reading {
   readonly perSecond: number
   /** CPU of one query in microseconds, everything but the stand-in. */
   readonly cpu: number
-  /** Largest memory of this process, in megabytes. */
-  readonly rss: number
 }
 
 export interface WholeOptions {
@@ -52,8 +50,7 @@ export async function measureWhole(ground: Ground, options: WholeOptions): Promi
       throw new Error(`expected ${queries} answers, got ${answered} and ${finish}`)
     }
     const cpu = (reading.node + reading.postgres + reading.redis) / queries
-    const rss = Math.round(process.resourceUsage().maxRSS / 1024)
-    return { ...reading, queries, perSecond: queries / seconds, cpu, rss }
+    return { ...reading, queries, perSecond: queries / seconds, cpu }
   } finally {
     await mill.close()
     await api.close()

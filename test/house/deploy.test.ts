@@ -33,7 +33,8 @@ const services = Object.entries(compose.services)
 
 /** The compiled program that a command starts, as its source. */
 function sourceOf(command: readonly string[]): string | null {
-  const file = /^dist\/(jobs\/\w+)\.js$/.exec(command[1] ?? '')?.[1]
+  const program = command.slice(1).find((word) => !word.startsWith('-'))
+  const file = /^dist\/(jobs\/\w+)\.js$/.exec(program ?? '')?.[1]
   return file === undefined ? null : `${file}.ts`
 }
 
@@ -133,7 +134,7 @@ describe('the image', () => {
   test('it runs as somebody who may do little, without a shell in between', () => {
     expect(dockerfile).toMatch(/^USER node$/m)
     expect(dockerfile.trimEnd().split('\n').at(-1)).toMatch(
-      /^CMD \["node", "dist\/jobs\/\w+\.js"\]$/,
+      /^CMD \["node", (?:"--[\w-]+=\d+", )?"dist\/jobs\/\w+\.js"\]$/,
     )
     expect([...dockerfile.matchAll(/^(?:RUN|CMD|ENTRYPOINT) (?!\[)/gm)]).toEqual([])
   })

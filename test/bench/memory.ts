@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { processEnvironment } from '../../src/config.ts'
+import { rebuild } from '../../src/rebuild.ts'
+import { root } from '../../src/root.ts'
+import { openBenchMill, startStandIn, type Ground } from './ground.ts'
+import { planRun } from './plan.ts'
+
+export interface MemoryFigures {
+  readonly queries: number
+  readonly per_second: number
+  /** Memory of the worker in megabytes at ten times of the run. */
+  readonly rss: readonly number[]
+  /** The most that it ever had. */
+  readonly largest: number
+}
+
+const lookMs = 250
+
+/** One worker as `npm run work -- --drain` starts it, in a process of its own: its memory is nobody else's. */
+export async function measureMemory(
+  ground: Ground,
+  { lanes, latencyMs, queries }: { lanes: number; latencyMs: number; queries: number },
+): Promise<MemoryFigures> {
+  const api = await startStandIn(latencyMs)
+  const settings = { MILL_CONCURRENCY: String(lanes) }
+  const mill = await openBenchMill(ground, { api, redis: false, settings, name: 'memory' })
+  try {
+    await rebuild(mill, await planRun(mill.db, queries))
+    const began = performance.now()
+    const { seen, largest } = await watchWorker({
+      ...processEnvironment(),
+      DATABASE_URL: mill.databaseUrl,
+      REDIS_URL: '',
+      MILL_HOME: mill.config.home,
+      SEARCH_API_URL: api.url,
+      SEARCH_API_KEY: api.key,
+      ...settings,
+    })
+    const seconds = (performance.now() - began) / 1_000
+    const rss = Array.from(
+      { length: 10 },
+      (_, tenth) => seen[Math.floor((tenth * seen.length) / 10)] ?? Number.NaN,
+    )
+    return { queries, per_second: Math.round(queries / seconds), rss, largest }
+  } finally {
+    await mill.close()
+    await api.close()
+  }
+}
+
+async function watchWorker(
+  env: NodeJS.ProcessEnv,
+): Promise<{ seen: readonly number[]; largest: number }> {
+  const [, ...args] = [...workCommand(), '--drain']
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore' })
+  const seen: number[] = []
+  let largest = 0
+  const timer = setInterval(() => {
+    const now = memoryOf(child.pid ?? 0)
+    if (now === null) return
+    seen.push(now.rss)
+    largest = now.largest
+  }, lookMs)
+  try {
+    const [code] = await once(child, 'exit')
+    if (code !== 0) throw new Error(`expected the worker to end with 0, got ${String(code)}`)
+  } finally {
+    clearInterval(timer)
+  }
+  return { seen, largest }
+}
+
+/** The command behind `npm run work`, flags and all. */
+function workCommand(): string[] {
+  const text = readFileSync(join(root, 'package.json'), 'utf8')
+  const { scripts } = JSON.parse(text) as { scripts: { work: string } }
+  return scripts.work.split(' ')
+}
+
+/** In megabytes, off /proc; null when the process is gone. */
+function memoryOf(pid: number): { rss: number; largest: number } | null {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    const read = (name: string) =>
+      Math.round(Number(new RegExp(`^${name}:\\s*(\\d+) kB`, 'm').exec(status)?.[1]) / 1_024)
+    const rss = read('VmRSS')
+    return Number.isNaN(rss) ? null : { rss, largest: read('VmHWM') }
+  } catch {
+    return null
+  }
+}
