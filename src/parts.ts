@@ -41,7 +41,8 @@ export function aheadOf(lanes: number, rateLimit: number | null): number {
 
 /** Slices at work: enough for lanes, calls ahead and answers being stored, although a slice ends with its slowest. */
 export function slotsFor(lanes: number): number {
-  return Math.ceil((lanes * 1.5) / 25) + 1
+  const storing = lanes <= countedLanes ? 0 : mostUnwritten
+  return Math.ceil((lanes * 1.5 + storing) / 25) + 1
 }
 
 /** What a task asks of the gate. */
