@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { planLists, queueRun, type Plans } from './enqueue.ts'
-import { MillError, Misuse } from './errors.ts'
+import { Misuse } from './errors.ts'
 import type { EnqueueFlags, Intake } from './intake.ts'
 import type { ListFile } from './lists/files.ts'
 import { removeRejects, writeRejects } from './lists/rejects.ts'
@@ -9,7 +9,6 @@ import { report, sum, summarise, totals, type EnqueueReport } from './outcome.ts
 import { needsYes } from './plan/forecast.ts'
 import { count, summaryLines } from './plan/summary.ts'
 import type { ListOrder, Step } from './staging.ts'
-import { probeDatabase } from './store/database.ts'
 import { rejectedLines } from './store/rejected.ts'
 import { reaching } from './store/trouble.ts'
 
@@ -39,7 +38,8 @@ export async function enqueue(
   for (const notice of intake.notices) talk.say(notice)
   const desk = { db: mill.db, market: mill.market, progress: talk.progress }
   const asked = askFirst(options)
-  const plans = await reachable(mill.db, () =>
+  // Nothing of a plan is written by a database that goes away in the middle of it.
+  const plans = await reaching('the database', () =>
     planLists(desk, ordersOf(intake, stream), asked.agree),
   )
   if (!asked.shown()) showPlan(options, plans)
@@ -49,16 +49,6 @@ export async function enqueue(
   const queue = await mill.queue()
   for (const { run, done } of plans.lists) if (!done) await queueRun(desk, queue, run)
   return report(mill, intake, { plans, files })
-}
-
-/** A database that goes away in mid-plan is out of reach, and no bug: nothing of the plan was written. */
-async function reachable<T>(db: Mill['db'], plan: () => Promise<T>): Promise<T> {
-  try {
-    return await reaching('the database', plan)
-  } catch (error) {
-    if (!(error instanceof MillError)) await probeDatabase(db)
-    throw error
-  }
 }
 
 function ordersOf(intake: Intake, stream: AsyncIterable<unknown>): ListOrder[] {

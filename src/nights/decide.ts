@@ -7,6 +7,8 @@ export const graceMs = 5 * 60_000
 // After a long absence the times are decided in portions, so that a step stays small.
 const portionMs = 7 * 86_400_000
 
+const nobodyLooked = 'no scheduler was there, or the database was away'
+
 /** The run of the list that is still going. */
 export interface Busy {
   readonly run: number
@@ -84,14 +86,18 @@ function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
 
 /** Times that a newer one has overtaken: nobody was there. */
 function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: Date }): Step {
-  const note = 'no scheduler was there, or the database was away'
   switch (missed) {
     case 'all':
-      return { kind: 'wait', ...past, note: `${note}; it waits its turn` }
+      return { kind: 'wait', ...past, note: `${nobodyLooked}; it waits its turn` }
     case 'latest':
-      return { kind: 'record', ...past, outcome: 'missed', note: `${note}; a newer night counts` }
+      return {
+        kind: 'record',
+        ...past,
+        outcome: 'missed',
+        note: `${nobodyLooked}; a newer night counts`,
+      }
     case 'skip':
-      return { kind: 'record', ...past, outcome: 'missed', note }
+      return { kind: 'record', ...past, outcome: 'missed', note: nobodyLooked }
     default:
       throw new Error(`unhandled rule ${String(missed satisfies never)}`)
   }
@@ -108,7 +114,7 @@ function place(schedule: Schedule, night: Due, facts: Facts): Step {
       kind: 'record',
       nights,
       outcome: 'missed',
-      note: 'no scheduler was there, or the database was away',
+      note: nobodyLooked,
       known,
     }
   }

@@ -10,7 +10,7 @@ export interface SliceSink {
 export interface RefillOptions {
   readonly db: Database
   /** Only slices of this run. */
-  readonly run?: number
+  readonly run?: number | undefined
   /** Told after each page how many slices were handed over. */
   readonly told?: (slices: number) => void
 }
@@ -23,8 +23,7 @@ export async function refill(queue: SliceSink, options: RefillOptions): Promise<
   let after: { run: number; slice: number } | null = null
   let queued = 0
   for (;;) {
-    const within = run === undefined ? {} : { run }
-    const slices = await listOpenSlices(db, { after, limit: page, ...within })
+    const slices = await listOpenSlices(db, { after, limit: page, run })
     const last = slices.at(-1)
     if (last === undefined) return queued
     await queue.add(slices.map(({ delay_ms: delayMs, ...slice }) => ({ ...slice, delayMs })))

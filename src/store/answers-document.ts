@@ -1,4 +1,4 @@
-import type { Answer, Domain, Page, Placed, Result, StoredAnswer } from './answer.ts'
+import type { Domain, Entity, Page, Placed, Result, StoredAnswer, Term } from './answer.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -14,9 +14,9 @@ class Document {
   readonly #searches: Row[] = []
   readonly #domains = new Dictionary<Domain>()
   readonly #pages = new Dictionary<Page>()
-  readonly #entities = new Dictionary<Answer['entities'][number]['item']>()
-  readonly #clusters = new Dictionary<Answer['clusters'][number]['item']>()
-  readonly #related = new Dictionary<Answer['related'][number]['item']>()
+  readonly #entities = new Dictionary<Entity>()
+  readonly #clusters = new Dictionary<Term>()
+  readonly #related = new Dictionary<Term>()
   #start = 1
 
   add({ callId, status, receivedAt, truncated, body, search }: StoredAnswer): void {

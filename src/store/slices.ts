@@ -121,7 +121,7 @@ export async function listOpenSlices(
     after,
     limit,
     run,
-  }: { after: { run: number; slice: number } | null; limit: number; run?: number },
+  }: { after: { run: number; slice: number } | null; limit: number; run?: number | undefined },
 ): Promise<readonly OpenSlice[]> {
   const { rows } = await sql<OpenSlice>`
     select s.run_id as run, s.slice, s.round, s.priority,

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'csv-parse'
@@ -13,6 +13,7 @@ import { migrateAll } from '../../src/mill.ts'
 import { openQueue } from '../../src/queue/slices.ts'
 import { root } from '../../src/root.ts'
 import { openPool } from '../../src/store/database.ts'
+import { memoryOf } from './meter.ts'
 
 export interface ListsFigures {
   readonly rows: number
@@ -169,22 +170,12 @@ async function enqueueFile(
   child.stderr.on('data', (piece: Buffer) => (complaint = piece.toString()))
   let peak: number | null = null
   const watch = setInterval(() => {
-    peakOf(child.pid).then(
-      (found) => (peak = found ?? peak),
-      () => undefined,
-    )
+    peak = memoryOf(child.pid ?? 0)?.largest ?? peak
   }, 50)
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
   clearInterval(watch)
   if (code !== 0) throw new Error(`expected the enqueue to end with 0, got ${code}: ${complaint}`)
   return { seconds: (performance.now() - started) / 1000, peakRssMb: peak }
-}
-
-async function peakOf(pid: number | undefined): Promise<number | null> {
-  if (process.platform !== 'linux' || pid === undefined) return null
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  const match = /VmHWM:\s*(\d+) kB/.exec(status)
-  return match === null ? null : Math.round(Number(match[1]) / 1024)
 }
 
 /** The same tasks and the same slices as the run that was just made, without everything around them. */

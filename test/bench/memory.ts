@@ -6,6 +6,7 @@ import { processEnvironment } from '../../src/config.ts'
 import { rebuild } from '../../src/rebuild.ts'
 import { root } from '../../src/root.ts'
 import { openBenchMill, startStandIn, type Ground } from './ground.ts'
+import { memoryOf } from './meter.ts'
 import { planRun } from './plan.ts'
 
 export interface MemoryFigures {
@@ -78,17 +79,4 @@ function workCommand(): string[] {
   const text = readFileSync(join(root, 'package.json'), 'utf8')
   const { scripts } = JSON.parse(text) as { scripts: { work: string } }
   return scripts.work.split(' ')
-}
-
-/** In megabytes, off /proc; null when the process is gone. */
-function memoryOf(pid: number): { rss: number; largest: number } | null {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-    const read = (name: string) =>
-      Math.round(Number(new RegExp(`^${name}:\\s*(\\d+) kB`, 'm').exec(status)?.[1]) / 1_024)
-    const rss = read('VmRSS')
-    return Number.isNaN(rss) ? null : { rss, largest: read('VmHWM') }
-  } catch {
-    return null
-  }
 }

@@ -88,6 +88,19 @@ function busyMachine(): number {
   return total.busy * 1000
 }
 
+/** Memory of a process now and at its most, in megabytes; null when it is gone, or the system does not tell. */
+export function memoryOf(pid: number): { rss: number; largest: number } | null {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    const read = (name: string) =>
+      Math.round(Number(new RegExp(`^${name}:\\s*(\\d+) kB`, 'm').exec(status)?.[1]) / 1_024)
+    const rss = read('VmRSS')
+    return Number.isNaN(rss) ? null : { rss, largest: read('VmHWM') }
+  } catch {
+    return null
+  }
+}
+
 /** The middle one of several readings of the same thing. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)

@@ -25,7 +25,7 @@ describe('papers', () => {
     const files = tree({
       'a.md': ['see ', 'work', 'main', 'x.ts'].join('/'),
       'b.json': ['https://registry', 'npmjs', 'org/pg'].join('.'),
-      'c.ts': `import '../jobs/work/x.ts'`,
+      'c.ts': `import '${['..', 'jobs', 'work', 'x.ts'].join('/')}'`,
     })
     expect(placesOfOneMachine(files)).toHaveLength(2)
   })
