@@ -12,6 +12,7 @@ interface Options {
 }
 
 const reportMs = 10_000
+const connected = { name: 'worker', connections: 6, byKey: true }
 
 /** What health checks and metrics ask of the worker, once there is one. */
 function lookInto(worker: () => Worker | null) {
@@ -56,7 +57,7 @@ await runCommand<Options>(
     const config = readConfig(env, flags)
     const { openMill } = await import('../src/mill.ts')
     const { work } = await import('../src/work.ts')
-    const mill = await openMill({ config, closers, say, name: 'worker', connections: 5 })
+    const mill = await openMill({ config, closers, say, ...connected })
     const drain = options.drain === true
     // A service writes a log; a drain is a command that somebody waits for.
     const { openLog } = await import('../src/log.ts')

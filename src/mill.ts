@@ -41,6 +41,8 @@ export interface MillOptions {
   readonly name: string
   /** Connections for the tables; the queue has a pool of its own. */
   readonly connections?: number
+  /** Its statements come again and again, and all of them go by key. */
+  readonly byKey?: boolean
 }
 
 const queueConnections = 4
@@ -49,7 +51,8 @@ const queueConnections = 4
 export async function openMill(options: MillOptions): Promise<Mill> {
   const { config, closers } = options
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(options))
-  const pool = openPool(databaseUrl, { name: options.name, max: options.connections ?? 4 })
+  const { name, connections: max = 4, byKey = false } = options
+  const pool = openPool(databaseUrl, { name, max, byKey })
   const db = closers.add('the database', openDatabase(pool), (open) => open.destroy())
   await probeDatabase(db)
   if (config.databaseUrl === null) await migrateAll(pool, databaseUrl)
@@ -91,7 +94,13 @@ async function openSlices(
       closers.add('the queue', opened, (slices) => slices.close()),
     )
   if (config.redisUrl !== null) return open(openQueue({ redisUrl: config.redisUrl }, installation))
-  const pool = openPool(databaseUrl, { name: 'queue', schema: 'bullmq', max: queueConnections })
+  const pool = openPool(databaseUrl, {
+    name: 'queue',
+    schema: 'bullmq',
+    max: queueConnections,
+    // A job that is lost is made again from the tables, one that comes again finds its tasks ended.
+    hasty: true,
+  })
   // A pool waits for its clients to come back; one that a dead server holds never does.
   closers.add('the pool of the queue', pool, (opened) => endWithin(opened, 5_000))
   return open(openQueue({ pool }, installation))

@@ -26,10 +26,10 @@ export interface WorkerOptions {
 }
 
 /** With so few lanes a lane counts until its answer is stored; a crash leaves no more than a call a lane unread. */
-export const countedLanes = 16
+const countedLanes = 16
 
 /** Answers that may wait to be stored before anything else is bought: they fill the memory, and a crash loses them. */
-export const mostUnwritten = 4 * 64
+export const mostUnwritten = 6 * 64
 
 /**
  * Calls reserved before a lane is free for them. None with few lanes, where certainty after a crash is worth more, and
@@ -37,6 +37,14 @@ export const mostUnwritten = 4 * 64
  */
 export function aheadOf(lanes: number, rateLimit: number | null): number {
   return lanes <= countedLanes || rateLimit !== null ? 0 : Math.ceil(lanes / 4)
+}
+
+/**
+ * Calls that may be reserved, on their way or waiting to be stored. With few lanes one for each of them: a crash leaves
+ * no more than a call a lane unread.
+ */
+export function mostFlying(lanes: number, ahead: number): number {
+  return lanes <= countedLanes ? lanes : lanes + ahead + mostUnwritten
 }
 
 /** Slices at work: enough for lanes, calls ahead and answers being stored, although a slice ends with its slowest. */
@@ -100,7 +108,7 @@ export function openBatch(
     size: 64,
     // With few lanes one of them waits for each commit; with many a little patience makes larger groups.
     delayMs: lanes <= countedLanes ? 5 : 10,
-    writers: 2,
+    writers: 3,
     write: (ended) => recordAll(mill, clerk, ended),
     judge: troubleOf,
     lighten,

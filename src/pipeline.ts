@@ -64,8 +64,17 @@ async function answer(task: Task, call: number, steps: Steps): Promise<Outcome> 
   return steps.store({ task, call, reply, verdict })
 }
 
-/** A task as it stands in the tables, made ready for the gate. */
-export function taskOf(task: OpenTask, run: number, priority: number): Task {
+/** The tasks of a slice that may be asked now, made ready for the gate. */
+export function dueTasks({ tasks, priority }: OpenSliceTasks, run: number): Task[] {
+  return tasks.filter(({ wait_ms }) => wait_ms <= 0).map((task) => taskOf(task, run, priority))
+}
+
+interface OpenSliceTasks {
+  readonly priority: number
+  readonly tasks: readonly OpenTask[]
+}
+
+function taskOf(task: OpenTask, run: number, priority: number): Task {
   const { id, query_id: queryId, q, location, hl, gl, num, device, deaths } = task
   const query = { q, location, hl, gl, num, device }
   const suspect = deaths >= constants.deaths - 1

@@ -75,6 +75,7 @@ async function drained(mill: Mill, worker: Worker, open: boolean | null): Promis
     return worker.tally.stillFor > mill.config.stallMs ? 'stalled' : null
   }
   if (worker.handling > 0) return null
+  if (!open) await closeRuns(mill.db)
   if (!open) return (await leftUnaffordable(mill.db, worker.tally.age)) ? 'budget' : 'completed'
   // Others hold what is left: at a stop they will not let go of it.
   if (worker.idleFor < idleMs) return null
@@ -87,6 +88,7 @@ class Rounds {
   readonly #mill: Mill
   readonly #worker: Worker
   #reconciledAt = 0
+  #closedAt = performance.now()
   #queueAt = 0
 
   constructor(mill: Mill, worker: Worker) {
@@ -101,6 +103,7 @@ class Rounds {
       const open = await anyOpen(this.#mill.db)
       this.#worker.outages.mark('the database', false)
       if (open) await this.#reconcile()
+      await this.#close()
       return open
     } catch (error) {
       if (troubleOf(error) === 'data') throw error
@@ -122,6 +125,13 @@ class Rounds {
     } catch {
       this.#worker.outages.mark('the queue', true)
     }
+  }
+
+  /** Slices that end at the same moment may each take another one for the last. */
+  async #close(): Promise<void> {
+    if (performance.now() - this.#closedAt < reconcileMs) return
+    this.#closedAt = performance.now()
+    await closeRuns(this.#mill.db)
   }
 
   async #lookAtQueue(): Promise<void> {

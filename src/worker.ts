@@ -10,15 +10,14 @@ import { Outages } from './outage.ts'
 import {
   aheadOf,
   askOf,
-  countedLanes,
-  mostUnwritten,
+  mostFlying,
   openBatch,
   openParts,
   slotsFor,
   type Parts,
   type WorkerOptions,
 } from './parts.ts'
-import { taskOf, type Bought, type Outcome, type Task } from './pipeline.ts'
+import { dueTasks, type Bought, type Outcome, type Task } from './pipeline.ts'
 import { endSliceRound } from './round.ts'
 import type { SliceJob } from './queue/slices.ts'
 import type { Api, Reply } from './search/call.ts'
@@ -27,6 +26,7 @@ import { judge } from './search/verdict.ts'
 import { openTasks } from './store/slices.ts'
 import { troubleOf } from './store/trouble.ts'
 import { Tally } from './tally.ts'
+import { turn } from './turn.ts'
 import { endedOf } from './verdicts.ts'
 
 const gatherMs = 3
@@ -43,6 +43,7 @@ export class Worker {
   readonly #mill: Mill
   readonly #options: WorkerOptions
   readonly #lanes: Lanes
+  readonly #mostFlying: number
   readonly #known = new Set<number>()
   readonly #brake: Brake
   #api: Api
@@ -59,7 +60,9 @@ export class Worker {
     this.spender = parts.spender
     this.clerk = parts.clerk
     this.slots = slotsFor(options.lanes)
-    this.#lanes = openLanes(options.lanes, aheadOf(options.lanes, mill.config.rateLimit))
+    const ahead = aheadOf(options.lanes, mill.config.rateLimit)
+    this.#lanes = openLanes(options.lanes, ahead)
+    this.#mostFlying = mostFlying(options.lanes, ahead)
     this.batch = openBatch(mill, parts.clerk, {
       lanes: options.lanes,
       onAway: (away) => this.outages.tell(away, options.tell),
@@ -90,9 +93,7 @@ export class Worker {
     try {
       const found = await openTasks(this.#mill.db, job)
       if (found === null) return
-      const due = found.tasks.filter(({ wait_ms }) => wait_ms <= 0)
-      const tasks = due.map((task) => taskOf(task, job.run, found.priority))
-      const left = await this.dispatch.take(tasks)
+      const left = await this.dispatch.take(dueTasks(found, job.run))
       await endSliceRound(this.#mill, job, { busy: left.busy, ending: () => this.#ending })
     } finally {
       this.#handling -= 1
@@ -156,17 +157,15 @@ export class Worker {
   }
 
   #free(): number {
-    const { lanes } = this.#options
-    if (this.batch.size >= mostUnwritten) return 0
-    // With few lanes what is being stored counts too: a crash leaves no more than one call a lane unread.
-    const storing = lanes <= countedLanes ? lanes - this.dispatch.flying : lanes
-    return this.#brake.allow(Math.min(this.#lanes.free(), storing))
+    const room = this.#mostFlying - this.dispatch.flying
+    return this.#brake.allow(Math.max(0, Math.min(this.#lanes.free(), room)))
   }
 
   async #callInLane(task: Task): Promise<Reply> {
     const reply = await this.#lanes.run(() => this.#call(task))
     // The lane is free long before the answer is stored; lanes that are freed together make one group at the gate.
     setTimeout(() => this.dispatch.nudge(), gatherMs)
+    await turn()
     return reply
   }
 

@@ -29,7 +29,7 @@ test('a worker whose answers cannot be stored stops buying, and loses none of th
   await mill.plan(queries(60))
   await mill.drain({ lanes })
   const bought = () => api.charges().length - 60
-  await mill.plan(queries(400).map((q) => `later ${q}`))
+  await mill.plan(queries(600).map((q) => `later ${q}`))
   const blocker = await mill.pool.connect()
   await blocker.query('begin')
   // Answers wait for this table; the gate does not.
@@ -47,8 +47,8 @@ test('a worker whose answers cannot be stored stops buying, and loses none of th
     await blocker.query('rollback')
     blocker.release()
   }
-  expect(await work).toMatchObject({ finish: 'completed', answered: 400 })
-  expect(bought()).toBe(400)
+  expect(await work).toMatchObject({ finish: 'completed', answered: 600 })
+  expect(bought()).toBe(600)
   const checks = await verifyPromises(mill.db)
   expect(checks.filter(({ ok }) => !ok)).toEqual([])
 }, 60_000)

@@ -1,13 +1,14 @@
-import { storeAnswers } from '../store/answers.ts'
-import { lockAccount, saveAccount, type Books } from '../store/books.ts'
-import type { Database, Transaction } from '../store/database.ts'
+import { storing } from '../store/answers.ts'
+import type { Books } from '../store/books.ts'
+import type { Database } from '../store/database.ts'
 import {
   readForSettle,
   saveSettlement,
   type HeldCall,
-  type Ledgering,
   type OpenCall,
+  type Settlement,
 } from '../store/settlement.ts'
+import { travel, type Trip } from '../store/trip.ts'
 import type { Costs } from './account.ts'
 import { accountOf, changedCosts, costsOf, rowOf } from './books.ts'
 import type { Clerk, Ended, Matched, Recorded } from './ended.ts'
@@ -21,13 +22,17 @@ export async function record(
   clerk: Clerk,
   ended: readonly Ended[],
 ): Promise<readonly Recorded[]> {
-  return db.transaction().execute(async (trx) => {
+  return travel(db, async (trip) => {
     const answers = ended.flatMap(({ answer }) => (answer === null ? [] : [answer]))
-    if (answers.length > 0) await storeAnswers(trx, answers)
-    await lockAccount(trx, clerk.account)
+    let stored: Promise<unknown> = Promise.resolve()
+    for (const query of storing(answers)) {
+      // Very large bodies go one statement after the other: sent together they would all be in memory.
+      await stored
+      stored = trip.run(query)
+    }
     const calls = ended.map(({ call }) => call)
-    const read = await readForSettle(trx, clerk.account, calls)
-    return writeBooks(trx, clerk, { ended, ...read })
+    const read = await readForSettle(trip, clerk.account, calls)
+    return writeBooks(trip, clerk, { ended, ...read })
   })
 }
 
@@ -38,7 +43,7 @@ interface Reading {
   readonly held: readonly HeldCall[]
 }
 
-async function writeBooks(trx: Transaction, clerk: Clerk, reading: Reading) {
+async function writeBooks(trip: Trip, clerk: Clerk, reading: Reading) {
   const { books, held } = reading
   const matched = matchCalls(reading)
   const costs = costsOf(books)
@@ -54,12 +59,10 @@ async function writeBooks(trx: Transaction, clerk: Clerk, reading: Reading) {
     jitter,
   })
   const changes = judgeTasks(matched, { rebuy: clerk.rebuy, jitter })
-  await saveAccount(trx, {
-    id: clerk.account,
-    account: rowOf(settled.account),
+  await saveSettlement(trip, {
     ...stopsOf(matched, { clerk, books, settled }),
+    ...settlementOf(clerk, { matched, changes, settled, before: costs }),
   })
-  await saveSettlement(trx, ledgering(clerk, { matched, changes, settled, before: costs }))
   return reading.calls.map((call) => ({
     call: call.id,
     task: call.task_id,
@@ -121,7 +124,7 @@ function judgeTasks(matched: readonly Matched[], patience: Patience): Map<number
   return changes
 }
 
-function ledgering(
+function settlementOf(
   { account }: Clerk,
   {
     matched,
@@ -134,9 +137,10 @@ function ledgering(
     settled: Settled
     before: Costs
   },
-): Ledgering {
+): Omit<Settlement, 'stops' | 'cleared'> {
   return {
     account_id: account,
+    account: rowOf(settled.account),
     calls: matched.map(({ ended, call }) => ({
       id: call.id,
       outcome: ended.ending.kind,

@@ -1,9 +1,10 @@
-import { lockAccount, saveAccount, type Books } from '../store/books.ts'
-import type { Database, Transaction } from '../store/database.ts'
+import type { Books } from '../store/books.ts'
+import type { Database } from '../store/database.ts'
 import { readForReserve, saveReservation, type WaitingTask } from '../store/reservation.ts'
+import { travel, type Trip } from '../store/trip.ts'
 import { admit } from './admit.ts'
 import type { Admission, Purse, Rest, Rules } from './asks.ts'
-import { accountOf, costsOf, rowOf } from './books.ts'
+import { accountOf, changedCosts, costsOf, rowOf } from './books.ts'
 import { addUrgency, sortTasks, type Wanted } from './sort.ts'
 
 /** Who reserves, from which account, under which rules. */
@@ -41,9 +42,8 @@ export async function reserve(
   spender: Spender,
   wanted: readonly Wanted[],
 ): Promise<Reserved> {
-  return db.transaction().execute(async (trx) => {
-    await lockAccount(trx, spender.account)
-    const read = await readForReserve(trx, {
+  return travel(db, async (trip) => {
+    const read = await readForReserve(trip, {
       account: spender.account,
       worker: spender.worker,
       origin: spender.origin,
@@ -51,7 +51,7 @@ export async function reserve(
       tasks: wanted.map(({ task }) => task),
     })
     if (!read.leaseLive) return nothing({ kind: 'no_lease' })
-    return reserveTasks(trx, spender, { wanted, ...read })
+    return reserveTasks(trip, spender, { wanted, ...read })
   })
 }
 
@@ -62,7 +62,7 @@ interface Reading {
 }
 
 async function reserveTasks(
-  trx: Transaction,
+  trip: Trip,
   spender: Spender,
   { wanted, books, tasks }: Reading,
 ): Promise<Reserved> {
@@ -70,10 +70,10 @@ async function reserveTasks(
   const sorted = sortTasks(wanted, found)
   const costs = costsOf(books)
   const rules = rulesOf(spender, books)
-  const asks = await addUrgency(trx, sorted.ready, { costs, books, rules })
+  const asks = await addUrgency(trip, sorted.ready, { costs, books, rules })
   const purses = new Map(tasks.map((task) => [task.run_id, purseOf(task)]))
   const admission = admit(accountOf(books.account), costs, { asks, purses, rules })
-  const granted = await write(trx, spender, { books, admission, found, reused: sorted.reused })
+  const granted = await write(trip, spender, { books, admission, found, reused: sorted.reused })
   const spent = new Set(admission.spentRuns)
   const unaffordable = [...found.values()].filter(({ run_id }) => spent.has(run_id))
   return {
@@ -114,7 +114,7 @@ interface Writing {
 }
 
 async function write(
-  trx: Transaction,
+  trip: Trip,
   spender: Spender,
   { books, admission, found, reused }: Writing,
 ): Promise<ReadonlyMap<number, number>> {
@@ -129,14 +129,15 @@ async function write(
     .filter((reason) => flows && reason !== 'auth')
     .map((reason) => ({ reason, by: reason === 'credit_floor' ? 'observation' : 'time' }))
   const news = stop.some(({ reason }) => !standing.includes(reason))
-  if (grants.length > 0 || news || cleared.length > 0) {
-    await saveAccount(trx, { id: spender.account, account: rowOf(account), stops: stop, cleared })
-  }
-  if (grants.length === 0 && reused.length === 0 && spentRuns.length === 0) return new Map()
+  const decided = grants.length > 0 || news || cleared.length > 0
+  if (!decided && reused.length === 0 && spentRuns.length === 0) return new Map()
   const held = new Map<number, number>()
   for (const { run, bound } of grants) held.set(run, (held.get(run) ?? 0) + bound)
-  return saveReservation(trx, {
+  return saveReservation(trip, {
     account_id: spender.account,
+    account: rowOf(account),
+    stops: stop,
+    cleared,
     worker: spender.worker,
     sent_at_ms: books.now_ms,
     grants: grants.map(({ task, class: name, bound, seq, startTotal, probe }) => ({
@@ -148,19 +149,11 @@ async function write(
       start_total: startTotal,
       probe,
     })),
-    runs: [...held].map(([run, bound]) => ({ run, bound })),
-    trying: newClasses(books, admission),
+    runs: [...held].map(([run, bound]) => ({ run, spent: 0, reserved: bound })),
+    costs: changedCosts(costsOf(books), admission.costs),
     reused,
     spent_runs: spentRuns,
   })
-}
-
-function newClasses(books: Books, { costs }: Admission): string[] {
-  const before = costsOf(books)
-  const tried = [...costs].filter(
-    ([name, { trying }]) => trying && before.get(name)?.trying !== true,
-  )
-  return tried.map(([name]) => name)
 }
 
 function nothing(rest: Reserved['rest']): Reserved {

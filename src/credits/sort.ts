@@ -1,6 +1,6 @@
 import { countMoreUrgent, type WaitingTask } from '../store/reservation.ts'
 import type { Books } from '../store/books.ts'
-import type { Transaction } from '../store/database.ts'
+import type { Trip } from '../store/trip.ts'
 import { boundOf, lowestBalance, type Costs } from './account.ts'
 import type { Ask, Rules } from './asks.ts'
 import { accountOf } from './books.ts'
@@ -54,7 +54,7 @@ const scarce = 1_000
 
 /** Tells each ask how many more urgent tasks lie elsewhere, when credit is scarce. */
 export async function addUrgency(
-  trx: Transaction,
+  trip: Trip,
   ready: readonly Ready[],
   { costs, books, rules }: { costs: Costs; books: Books; rules: Rules },
 ): Promise<Ask[]> {
@@ -66,7 +66,7 @@ export async function addUrgency(
     const tight = rules.counts && low !== null && room < scarce * boundOf(costs, name).alone
     if (tight && priority > 1 && !counts.has(priority)) {
       const except = ready.map((other) => other.task)
-      counts.set(priority, await countMoreUrgent(trx, { priority, except, limit: scarce }))
+      counts.set(priority, await countMoreUrgent(trip, { priority, except, limit: scarce }))
     }
     asks.push({ task, class: name, run, urgentElsewhere: counts.get(priority) ?? 0 })
   }

@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely'
+import type { CompiledQuery, Transaction } from 'kysely'
 import type { JsonObject, StoredAnswer } from './answer.ts'
 import { describeBatch } from './answers-document.ts'
 import type { Database } from './database.ts'
@@ -18,9 +18,14 @@ export async function storeAnswers(
   trx: Transaction<DB>,
   answers: readonly StoredAnswer[],
 ): Promise<void> {
+  for (const query of storing(answers)) await trx.executeQuery(query)
+}
+
+/** The statements that store answers: one, unless the bodies are very large. */
+export function* storing(answers: readonly StoredAnswer[]): Generator<CompiledQuery> {
   for (const batch of batches(answers)) {
     const bodies = Buffer.concat(batch.map(({ body }) => body))
-    await trx.executeQuery(statement('store_answers', [describeBatch(batch), bodies]))
+    yield statement('store_answers', [describeBatch(batch), bodies])
   }
 }
 

@@ -1,9 +1,6 @@
-import { sql, type Transaction } from 'kysely'
+import { sql } from 'kysely'
 import type { Database } from './database.ts'
-import type { DB } from './schema.ts'
 import { statement } from './statement.ts'
-
-type Trx = Transaction<DB>
 
 /** A row of `accounts` as the ledger reads and writes it; times in milliseconds. */
 export interface AccountRow {
@@ -63,8 +60,8 @@ export const accountColumns = sql`
   a.slowdowns, a.blocked_key, a.day::text as day, a.day_spent`
 
 /** Takes the account's row: whoever holds it decides alone. A statement of its own, so that the next one sees all. */
-export async function lockAccount(trx: Trx, id: number): Promise<void> {
-  await sql`select from accounts where id = ${id} for no key update`.execute(trx)
+export function lockAccount(id: number) {
+  return sql`select from accounts where id = ${id} for no key update`
 }
 
 /** What the core needs beside it. */
@@ -106,16 +103,19 @@ export function booksOf(row: LooseBooks): Books {
   return { account, now_ms, floor, costs, stops }
 }
 
-export interface AccountChange {
-  readonly id: number
+/** What a decision of the ledger changes, in the spelling of the columns. */
+export interface Entries {
+  readonly account_id: number
   readonly account: AccountRow
   readonly stops: readonly { reason: string; until_ms: number | null; detail: string | null }[]
   readonly cleared: readonly { reason: string; by: string }[]
+  readonly costs: readonly CostRow[]
+  readonly runs: readonly { run: number; spent: number; reserved: number }[]
 }
 
-/** Writes the account back, with the stops that begin or end. */
-export async function saveAccount(trx: Trx, change: AccountChange): Promise<void> {
-  await trx.executeQuery(statement('save_account', [JSON.stringify(change)]))
+/** Writes all that was decided in one statement; gives back which call serves which task, for calls that begin. */
+export function keepBooks(entries: Entries) {
+  return statement<{ id: number; task_id: number }>('keep_books', [JSON.stringify(entries)])
 }
 
 /** Finds the account's row or makes it; gives back its number. */

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, sql, type Transaction as KyselyTransaction } from 'kysely'
 import pg from 'pg'
 import { Unreachable } from '../errors.ts'
+import { keepPlans } from './plans.ts'
 import type { DB } from './schema.ts'
 
 /** The tables, typed. */
@@ -25,6 +26,10 @@ export interface PoolOptions {
   /** The schema that unqualified names mean. */
   readonly schema?: string
   readonly statementTimeoutMs?: number
+  /** Its commits may be lost in a crash of the server: what they say is found out again. */
+  readonly hasty?: boolean
+  /** Its statements come again and again, and all of them go by key. */
+  readonly byKey?: boolean
 }
 
 /** Opens a pool that survives a restart of the server; nothing is connected yet. */
@@ -35,7 +40,9 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     application_name: `querymill ${options.name}`,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
-    ...(options.schema === undefined ? {} : { options: `-c search_path=${options.schema}` }),
+    // BullMQ's own statements wait for each other; ours need not.
+    pipeline: options.schema === undefined,
+    ...settingsOf(options),
     ...(options.statementTimeoutMs === undefined
       ? {}
       : { statement_timeout: options.statementTimeoutMs }),
@@ -45,9 +52,18 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   // So is one that breaks between two statements of a transaction: the next statement says it.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('connect', (client) => codeBreaks(client, 'query'))
+  if (options.byKey === true) pool.on('connect', keepPlans)
   codeBreaks(pool, 'query')
   codeBreaks(pool, 'connect')
   return pool
+}
+
+function settingsOf({ schema, hasty }: PoolOptions): { options?: string } {
+  const settings = [
+    ...(schema === undefined ? [] : [`-c search_path=${schema}`]),
+    ...(hasty === true ? ['-c synchronous_commit=off'] : []),
+  ]
+  return settings.length === 0 ? {} : { options: settings.join(' ') }
 }
 
 /** Where the driver says in words of its own that a connection broke, the error gets the code that a server gives. */

@@ -1,9 +1,15 @@
-import { sql, type Transaction } from 'kysely'
-import { accountColumns, booksColumns, booksOf, type Books, type LooseBooks } from './books.ts'
-import type { DB } from './schema.ts'
-import { statement } from './statement.ts'
-
-type Trx = Transaction<DB>
+import { sql } from 'kysely'
+import {
+  accountColumns,
+  booksColumns,
+  booksOf,
+  keepBooks,
+  lockAccount,
+  type Books,
+  type Entries,
+  type LooseBooks,
+} from './books.ts'
+import type { Trip } from './trip.ts'
 
 /** A task as the gate needs it. */
 export interface WaitingTask {
@@ -69,12 +75,13 @@ function waitingTasks(wanted: Wanted) {
       ) as tasks`
 }
 
-/** The books, the worker's own lease and the tasks it wants to buy, in one reading. */
+/** Takes the account; reads the books, the worker's own lease and the tasks it wants to buy. */
 export async function readForReserve(
-  trx: Trx,
+  trip: Trip,
   wanted: Wanted,
 ): Promise<{ books: Books; leaseLive: boolean; tasks: readonly WaitingTask[] }> {
-  const { rows } = await sql<LooseBooks & { lease_live: boolean; tasks: WaitingTask[] }>`
+  void trip.run(lockAccount(wanted.account))
+  const [row] = await trip.run(sql<LooseBooks & { lease_live: boolean; tasks: WaitingTask[] }>`
     select ${accountColumns}, ${booksColumns},
       (
         select w.lease_until > clock_timestamp() and w.stopped_at is null
@@ -83,8 +90,7 @@ export async function readForReserve(
       ) as lease_live,
       ${waitingTasks(wanted)}
     from accounts a
-    where a.id = ${wanted.account}`.execute(trx)
-  const row = rows[0]
+    where a.id = ${wanted.account}`)
   if (row === undefined) throw new Error(`expected account ${wanted.account}, got none`)
   const { lease_live, tasks, ...books } = row
   return { books: booksOf(books), leaseLive: lease_live, tasks }
@@ -92,10 +98,10 @@ export async function readForReserve(
 
 /** Open tasks more urgent than a priority, counted up to a limit: only asked when credit is scarce. */
 export async function countMoreUrgent(
-  trx: Trx,
+  trip: Trip,
   { priority, except, limit }: { priority: number; except: readonly number[]; limit: number },
 ): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
+  const [row] = await trip.run(sql<{ count: number }>`
     select count(*)::integer as count
     from (
       select 1
@@ -107,12 +113,12 @@ export async function countMoreUrgent(
         and not t.id = any(${except}::bigint[])
         and not exists (select from calls c where c.task_id = t.id and c.outcome is null)
       limit ${limit}
-    ) urgent`.execute(trx)
-  return rows[0]?.count ?? 0
+    ) urgent`)
+  return row?.count ?? 0
 }
 
-export interface Reservation {
-  readonly account_id: number
+/** What a reservation writes beside the books of the account. */
+export interface Reservation extends Entries {
   readonly worker: number
   readonly sent_at_ms: number
   readonly grants: readonly {
@@ -124,20 +130,15 @@ export interface Reservation {
     start_total: number
     probe: boolean
   }[]
-  readonly runs: readonly { run: number; bound: number }[]
-  readonly trying: readonly string[]
   readonly reused: readonly { task: number; search: number }[]
   readonly spent_runs: readonly number[]
 }
 
-/** Inserts the calls; gives back which call serves which task. */
+/** Writes a reservation and commits; gives back which call serves which task. */
 export async function saveReservation(
-  trx: Trx,
+  trip: Trip,
   reservation: Reservation,
 ): Promise<ReadonlyMap<number, number>> {
-  const written = statement<{ id: number; task_id: number }>('reserve', [
-    JSON.stringify(reservation),
-  ])
-  const { rows } = await trx.executeQuery(written)
+  const rows = await trip.end(keepBooks(reservation))
   return new Map(rows.map((row) => [row.task_id, row.id]))
 }

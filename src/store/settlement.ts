@@ -1,16 +1,15 @@
-import { sql, type Transaction } from 'kysely'
+import { sql } from 'kysely'
 import {
   accountColumns,
   booksColumns,
   booksOf,
+  keepBooks,
+  lockAccount,
   type Books,
-  type CostRow,
+  type Entries,
   type LooseBooks,
 } from './books.ts'
-import type { DB } from './schema.ts'
-import { statement } from './statement.ts'
-
-type Trx = Transaction<DB>
+import type { Trip } from './trip.ts'
 
 /** A call as settlement needs it, with the tries of its task. */
 export interface OpenCall {
@@ -36,13 +35,14 @@ export interface HeldCall {
   readonly bound: number
 }
 
-/** The books, the calls that ended and the credits held for calls nobody could read. */
+/** Takes the account; reads the books, the calls that ended and the credits held for calls nobody could read. */
 export async function readForSettle(
-  trx: Trx,
+  trip: Trip,
   account: number,
   calls: readonly number[],
 ): Promise<{ books: Books; calls: readonly OpenCall[]; held: readonly HeldCall[] }> {
-  const { rows } = await sql<LooseBooks & { calls: OpenCall[]; held: HeldCall[] }>`
+  void trip.run(lockAccount(account))
+  const [row] = await trip.run(sql<LooseBooks & { calls: OpenCall[]; held: HeldCall[] }>`
     select ${accountColumns}, ${booksColumns},
       (
         select coalesce(jsonb_agg(jsonb_build_object(
@@ -75,15 +75,14 @@ export async function readForSettle(
         where a.uncertain > 0 and c.account_id = a.id and c.outcome = 'unknown' and c.washed_at is null
       ) as held
     from accounts a
-    where a.id = ${account}`.execute(trx)
-  const row = rows[0]
+    where a.id = ${account}`)
   if (row === undefined) throw new Error(`expected account ${account}, got none`)
   const { calls: ended, held, ...books } = row
   return { books: booksOf(books), calls: ended, held }
 }
 
-export interface Ledgering {
-  readonly account_id: number
+/** What a settlement writes beside the books of the account. */
+export interface Settlement extends Entries {
   readonly calls: readonly {
     id: number
     outcome: string
@@ -105,11 +104,9 @@ export interface Ledgering {
     error_code: string | null
     error_message: string | null
   }[]
-  readonly runs: readonly { run: number; spent: number; reserved: number }[]
-  readonly costs: readonly CostRow[]
 }
 
-/** Writes the outcomes of calls and what they mean for tasks, runs and prices. */
-export async function saveSettlement(trx: Trx, ledgering: Ledgering): Promise<void> {
-  await trx.executeQuery(statement('settle', [JSON.stringify(ledgering)]))
+/** Writes the outcomes of calls and what they mean for tasks, runs and prices, and commits. */
+export async function saveSettlement(trip: Trip, settlement: Settlement): Promise<void> {
+  await trip.end(keepBooks(settlement))
 }

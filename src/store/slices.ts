@@ -56,40 +56,63 @@ export async function openTasks(
   return rows[0] ?? null
 }
 
+/** With fewer open slices than this a run is near its end, and each slice that ends looks whether it was the last. */
+const nearTheEnd = 100
+
 /**
  * Ends a round: a slice without open tasks is done, and its run with the last of them; otherwise the next round
- * is given back for the queue.
+ * is given back for the queue. Not waited for until it is on disk: a crash that loses it leaves a slice whose job comes
+ * again, or one without an open task, which does not keep a run from being closed.
  */
 export async function endRound(
   db: Database,
   { run, slice, round }: { run: number; slice: number; round: number },
 ): Promise<OpenSlice | null> {
-  const { rows } = await sql<OpenSlice & { open: boolean }>`
+  const { rows } = await sql<OpenSlice & { open: boolean; near: boolean }>`
     with rest as (
       select count(*) as open, min(coalesce(not_before, clock_timestamp())) as due
       from tasks
       where run_id = ${run} and slice = ${slice} and state = 'open'
+    ),
+    others as (
+      select count(*) as open
+      from (select from slices where run_id = ${run} and done_at is null limit ${nearTheEnd}) counted
+    ),
+    hasty as materialized (
+      select set_config('synchronous_commit', 'off', true)
     )
     update slices
     set
       round = case when rest.open > 0 then round + 1 else round end,
       done_at = case when rest.open > 0 then null else clock_timestamp() end
-    from rest
+    from rest, others, hasty
     where run_id = ${run} and slice = ${slice} and round = ${round}
     returning
-      run_id as run, slice, round, priority, rest.open > 0 as open,
+      run_id as run, slice, round, priority, rest.open > 0 as open, others.open < ${nearTheEnd} as near,
       greatest(0, extract(epoch from rest.due - clock_timestamp())::float8 * 1000) as delay_ms`.execute(
     db,
   )
   const row = rows[0]
   if (row === undefined) return null
-  if (row.open) return row
-  await closeRuns(db, run)
+  const { near, open, ...next } = row
+  if (open) return next
+  if (near) await closeRuns(db, run)
   return null
 }
 
+/** True for a run without an open task; a slice that was left open although all of its tasks ended does not count. */
+const nothingOpen = sql`
+  not exists (
+    select from slices s
+    where s.run_id = runs.id
+      and s.done_at is null
+      and exists (
+        select from tasks t where t.run_id = s.run_id and t.slice = s.slice and t.state = 'open'
+      )
+  )`
+
 /**
- * Ends runs of which no slice is open. The rows are taken by a statement of their own: the next one sees the slices
+ * Ends runs without an open task. The rows are taken by a statement of their own: the next one sees the slices
  * that a planner, whom it may have waited for, has added.
  */
 export async function closeRuns(db: Database, run: number | null = null): Promise<void> {
@@ -99,18 +122,23 @@ export async function closeRuns(db: Database, run: number | null = null): Promis
       from runs
       where state = 'open'
         and (${run}::bigint is null or id = ${run}::bigint)
-        and not exists (select from slices s where s.run_id = runs.id and s.done_at is null)
+        and ${nothingOpen}
       order by id
       for no key update`.execute(trx)
     if (rows.length === 0) return
     await sql`
-      update runs
-      set state = 'done', finished_at = clock_timestamp()
-      where id = any(${rows.map(({ id }) => id)}::bigint[])
-        and state = 'open'
-        and not exists (select from slices s where s.run_id = runs.id and s.done_at is null)`.execute(
-      trx,
-    )
+      with closed as (
+        update runs
+        set state = 'done', finished_at = clock_timestamp()
+        where id = any(${rows.map(({ id }) => id)}::bigint[])
+          and state = 'open'
+          and ${nothingOpen}
+        returning id
+      )
+      update slices
+      set done_at = clock_timestamp()
+      from closed
+      where slices.run_id = closed.id and slices.done_at is null`.execute(trx)
   })
 }
 

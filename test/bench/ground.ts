@@ -84,7 +84,7 @@ export interface BenchMill extends Mill {
 /** A mill on a fresh database, with its queue on either backend, that buys from the stand-in. */
 export async function openBenchMill(
   ground: Ground,
-  options: { api: StandIn; redis: boolean; settings?: Environment; name: string },
+  options: { api: StandIn; redis: boolean; settings?: Environment; name: string; byKey?: boolean },
 ): Promise<BenchMill> {
   const url = await ground.freshUrl()
   const home = mkdtempSync(join(tmpdir(), 'querymill-bench-home-'))
@@ -95,10 +95,10 @@ export async function openBenchMill(
     SEARCH_API_KEY: options.api.key,
     ...options.settings,
   })
-  const pool = openPool(url, { name: options.name, max: 5 })
+  const pool = openPool(url, { name: options.name, max: 6, byKey: options.byKey ?? true })
   const db = openDatabase(pool)
   const installation = await installationId(db)
-  const queuePool = openPool(url, { name: 'queue', schema: 'bullmq', max: 4 })
+  const queuePool = openPool(url, { name: 'queue', schema: 'bullmq', max: 4, hasty: true })
   const store =
     options.redis && ground.redis !== null
       ? { redisUrl: `redis://127.0.0.1:${ground.redis.port}` }
