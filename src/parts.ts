@@ -105,10 +105,10 @@ export function openBatch(
   { lanes, onAway }: { lanes: number; onAway: (away: boolean) => void },
 ): Batch<Ended, Recorded> {
   return new Batch<Ended, Recorded>({
-    size: 64,
+    size: 128,
     // With few lanes one of them waits for each commit; with many a little patience makes larger groups.
     delayMs: lanes <= countedLanes ? 5 : 10,
-    writers: 3,
+    writers: 2,
     write: (ended) => recordAll(mill, clerk, ended),
     judge: troubleOf,
     lighten,

@@ -1,4 +1,4 @@
-import { contentId } from '../ids.ts'
+import { idBytes } from '../ids.ts'
 import type { Domain, Entity, Page, Term } from '../store/answer.ts'
 import { readAddress, siteOf } from './address.ts'
 
@@ -28,29 +28,29 @@ const entities = new Recent<Entity>()
 const clusters = new Recent<Term>()
 
 export function domainOf(host: string): Domain {
-  return domains.get(host, () => ({ id: contentId('domain', host), host, site: siteOf(host) }))
+  return domains.get(host, () => ({ id: idBytes('domain', host), host, site: siteOf(host) }))
 }
 
 /** The page of an address; not remembered, since most addresses are seen once. */
 export function pageOf(url: string): Page {
   const { host, key } = readAddress(url)
   const domain = host === null ? null : domainOf(host)
-  return { id: contentId('page', url), domain, url, key }
+  return { id: idBytes('page', url), domain, url, key }
 }
 
 /** A name must not hold U+001F, which parts name and type in the id. */
 export function entityOf(name: string, type: string | null): Entity {
   return entities.get(type === null ? name : `${name}\u001f${type}`, () => ({
-    id: type === null ? contentId('entity', name) : contentId('entity', name, type),
+    id: type === null ? idBytes('entity', name) : idBytes('entity', name, type),
     name,
     type,
   }))
 }
 
 export function clusterOf(text: string): Term {
-  return clusters.get(text, () => ({ id: contentId('cluster', text), text }))
+  return clusters.get(text, () => ({ id: idBytes('cluster', text), text }))
 }
 
 export function relatedOf(text: string): Term {
-  return { id: contentId('related_search', text), text }
+  return { id: idBytes('related_search', text), text }
 }

@@ -1,6 +1,6 @@
 import type { CompiledQuery, Transaction } from 'kysely'
 import type { JsonObject, StoredAnswer } from './answer.ts'
-import { describeBatch } from './answers-document.ts'
+import { describeBatch } from './answers-columns.ts'
 import type { Database } from './database.ts'
 import type { DB } from './schema.ts'
 import { statement } from './statement.ts'
@@ -23,10 +23,7 @@ export async function storeAnswers(
 
 /** The statements that store answers: one, unless the bodies are very large. */
 export function* storing(answers: readonly StoredAnswer[]): Generator<CompiledQuery> {
-  for (const batch of batches(answers)) {
-    const bodies = Buffer.concat(batch.map(({ body }) => body))
-    yield statement('store_answers', [describeBatch(batch), bodies])
-  }
+  for (const batch of batches(answers)) yield statement('store_answers', describeBatch(batch))
 }
 
 /** The same call twice in one batch is stored once, as it would be in two. */

@@ -30,7 +30,7 @@ export interface Component {
 }
 
 const slice = 25
-const batch = 64
+const batch = 128
 
 function per(reading: Reading, count: number): Component {
   const node = reading.node / count
@@ -133,7 +133,7 @@ function queryOf(number: number): Query {
   return { q: `query ${number}`, location: null, hl: null, gl: null, num: 10, device: null }
 }
 
-/** Storing answers, 64 to a transaction, with two writers. */
+/** Storing answers, as many to a transaction as the worker writes when many wait, with two writers. */
 export function measureStoring(scene: Scene, queries: number): Promise<Component> {
   const answers = Array.from({ length: queries }, (_, number) => numberedAnswer(number))
   return withMill(scene, async (mill) => {

@@ -50,7 +50,7 @@ export async function measurePlain(
 ): Promise<PlainFigures | null> {
   if (ground.redis === null) return null
   const api = await startStandIn(0)
-  const mill = await openBenchMill(ground, { api, redis: true, name: 'plain' })
+  const mill = await openBenchMill(ground, { api, redis: true, name: 'plain', byKey: false })
   const connection = { host: '127.0.0.1', port: ground.redis.port, maxRetriesPerRequest: null }
   const name = `plain-${options.rows}-${Date.now()}`
   const queue = new Queue<{ task: number; query: string; q: string }>(name, { connection })

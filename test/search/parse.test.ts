@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer } from '../../src/store/answer.ts'
-import { contentId } from '../../src/ids.ts'
+import { idBytes } from '../../src/ids.ts'
 import { parseAnswer, readBody, unreadAnswer } from '../../src/search/parse.ts'
 
 function read(body: unknown, truncated = false): Answer {
@@ -152,11 +152,11 @@ describe('things that answers name', () => {
       entities: [{ name: 'n', type: 't' }],
       organic_results: [{ url: 'https://example.com/' }],
     })
-    expect(answer.clusters[0]?.item.id).toBe(contentId('cluster', 'c'))
-    expect(answer.related[0]?.item.id).toBe(contentId('related_search', 'r'))
-    expect(answer.entities[0]?.item.id).toBe(contentId('entity', 'n', 't'))
-    expect(answer.results[0]?.item.page?.id).toBe(contentId('page', 'https://example.com/'))
-    expect(answer.results[0]?.item.domain?.id).toBe(contentId('domain', 'example.com'))
+    expect(answer.clusters[0]?.item.id).toBe(idBytes('cluster', 'c'))
+    expect(answer.related[0]?.item.id).toBe(idBytes('related_search', 'r'))
+    expect(answer.entities[0]?.item.id).toBe(idBytes('entity', 'n', 't'))
+    expect(answer.results[0]?.item.page?.id).toBe(idBytes('page', 'https://example.com/'))
+    expect(answer.results[0]?.item.domain?.id).toBe(idBytes('domain', 'example.com'))
   })
 
   test('are told apart by type, and by having none', () => {

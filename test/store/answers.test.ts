@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { readAnswers, storeAnswers } from '../../src/store/answers.ts'
+import { readAnswers, storeAnswers, storing } from '../../src/store/answers.ts'
 import type { StoredAnswer } from '../../src/store/answer.ts'
-import { statement } from '../../src/store/statement.ts'
 import { sampleBody } from '../bench/sample.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { askQuery, paid } from './paid.ts'
@@ -205,16 +204,10 @@ describe('writers', () => {
 
 describe('the statement', () => {
   test('reads no table: its cost does not grow with them', async () => {
-    const document = Object.fromEntries(
-      [...filled.filter((name) => name !== 'raw_answers'), 'bodies'].map((name) => [name, []]),
-    )
-    const { sql: text, parameters } = statement('store_answers', [
-      JSON.stringify(document),
-      Buffer.alloc(0),
-    ])
+    const [query] = storing([paid(7, shoes)])
     const { rows } = await database.pool.query<{ 'QUERY PLAN': string }>({
-      text: `explain ${text}`,
-      values: [...parameters],
+      text: `explain ${query?.sql ?? ''}`,
+      values: [...(query?.parameters ?? [])],
     })
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     expect(plan).toContain('Insert on organic_results')
