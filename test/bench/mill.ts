@@ -78,14 +78,15 @@ async function measureRound(
     await api.close()
   }
   say('the whole, without waiting')
-  const fast = { lanes: 64, latencyMs: 0, queries: part }
+  // Many lanes make large groups; the plain ways have the concurrency that serves them best, too.
+  const fast = { lanes: 256, latencyMs: 0, queries: part }
   round.whole['postgres'] = await measureWhole(ground, { ...fast, redis: false })
   if (ground.redis !== null)
     round.whole['redis'] = await measureWhole(ground, { ...fast, redis: true })
   if (short) return round
   for (const lanes of [50, 200, 500]) {
     say(`the whole, ${lanes} lanes, an API that takes 200 ms`)
-    const slow = { lanes, latencyMs: 200, queries: lanes * 40, redis: false, warmUp: lanes * 4 }
+    const slow = { lanes, latencyMs: 200, queries: lanes * 80, redis: false, warmUp: lanes * 4 }
     round.whole[`lanes_${lanes}`] = await measureWhole(ground, slow)
   }
   say('the memory of a worker with 500 lanes')
@@ -143,8 +144,9 @@ function summarise(rounds: readonly Round[], short: boolean): MillFigures {
   return {
     ratios: {
       cpu: sum / (fast?.cpu ?? Number.NaN),
-      vs_transaction_per_answer: faster(fast, plain['transaction_per_answer']),
-      vs_row_per_statement: faster(fast, plain['row_per_statement']),
+      // With the queue on Redis, as theirs is.
+      vs_transaction_per_answer: faster(whole['redis'], plain['transaction_per_answer']),
+      vs_row_per_statement: faster(whole['redis'], plain['row_per_statement']),
       efficiency_50: efficiency(whole['lanes_50'], 50),
       efficiency_200: efficiency(whole['lanes_200'], 200),
       efficiency_500: efficiency(whole['lanes_500'], 500),
