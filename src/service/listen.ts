@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server as TcpServer } from 'node:net'
 import { Unreachable } from '../errors.ts'
 import { Refusal } from './refusal.ts'
 
@@ -37,11 +37,11 @@ export async function listen(
 }
 
 /** Listens on this machine only, and says where. */
-export function bindLoopback(server: Server, port: number): Promise<string> {
+export function bindLoopback(server: TcpServer, port: number): Promise<string> {
   return bind(server, { host: '127.0.0.1', port })
 }
 
-async function bind(server: Server, where: { host: string; port: number }): Promise<string> {
+async function bind(server: TcpServer, where: { host: string; port: number }): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       reject(
