@@ -14,13 +14,22 @@ export interface Address {
 
 /** Reads an address as a browser would; one that no browser would take keeps its text as its key. */
 export function readAddress(url: string): Address {
-  const parsed = URL.canParse(url) ? new URL(url) : null
+  const parsed = parse(url)
   if (parsed === null || parsed.hostname === '')
     return { host: null, key: url.replace(/#.*$/s, '') }
   const path = parsed.pathname.replace(/\/$/, '')
   return {
     host: parsed.hostname,
     key: `${withoutDefaultPort(parsed)}${path}${withoutTracking(parsed.search)}`,
+  }
+}
+
+/** Most addresses are fine: looking first would read each of them twice. */
+function parse(url: string): URL | null {
+  try {
+    return new URL(url)
+  } catch {
+    return null
   }
 }
 

@@ -139,7 +139,8 @@ function readResult(given: Json): Item<Result> | null {
   if (!isObject(given)) return null
   const { position = null, title = null, url, snippet = null, domain } = resultShape.parse(given)
   const page = url === undefined ? null : pageOf(url)
-  const named = domain === undefined ? (page?.domain ?? null) : domainOf(domain)
+  const hosted = page?.domain ?? null
+  const named = domain === undefined || domain === hosted?.host ? hosted : domainOf(domain)
   const columns = { position, title, url: page?.url ?? null, snippet, domain: named?.host ?? null }
   const value = {
     position,

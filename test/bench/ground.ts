@@ -21,6 +21,8 @@ export interface Ground {
   readonly redis: RedisServer | null
   /** Address of a database that holds nothing yet but the tables. */
   readonly freshUrl: () => Promise<string>
+  /** Drops such a database: the server would go on to look after it while something else is measured. */
+  readonly drop: (url: string) => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -44,6 +46,9 @@ export async function openGround(): Promise<Ground> {
       number += 1
       await admin.query(`create database bench_${number} template template_bench`)
       return addressOf(`bench_${number}`)
+    },
+    drop: async (used) => {
+      await admin.query(`drop database ${new URL(used).pathname.slice(1)} with (force)`)
     },
     close: async () => {
       await admin.end()
@@ -120,6 +125,7 @@ export async function openBenchMill(
       if (queue !== undefined) await (await queue).close()
       await queuePool.end()
       await pool.end()
+      await ground.drop(url)
       rmSync(home, { recursive: true, force: true })
     },
   }
