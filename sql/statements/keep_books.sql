@@ -1,8 +1,18 @@
 -- Writes what the ledger decided: the account and its stops, calls that begin, calls that ended, and what both mean for
 -- tasks, runs and prices. $1: jsonb {account_id, account, stops, cleared, costs, runs} and, for a reservation, {worker,
 -- sent_at_ms, grants, reused, spent_runs}, for a settlement {calls, washed, tasks}. Whoever runs it holds the account's row.
+-- Large tables are reached by arrays of keys: joined to a list alone, the planner may begin with the table once its
+-- statistics say that few rows are left in question, and read all of it to find them.
 with given as materialized (
-  select $1::jsonb as it, ($1::jsonb ->> 'account_id')::bigint as account
+  select
+    it,
+    (it ->> 'account_id')::bigint as account,
+    array(select (c ->> 'id')::bigint from jsonb_array_elements(it -> 'calls') as c) as ended_calls,
+    array(select w::bigint from jsonb_array_elements_text(it -> 'washed') as w) as washed_calls,
+    array(select (t ->> 'id')::bigint from jsonb_array_elements(it -> 'tasks') as t) as judged_tasks,
+    array(select (r ->> 'task')::bigint from jsonb_array_elements(it -> 'reused') as r) as reused_tasks,
+    array(select s::bigint from jsonb_array_elements_text(it -> 'spent_runs') as s) as spent_runs
+  from (select $1::jsonb as it) asked
 ),
 kept as (
   update accounts
@@ -109,13 +119,13 @@ ended as (
     error_code text,
     error_message text
   )
-  where calls.id = c.id
+  where calls.id = any(ended_calls) and calls.id = c.id
 ),
 clean as (
   update calls
   set washed_at = clock_timestamp()
-  from given, jsonb_array_elements_text(it -> 'washed') as w
-  where calls.id = w::bigint
+  from given
+  where calls.id = any(washed_calls)
 ),
 judged as (
   update tasks
@@ -140,13 +150,13 @@ judged as (
     error_code text,
     error_message text
   )
-  where tasks.id = t.id
+  where tasks.id = any(judged_tasks) and tasks.id = t.id
 ),
 taken as (
   update tasks
   set state = 'reused', search_id = old.search, finished_at = clock_timestamp()
   from given, jsonb_to_recordset(it -> 'reused') as old (task bigint, search bigint)
-  where tasks.id = old.task and tasks.state = 'open'
+  where tasks.id = any(reused_tasks) and tasks.id = old.task and tasks.state = 'open'
 ),
 given_up as (
   update tasks
@@ -155,8 +165,9 @@ given_up as (
     finished_at = clock_timestamp(),
     error_code = 'BUDGET',
     error_message = 'the budget of the run was used'
-  from given, jsonb_array_elements_text(it -> 'spent_runs') as spent
-  where tasks.run_id = spent::bigint
+  -- Decided before any task is looked at: mostly there are no such runs.
+  where cardinality((select spent_runs from given)) > 0
+    and tasks.run_id = any((select spent_runs from given)::bigint[])
     and tasks.state = 'open'
     and not exists (select from calls c where c.task_id = tasks.id and c.outcome is null)
 ),
