@@ -1,4 +1,4 @@
-import type { Domain, Entity, Page, Placed, Result, StoredAnswer, Term } from './answer.ts'
+import type { Placed, Result, StoredAnswer } from './answer.ts'
 import {
   BigintColumn,
   BytesColumn,
@@ -7,6 +7,7 @@ import {
   TextColumn,
   UuidColumn,
 } from './arrays.ts'
+import { Domains, Entities, Pages, Terms, type Dictionary } from './dictionary-columns.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -76,77 +77,6 @@ class Described {
       JSON.stringify(this.#rows),
       ...[this.#bytes, ...columns].map((column) => column.toParameter()),
     ]
-  }
-}
-
-/** Things that answers share, each of them once. */
-abstract class Dictionary<T extends { readonly id: string }> {
-  protected readonly ids = new UuidColumn()
-  readonly #known = new Set<string>()
-
-  add(item: T | null | undefined): void {
-    if (item === null || item === undefined || this.#known.has(item.id)) return
-    this.#known.add(item.id)
-    this.ids.add(item.id)
-    this.describe(item)
-  }
-
-  protected abstract describe(item: T): void
-}
-
-class Domains extends Dictionary<Domain> {
-  readonly #hosts = new TextColumn()
-  readonly #sites = new TextColumn()
-
-  protected describe({ host, site }: Domain): void {
-    this.#hosts.add(host)
-    this.#sites.add(site)
-  }
-
-  columns() {
-    return [this.ids, this.#hosts, this.#sites]
-  }
-}
-
-class Pages extends Dictionary<Page> {
-  readonly #domains = new UuidColumn()
-  readonly #urls = new TextColumn()
-  readonly #keys = new TextColumn()
-
-  protected describe({ domain, url, key }: Page): void {
-    this.#domains.add(domain?.id ?? null)
-    this.#urls.add(url)
-    this.#keys.add(key)
-  }
-
-  columns() {
-    return [this.ids, this.#domains, this.#urls, this.#keys]
-  }
-}
-
-class Entities extends Dictionary<Entity> {
-  readonly #names = new TextColumn()
-  readonly #types = new TextColumn()
-
-  protected describe({ name, type }: Entity): void {
-    this.#names.add(name)
-    this.#types.add(type)
-  }
-
-  columns() {
-    return [this.ids, this.#names, this.#types]
-  }
-}
-
-class Terms extends Dictionary<Term> {
-  readonly #texts = new TextColumn()
-
-  protected describe({ text }: Term): void {
-    this.#texts.add(text)
-  }
-
-  columns() {
-    return [this.ids, this.#texts]
   }
 }
 

@@ -59,7 +59,7 @@ describe('a connection whose statements go by key', () => {
     }
     for (let times = 0; times < 9; times += 1) await pool.query(text, ['[1]'])
     expect(await explain('plan_0_64')).toMatch(/Join Filter/)
-    await pool.query('insert into grown select n from generate_series(2, 5000) n')
+    await pool.query('insert into grown select n from generate_series(2, 200000) n')
     for (let times = 0; times < 64; times += 1) await pool.query(text, ['[1]'])
     const plan = await explain('plan_0_512')
     expect(plan).toMatch(/Index Cond: \(id = /)
