@@ -12,7 +12,6 @@ interface Options {
 }
 
 const reportMs = 10_000
-const connected = { name: 'worker', connections: 6, byKey: true }
 
 /** What health checks and metrics ask of the worker, once there is one. */
 function lookInto(worker: () => Worker | null) {
@@ -55,9 +54,9 @@ await runCommand<Options>(
   async ({ options, env, closers, signal }) => {
     const flags = options.concurrency === undefined ? {} : { MILL_CONCURRENCY: options.concurrency }
     const config = readConfig(env, flags)
-    const { openMill } = await import('../src/mill.ts')
+    const { openMill, workerPool } = await import('../src/mill.ts')
     const { work } = await import('../src/work.ts')
-    const mill = await openMill({ config, closers, say, ...connected })
+    const mill = await openMill({ config, closers, say, name: 'worker', ...workerPool })
     const drain = options.drain === true
     // A service writes a log; a drain is a command that somebody waits for.
     const { openLog } = await import('../src/log.ts')

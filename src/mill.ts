@@ -46,6 +46,8 @@ export interface MillOptions {
 }
 
 const queueConnections = 4
+/** How a process that buys is connected. */
+export const workerPool = { connections: 6, byKey: true } as const
 
 /** Opens the database: the one that is set, as it must be already, or the embedded one, made ready on the way. */
 export async function openMill(options: MillOptions): Promise<Mill> {
@@ -94,16 +96,21 @@ async function openSlices(
       closers.add('the queue', opened, (slices) => slices.close()),
     )
   if (config.redisUrl !== null) return open(openQueue({ redisUrl: config.redisUrl }, installation))
-  const pool = openPool(databaseUrl, {
+  const pool = openQueuePool(databaseUrl)
+  // A pool waits for its clients to come back; one that a dead server holds never does.
+  closers.add('the pool of the queue', pool, (opened) => endWithin(opened, 5_000))
+  return open(openQueue({ pool }, installation))
+}
+
+/** The connections of the queue on PostgreSQL. */
+export function openQueuePool(databaseUrl: string): Pool {
+  return openPool(databaseUrl, {
     name: 'queue',
     schema: 'bullmq',
     max: queueConnections,
     // A job that is lost is made again from the tables, one that comes again finds its tasks ended.
     hasty: true,
   })
-  // A pool waits for its clients to come back; one that a dead server holds never does.
-  closers.add('the pool of the queue', pool, (opened) => endWithin(opened, 5_000))
-  return open(openQueue({ pool }, installation))
 }
 
 /** Gives a pool up that does not end: the process is about to. */

@@ -28,8 +28,11 @@ export interface WorkerOptions {
 /** With so few lanes a lane counts until its answer is stored; a crash leaves no more than a call a lane unread. */
 const countedLanes = 16
 
+/** Most answers that are stored together. */
+export const mostTogether = 128
+
 /** Answers that may wait to be stored before anything else is bought: they fill the memory, and a crash loses them. */
-export const mostUnwritten = 6 * 64
+export const mostUnwritten = 3 * mostTogether
 
 /**
  * Calls reserved before a lane is free for them. None with few lanes, where certainty after a crash is worth more, and
@@ -105,7 +108,7 @@ export function openBatch(
   { lanes, onAway }: { lanes: number; onAway: (away: boolean) => void },
 ): Batch<Ended, Recorded> {
   return new Batch<Ended, Recorded>({
-    size: 128,
+    size: mostTogether,
     // With few lanes one of them waits for each commit; with many a little patience makes larger groups.
     delayMs: lanes <= countedLanes ? 5 : 10,
     writers: 2,

@@ -75,8 +75,10 @@ async function drained(mill: Mill, worker: Worker, open: boolean | null): Promis
     return worker.tally.stillFor > mill.config.stallMs ? 'stalled' : null
   }
   if (worker.handling > 0) return null
-  if (!open) await closeRuns(mill.db)
-  if (!open) return (await leftUnaffordable(mill.db, worker.tally.age)) ? 'budget' : 'completed'
+  if (!open) {
+    await closeRuns(mill.db)
+    return (await leftUnaffordable(mill.db, worker.tally.age)) ? 'budget' : 'completed'
+  }
   // Others hold what is left: at a stop they will not let go of it.
   if (worker.idleFor < idleMs) return null
   const { account, key, floor } = worker.clerk

@@ -2,6 +2,7 @@ import type { Books } from '../store/books.ts'
 import type { Database } from '../store/database.ts'
 import { readForReserve, saveReservation, type WaitingTask } from '../store/reservation.ts'
 import { travel, type Trip } from '../store/trip.ts'
+import type { Costs } from './account.ts'
 import { admit } from './admit.ts'
 import type { Admission, Purse, Rest, Rules } from './asks.ts'
 import { accountOf, changedCosts, costsOf, rowOf } from './books.ts'
@@ -73,13 +74,14 @@ async function reserveTasks(
   const asks = await addUrgency(trip, sorted.ready, { costs, books, rules })
   const purses = new Map(tasks.map((task) => [task.run_id, purseOf(task)]))
   const admission = admit(accountOf(books.account), costs, { asks, purses, rules })
-  const granted = await write(trip, spender, { books, admission, found, reused: sorted.reused })
+  const { reused } = sorted
+  const granted = await write(trip, spender, { books, costs, admission, found, reused })
   const spent = new Set(admission.spentRuns)
   const unaffordable = [...found.values()].filter(({ run_id }) => spent.has(run_id))
   return {
     granted,
     gone: [...sorted.gone, ...unaffordable.map(({ id }) => id).filter((id) => !granted.has(id))],
-    reused: sorted.reused.length,
+    reused: reused.length,
     later: sorted.later,
     rest: admission.rest,
     affordable: admission.affordable,
@@ -108,6 +110,8 @@ function purseOf({ budget, spent, reserved }: WaitingTask): Purse {
 
 interface Writing {
   readonly books: Books
+  /** Prices before the admission. */
+  readonly costs: Costs
   readonly admission: Admission
   readonly found: ReadonlyMap<number, WaitingTask>
   readonly reused: readonly { task: number; search: number }[]
@@ -116,7 +120,7 @@ interface Writing {
 async function write(
   trip: Trip,
   spender: Spender,
-  { books, admission, found, reused }: Writing,
+  { books, costs, admission, found, reused }: Writing,
 ): Promise<ReadonlyMap<number, number>> {
   const { grants, rest, account, spentRuns } = admission
   const stop =
@@ -150,7 +154,7 @@ async function write(
       probe,
     })),
     runs: [...held].map(([run, bound]) => ({ run, spent: 0, reserved: bound })),
-    costs: changedCosts(costsOf(books), admission.costs),
+    costs: changedCosts(costs, admission.costs),
     reused,
     spent_runs: spentRuns,
   })

@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 import type { Database } from './database.ts'
 import { statement } from './statement.ts'
+import type { Trip } from './trip.ts'
 
 /** A row of `accounts` as the ledger reads and writes it; times in milliseconds. */
 export interface AccountRow {
@@ -51,7 +52,7 @@ export interface Books {
 }
 
 /** What the core needs of an account's row. */
-export const accountColumns = sql`
+const accountColumns = sql`
   a.seq, a.used_total, a.obs_seq, extract(epoch from a.obs_at)::float8 * 1000 as obs_at_ms,
   a.obs_remaining, a.spent_since, a.reserved, a.in_flight, a.uncertain, a.drained_floor,
   a.blind_calls, a.probe_granted, extract(epoch from a.last_probe_at)::float8 * 1000 as last_probe_at_ms,
@@ -59,13 +60,8 @@ export const accountColumns = sql`
   extract(epoch from a.rate_next_at)::float8 * 1000 as rate_next_at_ms,
   a.slowdowns, a.blocked_key, a.day::text as day, a.day_spent`
 
-/** Takes the account's row: whoever holds it decides alone. A statement of its own, so that the next one sees all. */
-export function lockAccount(id: number) {
-  return sql`select from accounts where id = ${id} for no key update`
-}
-
 /** What the core needs beside it. */
-export const booksColumns = sql`
+const booksColumns = sql`
   extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
   (
     select coalesce(max(w.floor), 0)::float8
@@ -90,11 +86,29 @@ export const booksColumns = sql`
     where s.account_id = a.id and s.cleared_at is null
   ) as stops`
 
-export interface LooseBooks extends AccountRow {
+interface LooseBooks extends AccountRow {
   readonly now_ms: number
   readonly floor: number
   readonly costs: CostRow[]
   readonly stops: StopRow[]
+}
+
+/**
+ * Takes the account's row: whoever holds it decides alone. Then reads the books, and `more` beside them, where `a` is
+ * the account: a statement of its own, so that it sees all that was written before.
+ */
+export async function takeBooks<More>(
+  trip: Trip,
+  account: number,
+  more: RawBuilder<unknown>,
+): Promise<LooseBooks & More> {
+  void trip.run(sql`select from accounts where id = ${account} for no key update`)
+  const [row] = await trip.run(sql<LooseBooks & More>`
+    select ${accountColumns}, ${booksColumns}, ${more}
+    from accounts a
+    where a.id = ${account}`)
+  if (row === undefined) throw new Error(`expected account ${account}, got none`)
+  return row
 }
 
 /** Parts one reading into account and what stands beside it. */

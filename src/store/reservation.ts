@@ -1,14 +1,5 @@
 import { sql } from 'kysely'
-import {
-  accountColumns,
-  booksColumns,
-  booksOf,
-  keepBooks,
-  lockAccount,
-  type Books,
-  type Entries,
-  type LooseBooks,
-} from './books.ts'
+import { booksOf, keepBooks, takeBooks, type Books, type Entries } from './books.ts'
 import type { Trip } from './trip.ts'
 
 /** A task as the gate needs it. */
@@ -75,24 +66,27 @@ function waitingTasks(wanted: Wanted) {
       ) as tasks`
 }
 
+interface Read {
+  readonly lease_live: boolean
+  readonly tasks: readonly WaitingTask[]
+}
+
 /** Takes the account; reads the books, the worker's own lease and the tasks it wants to buy. */
 export async function readForReserve(
   trip: Trip,
   wanted: Wanted,
 ): Promise<{ books: Books; leaseLive: boolean; tasks: readonly WaitingTask[] }> {
-  void trip.run(lockAccount(wanted.account))
-  const [row] = await trip.run(sql<LooseBooks & { lease_live: boolean; tasks: WaitingTask[] }>`
-    select ${accountColumns}, ${booksColumns},
+  const { lease_live, tasks, ...books } = await takeBooks<Read>(
+    trip,
+    wanted.account,
+    sql`
       (
         select w.lease_until > clock_timestamp() and w.stopped_at is null
         from workers w
         where w.id = ${wanted.worker}
       ) as lease_live,
-      ${waitingTasks(wanted)}
-    from accounts a
-    where a.id = ${wanted.account}`)
-  if (row === undefined) throw new Error(`expected account ${wanted.account}, got none`)
-  const { lease_live, tasks, ...books } = row
+      ${waitingTasks(wanted)}`,
+  )
   return { books: booksOf(books), leaseLive: lease_live, tasks }
 }
 

@@ -1,14 +1,5 @@
 import { sql } from 'kysely'
-import {
-  accountColumns,
-  booksColumns,
-  booksOf,
-  keepBooks,
-  lockAccount,
-  type Books,
-  type Entries,
-  type LooseBooks,
-} from './books.ts'
+import { booksOf, keepBooks, takeBooks, type Books, type Entries } from './books.ts'
 import type { Trip } from './trip.ts'
 
 /** A call as settlement needs it, with the tries of its task. */
@@ -35,15 +26,25 @@ export interface HeldCall {
   readonly bound: number
 }
 
+interface Read {
+  readonly calls: readonly OpenCall[]
+  readonly held: readonly HeldCall[]
+}
+
 /** Takes the account; reads the books, the calls that ended and the credits held for calls nobody could read. */
 export async function readForSettle(
   trip: Trip,
   account: number,
   calls: readonly number[],
 ): Promise<{ books: Books; calls: readonly OpenCall[]; held: readonly HeldCall[] }> {
-  void trip.run(lockAccount(account))
-  const [row] = await trip.run(sql<LooseBooks & { calls: OpenCall[]; held: HeldCall[] }>`
-    select ${accountColumns}, ${booksColumns},
+  const {
+    calls: ended,
+    held,
+    ...books
+  } = await takeBooks<Read>(
+    trip,
+    account,
+    sql`
       (
         select coalesce(jsonb_agg(jsonb_build_object(
           'id', c.id,
@@ -73,11 +74,8 @@ export async function readForSettle(
         )), '[]')
         from calls c
         where a.uncertain > 0 and c.account_id = a.id and c.outcome = 'unknown' and c.washed_at is null
-      ) as held
-    from accounts a
-    where a.id = ${account}`)
-  if (row === undefined) throw new Error(`expected account ${account}, got none`)
-  const { calls: ended, held, ...books } = row
+      ) as held`,
+  )
   return { books: booksOf(books), calls: ended, held }
 }
 

@@ -6,6 +6,7 @@ import type { Ended } from '../../src/credits/ended.ts'
 import { reserve } from '../../src/credits/reserve.ts'
 import { Lease } from '../../src/lease.ts'
 import { spenderOf } from '../../src/market.ts'
+import { mostTogether } from '../../src/parts.ts'
 import type { Query } from '../../src/query.ts'
 import { openApi } from '../../src/search/call.ts'
 import { openLanes } from '../../src/search/lane.ts'
@@ -30,7 +31,7 @@ export interface Component {
 }
 
 const slice = 25
-const batch = 128
+const batch = mostTogether
 
 function per(reading: Reading, count: number): Component {
   const node = reading.node / count

@@ -9,7 +9,7 @@ import type { Pool } from 'pg'
 import { readConfig, type Environment } from '../../src/config.ts'
 import { ensurePostgres, stopPostgres } from '../../src/embedded/postgres.ts'
 import { marketOf } from '../../src/market.ts'
-import { migrateAll, type Mill } from '../../src/mill.ts'
+import { migrateAll, openQueuePool, workerPool, type Mill } from '../../src/mill.ts'
 import { openQueue, type SliceQueue } from '../../src/queue/slices.ts'
 import { root } from '../../src/root.ts'
 import { openDatabase, openPool } from '../../src/store/database.ts'
@@ -100,10 +100,11 @@ export async function openBenchMill(
     SEARCH_API_KEY: options.api.key,
     ...options.settings,
   })
-  const pool = openPool(url, { name: options.name, max: 6, byKey: options.byKey ?? true })
+  const { connections: max, byKey } = { ...workerPool, ...options }
+  const pool = openPool(url, { name: options.name, max, byKey })
   const db = openDatabase(pool)
   const installation = await installationId(db)
-  const queuePool = openPool(url, { name: 'queue', schema: 'bullmq', max: 4, hasty: true })
+  const queuePool = openQueuePool(url)
   const store =
     options.redis && ground.redis !== null
       ? { redisUrl: `redis://127.0.0.1:${ground.redis.port}` }

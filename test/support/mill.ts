@@ -7,11 +7,10 @@ import { sql } from 'kysely'
 import { readConfig, type Environment } from '../../src/config.ts'
 import { costClass } from '../../src/credits/account.ts'
 import { marketOf } from '../../src/market.ts'
-import type { Mill } from '../../src/mill.ts'
+import { openQueuePool, type Mill } from '../../src/mill.ts'
 import { defaultNum, queryId, queryKey, type Query } from '../../src/query.ts'
 import { openQueue, type SliceQueue } from '../../src/queue/slices.ts'
 import { rebuild } from '../../src/rebuild.ts'
-import { openPool } from '../../src/store/database.ts'
 import { installationId } from '../../src/store/slices.ts'
 import type { Summary } from '../../src/tally.ts'
 import { work, type WorkOptions } from '../../src/work.ts'
@@ -60,7 +59,7 @@ export async function testMill(options: TestMillOptions): Promise<TestMill> {
   }
   const config = readConfig(env)
   const installation = await installationId(database.db)
-  const queuePool = openPool(database.url, { name: 'queue', schema: 'bullmq', max: 4 })
+  const queuePool = openQueuePool(database.url)
   let queue: Promise<SliceQueue> | undefined
   const openSlices = () =>
     openQueue(redisUrl === null ? { pool: queuePool } : { redisUrl }, installation)
