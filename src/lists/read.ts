@@ -3,7 +3,7 @@ import { isTitle, readHeader } from './columns.ts'
 import { findDialect, type Dialect } from './dialect.ts'
 import { decode } from './decode.ts'
 import { detectEncoding, type Encoding } from './encoding.ts'
-import { Cutter, type Records } from './records.ts'
+import { Cutter } from './records.ts'
 import type { Defaults } from './requests.ts'
 import { contentOf, Rows, type Entry, type Rejection } from './rows.ts'
 import { peek, type Source } from './source.ts'
@@ -42,6 +42,8 @@ export interface OpenList {
 }
 
 const headSize = 256 * 1024
+// Places, languages and devices multiply out: a few lines may give very many queries.
+const mostEntries = 5_000
 
 /** Opens a list: what its beginning leaves unclear is refused before anything is read for good. */
 export async function openList(source: Source, options: ReadOptions): Promise<OpenList> {
@@ -99,9 +101,19 @@ async function* readAll(
   pieces: AsyncIterable<Buffer>,
   reader: Reader,
 ): AsyncGenerator<Batch> {
-  for await (const piece of pieces) yield reader.read(piece, false)
-  yield reader.read(Buffer.alloc(0), true)
+  for await (const piece of pieces) yield* reader.read(piece, false)
+  yield* reader.read(Buffer.alloc(0), true)
   await source.check()
+}
+
+interface Found {
+  readonly entries: Entry[]
+  readonly rejected: Rejection[]
+  usable: number
+}
+
+function nothingYet(): Found {
+  return { entries: [], rejected: [], usable: 0 }
 }
 
 class Reader {
@@ -120,35 +132,36 @@ class Reader {
     this.#rows = new Rows({ ...options, columns: dialect.columns })
   }
 
-  read(piece: Buffer, last: boolean): Batch {
+  *read(piece: Buffer, last: boolean): Generator<Batch> {
     const records = this.#cutter.push(piece, last)
-    const entries: Entry[] = []
-    const rejected: Rejection[] = []
-    let usable = 0
     const from = this.#dialect.headerLine ?? 0
+    let found = nothingYet()
     for (let index = 0; index < records.cells.length; index++) {
       const cells = records.cells[index] ?? []
       const line = records.lines[index] ?? 0
       if (line > this.#line) this.#line = line
       if (line <= from || this.#isHeaderAgain(cells, line)) continue
-      const found = this.#rows.read(cells, line)
-      this.#blankBefore = found === undefined
-      if (found === undefined) continue
-      if (isRejection(found)) {
-        rejected.push(found)
-        continue
-      }
-      usable++
-      for (const entry of found) entries.push(entry)
+      this.#readRow(cells, line, found)
+      if (found.entries.length < mostEntries) continue
+      yield { ...found, line: this.#line }
+      found = nothingYet()
     }
-    rejected.push(...this.#broken(records, from))
-    return { entries, rejected, usable, line: this.#line }
+    for (const { line, reason, content } of records.broken) {
+      if (line > from) found.rejected.push({ line, reason, content: contentOf(content) })
+    }
+    yield { ...found, line: this.#line }
   }
 
-  #broken(records: Records, from: number): Rejection[] {
-    return records.broken
-      .filter(({ line }) => line > from)
-      .map(({ line, reason, content }) => ({ line, reason, content: contentOf(content) }))
+  #readRow(cells: readonly string[], line: number, found: Found): void {
+    const row = this.#rows.read(cells, line)
+    this.#blankBefore = row === undefined
+    if (row === undefined) return
+    if (isRejection(row)) {
+      found.rejected.push(row)
+      return
+    }
+    found.usable++
+    for (const entry of row) found.entries.push(entry)
   }
 
   /** Exports put blocks, and people put files, one below the other: each begins with a header of its own. */

@@ -1,5 +1,6 @@
 import { CsvError, parse, type Options } from 'csv-parse/sync'
 import { Misuse } from '../errors.ts'
+import { countLineEnds, cr, firstLineEnd, lastLineEnd, textEnd } from './line-ends.ts'
 
 /** Records of a piece of a file, each with the number of the line it begins on. */
 export interface Records {
@@ -23,13 +24,11 @@ const noDelimiter = '\u001f'
 
 const neverClosed = 'a quote that is never closed'
 
-const lf = 10
-const cr = 13
 const quote = 34
 
 /** Cuts UTF-8 text into records; a quote that is never closed costs its own line, not the rest of the file. */
 export class Cutter {
-  readonly #options: Options
+  readonly #options: Options & { readonly delimiter: string }
   readonly #literal: boolean
   readonly #trims: boolean
   readonly #shown: string
@@ -84,13 +83,28 @@ export class Cutter {
   }
 
   #cutWhole(part: Buffer, found: Records): boolean {
+    if (!part.includes(quote)) return this.#cutPlain(part, found)
     const records = attempt(part, this.#optionsFor(part))
     if (typeof records === 'string') return false
-    const wraps = part.includes(quote) && countLineEnds(part) > records.length
+    const wraps = countLineEnds(part) > records.length
     for (const cells of records) {
       found.cells.push(cells)
       found.lines.push(this.#line)
       this.#line += wraps ? linesOf(cells) : 1
+    }
+    return true
+  }
+
+  /** Without a quote every line end ends a record, and the parser's care would be most of the work of reading a list. */
+  #cutPlain(part: Buffer, found: Records): true {
+    const { delimiter } = this.#options
+    for (let at = 0; at < part.length;) {
+      const end = firstLineEnd(part, at)
+      const next = end < 0 ? part.length : end
+      // Line by line: a cell cut out of a larger text would keep all of that in memory.
+      found.cells.push(part.toString('utf8', at, textEnd(part, next)).split(delimiter))
+      found.lines.push(this.#line++)
+      at = next
     }
     return true
   }
@@ -168,28 +182,4 @@ function linesOf(cells: readonly string[]): number {
     if (cell.includes('\n') || cell.includes('\r')) lines += cell.match(/\r\n|\n|\r/g)?.length ?? 0
   }
   return lines
-}
-
-/** After the last line end; a closing CR may be the first half of one. */
-function lastLineEnd(bytes: Buffer): number {
-  const usable = bytes[bytes.length - 1] === cr ? bytes.length - 1 : bytes.length
-  if (usable === 0) return 0
-  return Math.max(bytes.lastIndexOf(lf, usable - 1), bytes.lastIndexOf(cr, usable - 1)) + 1
-}
-
-function firstLineEnd(bytes: Buffer, from: number): number {
-  const feed = bytes.indexOf(lf, from)
-  const before = feed < 0 ? bytes : bytes.subarray(0, feed)
-  const carriage = before.indexOf(cr, from)
-  if (carriage < 0) return feed < 0 ? -1 : feed + 1
-  return bytes[carriage + 1] === lf ? carriage + 2 : carriage + 1
-}
-
-function countLineEnds(bytes: Buffer): number {
-  let count = 0
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]
-    if (byte === lf || (byte === cr && bytes[at + 1] !== lf)) count++
-  }
-  return count
 }

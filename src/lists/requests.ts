@@ -34,7 +34,7 @@ export const noDefaults: Defaults = {
 /** Everything about a query but its text. */
 export type Requested = Omit<Query, 'q'> & { readonly tail: string }
 
-/** More than any list has of places, languages and devices together. */
+/** More than most lists have of places, languages and devices together; beyond them each row is read anew. */
 const mostRequests = 10_000
 
 /** The columns that shape a request. */
@@ -46,6 +46,7 @@ export class Requests {
   readonly #defaults: Defaults
   readonly #read: readonly number[]
   readonly #known = new Map<string, Checked<readonly Requested[]>>()
+  #kept = 0
 
   constructor(columns: ReadonlyMap<string, Column>, defaults: Defaults) {
     this.#columns = columns
@@ -63,7 +64,8 @@ export class Requests {
     const before = this.#known.get(key)
     if (before !== undefined) return before
     const asked = this.#multiply(cells)
-    if (this.#known.size < mostRequests) this.#known.set(key, asked)
+    this.#kept += asked.ok ? asked.value.length : 1
+    if (this.#kept <= mostRequests) this.#known.set(key, asked)
     return asked
   }
 

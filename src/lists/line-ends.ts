@@ -1,0 +1,35 @@
+// Line ends in UTF-8 text: LF, CR, or both together.
+
+const lf = 10
+export const cr = 13
+
+/** After the last line end; a closing CR may be the first half of one. */
+export function lastLineEnd(bytes: Buffer): number {
+  const usable = bytes[bytes.length - 1] === cr ? bytes.length - 1 : bytes.length
+  if (usable === 0) return 0
+  return Math.max(bytes.lastIndexOf(lf, usable - 1), bytes.lastIndexOf(cr, usable - 1)) + 1
+}
+
+export function firstLineEnd(bytes: Buffer, from: number): number {
+  const feed = bytes.indexOf(lf, from)
+  const before = feed < 0 ? bytes : bytes.subarray(0, feed)
+  const carriage = before.indexOf(cr, from)
+  if (carriage < 0) return feed < 0 ? -1 : feed + 1
+  return bytes[carriage + 1] === lf ? carriage + 2 : carriage + 1
+}
+
+/** Where the text of a line ends, given where the next line begins. */
+export function textEnd(bytes: Buffer, next: number): number {
+  if (bytes[next - 1] === cr) return next - 1
+  if (bytes[next - 1] !== lf) return next
+  return bytes[next - 2] === cr ? next - 2 : next - 1
+}
+
+export function countLineEnds(bytes: Buffer): number {
+  let count = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === lf || (byte === cr && bytes[at + 1] !== lf)) count++
+  }
+  return count
+}

@@ -1,0 +1,44 @@
+import type { Lot, StagedQuery } from './staged-columns.ts'
+
+// Statements of this many rows are cheap for each row; a lot of long texts goes sooner.
+const mostRows = 5_000
+const mostBytes = 4_000_000
+
+/** Sends rows in lots: one is gathered while the one before is on its way. */
+export class Sender {
+  #gathering: Lot
+  #travelling: Lot
+  #sent: Promise<void> = Promise.resolve()
+  readonly #send: (parameters: readonly Buffer[]) => Promise<void>
+
+  /** Takes turns with two lots of the same kind, in the same memory all the way. */
+  constructor(lots: readonly [Lot, Lot], send: (parameters: readonly Buffer[]) => Promise<void>) {
+    ;[this.#gathering, this.#travelling] = lots
+    this.#send = send
+  }
+
+  /** Waits only while two lots are full. */
+  async add(queries: readonly StagedQuery[]): Promise<void> {
+    for (const query of queries) this.#gathering.add(query)
+    const { rows, bytes } = this.#gathering
+    if (rows >= mostRows || bytes >= mostBytes) await this.#swap()
+  }
+
+  /** Sends the rest; whatever failed before is thrown here at the latest. */
+  async end(): Promise<void> {
+    await this.#swap()
+    await this.#sent
+  }
+
+  async #swap(): Promise<void> {
+    await this.#sent
+    const full = this.#gathering
+    this.#gathering = this.#travelling
+    this.#travelling = full
+    this.#gathering.clear()
+    if (full.rows === 0) return
+    this.#sent = this.#send(full.toParameters())
+    // An error is thrown where it is awaited; until then it must not end the process.
+    this.#sent.catch(() => undefined)
+  }
+}

@@ -1,0 +1,120 @@
+import type { Query } from '../query.ts'
+import { DoubleColumn, IntegerColumn, TextColumn, UuidColumn, type Column } from './arrays.ts'
+
+/** One query of a list as it is written down, before equal ones are merged. */
+export interface StagedQuery {
+  readonly line: number
+  /** As `queryIdBytes` makes it. */
+  readonly id: string
+  readonly key: string
+  readonly query: Query
+  readonly priority: number
+  readonly weight: number | null
+  readonly target: string | null
+  readonly tags: readonly string[]
+  readonly given: string | null
+}
+
+/** Stands between labels: no text of a list holds it. */
+export const group = '\u001d'
+
+/** Rows of a temporary table, gathered column by column until they are sent. */
+export abstract class Lot {
+  protected abstract readonly columns: readonly Column[]
+  #rows = 0
+
+  get rows(): number {
+    return this.#rows
+  }
+
+  add(query: StagedQuery): void {
+    this.#rows += 1
+    this.take(query)
+  }
+
+  protected abstract take(query: StagedQuery): void
+
+  /** How much memory it takes. */
+  get bytes(): number {
+    return this.columns.reduce((sum, column) => sum + column.size, 0)
+  }
+
+  /** Begins anew; what was made of it before must have been sent. */
+  clear(): void {
+    this.#rows = 0
+    for (const column of this.columns) column.clear()
+  }
+
+  toParameters(): readonly Buffer[] {
+    return this.columns.map((column) => column.toParameter())
+  }
+}
+
+/** What the lines of a list say about their queries. */
+export class Lines extends Lot {
+  readonly #lines = new IntegerColumn()
+  readonly #ids = new UuidColumn()
+  readonly #nums = new IntegerColumn()
+  readonly #devices = new TextColumn()
+  readonly #priorities = new IntegerColumn()
+  readonly #weights = new DoubleColumn()
+  readonly #targets = new TextColumn()
+  readonly #tags = new TextColumn()
+  readonly #given = new TextColumn()
+  protected readonly columns = [
+    this.#lines,
+    this.#ids,
+    this.#nums,
+    this.#devices,
+    this.#priorities,
+    this.#weights,
+    this.#targets,
+    this.#tags,
+    this.#given,
+  ]
+
+  protected take({ line, id, query, priority, weight, target, tags, given }: StagedQuery): void {
+    this.#lines.add(line)
+    this.#ids.add(id)
+    this.#nums.add(query.num)
+    this.#devices.add(query.device)
+    this.#priorities.add(priority)
+    this.#weights.add(weight)
+    this.#targets.add(target)
+    this.#tags.add(tags.length === 0 ? null : tags.join(group))
+    this.#given.add(given)
+  }
+}
+
+/** The queries themselves. */
+export class Texts extends Lot {
+  readonly #ids = new UuidColumn()
+  readonly #keys = new TextColumn()
+  readonly #texts = new TextColumn()
+  readonly #locations = new TextColumn()
+  readonly #languages = new TextColumn()
+  readonly #countries = new TextColumn()
+  readonly #nums = new IntegerColumn()
+  readonly #devices = new TextColumn()
+  protected readonly columns = [
+    this.#ids,
+    this.#keys,
+    this.#texts,
+    this.#locations,
+    this.#languages,
+    this.#countries,
+    this.#nums,
+    this.#devices,
+  ]
+
+  protected take({ id, key, query }: StagedQuery): void {
+    this.#ids.add(id)
+    this.#keys.add(key)
+    this.#texts.add(query.q)
+    this.#locations.add(query.location)
+    this.#languages.add(query.hl)
+    this.#countries.add(query.gl)
+    this.#nums.add(query.num)
+    this.#devices.add(query.device)
+  }
+}
