@@ -1,5 +1,4 @@
 import { createInterface } from 'node:readline/promises'
-import { setFlagsFromString } from 'node:v8'
 import { enqueue } from '../src/buying.ts'
 import { print, printJson, runCommand, say } from '../src/command.ts'
 import { readConfig } from '../src/config.ts'
@@ -8,9 +7,6 @@ import { openIntake, type EnqueueFlags } from '../src/intake.ts'
 import { openMill } from '../src/mill.ts'
 import { Progress } from '../src/progress.ts'
 import type { Step } from '../src/staging.ts'
-
-// A list streams through: without this the heap keeps garbage until it is twice as large, for nothing.
-setFlagsFromString('--optimize-for-size')
 
 await runCommand<EnqueueFlags>(
   {

@@ -3,9 +3,9 @@ import type { Heading } from './lists/read.ts'
 import { estimateCost, type Estimate } from './plan/forecast.ts'
 import { refill, type SliceSink } from './queue/refill.ts'
 import { stageList, type Desk, type ListOrder, type Staged } from './staging.ts'
-import type { Database } from './store/database.ts'
 import { readPurse, type Purse } from './store/forecast.ts'
-import { onConnection } from './store/lists.ts'
+import { onConnections } from './store/stage.ts'
+import type { Connections } from './store/staged-tables.ts'
 import type { Planned } from './store/order.ts'
 import { planStaged } from './store/plan.ts'
 
@@ -32,15 +32,15 @@ export async function planLists(
   agree: 'always' | 'never' | ((preview: Plans) => Promise<boolean>),
 ): Promise<Plans> {
   const purse = await readPurse(desk.db, { name: desk.market.account, kind: desk.market.origin })
-  return onConnection(desk.db, async (connection) => {
+  return onConnections(desk.db, async (connections) => {
     const staged: Staged[] = []
     for (const [index, order] of orders.entries()) {
-      staged.push(await stageList(connection, index, { desk, order }))
+      staged.push(await stageList(connections, index, { desk, order }))
     }
     const planAll = async (keep: boolean): Promise<Plans> => {
       const lists: ListPlan[] = []
       for (const list of staged)
-        lists.push(await planStage(connection, list, { desk, purse, keep }))
+        lists.push(await planStage(connections, list, { desk, purse, keep }))
       return { lists, purse, committed: keep }
     }
     const result = agree === 'always' ? await planAll(true) : await previewFirst(planAll, agree)
@@ -66,34 +66,13 @@ export async function planList(desk: Desk, order: ListOrder): Promise<ListPlan> 
   return list
 }
 
-/** Thrown to undo a transaction that was a preview only. */
-class Undone extends Error {
-  readonly planned: Planned
-
-  constructor(planned: Planned) {
-    super('undone')
-    this.planned = planned
-  }
-}
-
 async function planStage(
-  connection: Database,
+  connections: Connections,
   { stage, order, record, heading, headersAgain, lines }: Staged,
   { desk, purse, keep }: { desk: Desk; purse: Purse; keep: boolean },
 ): Promise<ListPlan> {
   desk.progress?.({ kind: 'planning', list: order.list, lines })
-  const planned = await connection
-    .transaction()
-    .execute(async (trx) => {
-      const done = await planStaged(trx, stage.number, order)
-      if (!keep) throw new Undone(done)
-      await record?.(trx, done.run)
-      return done
-    })
-    .catch((error: unknown) => {
-      if (error instanceof Undone) return error.planned
-      throw error
-    })
+  const planned = await planStaged(connections, { stage: stage.number, order, keep, record })
   const estimate = estimateCost(planned.toBuy, purse.costs, costClass)
   return { ...planned, list: order.list, heading, headersAgain, estimate }
 }

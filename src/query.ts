@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { contentId } from './ids.ts'
+import { contentId, idBytes } from './ids.ts'
 
 export const devices = ['desktop', 'mobile', 'tablet'] as const
 export type Device = (typeof devices)[number]
@@ -59,4 +59,9 @@ export function keyOf(q: string, tail: string): QueryKey {
 /** The id of a query's row. */
 export function queryId(key: QueryKey): string {
   return contentId('query', key)
+}
+
+/** The same id as its 16 bytes, where it only travels to the database. */
+export function queryIdBytes(key: QueryKey): string {
+  return idBytes('query', key)
 }

@@ -3,7 +3,8 @@ import { openList, type Batch, type Heading, type ReadOptions } from './lists/re
 import { openFile, openStream, type Source } from './lists/source.ts'
 import type { Market } from './market.ts'
 import type { Database, Transaction } from './store/database.ts'
-import { openStage, type Stage } from './store/lists.ts'
+import { openStage, type Stage } from './store/stage.ts'
+import type { Connections } from './store/staged-tables.ts'
 import type { PlanOrder } from './store/order.ts'
 
 /** Where the queries of a list come from. */
@@ -47,13 +48,13 @@ export interface Staged {
   readonly lines: number
 }
 
-/** Reads a list into temporary tables of the connection; nothing of it is to be seen elsewhere. */
+/** Reads a list into temporary tables of the connections; nothing of it is to be seen elsewhere. */
 export async function stageList(
-  connection: Database,
+  connections: Connections,
   number: number,
   { desk, order }: { desk: Desk; order: ListOrder },
 ): Promise<Staged> {
-  const stage = await openStage(connection, number)
+  const stage = await openStage(connections, number)
   const { from } = order
   if (from.kind === 'members') return stageMembers(stage, from.list, { desk, order })
   const source =
@@ -130,15 +131,17 @@ async function stageBatches(
   const tally: Tally = { usable: 0, queries: 0, rejected: 0, lines: 0, reasons: [], requests: [] }
   let writing: Promise<void> = Promise.resolve()
   for await (const batch of batches) {
+    await stage.add(batch.entries)
     await writing
     // Postgres takes this piece while the next one is read.
-    writing = stage.add(batch.entries).then(() => stage.reject(batch.rejected))
+    writing = stage.reject(batch.rejected)
     // An error is thrown where it is awaited; until then it must not end the process.
     writing.catch(() => undefined)
     count(tally, batch)
     progress(batch.line)
   }
   await writing
+  await stage.end()
   return tally
 }
 

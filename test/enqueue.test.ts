@@ -112,6 +112,45 @@ describe('a list', () => {
   })
 })
 
+describe('a list of many lines', () => {
+  test('keeps what each of them says, wherever in the list they begin to say it', async () => {
+    const plain = Array.from({ length: 6000 }, (_, index) => `long ${index},,,,`)
+    const said = [
+      'LONG  twice,x,2.5,https://example.com/a,mobile',
+      'LONG twice,y,4,,mobile',
+      'long once,,,,desktop',
+    ]
+    const text = `q,tags,weight,target url,device\n${[...plain, ...said, ...plain].join('\n')}\n`
+    const plan = await planList(office.desk, await office.order('long', text))
+    expect(plan).toMatchObject({ rows: 12_003, accepted: 6002, duplicates: 6001, tasks: 6002 })
+    expect(plan.toBuy).toEqual([
+      { num: 10, device: 'desktop', tasks: 1 },
+      { num: 10, device: 'mobile', tasks: 1 },
+      { num: 10, device: null, tasks: 6000 },
+    ])
+    const members = await office.rows(sql`
+      select q, device, tags, weight, target_url, given
+      from list_queries
+      join queries on queries.id = query_id
+      join lists on lists.id = list_id
+      where name = 'long' and (device is not null or q = 'long 5999')
+      order by q`)
+    const blank = { tags: [], weight: null, target_url: null, given: null }
+    expect(members).toEqual([
+      {
+        q: 'LONG twice',
+        device: 'mobile',
+        tags: ['x', 'y'],
+        weight: 4,
+        target_url: 'https://example.com/a',
+        given: 'LONG  twice',
+      },
+      { q: 'long 5999', device: null, ...blank },
+      { q: 'long once', device: 'desktop', ...blank },
+    ])
+  })
+})
+
 describe('a list that is read again', () => {
   test('while its run is open joins it and adds only what is missing', async () => {
     const first = await planList(office.desk, await office.order('again', 'q\na\nb\n'))

@@ -1,4 +1,4 @@
-import { keyOf, queryId, type Query } from '../query.ts'
+import { keyOf, queryIdBytes, type Query } from '../query.ts'
 import type { Column, Columns } from './columns.ts'
 import { requestRoles, Requests, type Defaults, type Requested } from './requests.ts'
 import {
@@ -14,6 +14,7 @@ import {
 /** One query of a row, with what the row says about it. */
 export interface Entry {
   readonly line: number
+  /** As `queryIdBytes` makes it. */
   readonly id: string
   readonly key: string
   readonly query: Query
@@ -118,7 +119,7 @@ function entryOf(
   const key = keyOf(q, tail)
   const { priority, weight, target, tags } = about
   const query = { q, location, hl, gl, num, device }
-  return { line, id: queryId(key), key, query, priority, weight, target, tags, given }
+  return { line, id: queryIdBytes(key), key, query, priority, weight, target, tags, given }
 }
 
 /** Blank cells may be missing or too many; anything else means that the cells stand under wrong names. */

@@ -22,13 +22,18 @@ export async function refill(queue: SliceSink, options: RefillOptions): Promise<
   const { db, run, told } = options
   let after: { run: number; slice: number } | null = null
   let queued = 0
+  let adding: Promise<void> = Promise.resolve()
   for (;;) {
+    // The queue takes one page while the next one is looked up.
     const slices = await listOpenSlices(db, { after, limit: page, run })
+    await adding
+    told?.(queued)
     const last = slices.at(-1)
     if (last === undefined) return queued
-    await queue.add(slices.map(({ delay_ms: delayMs, ...slice }) => ({ ...slice, delayMs })))
+    adding = queue.add(slices.map(({ delay_ms: delayMs, ...slice }) => ({ ...slice, delayMs })))
+    // An error is thrown where it is awaited; until then it must not end the process.
+    adding.catch(() => undefined)
     queued += slices.length
-    told?.(queued)
     after = last
   }
 }

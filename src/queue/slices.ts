@@ -39,7 +39,7 @@ export interface SliceQueue {
 
 const name = 'slices'
 const shape = z.object({ run: z.number().int(), slice: z.number().int(), round: z.number().int() })
-const chunk = 500
+const chunk = 1000
 const answerWithinMs = 20_000
 const closeWithinMs = 3_000
 

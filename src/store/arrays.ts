@@ -1,19 +1,27 @@
 // Arrays in the binary form of PostgreSQL's protocol: nothing is quoted here and nothing is parsed there, which is half
 // the work of storing an answer otherwise. The driver sends a Buffer as a parameter in binary form, whatever its type.
 
-const oids = { bytea: 17, bigint: 20, integer: 23, text: 25, uuid: 2950, jsonb: 3802 } as const
+const oids = {
+  bytea: 17,
+  bigint: 20,
+  integer: 23,
+  text: 25,
+  double: 701,
+  uuid: 2950,
+  jsonb: 3802,
+} as const
 const headerBytes = 20
 /** The first byte of a jsonb value in binary form. */
 const jsonbVersion = 1
 
 /** An array that grows value by value. */
-abstract class Column {
+export abstract class Column {
   readonly #oid: number
   protected bytes: Buffer
   /** Where the next value begins, behind its length. */
   protected start = headerBytes + 4
   #count = 0
-  #holdsNull = false
+  #nulls = 0
 
   /** With room for so many bytes to begin with. */
   constructor(kind: keyof typeof oids, room = 8192) {
@@ -42,7 +50,24 @@ abstract class Column {
     setInt32(this.bytes, this.start - 4, -1)
     this.start += 4
     this.#count += 1
-    this.#holdsNull = true
+    this.#nulls += 1
+  }
+
+  /** Bytes taken so far. */
+  get size(): number {
+    return this.start
+  }
+
+  /** True while it holds nothing but nulls. */
+  get blank(): boolean {
+    return this.#nulls === this.#count
+  }
+
+  /** Begins anew, in the memory that is there: the parameter made before must have been sent. */
+  clear(): void {
+    this.start = headerBytes + 4
+    this.#count = 0
+    this.#nulls = 0
   }
 
   /** The whole array, as a parameter. */
@@ -54,7 +79,7 @@ abstract class Column {
   }
 
   #header(): number[] {
-    return [1, this.#holdsNull ? 1 : 0, this.#oid, this.#count, 1]
+    return [1, this.#nulls > 0 ? 1 : 0, this.#oid, this.#count, 1]
   }
 }
 
@@ -118,6 +143,19 @@ export class BigintColumn extends Column {
     const high = Math.floor(value / 2 ** 32)
     setInt32(this.bytes, this.start, high)
     setInt32(this.bytes, this.start + 4, value - high * 2 ** 32)
+    this.take(8)
+  }
+}
+
+export class DoubleColumn extends Column {
+  constructor() {
+    super('double')
+  }
+
+  add(value: number | null): void {
+    if (value === null) return this.takeNull()
+    this.reserve(8)
+    this.bytes.writeDoubleBE(value, this.start)
     this.take(8)
   }
 }

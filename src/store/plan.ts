@@ -1,71 +1,92 @@
-import { sql, type Transaction } from 'kysely'
-import { mergeDuplicates, storeMembers, storeQueries } from './members.ts'
+import { sql, type ControlledTransaction, type Kysely, type Transaction } from 'kysely'
+import type { Connections } from './staged-tables.ts'
+import { storeHeld, storeList } from './held.ts'
 import type { Planned, PlanOrder } from './order.ts'
 import { storeRejections } from './rejected.ts'
 import { only } from './rows.ts'
 import type { DB } from './schema.ts'
-import { addTasks, countClasses } from './tasks.ts'
+import { addTasks, countAccepted, countClasses, mergeDuplicates, type Run } from './tasks.ts'
 
-/** Everything between the staged lines and the slices, inside the transaction of the caller. */
+/** What is to become of a stage. */
+export interface Planning {
+  readonly stage: number
+  readonly order: PlanOrder
+  /** False: it is looked at what would be, and nothing is kept. */
+  readonly keep: boolean
+  /** Called within the transaction of the run; what it throws undoes everything and comes out as it is. */
+  readonly record?: ((trx: Transaction<DB>, run: number) => Promise<void>) | undefined
+}
+
+/**
+ * Everything between the staged lines and the slices. The list is written in one transaction and its run in another,
+ * at the same time. The list is committed first: a crash between the two leaves a list that was read and has no run.
+ */
 export async function planStaged(
-  trx: Transaction<DB>,
-  stage: number,
-  order: PlanOrder,
+  { held, wanted }: Connections,
+  { stage, order, keep, record }: Planning,
 ): Promise<Planned> {
-  await sql`set local work_mem = '64MB'`.execute(trx)
-  const list = await lockList(trx, order)
-  const merged = await mergeDuplicates(trx, stage, order)
-  await storeQueries(trx, stage)
-  await storeMembers(trx, stage, list)
-  const { run, joined } = await findRun(trx, list, order)
-  const added = await addTasks(trx, { run, joined }, order)
-  const reasons = await storeRejections(trx, stage, run)
-  const rejected = reasons.reduce((sum, { lines }) => sum + lines, 0)
-  const duplicates = order.usable - merged.accepted
-  const rows = order.usable + rejected
-  const done = await closeRun(trx, run, { rows, accepted: merged.accepted, duplicates, rejected })
-  return {
-    run,
-    joined,
-    rows,
-    accepted: merged.accepted,
-    duplicates,
-    rejected,
-    tasks: merged.tasks,
-    queued: added.queued,
-    reused: added.reused,
-    already: merged.tasks - added.queued - added.reused,
-    done,
-    reasons,
-    toBuy: await countClasses(trx, stage, { queued: added.queued, request: order.request }),
+  const begun: ControlledTransaction<DB>[] = []
+  const begin = async (connection: Kysely<DB>) => {
+    const trx = await connection.startTransaction().execute()
+    begun.push(trx)
+    return trx
+  }
+  let storing: Promise<void> = Promise.resolve()
+  try {
+    const ofList = await begin(held)
+    const ofRun = await begin(wanted)
+    await lockList(ofRun, order)
+    const list = await storeList(ofList, order)
+    if (keep) storing = storeHeld(ofList, stage, list)
+    // An error is thrown where it is awaited; until then it must not end the process.
+    storing.catch(() => undefined)
+    const planned = await planRun(ofRun, { stage, list }, order)
+    if (keep) await record?.(ofRun, planned.run)
+    await storing
+    // A connection that broke while the other one was at work is noticed before anything is committed.
+    await sql`select`.execute(ofRun)
+    for (const trx of begun) await (keep ? trx.commit() : trx.rollback()).execute()
+    return planned
+  } catch (error) {
+    await storing.catch(() => undefined)
+    // What was thrown says more than that a connection is gone.
+    await Promise.allSettled(begun.map(async (trx) => trx.rollback().execute()))
+    throw error
   }
 }
 
-async function lockList(trx: Transaction<DB>, { list, source }: PlanOrder): Promise<number> {
-  await sql`
-    insert into lists (name, source)
-    values (${list}, ${source ?? ''})
-    on conflict (name) do nothing`.execute(trx)
-  // Two readings of one list wait for each other here: the second one finds the tasks of the first.
-  const { rows } = await sql<{ id: number }>`
-    select id
-    from lists
-    where name = ${list}
-    for update`.execute(trx)
-  const id = only(rows).id
-  await sql`
-    update lists
-    set source = ${source}::text
-    where id = ${id}
-      and source <> ${source}::text`.execute(trx)
-  return id
+/** Two readings of one list wait for each other: the second one finds the tasks of the first. */
+async function lockList(trx: Transaction<DB>, { list }: PlanOrder): Promise<void> {
+  const name = `querymill list ${list}`
+  await sql`select pg_advisory_xact_lock(hashtextextended(${name}::text, 0))`.execute(trx)
+}
+
+async function planRun(
+  trx: Transaction<DB>,
+  { stage, list }: { stage: number; list: number },
+  order: PlanOrder,
+): Promise<Planned> {
+  await sql`set local work_mem = '64MB'`.execute(trx)
+  const { run, joined } = await findRun(trx, list, order)
+  await mergeDuplicates(trx, stage, { run, joined, order })
+  const { queued, reused, already } = await addTasks(trx, run)
+  const tasks = queued + reused + already
+  const accepted = await countAccepted(trx, stage, { single: order.single, tasks })
+  const reasons = await storeRejections(trx, stage, run)
+  const rejected = reasons.reduce((sum, { lines }) => sum + lines, 0)
+  const duplicates = order.usable - accepted
+  const rows = order.usable + rejected
+  const done = await closeRun(trx, run, { rows, accepted, duplicates, rejected })
+  const toBuy = await countClasses(trx, stage, { queued, request: order.request })
+  const lines = { rows, accepted, duplicates, rejected, reasons }
+  return { run, joined, ...lines, tasks, queued, reused, already, done, toBuy }
 }
 
 async function findRun(
   trx: Transaction<DB>,
   list: number,
   { kind, runDate, budget, maxAgeMs, into }: PlanOrder,
-): Promise<{ run: number; joined: boolean }> {
+): Promise<Run> {
   const open = await sql<{ id: number }>`
     update runs
     set max_age_ms = ${maxAgeMs},

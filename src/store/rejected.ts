@@ -1,6 +1,6 @@
 import { sql, type Transaction } from 'kysely'
 import type { Database } from './database.ts'
-import { rejectedName } from './lists.ts'
+import { rejectedName } from './staged-tables.ts'
 import type { Planned } from './order.ts'
 import type { DB } from './schema.ts'
 

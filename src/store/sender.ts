@@ -9,10 +9,13 @@ export class Sender {
   #gathering: Lot
   #travelling: Lot
   #sent: Promise<void> = Promise.resolve()
-  readonly #send: (parameters: readonly Buffer[]) => Promise<void>
+  readonly #send: (parameters: readonly (Buffer | string)[]) => Promise<void>
 
   /** Takes turns with two lots of the same kind, in the same memory all the way. */
-  constructor(lots: readonly [Lot, Lot], send: (parameters: readonly Buffer[]) => Promise<void>) {
+  constructor(
+    lots: readonly [Lot, Lot],
+    send: (parameters: readonly (Buffer | string)[]) => Promise<void>,
+  ) {
     ;[this.#gathering, this.#travelling] = lots
     this.#send = send
   }

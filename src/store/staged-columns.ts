@@ -16,7 +16,7 @@ export interface StagedQuery {
 }
 
 /** Stands between labels: no text of a list holds it. */
-export const group = '\u001d'
+const group = '\u001d'
 
 /** Rows of a temporary table, gathered column by column until they are sent. */
 export abstract class Lot {
@@ -45,49 +45,32 @@ export abstract class Lot {
     for (const column of this.columns) column.clear()
   }
 
-  toParameters(): readonly Buffer[] {
-    return this.columns.map((column) => column.toParameter())
+  /** For one `unnest` of them all, which fills a column that is shorter with nulls. */
+  toParameters(): readonly (Buffer | string)[] {
+    return this.columns.map((column) => (column.blank ? '{}' : column.toParameter()))
   }
 }
 
-/** What the lines of a list say about their queries. */
-export class Lines extends Lot {
+/** What tasks are made of. */
+export class Wanted extends Lot {
   readonly #lines = new IntegerColumn()
   readonly #ids = new UuidColumn()
+  readonly #priorities = new IntegerColumn()
   readonly #nums = new IntegerColumn()
   readonly #devices = new TextColumn()
-  readonly #priorities = new IntegerColumn()
-  readonly #weights = new DoubleColumn()
-  readonly #targets = new TextColumn()
-  readonly #tags = new TextColumn()
-  readonly #given = new TextColumn()
-  protected readonly columns = [
-    this.#lines,
-    this.#ids,
-    this.#nums,
-    this.#devices,
-    this.#priorities,
-    this.#weights,
-    this.#targets,
-    this.#tags,
-    this.#given,
-  ]
+  protected readonly columns = [this.#lines, this.#ids, this.#priorities, this.#nums, this.#devices]
 
-  protected take({ line, id, query, priority, weight, target, tags, given }: StagedQuery): void {
+  protected take({ line, id, query, priority }: StagedQuery): void {
     this.#lines.add(line)
     this.#ids.add(id)
+    this.#priorities.add(priority)
     this.#nums.add(query.num)
     this.#devices.add(query.device)
-    this.#priorities.add(priority)
-    this.#weights.add(weight)
-    this.#targets.add(target)
-    this.#tags.add(tags.length === 0 ? null : tags.join(group))
-    this.#given.add(given)
   }
 }
 
-/** The queries themselves. */
-export class Texts extends Lot {
+/** What a list holds: its queries, and what it says about them. */
+export class Held extends Lot {
   readonly #ids = new UuidColumn()
   readonly #keys = new TextColumn()
   readonly #texts = new TextColumn()
@@ -96,6 +79,11 @@ export class Texts extends Lot {
   readonly #countries = new TextColumn()
   readonly #nums = new IntegerColumn()
   readonly #devices = new TextColumn()
+  readonly #priorities = new IntegerColumn()
+  readonly #weights = new DoubleColumn()
+  readonly #targets = new TextColumn()
+  readonly #tags = new TextColumn()
+  readonly #given = new TextColumn()
   protected readonly columns = [
     this.#ids,
     this.#keys,
@@ -105,9 +93,14 @@ export class Texts extends Lot {
     this.#countries,
     this.#nums,
     this.#devices,
+    this.#priorities,
+    this.#weights,
+    this.#targets,
+    this.#tags,
+    this.#given,
   ]
 
-  protected take({ id, key, query }: StagedQuery): void {
+  protected take({ id, key, query, priority, weight, target, tags, given }: StagedQuery): void {
     this.#ids.add(id)
     this.#keys.add(key)
     this.#texts.add(query.q)
@@ -116,5 +109,10 @@ export class Texts extends Lot {
     this.#countries.add(query.gl)
     this.#nums.add(query.num)
     this.#devices.add(query.device)
+    this.#priorities.add(priority)
+    this.#weights.add(weight)
+    this.#targets.add(target)
+    this.#tags.add(tags.length === 0 ? null : tags.join(group))
+    this.#given.add(given)
   }
 }

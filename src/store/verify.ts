@@ -106,6 +106,10 @@ const promises: Readonly<Record<string, RawBuilder<{ violations: number }>>> = {
     ) orphans`),
   'each task asks a query that is known': counting(sql`
     from tasks t where not exists (select from queries q where q.id = t.query_id)`),
+  // The primary key keeps ids apart, and so it keeps keys apart.
+  'each query has the id of its key': counting(sql`
+    from queries q
+    where uuid_send(q.id) <> substring(sha256(convert_to('query' || chr(31) || q.key, 'UTF8')) for 16)`),
   'the lines of each run add up': counting(sql`
     from runs r
     where r.rows <> r.accepted + r.duplicates + r.rejected

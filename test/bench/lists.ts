@@ -13,6 +13,7 @@ import { migrateAll } from '../../src/mill.ts'
 import { openQueue } from '../../src/queue/slices.ts'
 import { root } from '../../src/root.ts'
 import { openPool } from '../../src/store/database.ts'
+import { scriptOf } from './memory.ts'
 import { memoryOf } from './meter.ts'
 
 export interface ListsFigures {
@@ -157,15 +158,12 @@ async function enqueueFile(
   path: string,
 ): Promise<{ seconds: number; peakRssMb: number | null }> {
   const started = performance.now()
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', join(root, 'jobs', 'enqueue.ts'), path, '--yes', '--json'],
-    {
-      cwd: root,
-      env: { ...processEnvironment(), DATABASE_URL: url, REDIS_URL: '' },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  )
+  const [, ...args] = scriptOf('enqueue')
+  const child = spawn(process.execPath, [...args, path, '--yes', '--json'], {
+    cwd: root,
+    env: { ...processEnvironment(), DATABASE_URL: url, REDIS_URL: '' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   let complaint = ''
   child.stderr.on('data', (piece: Buffer) => (complaint = piece.toString()))
   let peak: number | null = null

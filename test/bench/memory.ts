@@ -55,7 +55,7 @@ export async function measureMemory(
 async function watchWorker(
   env: NodeJS.ProcessEnv,
 ): Promise<{ seen: readonly number[]; largest: number }> {
-  const [, ...args] = [...workCommand(), '--drain']
+  const [, ...args] = [...scriptOf('work'), '--drain']
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore' })
   const seen: number[] = []
   let largest = 0
@@ -74,9 +74,9 @@ async function watchWorker(
   return { seen, largest }
 }
 
-/** The command behind `npm run work`, flags and all. */
-function workCommand(): string[] {
+/** The command behind `npm run`, flags and all. */
+export function scriptOf(name: 'enqueue' | 'work'): string[] {
   const text = readFileSync(join(root, 'package.json'), 'utf8')
-  const { scripts } = JSON.parse(text) as { scripts: { work: string } }
-  return scripts.work.split(' ')
+  const { scripts } = JSON.parse(text) as { scripts: Record<typeof name, string> }
+  return scripts[name].split(' ')
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   BigintColumn,
   BytesColumn,
+  DoubleColumn,
   IntegerColumn,
   JsonbColumn,
   TextColumn,
@@ -74,6 +75,16 @@ describe('a column of an array comes to PostgreSQL as it is', () => {
     )
   })
 
+  test('of numbers with a fraction', async () => {
+    const some = fc.array(fc.option(fc.double({ noNaN: true })))
+    await fc.assert(
+      fc.asyncProperty(some, async (values) => {
+        expect(await passOn(new DoubleColumn(), 'double precision', values)).toEqual(values)
+      }),
+      runs,
+    )
+  })
+
   test('of objects with whatever is in them', async () => {
     const some = fc.array(fc.option(fc.dictionary(kept, fc.oneof(kept, whole, fc.boolean()))))
     await fc.assert(
@@ -107,5 +118,31 @@ describe('a column of an array comes to PostgreSQL as it is', () => {
 
   test('when it is empty', async () => {
     expect(await read(new TextColumn(), 'text')).toEqual([])
+  })
+
+  test('when it held other values before', async () => {
+    const some = fc.array(fc.option(kept))
+    await fc.assert(
+      fc.asyncProperty(some, some, async (before, values) => {
+        const column = new TextColumn()
+        await passOn(column, 'text', before)
+        column.clear()
+        expect(await passOn(column, 'text', values)).toEqual(values)
+      }),
+      runs,
+    )
+  })
+})
+
+describe('a column', () => {
+  test('is blank while nothing but nulls came to it', () => {
+    const column = new TextColumn()
+    expect(column.blank).toBe(true)
+    column.add(null)
+    expect(column.blank).toBe(true)
+    column.add('')
+    expect(column.blank).toBe(false)
+    column.clear()
+    expect(column.blank).toBe(true)
   })
 })
