@@ -174,6 +174,22 @@ describe('a list that is read again', () => {
     expect(second.run).not.toBe(first.run)
   })
 
+  test('night after night takes no more room than at first', async () => {
+    const text = `q\n${Array.from({ length: 3000 }, (_, index) => `night ${index}`).join('\n')}\n`
+    const sizes: number[] = []
+    for (let night = 0; night < 4; night++) {
+      const { run } = await planList(office.desk, await office.order('nights', text))
+      await office.finish(run)
+      const [size] = await office.rows<{ bytes: number }>(
+        sql`select pg_relation_size('list_queries') + pg_relation_size('list_queries_pkey') as bytes`,
+      )
+      sizes.push(size?.bytes ?? 0)
+    }
+    const [first = 0, ...others] = sizes
+    expect(first).toBeGreaterThan(100_000)
+    expect(Math.max(...others)).toBeLessThan(1.1 * first)
+  })
+
   test('by two at the same time has each task once', async () => {
     const text = `q\n${Array.from({ length: 500 }, (_, index) => `same ${index}`).join('\n')}\n`
     const plans = await Promise.all(

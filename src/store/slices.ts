@@ -142,7 +142,10 @@ export async function closeRuns(db: Database, run: number | null = null): Promis
   })
 }
 
-/** Slices with an open task, in pages: what the queue ought to hold. */
+/**
+ * Slices with an open task, in pages: what the queue ought to hold. The tasks of each slice are looked up by its key:
+ * as a condition of the whole, they would be read all of them for each page.
+ */
 export async function listOpenSlices(
   db: Database,
   {
@@ -153,19 +156,18 @@ export async function listOpenSlices(
 ): Promise<readonly OpenSlice[]> {
   const { rows } = await sql<OpenSlice>`
     select s.run_id as run, s.slice, s.round, s.priority,
-      greatest(0, extract(epoch from (
-        select min(coalesce(t.not_before, clock_timestamp()))
-        from tasks t
-        where t.run_id = s.run_id and t.slice = s.slice and t.state = 'open'
-      ) - clock_timestamp())::float8 * 1000) as delay_ms
+      greatest(0, extract(epoch from (open.due - clock_timestamp()))::float8 * 1000) as delay_ms
     from slices s
     join runs r on r.id = s.run_id and r.state = 'open'
+    cross join lateral (
+      select min(coalesce(t.not_before, clock_timestamp())) as due
+      from tasks t
+      where t.run_id = s.run_id and t.slice = s.slice and t.state = 'open'
+    ) open
     where s.done_at is null
+      and open.due is not null
       and (s.run_id, s.slice) > (${after?.run ?? 0}::bigint, ${after?.slice ?? -1}::integer)
-      and (${run ?? null}::bigint is null or s.run_id = ${run ?? null}::bigint)
-      and exists (
-        select from tasks t where t.run_id = s.run_id and t.slice = s.slice and t.state = 'open'
-      )
+      ${run === undefined ? sql`` : sql`and s.run_id = ${run}`}
     order by s.run_id, s.slice
     limit ${limit}`.execute(db)
   return rows
