@@ -78,6 +78,8 @@ describe('a run', () => {
     const [list] = await office.rows<{ id: number }>(
       sql`select id from lists where name = 'members'`,
     )
+    const held = sql`select query_id, last_seen::text from list_queries where list_id = ${list?.id ?? 0} order by query_id`
+    const before = await office.rows(held)
     const plan = await planList(
       office.desk,
       await office.order('members', '', {
@@ -86,6 +88,8 @@ describe('a run', () => {
       }),
     )
     expect(plan).toMatchObject({ rows: 2, accepted: 2, tasks: 2, queued: 2 })
+    // Nothing was read: the list is as it was.
+    expect(await office.rows(held)).toEqual(before)
     const tags = await office.rows(sql`
       select q, tags from list_queries join queries on queries.id = query_id
       where list_id = ${list?.id ?? 0} order by q`)
