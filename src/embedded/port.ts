@@ -1,8 +1,17 @@
 import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
-/** True when nobody listens on the port of this machine. */
-export async function isFree(port: number): Promise<boolean> {
-  return (await listen(port)) !== null
+// A killed process lets go of its port a moment after its end, when its memory has been cleared away.
+const lettingGoMs = 2_000
+
+/** True as soon as nobody listens on the port of this machine; false when somebody goes on to. */
+export async function becomesFree(port: number): Promise<boolean> {
+  const deadline = Date.now() + lettingGoMs
+  while ((await listen(port)) === null) {
+    if (Date.now() > deadline) return false
+    await sleep(25)
+  }
+  return true
 }
 
 /** A port of this machine that nobody listens on. */

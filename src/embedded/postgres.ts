@@ -11,7 +11,7 @@ import { contact, createDatabase } from './contact.ts'
 import { openHome, ownerOf } from './files.ts'
 import { withLock } from './lock.ts'
 import { choosePlace } from './place.ts'
-import { freePort, isFree } from './port.ts'
+import { becomesFree, freePort } from './port.ts'
 import { clearMark, findPostmaster } from './postmaster.ts'
 import { checkMajor, readState, urlOf, writeState, type State } from './state.ts'
 
@@ -142,7 +142,7 @@ async function startFresh(
   const server = await prepareServer(old.data)
   const deadline = Date.now() + patienceMs
   for (;;) {
-    const port = (await isFree(old.port)) ? old.port : await freePort()
+    const port = (await becomesFree(old.port)) ? old.port : await freePort()
     const state = { ...old, port }
     clearMark(state.data)
     writeState(home, state)

@@ -8,7 +8,7 @@ import type { Secret } from '../secret.ts'
 import { isGoodKey, issueKey, readKey } from './desk.ts'
 import { openHome, readIfThere, writePrivate } from './files.ts'
 import { withLock } from './lock.ts'
-import { isFree } from './port.ts'
+import { becomesFree } from './port.ts'
 import { commandOf, endProcess } from './process.ts'
 import { startProgram } from './program.ts'
 
@@ -113,7 +113,7 @@ async function start({ home, databaseUrl }: ServiceOptions): Promise<string> {
 async function choosePort(home: string): Promise<number> {
   const url = readState(home)?.url ?? null
   const port = url === null ? 0 : Number(new URL(url).port)
-  return port !== 0 && (await isFree(port)) ? port : 0
+  return port !== 0 && (await becomesFree(port)) ? port : 0
 }
 
 async function end(home: string): Promise<boolean> {

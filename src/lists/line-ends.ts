@@ -3,13 +3,14 @@
 const lf = 10
 export const cr = 13
 
-/** After the last line end; a closing CR may be the first half of one. */
+/** After the last line end, 0 when there is none; a closing CR may be the first half of one. */
 export function lastLineEnd(bytes: Buffer): number {
   const usable = bytes[bytes.length - 1] === cr ? bytes.length - 1 : bytes.length
   if (usable === 0) return 0
   return Math.max(bytes.lastIndexOf(lf, usable - 1), bytes.lastIndexOf(cr, usable - 1)) + 1
 }
 
+/** After the first line end from a place on; below 0 when there is none. */
 export function firstLineEnd(bytes: Buffer, from: number): number {
   const feed = bytes.indexOf(lf, from)
   const before = feed < 0 ? bytes : bytes.subarray(0, feed)
@@ -25,6 +26,7 @@ export function textEnd(bytes: Buffer, next: number): number {
   return bytes[next - 2] === cr ? next - 2 : next - 1
 }
 
+/** How many line ends there are. */
 export function countLineEnds(bytes: Buffer): number {
   let count = 0
   for (let at = 0; at < bytes.length; at++) {

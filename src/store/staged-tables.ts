@@ -9,6 +9,7 @@ export interface Connections {
   readonly wanted: Kysely<DB>
 }
 
+/** A line that gave no query, and why. */
 export interface StagedRejection {
   readonly line: number
   readonly reason: string
@@ -30,6 +31,7 @@ export function heldName(number: number) {
   return sql.id('pg_temp', `staged_held_${number}`)
 }
 
+/** Makes the tables of one list. */
 export async function makeTables({ held, wanted }: Connections, number: number): Promise<void> {
   await sql`
     create temporary table ${wantedName(number)} (
@@ -65,11 +67,13 @@ export async function makeTables({ held, wanted }: Connections, number: number):
     )`.execute(held)
 }
 
+/** Takes them away, as far as they are there. */
 export async function dropTables({ held, wanted }: Connections, number: number): Promise<void> {
   await sql`drop table if exists ${wantedName(number)}, ${rejectedName(number)}`.execute(wanted)
   await sql`drop table if exists ${heldName(number)}`.execute(held)
 }
 
+/** Takes the columns of `Wanted`. */
 export async function addWanted(
   connection: Kysely<DB>,
   number: number,
@@ -88,6 +92,7 @@ export async function addWanted(
     )`.execute(connection)
 }
 
+/** Takes the columns of `Held`. */
 export async function addHeld(
   connection: Kysely<DB>,
   number: number,
@@ -117,6 +122,7 @@ export async function addHeld(
 
 const chunk = 5000
 
+/** Takes lines that gave no query. */
 export async function addRejections(
   connection: Kysely<DB>,
   number: number,

@@ -6,6 +6,7 @@ import type { DB } from './schema.ts'
 
 const sliceSize = 25
 
+/** The run that a list is planned into. */
 export interface Run {
   readonly run: number
   /** False for a run that was just made. */
