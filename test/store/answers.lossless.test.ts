@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rebuildAnswer } from '../../src/search/rebuild.ts'
 import { readAnswers, storeAnswers } from '../../src/store/answers.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { isReadRight } from '../support/parser.ts'
 import { askQuery, paid } from './paid.ts'
 
 let database: FreshDatabase
@@ -150,7 +151,9 @@ const body = also(
     },
     some,
   ),
-).map((answer) => JSON.stringify(answer))
+)
+  .map((answer) => JSON.stringify(answer))
+  .filter(isReadRight)
 
 /** Not by assignment, which would take __proto__ for something else. */
 function merge(...objects: readonly object[]): object {

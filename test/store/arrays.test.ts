@@ -11,6 +11,7 @@ import {
 } from '../../src/store/arrays.ts'
 import { contentId, idBytes } from '../../src/ids.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { isReadRight } from '../support/parser.ts'
 
 let database: FreshDatabase
 beforeAll(async () => {
@@ -86,7 +87,8 @@ describe('a column of an array comes to PostgreSQL as it is', () => {
   })
 
   test('of objects with whatever is in them', async () => {
-    const some = fc.array(fc.option(fc.dictionary(kept, fc.oneof(kept, whole, fc.boolean()))))
+    const object = fc.dictionary(kept, fc.oneof(kept, whole, fc.boolean()))
+    const some = fc.array(fc.option(object.filter((one) => isReadRight(JSON.stringify(one)))))
     await fc.assert(
       fc.asyncProperty(some, async (values) => {
         expect(await passOn(new JsonbColumn(), 'jsonb', values)).toEqual(values)
