@@ -4,10 +4,10 @@ import { estimateCost, type Estimate } from './plan/forecast.ts'
 import { refill, type SliceSink } from './queue/refill.ts'
 import { stageList, type Desk, type ListOrder, type Staged } from './staging.ts'
 import { readPurse, type Purse } from './store/forecast.ts'
-import { onConnections } from './store/stage.ts'
-import type { Connections } from './store/staged-tables.ts'
 import type { Planned } from './store/order.ts'
 import { planStaged } from './store/plan.ts'
+import { onConnections } from './store/stage.ts'
+import type { Connections } from './store/staged-tables.ts'
 
 /** What became of one list. */
 export interface ListPlan extends Planned {

@@ -3,9 +3,10 @@ import { openList, type Batch, type Heading, type ReadOptions } from './lists/re
 import { openFile, openStream, type Source } from './lists/source.ts'
 import type { Market } from './market.ts'
 import type { Database, Transaction } from './store/database.ts'
+import { awaitedLater } from './store/later.ts'
+import type { PlanOrder } from './store/order.ts'
 import { openStage, type Stage } from './store/stage.ts'
 import type { Connections } from './store/staged-tables.ts'
-import type { PlanOrder } from './store/order.ts'
 
 /** Where the queries of a list come from. */
 export type ListSource =
@@ -134,9 +135,7 @@ async function stageBatches(
     await stage.add(batch.entries)
     await writing
     // Postgres takes this piece while the next one is read.
-    writing = stage.reject(batch.rejected)
-    // An error is thrown where it is awaited; until then it must not end the process.
-    writing.catch(() => undefined)
+    writing = awaitedLater(stage.reject(batch.rejected))
     count(tally, batch)
     progress(batch.line)
   }

@@ -1,4 +1,5 @@
 import type { Database } from '../store/database.ts'
+import { awaitedLater } from '../store/later.ts'
 import { listOpenSlices } from '../store/slices.ts'
 import type { QueuedSlice } from './slices.ts'
 
@@ -30,9 +31,8 @@ export async function refill(queue: SliceSink, options: RefillOptions): Promise<
     told?.(queued)
     const last = slices.at(-1)
     if (last === undefined) return queued
-    adding = queue.add(slices.map(({ delay_ms: delayMs, ...slice }) => ({ ...slice, delayMs })))
-    // An error is thrown where it is awaited; until then it must not end the process.
-    adding.catch(() => undefined)
+    const jobs = slices.map(({ delay_ms: delayMs, ...slice }) => ({ ...slice, delayMs }))
+    adding = awaitedLater(queue.add(jobs))
     queued += slices.length
     after = last
   }

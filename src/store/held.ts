@@ -1,8 +1,8 @@
 import { sql, type Transaction } from 'kysely'
-import { heldName } from './staged-tables.ts'
 import type { PlanOrder } from './order.ts'
 import { only } from './rows.ts'
 import type { DB } from './schema.ts'
+import { heldName } from './staged-tables.ts'
 
 /** The list of a name, made if there is none. */
 export async function storeList(
@@ -45,7 +45,6 @@ async function storeQueries(trx: Transaction<DB>, stage: number): Promise<void> 
 
 /** Nobody else plans the list meanwhile: its members need no check for conflicts. */
 async function storeMembers(trx: Transaction<DB>, stage: number, list: number): Promise<void> {
-  await sql`drop table if exists pg_temp.members`.execute(trx)
   await sql`
     create temporary table members on commit drop as
     ${await describeMembers(trx, stage)}`.execute(trx)

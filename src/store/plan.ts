@@ -1,10 +1,11 @@
 import { sql, type ControlledTransaction, type Kysely, type Transaction } from 'kysely'
-import type { Connections } from './staged-tables.ts'
+import { awaitedLater } from './later.ts'
 import { storeHeld, storeList } from './held.ts'
 import type { Planned, PlanOrder } from './order.ts'
 import { storeRejections } from './rejected.ts'
 import { only } from './rows.ts'
 import type { DB } from './schema.ts'
+import type { Connections } from './staged-tables.ts'
 import { addTasks, countAccepted, countClasses, mergeDuplicates, type Run } from './tasks.ts'
 
 /** What is to become of a stage. */
@@ -37,9 +38,7 @@ export async function planStaged(
     const ofRun = await begin(wanted)
     await lockList(ofRun, order)
     const list = await storeList(ofList, order)
-    if (keep) storing = storeHeld(ofList, stage, list)
-    // An error is thrown where it is awaited; until then it must not end the process.
-    storing.catch(() => undefined)
+    if (keep) storing = awaitedLater(storeHeld(ofList, stage, list))
     const planned = await planRun(ofRun, { stage, list }, order)
     if (keep) await record?.(ofRun, planned.run)
     await storing

@@ -1,4 +1,5 @@
-import type { Lot, StagedQuery } from './staged-columns.ts'
+import { awaitedLater } from './later.ts'
+import type { Lot, LotColumns, StagedQuery } from './staged-columns.ts'
 
 // Statements of this many rows are cheap for each row; a lot of long texts goes sooner.
 const mostRows = 5_000
@@ -9,13 +10,10 @@ export class Sender {
   #gathering: Lot
   #travelling: Lot
   #sent: Promise<void> = Promise.resolve()
-  readonly #send: (parameters: readonly (Buffer | string)[]) => Promise<void>
+  readonly #send: (columns: LotColumns) => Promise<void>
 
   /** Takes turns with two lots of the same kind, in the same memory all the way. */
-  constructor(
-    lots: readonly [Lot, Lot],
-    send: (parameters: readonly (Buffer | string)[]) => Promise<void>,
-  ) {
+  constructor(lots: readonly [Lot, Lot], send: (columns: LotColumns) => Promise<void>) {
     ;[this.#gathering, this.#travelling] = lots
     this.#send = send
   }
@@ -40,8 +38,6 @@ export class Sender {
     this.#travelling = full
     this.#gathering.clear()
     if (full.rows === 0) return
-    this.#sent = this.#send(full.toParameters())
-    // An error is thrown where it is awaited; until then it must not end the process.
-    this.#sent.catch(() => undefined)
+    this.#sent = awaitedLater(this.#send(full.toParameters()))
   }
 }

@@ -18,6 +18,9 @@ export interface StagedQuery {
 /** Stands between labels: no text of a list holds it. */
 const group = '\u001d'
 
+/** The columns of a lot, as parameters. */
+export type LotColumns = readonly (Buffer | string)[]
+
 /** Rows of a temporary table, gathered column by column until they are sent. */
 export abstract class Lot {
   protected abstract readonly columns: readonly Column[]
@@ -46,7 +49,7 @@ export abstract class Lot {
   }
 
   /** For one `unnest` of them all, which fills a column that is shorter with nulls. */
-  toParameters(): readonly (Buffer | string)[] {
+  toParameters(): LotColumns {
     return this.columns.map((column) => (column.blank ? '{}' : column.toParameter()))
   }
 }

@@ -1,5 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 import type { DB } from './schema.ts'
+import type { LotColumns } from './staged-columns.ts'
 
 /** Two connections, so that a list is written on one processor while its tasks are written on another. */
 export interface Connections {
@@ -77,7 +78,7 @@ export async function dropTables({ held, wanted }: Connections, number: number):
 export async function addWanted(
   connection: Kysely<DB>,
   number: number,
-  columns: readonly (Buffer | string)[],
+  columns: LotColumns,
 ): Promise<void> {
   const [line, id, priority, num, device] = columns
   await sql`
@@ -96,7 +97,7 @@ export async function addWanted(
 export async function addHeld(
   connection: Kysely<DB>,
   number: number,
-  columns: readonly (Buffer | string)[],
+  columns: LotColumns,
 ): Promise<void> {
   const [id, key, q, location, hl, gl, num, device, priority, weight, target, tags, given] = columns
   await sql`

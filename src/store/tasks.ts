@@ -1,8 +1,8 @@
 import { sql, type Transaction } from 'kysely'
-import { wantedName } from './staged-tables.ts'
 import type { Planned, PlanOrder } from './order.ts'
 import { only } from './rows.ts'
 import type { DB } from './schema.ts'
+import { wantedName } from './staged-tables.ts'
 
 const sliceSize = 25
 
@@ -24,7 +24,6 @@ export async function mergeDuplicates(
 ): Promise<void> {
   const wanted = wantedName(stage)
   await sql`analyze ${wanted}`.execute(trx)
-  await sql`drop table if exists pg_temp.merged, pg_temp.groups`.execute(trx)
   const already = joined
     ? sql`exists (select from tasks where tasks.run_id = ${run} and tasks.query_id = lines.id)`
     : sql`false`
