@@ -1,5 +1,6 @@
 import { Misuse } from './errors.ts'
 import { openList, type Batch, type Heading, type ReadOptions } from './lists/read.ts'
+import type { Entry } from './lists/rows.ts'
 import { openFile, openStream, type Source } from './lists/source.ts'
 import type { Market } from './market.ts'
 import type { Database, Transaction } from './store/database.ts'
@@ -18,7 +19,7 @@ export type ListSource =
 /** A list to be planned, and the run that it is for. */
 export interface ListOrder extends Omit<
   PlanOrder,
-  'source' | 'origin' | 'api' | 'usable' | 'single' | 'request'
+  'source' | 'origin' | 'api' | 'usable' | 'single' | 'plain' | 'request'
 > {
   readonly from: ListSource
   readonly reading: ReadOptions
@@ -73,6 +74,7 @@ export async function stageList(
         source: from.kind === 'file' ? from.path : source.shown,
         usable: tally.usable,
         single: tally.queries === tally.usable,
+        plain: tally.plain,
         request: tally.requests.length === 1 ? (tally.requests[0] ?? null) : null,
       },
       record: order.record,
@@ -94,7 +96,7 @@ async function stageMembers(
   if (usable === 0) {
     throw new Misuse(`expected queries in the list ${order.list}, got none; enqueue its file`)
   }
-  const rest = { source: null, usable, single: true, request: null }
+  const rest = { source: null, usable, single: true, plain: true, request: null }
   return {
     stage,
     order: { ...orderOf(desk, order), ...rest },
@@ -116,6 +118,8 @@ interface Tally {
   queries: number
   rejected: number
   lines: number
+  /** No line says more about its query than a priority and a weight. */
+  plain: boolean
   /** The first reasons, for a person. */
   reasons: readonly string[]
   /** What is asked for, as far as prices depend on it; more than one is as many as it takes. */
@@ -129,7 +133,8 @@ async function stageBatches(
   batches: AsyncIterable<Batch>,
   progress: (lines: number) => void,
 ): Promise<Tally> {
-  const tally: Tally = { usable: 0, queries: 0, rejected: 0, lines: 0, reasons: [], requests: [] }
+  const counts = { usable: 0, queries: 0, rejected: 0, lines: 0 }
+  const tally: Tally = { ...counts, plain: true, reasons: [], requests: [] }
   let writing: Promise<void> = Promise.resolve()
   for await (const batch of batches) {
     await stage.add(batch.entries)
@@ -149,6 +154,7 @@ function count(tally: Tally, { entries, rejected, usable, line }: Batch): void {
   tally.queries += entries.length
   tally.rejected += rejected.length
   tally.lines = line
+  tally.plain &&= entries.every(isPlain)
   if (tally.reasons.length < shownReasons) {
     const more = rejected.map((found) => `line ${found.line}: ${found.reason}`)
     tally.reasons = [...tally.reasons, ...more].slice(0, shownReasons)
@@ -159,6 +165,10 @@ function count(tally: Tally, { entries, rejected, usable, line }: Batch): void {
     if (known?.num === query.num && known.device === query.device) continue
     tally.requests = [...tally.requests, { num: query.num, device: query.device }]
   }
+}
+
+function isPlain({ tags, target, given }: Entry): boolean {
+  return tags.length === 0 && target === null && given === null
 }
 
 function noUsableLine({ shown }: Source, { rejected, reasons }: Tally): Misuse {

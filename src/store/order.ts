@@ -20,6 +20,8 @@ export interface PlanOrder {
   readonly usable: number
   /** True when every usable line gave exactly one query. */
   readonly single: boolean
+  /** True when no line says more about its query than a priority and a weight. */
+  readonly plain: boolean
   /** What all queries ask for, as far as prices depend on it; null when they differ. */
   readonly request: { readonly num: number; readonly device: string | null } | null
 }

@@ -38,7 +38,7 @@ export async function planStaged(
     const ofRun = await begin(wanted)
     await lockList(ofRun, order)
     const list = await storeList(ofList, order)
-    if (keep) storing = awaitedLater(storeHeld(ofList, stage, list))
+    if (keep) storing = awaitedLater(storeHeld(ofList, stage, { list, plain: order.plain }))
     const planned = await planRun(ofRun, { stage, list }, order)
     if (keep) await record?.(ofRun, planned.run)
     await storing

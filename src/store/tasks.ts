@@ -23,7 +23,7 @@ export async function mergeDuplicates(
   { run, joined, order }: Run & { order: PlanOrder },
 ): Promise<void> {
   const wanted = wantedName(stage)
-  await sql`analyze ${wanted}`.execute(trx)
+  await sql`analyze ${wanted} (id)`.execute(trx)
   const already = joined
     ? sql`exists (select from tasks where tasks.run_id = ${run} and tasks.query_id = lines.id)`
     : sql`false`
@@ -39,7 +39,6 @@ export async function mergeDuplicates(
     ) as lines
     cross join lateral (select ${already} as already) as known
     left join lateral (${youngAnswer(order)}) as answer on not known.already`.execute(trx)
-  await sql`analyze pg_temp.merged`.execute(trx)
 }
 
 function youngAnswer({ maxAgeMs, origin, api }: PlanOrder) {
@@ -70,42 +69,35 @@ export async function countAccepted(
   return only(rows).accepted
 }
 
+/** Tasks that may share a slice: reused ones lie in slices that nobody needs to queue. */
+interface Group {
+  readonly already: boolean
+  readonly reused: boolean
+  readonly priority: number
+  readonly tasks: number
+  readonly slices: number
+  readonly first_slice: number
+}
+
 /** A task for each query that has none in the run, answered at once where an answer is young enough. */
 export async function addTasks(
   trx: Transaction<DB>,
   run: number,
 ): Promise<{ queued: number; reused: number; already: number }> {
-  const counts = await groupTasks(trx, run)
-  await sql`
-    insert into tasks (run_id, query_id, search_id, state, finished_at, slice, priority)
-    select
-      ${run}::bigint, id, search_id,
-      case when reused then 'reused' else 'open' end,
-      case when reused then now() end,
-      first_slice
-        + (row_number() over (partition by reused, priority order by ord) - 1) / ${sliceSize}::integer,
-      priority
-    from pg_temp.merged
-    join pg_temp.groups using (already, reused, priority)
-    where not already
-    order by reused, priority, ord`.execute(trx)
-  await sql`
-    insert into slices (run_id, slice, priority, done_at)
-    select ${run}::bigint, slice, priority, case when reused then now() end
-    from pg_temp.groups
-    cross join generate_series(first_slice, first_slice + slices - 1) as slice
-    where not already
-    order by slice`.execute(trx)
-  return counts
+  const groups = await groupTasks(trx, run)
+  for (const group of groups) if (!group.already) await addGroup(trx, run, group)
+  const count = (counted: (group: Group) => boolean) =>
+    groups.filter(counted).reduce((sum, { tasks }) => sum + tasks, 0)
+  return {
+    queued: count(({ already, reused }) => !already && !reused),
+    reused: count(({ reused }) => reused),
+    already: count(({ already }) => already),
+  }
 }
 
-/** Counts tasks and slices by what keeps slices apart: reused tasks lie in slices that nobody needs to queue. */
-async function groupTasks(
-  trx: Transaction<DB>,
-  run: number,
-): Promise<{ queued: number; reused: number; already: number }> {
-  await sql`
-    create temporary table groups on commit drop as
+/** Counts tasks and slices by what keeps slices apart. */
+async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly Group[]> {
+  const { rows } = await sql<Group>`
     select
       already, reused, priority, tasks, slices,
       coalesce((select max(slice) from slices where run_id = ${run}), 0)
@@ -118,14 +110,34 @@ async function groupTasks(
         count(*) as tasks, (count(*) + ${sliceSize} - 1) / ${sliceSize} as slices
       from pg_temp.merged
       group by already, reused, priority
-    ) as counted`.execute(trx)
-  const { rows } = await sql<{ queued: number; reused: number; already: number }>`
+    ) as counted
+    order by already, reused, priority`.execute(trx)
+  return rows
+}
+
+/** One group at a time: its tasks are sorted by a single number, which is three times as fast as by what groups them. */
+async function addGroup(
+  trx: Transaction<DB>,
+  run: number,
+  { reused, priority, slices, first_slice: first }: Group,
+): Promise<void> {
+  const finished = reused ? sql`now()` : sql`null`
+  await sql`
+    insert into tasks (run_id, query_id, search_id, state, finished_at, slice, priority)
     select
-      coalesce(sum(tasks) filter (where not already and not reused), 0) as queued,
-      coalesce(sum(tasks) filter (where reused), 0) as reused,
-      coalesce(sum(tasks) filter (where already), 0) as already
-    from pg_temp.groups`.execute(trx)
-  return only(rows)
+      ${run}::bigint, id, search_id, ${reused ? 'reused' : 'open'}::text, ${finished},
+      ${first}::bigint + (row_number() over (order by ord) - 1) / ${sliceSize}::integer,
+      priority
+    from pg_temp.merged
+    where not already
+      and reused = ${reused}
+      and priority = ${priority}
+    order by ord`.execute(trx)
+  await sql`
+    insert into slices (run_id, slice, priority, done_at)
+    select ${run}::bigint, slice, ${priority}::smallint, ${finished}
+    from generate_series(${first}::bigint, ${first}::bigint + ${slices}::bigint - 1) as slice
+  `.execute(trx)
 }
 
 /** The tasks to be bought, by what their price depends on. */

@@ -25,6 +25,11 @@ function codeOf(error: unknown): string | null {
   return typeof error.code === 'string' ? error.code : null
 }
 
+/** True when a row is there already, perhaps by somebody else since it was looked for. */
+export function isDuplicate(error: unknown): boolean {
+  return codeOf(error) === '23505'
+}
+
 /** Opens something that needs a server; one that goes away meanwhile is out of reach, and no bug. */
 export async function reaching<T>(what: string, open: () => Promise<T>): Promise<T> {
   try {
