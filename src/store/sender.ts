@@ -1,5 +1,5 @@
 import { awaitedLater } from './later.ts'
-import type { Lot, LotColumns, StagedQuery } from './staged-columns.ts'
+import { Lot, type StagedQuery } from './staged-columns.ts'
 
 // Statements of this many rows are cheap for each row; a lot of long texts goes sooner.
 const mostRows = 5_000
@@ -7,14 +7,13 @@ const mostBytes = 4_000_000
 
 /** Sends rows in lots: one is gathered while the one before is on its way. */
 export class Sender {
-  #gathering: Lot
-  #travelling: Lot
+  // These take turns, in the same memory all the way.
+  #gathering = new Lot()
+  #travelling = new Lot()
   #sent: Promise<void> = Promise.resolve()
-  readonly #send: (columns: LotColumns) => Promise<void>
+  readonly #send: (lot: Lot) => Promise<void>
 
-  /** Takes turns with two lots of the same kind, in the same memory all the way. */
-  constructor(lots: readonly [Lot, Lot], send: (columns: LotColumns) => Promise<void>) {
-    ;[this.#gathering, this.#travelling] = lots
+  constructor(send: (lot: Lot) => Promise<void>) {
     this.#send = send
   }
 
@@ -38,6 +37,6 @@ export class Sender {
     this.#travelling = full
     this.#gathering.clear()
     if (full.rows === 0) return
-    this.#sent = awaitedLater(this.#send(full.toParameters()))
+    this.#sent = awaitedLater(this.#send(full))
   }
 }

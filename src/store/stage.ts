@@ -2,7 +2,7 @@ import { sql, type Kysely } from 'kysely'
 import type { Database } from './database.ts'
 import type { DB } from './schema.ts'
 import { Sender } from './sender.ts'
-import { Held, Wanted, type StagedQuery } from './staged-columns.ts'
+import type { StagedQuery } from './staged-columns.ts'
 import {
   addHeld,
   addRejections,
@@ -41,21 +41,14 @@ export async function openStage(connections: Connections, number: number): Promi
   const { held, wanted } = connections
   await dropTables(connections, number)
   await makeTables(connections, number)
-  const toWanted = new Sender([new Wanted(), new Wanted()], (columns) =>
-    addWanted(wanted, number, columns),
-  )
-  const toHeld = new Sender([new Held(), new Held()], (columns) => addHeld(held, number, columns))
+  const sender = new Sender(async (lot) => {
+    await Promise.all([addWanted(wanted, number, lot), addHeld(held, number, lot)])
+  })
   return {
     number,
-    add: async (queries) => {
-      await toWanted.add(queries)
-      await toHeld.add(queries)
-    },
+    add: async (queries) => sender.add(queries),
     reject: async (lines) => addRejections(wanted, number, lines),
-    end: async () => {
-      await toWanted.end()
-      await toHeld.end()
-    },
+    end: async () => sender.end(),
     addMembers: async (list) => addMembers(wanted, number, list),
     drop: async () => dropTables(connections, number),
   }

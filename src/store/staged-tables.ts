@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 import type { DB } from './schema.ts'
-import type { LotColumns } from './staged-columns.ts'
+import type { Column } from './arrays.ts'
+import type { Lot } from './staged-columns.ts'
 
 /** Two connections, so that a list is written on one processor while its tasks are written on another. */
 export interface Connections {
@@ -74,51 +75,54 @@ export async function dropTables({ held, wanted }: Connections, number: number):
   await sql`drop table if exists ${heldName(number)}`.execute(held)
 }
 
-/** Takes the columns of `Wanted`. */
+/** What tasks are made of. */
 export async function addWanted(
   connection: Kysely<DB>,
   number: number,
-  columns: LotColumns,
+  { columns }: Lot,
 ): Promise<void> {
-  const [line, id, priority, num, device] = columns
   await sql`
     insert into ${wantedName(number)} (line, id, priority, num, device)
     select *
     from unnest(
-      ${line}::integer[],
-      ${id}::uuid[],
-      ${priority}::integer[],
-      ${num}::integer[],
-      ${device}::text[]
+      ${parameterOf(columns.line)}::integer[],
+      ${parameterOf(columns.id)}::uuid[],
+      ${parameterOf(columns.priority)}::integer[],
+      ${parameterOf(columns.num)}::integer[],
+      ${parameterOf(columns.device)}::text[]
     )`.execute(connection)
 }
 
-/** Takes the columns of `Held`. */
+/** What a list holds: its queries, and what it says about them. */
 export async function addHeld(
   connection: Kysely<DB>,
   number: number,
-  columns: LotColumns,
+  { columns }: Lot,
 ): Promise<void> {
-  const [id, key, q, location, hl, gl, num, device, priority, weight, target, tags, given] = columns
   await sql`
     insert into ${heldName(number)}
       (id, key, q, location, hl, gl, num, device, priority, weight, target, tags, given)
     select *
     from unnest(
-      ${id}::uuid[],
-      ${key}::text[],
-      ${q}::text[],
-      ${location}::text[],
-      ${hl}::text[],
-      ${gl}::text[],
-      ${num}::integer[],
-      ${device}::text[],
-      ${priority}::integer[],
-      ${weight}::double precision[],
-      ${target}::text[],
-      ${tags}::text[],
-      ${given}::text[]
+      ${parameterOf(columns.id)}::uuid[],
+      ${parameterOf(columns.key)}::text[],
+      ${parameterOf(columns.q)}::text[],
+      ${parameterOf(columns.location)}::text[],
+      ${parameterOf(columns.hl)}::text[],
+      ${parameterOf(columns.gl)}::text[],
+      ${parameterOf(columns.num)}::integer[],
+      ${parameterOf(columns.device)}::text[],
+      ${parameterOf(columns.priority)}::integer[],
+      ${parameterOf(columns.weight)}::double precision[],
+      ${parameterOf(columns.target)}::text[],
+      ${parameterOf(columns.tags)}::text[],
+      ${parameterOf(columns.given)}::text[]
     )`.execute(connection)
+}
+
+/** A column that says nothing travels as nothing: `unnest` fills it with nulls. */
+function parameterOf(column: Column): Buffer | string {
+  return column.blank ? '{}' : column.toParameter()
 }
 
 const chunk = 5000

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { queryIdBytes, queryKey } from '../../src/query.ts'
 import { Sender } from '../../src/store/sender.ts'
-import { Held, Wanted, type StagedQuery } from '../../src/store/staged-columns.ts'
+import type { StagedQuery } from '../../src/store/staged-columns.ts'
 
 /** A database that answers when the test says so. */
 class Slow {
@@ -36,10 +36,6 @@ function queries(count: number, q = 'shoes'): StagedQuery[] {
   }))
 }
 
-function sender(slow: Slow): Sender {
-  return new Sender([new Wanted(), new Wanted()], slow.send)
-}
-
 async function isPending(promise: Promise<void>): Promise<boolean> {
   let pending = true
   void promise.then(() => (pending = false))
@@ -50,7 +46,7 @@ async function isPending(promise: Promise<void>): Promise<boolean> {
 describe('rows on their way to the database', () => {
   test('go in lots, the last and smaller one at the end', async () => {
     const slow = new Slow()
-    const some = sender(slow)
+    const some = new Sender(slow.send)
     await some.add(queries(3000))
     expect(slow.sent).toBe(0)
     await some.add(queries(3000))
@@ -66,7 +62,7 @@ describe('rows on their way to the database', () => {
 
   test('go sooner when their texts are long', async () => {
     const slow = new Slow()
-    const some = new Sender([new Held(), new Held()], slow.send)
+    const some = new Sender(slow.send)
     await some.add(queries(1000, 'x'.repeat(2000)))
     expect(slow.sent).toBe(0)
     await some.add(queries(1000, 'x'.repeat(2000)))
@@ -75,7 +71,7 @@ describe('rows on their way to the database', () => {
 
   test('wait for a slow database: one lot travels, one is gathered, and no more', async () => {
     const slow = new Slow()
-    const some = sender(slow)
+    const some = new Sender(slow.send)
     await some.add(queries(5000))
     const second = some.add(queries(5000))
     expect(await isPending(second)).toBe(true)
@@ -88,7 +84,7 @@ describe('rows on their way to the database', () => {
   test('say with the next lot, or at the end, that one did not arrive', async () => {
     for (const next of ['add', 'end'] as const) {
       const slow = new Slow()
-      const some = sender(slow)
+      const some = new Sender(slow.send)
       await some.add(queries(5000))
       slow.fail()
       await expect(next === 'add' ? some.add(queries(5000)) : some.end()).rejects.toThrow('broken')
@@ -97,7 +93,7 @@ describe('rows on their way to the database', () => {
 
   test('of which there are none are not sent', async () => {
     const slow = new Slow()
-    await sender(slow).end()
+    await new Sender(slow.send).end()
     expect(slow.sent).toBe(0)
   })
 })
