@@ -1,4 +1,4 @@
-import { sql, type RawBuilder, type Transaction } from 'kysely'
+import { sql, type RawBuilder, type Transaction } from './kysely.ts'
 import { Misuse } from '../errors.ts'
 import type { Database } from './database.ts'
 import type { DB } from './schema.ts'

@@ -1,4 +1,4 @@
-import type { CompiledQuery, Transaction } from 'kysely'
+import type { CompiledQuery, Transaction } from './kysely.ts'
 import type { JsonObject, StoredAnswer } from './answer.ts'
 import { describeBatch } from './answers-columns.ts'
 import type { Database } from './database.ts'

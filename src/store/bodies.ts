@@ -1,4 +1,4 @@
-import { sql, type Transaction } from 'kysely'
+import { sql, type Transaction } from './kysely.ts'
 import type { Origin, StoredAnswer } from './answer.ts'
 import { storeAnswers } from './answers.ts'
 import type { Database } from './database.ts'

@@ -1,4 +1,4 @@
-import { sql, type RawBuilder } from 'kysely'
+import { sql, type RawBuilder } from './kysely.ts'
 import type { Database } from './database.ts'
 import { statement } from './statement.ts'
 import type { Trip } from './trip.ts'

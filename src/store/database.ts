@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, sql, type Transaction as KyselyTransaction } from 'kysely'
+import { Kysely, PostgresDialect, sql, type Transaction as KyselyTransaction } from './kysely.ts'
 import pg from 'pg'
 import { Unreachable } from '../errors.ts'
 import { keepPlans } from './plans.ts'

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from './kysely.ts'
 import type { Database } from './database.ts'
 
 /** A stop that ends a drain, as far as the tables know; null while none stands for this key and floor. */

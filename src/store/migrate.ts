@@ -1,4 +1,4 @@
-import { Migrator, sql, type Kysely, type Migration } from 'kysely'
+import { Migrator, sql, type Kysely, type Migration } from './kysely.ts'
 import type { Pool } from 'pg'
 import { MillError, WrongDatabase } from '../errors.ts'
 import { openDatabase, probeDatabase, type Database } from './database.ts'

@@ -1,4 +1,4 @@
-import { sql, type Transaction } from 'kysely'
+import { sql, type Transaction } from './kysely.ts'
 import type { Database } from './database.ts'
 import type { DB } from './schema.ts'
 

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from './kysely.ts'
 import type { Database } from './database.ts'
 
 /** A task with what it says of itself, to be held against the books of the API. */

@@ -1,4 +1,4 @@
-import { sql, type ControlledTransaction, type Kysely, type Transaction } from 'kysely'
+import { sql, type ControlledTransaction, type Kysely, type Transaction } from './kysely.ts'
 import { awaitedLater } from './later.ts'
 import { storeHeld, storeList } from './held.ts'
 import type { Planned, PlanOrder } from './order.ts'

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from './kysely.ts'
 import { booksOf, keepBooks, takeBooks, type Books, type Entries } from './books.ts'
 import type { Trip } from './trip.ts'
 

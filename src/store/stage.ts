@@ -1,4 +1,4 @@
-import { sql, type Kysely } from 'kysely'
+import { sql, type Kysely } from './kysely.ts'
 import type { Database } from './database.ts'
 import type { DB } from './schema.ts'
 import { Sender } from './sender.ts'

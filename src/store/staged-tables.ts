@@ -1,4 +1,4 @@
-import { sql, type Kysely } from 'kysely'
+import { sql, type Kysely } from './kysely.ts'
 import type { DB } from './schema.ts'
 import type { Column } from './arrays.ts'
 import type { Lot } from './staged-columns.ts'

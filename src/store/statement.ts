@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CompiledQuery } from 'kysely'
+import { CompiledQuery } from './kysely.ts'
 import { root } from '../root.ts'
 
 const texts = new Map<string, string>()

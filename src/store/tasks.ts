@@ -1,4 +1,4 @@
-import { sql, type Transaction } from 'kysely'
+import { sql, type Transaction } from './kysely.ts'
 import type { Planned, PlanOrder } from './order.ts'
 import { only } from './rows.ts'
 import type { DB } from './schema.ts'

@@ -1,4 +1,4 @@
-import { CompiledQuery, type DatabaseConnection, type RawBuilder } from 'kysely'
+import { CompiledQuery, type DatabaseConnection, type RawBuilder } from './kysely.ts'
 import type { Database } from './database.ts'
 
 /** A transaction whose statements need not wait for the answers of those before them. */

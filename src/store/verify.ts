@@ -1,4 +1,4 @@
-import { sql, type RawBuilder } from 'kysely'
+import { sql, type RawBuilder } from './kysely.ts'
 import type { Database } from './database.ts'
 
 /** One promise, as a question that finds every row that breaks it. */

@@ -98,7 +98,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   hono: ['src/service/'],
   ioredis: ['src/queue/'],
   jschardet: ['src/lists/'],
-  kysely: ['src/store/', 'src/service/'],
+  kysely: ['src/store/kysely.ts'],
   'p-limit': ['src/search/'],
   pg: ['src/store/', 'src/service/'],
   pino: ['src/log.ts'],
