@@ -85,7 +85,7 @@ describe('libraries', () => {
       trespasses(
         tree({
           'src/plan/run.ts': imports('kysely', 'zod', 'node:fs'),
-          'src/store/runs.ts': imports('kysely', 'pg'),
+          'src/store/kysely.ts': imports('kysely', 'pg'),
           'src/lists/read.ts': imports('csv-parse/sync'),
           'src/report/read.ts': imports('csv-parse/sync'),
         }),
