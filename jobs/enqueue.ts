@@ -60,7 +60,7 @@ await runCommand<EnqueueFlags>(
     if (report === null) say('nothing was queued')
     else if (flags.json === true) printJson(report)
     else if (report.dry_run) print('a dry run: nothing was written or queued')
-    else print(`next        ${report.queued === 0 ? 'npm run status' : 'npm run work -- --drain'}`)
+    else print(`next        ${report.open ? 'npm run work -- --drain' : 'npm run status'}`)
     return exits.done
   },
 )

@@ -44,6 +44,8 @@ await runCommand<Options>(
     }
     const { openMill } = await import('../src/mill.ts')
     const mill = await openMill({ config, closers, say, name: 'status', connections: 2 })
+    const { expectRun } = await import('../src/store/known.ts')
+    if (run !== null) await expectRun(mill.db, run)
     if (options.unknown === true) return showUnknown(mill, options.json === true)
     for (;;) {
       await show(await look(mill, run), options)
@@ -56,15 +58,18 @@ await runCommand<Options>(
 type View = StatusView & { readonly summaries: readonly NightSummary[] }
 
 async function look(mill: Mill, run: number | null): Promise<View> {
-  const { endedLastMinute, readAccount, readRuns } = await import('../src/store/status.ts')
+  const { countRuns, endedLastMinute, readAccount, readRuns } =
+    await import('../src/store/status.ts')
   const { account: name, origin: kind } = mill.market
   const queue = await mill.queue()
   const account = await readAccount(mill.db, { name, kind })
   const { summariseNights } = await import('../src/outlook.ts')
   const { summaryLines } = await import('../src/showing.ts')
   const summaries = await summariseNights(mill.db)
+  const runs = await readRuns(mill.db, { run, limit: 20 })
   return {
-    runs: await readRuns(mill.db, { run, limit: 20 }),
+    runs,
+    older: run === null ? (await countRuns(mill.db)) - runs.length : 0,
     account,
     accountName: name,
     origin: kind,

@@ -7,3 +7,28 @@ export function isLoopback(hostname: string): boolean {
 export function maskPassword(text: string): string {
   return text.replace(/^([a-z]+:\/\/[^:/@]*):[^@]*@/, '$1:…@')
 }
+
+// The endpoint is added to the base address when a query is sent.
+const endpoint = /\/v1\/search\/*$/
+
+/** What is wrong with the address of an API. No message shows more of it than host and path: keys stand elsewhere. */
+export function addressProblems(url: URL): string[] {
+  const problems: string[] = []
+  if (url.username !== '' || url.password !== '' || url.searchParams.has('api_key')) {
+    problems.push(
+      'SEARCH_API_URL: expected an address without a key in it; set SEARCH_API_KEY, which travels in a header only',
+    )
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    problems.push(
+      `SEARCH_API_URL: expected https, got http to ${url.hostname}; a key never travels in the clear, except to this machine`,
+    )
+  }
+  if (endpoint.test(url.pathname)) {
+    const base = `${url.origin}${url.pathname.replace(endpoint, '')}`
+    problems.push(
+      `SEARCH_API_URL: expected the base address ${base}, got one with /v1/search, which is added to it; leave /v1/search out`,
+    )
+  }
+  return problems
+}

@@ -1,13 +1,13 @@
-import { join } from 'node:path'
+import { count } from './count.ts'
 import { planLists, queueRun, type Plans } from './enqueue.ts'
 import { Misuse } from './errors.ts'
 import type { EnqueueFlags, Intake } from './intake.ts'
 import type { ListFile } from './lists/files.ts'
-import { removeRejects, writeRejects } from './lists/rejects.ts'
+import { removeRejects, writeRejects, type RejectsFile } from './lists/rejects.ts'
 import type { Mill } from './mill.ts'
 import { report, sum, summarise, totals, type EnqueueReport } from './outcome.ts'
 import { needsYes } from './plan/forecast.ts'
-import { count, summaryLines } from './plan/summary.ts'
+import { summaryLines } from './plan/summary.ts'
 import type { ListOrder, Step } from './staging.ts'
 import { rejectedLines } from './store/rejected.ts'
 import { reaching } from './store/trouble.ts'
@@ -45,9 +45,9 @@ export async function enqueue(
   if (!asked.shown()) showPlan(options, plans)
   if (!plans.committed)
     return flags.dryRun === true ? report(mill, intake, { plans, files: [] }) : null
-  const files = await keepRejects(options, plans)
   const queue = await mill.queue()
   for (const { run, done } of plans.lists) if (!done) await queueRun(desk, queue, run)
+  const files = await keepRejects(options, plans)
   return report(mill, intake, { plans, files })
 }
 
@@ -100,17 +100,24 @@ async function keepRejects(
 ): Promise<(string | null)[]> {
   const files: (string | null)[] = []
   for (const [index, { rejected, run }] of lists.entries()) {
-    const { path, shown } = fileAt(intake, index)
+    const { path, shown, name } = fileAt(intake, index)
+    const of = { path, name, home: mill.config.home }
     if (rejected === 0) {
-      if (path !== null) await removeRejects(path)
+      await removeRejects(of)
       files.push(null)
       continue
     }
-    const beside = path ?? join(mill.config.home, 'rejected', 'stdin.csv')
-    const written = await writeRejects(beside, mill.config.home, () => rejectedLines(mill.db, run))
-    const reason = written.beside || path === null ? '' : ', as its folder cannot take them'
-    talk.say(`${count(rejected, 'line')} of ${shown} rejected: see ${written.path}${reason}`)
+    const written = await writeRejects(of, () => rejectedLines(mill.db, run))
+    const where = whereTo(written, { piped: path === null, run })
+    talk.say(`${count(rejected, 'line')} of ${shown} rejected: see ${where}`)
     files.push(written.path)
   }
   return files
+}
+
+function whereTo(written: RejectsFile, { piped, run }: { piped: boolean; run: number }): string {
+  if (written.path === null) {
+    return `the table rejected_lines, run ${run}, as no file could be written (${written.reason})`
+  }
+  return written.beside || piped ? written.path : `${written.path}, as its folder cannot take them`
 }

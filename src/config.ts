@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { isLoopback, maskPassword } from './address.ts'
+import { addressProblems, maskPassword } from './address.ts'
 import { BadSettings } from './errors.ts'
 import { root } from './root.ts'
 import { Secret } from './secret.ts'
@@ -147,8 +147,8 @@ class Reader {
         'SEARCH_API_KEY: expected a key, since SEARCH_API_URL is set, got nothing; set it or SEARCH_API_KEY_FILE',
       )
     }
+    if (url !== undefined) this.problems.push(...addressProblems(url))
     if (url === undefined || key === undefined || this.problems.length > problems) return null
-    this.#checkAddress(url)
     return { url, key: new Secret(key) }
   }
 
@@ -156,19 +156,6 @@ class Reader {
     this.problems.push(
       `MILL_LEASE_MS: expected more than MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must outlive a call and its storing`,
     )
-  }
-
-  #checkAddress(url: URL): void {
-    if (url.username !== '' || url.password !== '' || url.searchParams.has('api_key')) {
-      this.problems.push(
-        'SEARCH_API_URL: expected an address without a key in it; set SEARCH_API_KEY, which travels in a header only',
-      )
-    }
-    if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-      this.problems.push(
-        `SEARCH_API_URL: expected https, got http to ${url.hostname}; a key never travels in the clear, except to this machine`,
-      )
-    }
   }
 
   #readKeyFile(file: string): string | undefined {

@@ -7,9 +7,13 @@ const units: Readonly<Record<string, number>> = {
   w: 604_800_000,
 }
 
-/** Reads `12h`, `90s`, `30d` or a plain `0`. Null when the text is no duration. */
+/** A hundred years: older than any answer, and a span that a database can still take off the present. */
+const longest = 36_500 * 86_400_000
+
+/** Reads `12h`, `90s`, `30d` or a plain `0`. Null when the text is no duration, or one of more than 36500 days. */
 export function readDuration(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)$/.exec(text.trim())
   if (match === null) return /^0+$/.test(text.trim()) ? 0 : null
-  return Math.round(Number(match[1]) * (units[match[2] ?? ''] ?? Number.NaN))
+  const duration = Math.round(Number(match[1]) * (units[match[2] ?? ''] ?? Number.NaN))
+  return duration <= longest ? duration : null
 }

@@ -91,7 +91,7 @@ function maxAgeOf(typed: string | undefined, config: Config): number {
   const maxAgeMs = readDuration(typed)
   if (maxAgeMs !== null) return maxAgeMs
   throw new Misuse(
-    `expected --max-age to be a duration like 12h, 90m or 0, got ${JSON.stringify(typed)}`,
+    `expected --max-age to be a duration like 12h, 90m or 0, at most 36500d, got ${JSON.stringify(typed)}`,
   )
 }
 
@@ -116,8 +116,7 @@ function nameOf(as: string | undefined): string | undefined {
 async function checkHead(path: string, shown: string, reading: ReadOptions): Promise<void> {
   const source = await openFile(path, shown)
   try {
-    // What comes through a pipe can be read once only.
-    if (source.rereadable) await openList(source, reading)
+    await openList(source, reading)
   } finally {
     await source.close()
   }

@@ -20,6 +20,8 @@ export interface EnqueueReport {
   readonly estimate: Estimate
   readonly balance: Outlook
   readonly dry_run: boolean
+  /** True when something is left to be bought, of this list or of what its run held before. */
+  readonly open: boolean
   readonly runs: readonly object[]
 }
 
@@ -111,6 +113,7 @@ export function report(
     estimate,
     balance: outlook,
     dry_run: !plans.committed,
+    open: plans.lists.some(({ done }) => !done),
     runs: plans.lists.map((list, index) => ({
       run: runOf(list),
       list: list.list,

@@ -74,7 +74,10 @@ export const settings = {
     shape: z.string().transform((text, context) => {
       const value = readDuration(text)
       if (value === null)
-        context.addIssue({ code: 'custom', message: 'a duration like 12h, 90m or 0' })
+        context.addIssue({
+          code: 'custom',
+          message: 'a duration like 12h, 90m or 0, at most 36500d',
+        })
       return value ?? 0
     }),
     hint: 'an answer younger than this is reused; 0 buys all',

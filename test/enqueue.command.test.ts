@@ -66,6 +66,16 @@ async function lists(): Promise<readonly string[]> {
 const live = { SEARCH_API_URL: 'http://127.0.0.1:9', SEARCH_API_KEY: 'sk_live_sample_not_a_key' }
 
 describe('npm run enqueue', () => {
+  test('of a list whose run still has open tasks says that nothing is added, and to work on', async () => {
+    await writeFile(join(folder, 'twice.txt'), 'q\ntwice a\ntwice b\n')
+    await enqueue(['twice.txt'])
+    const { code, out } = await enqueue(['twice.txt'])
+    expect(code).toBe(0)
+    expect(out).toContain('2: 0 to send, 0 answered by younger answers, 2 in the run already')
+    expect(out).toMatch(/^cost +nothing more: no query is added$/m)
+    expect(out).toMatch(/^next +npm run work -- --drain$/m)
+  })
+
   test('reads a list, queues it, and says so as one object; again, it adds nothing', async () => {
     await writeFile(
       join(folder, 'shoes.csv'),
@@ -141,6 +151,7 @@ describe('npm run enqueue', () => {
     [['countries.csv'], 'expected a column of queries'],
     [['shoes.csv', '--num', '500'], 'expected another value for --num'],
     [['shoes.csv', '--max-age', 'soon'], 'expected --max-age to be a duration'],
+    [['shoes.csv', '--max-age', '3000000d'], 'at most 36500d, got "3000000d"'],
     [['shoes.csv', '--budget', 'much'], 'expected --budget to be a whole number'],
     [['shoes.csv', '--dryrun'], 'unknown option'],
     [[], 'missing required argument'],

@@ -80,7 +80,7 @@ export function plainColumns(query: number, width: number): Columns {
 
 /** True for the title of a block of related queries, alone or before the name of its numbers. */
 export function isTitle(cells: readonly string[]): boolean {
-  return cells.length <= 2 && isBlockTitle(cells[0] ?? '')
+  return cells.length <= 2 && isBlockTitle(cells[0] ?? '') && !/\d/.test(cells[1] ?? '')
 }
 
 /** A cell as a message shows it. */

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import { Misuse } from '../errors.ts'
 import { lastBoundary } from './boundary.ts'
 
@@ -27,18 +27,39 @@ export async function detectEncoding(
 ): Promise<Encoding> {
   const mark = marks.find(({ bytes }) => bytes.every((byte, index) => head[index] === byte))
   if (wanted !== undefined) {
-    const label = canonicalLabel(wanted)
+    const label = wantedLabel(wanted, mark?.label, head)
     return { label, mark: mark?.label === label ? mark.bytes.length : 0, guessed: false }
   }
   if (mark !== undefined) {
     return { label: canonicalLabel(mark.label), mark: mark.bytes.length, guessed: false }
   }
-  const wide = head.includes(0) ? wideLabel(head) : undefined
+  const wide = wideLabel(head)
   if (wide !== undefined) return { label: wide, mark: 0, guessed: false }
-  if (isUtf8(whole ? head : head.subarray(0, lastBoundary(head)))) {
+  if (isUtf8(whole ? head : wholeCharacters(head))) {
     return { label: 'utf-8', mark: 0, guessed: false }
   }
   return { label: await guessLabel(head), mark: 0, guessed: true }
+}
+
+/** The encoding that was typed. A mark is proof where UTF-16 is concerned: any other reading gives other letters. */
+function wantedLabel(wanted: string, marked: string | undefined, head: Buffer): string {
+  const typed = canonicalLabel(wanted)
+  // The platform takes `utf-16` for one of its byte orders; who types it means both.
+  const either = typed === 'utf-16le' && wanted.trim().toLowerCase() !== typed
+  const label = either ? (wideMark(marked) ?? wideLabel(head) ?? typed) : typed
+  if (marked === undefined || marked === label) return label
+  if (wideMark(marked) === undefined && wideMark(label) === undefined) return label
+  throw new Misuse(
+    `expected --encoding to say what the mark at the beginning of the file says, ${marked}, got ${JSON.stringify(wanted)}; leave --encoding out`,
+  )
+}
+
+function wideMark(label: string | undefined): string | undefined {
+  return label?.startsWith('utf-16') === true ? label : undefined
+}
+
+function wholeCharacters(head: Buffer): Buffer {
+  return head.subarray(0, lastBoundary(head))
 }
 
 function canonicalLabel(name: string): string {
@@ -53,6 +74,9 @@ function canonicalLabel(name: string): string {
 
 /** UTF-16 without its mark: line ends have their zero on one side, and text in it is no pairs of letters. */
 function wideLabel(head: Buffer): string | undefined {
+  if (!head.includes(0)) return undefined
+  // Letters beyond ASCII that are whole in UTF-8 are no chance: the zeros were put among them by some program.
+  if (!isAscii(head) && isUtf8(wholeCharacters(head))) return undefined
   const pairs = Math.floor(head.length / 2)
   const found = { le: 0, be: 0, leEnds: 0, beEnds: 0, letters: 0 }
   for (let index = 0; index + 1 < head.length; index += 2) {

@@ -1,5 +1,5 @@
 import type { Dirent } from 'node:fs'
-import { readdir } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { Misuse } from '../errors.ts'
 
@@ -87,12 +87,20 @@ function refuseTwins(files: readonly ListFile[], as: string | undefined): void {
 }
 
 async function expand(arg: string, folder: string): Promise<readonly string[]> {
-  if (arg === '-' || !/[*?]/.test(arg)) return [arg]
+  if (arg === '-' || !/[*?]/.test(arg) || (await isThere(resolve(folder, arg)))) return [arg]
   const base = isAbsolute(arg) ? sep : folder
   const parts = arg.split('/').filter((part) => part !== '' && part !== '.')
   const found = (await match(base, parts)).toSorted()
   if (found.length === 0) throw new Misuse(`expected files like ${arg}, got none; check the path`)
   return found.map((path) => (isAbsolute(arg) ? path : relative(folder, path)))
+}
+
+/** The signs of patterns may be part of a name, too. */
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => !found.isDirectory(),
+    () => false,
+  )
 }
 
 async function match(folder: string, parts: readonly string[]): Promise<string[]> {

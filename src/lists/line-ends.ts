@@ -26,12 +26,13 @@ export function textEnd(bytes: Buffer, next: number): number {
   return bytes[next - 2] === cr ? next - 2 : next - 1
 }
 
-/** How many line ends there are. */
-export function countLineEnds(bytes: Buffer): number {
+/** How many lines there are, with the last one that nothing may end. */
+export function countLines(bytes: Buffer): number {
   let count = 0
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]
     if (byte === lf || (byte === cr && bytes[at + 1] !== lf)) count++
   }
-  return count
+  const last = bytes[bytes.length - 1]
+  return last === undefined || last === lf || last === cr ? count : count + 1
 }

@@ -1,5 +1,6 @@
 import { Misuse } from '../errors.ts'
-import { isTitle, readHeader } from './columns.ts'
+import { Headers } from './again.ts'
+import type { Columns } from './columns.ts'
 import { findDialect, type Dialect } from './dialect.ts'
 import { decode } from './decode.ts'
 import { detectEncoding, type Encoding } from './encoding.ts'
@@ -45,14 +46,16 @@ const headSize = 256 * 1024
 // Places, languages and devices multiply out: a few lines may give very many queries.
 const mostEntries = 5_000
 
+const nameOrQuery = 'the name of a column where a block begins: a header or a query'
+
 /** Opens a list: what its beginning leaves unclear is refused before anything is read for good. */
 export async function openList(source: Source, options: ReadOptions): Promise<OpenList> {
   const { head, whole, all } = await peek(source.chunks, headSize)
-  if (head.length === 0) throw nothingIn(source.shown)
+  if (head.length === 0) throw nothingIn(source.shown, true)
   const encoding = await detectEncoding(head, whole, options.encoding)
   const text = await decodeHead({ head, whole }, encoding, source.shown)
   if (encoding.guessed && !options.yes) throw guessed(source.shown, encoding, text)
-  if (text.toString().trim() === '') throw nothingIn(source.shown)
+  if (text.toString().trim() === '') throw nothingIn(source.shown, whole)
   const dialect = findDialect(text, source.shown, options)
   const reader = new Reader(source.shown, dialect, options)
   return {
@@ -62,8 +65,11 @@ export async function openList(source: Source, options: ReadOptions): Promise<Op
   }
 }
 
-function nothingIn(shown: string): Misuse {
-  return new Misuse(`expected queries in ${shown}, got an empty file; put one query on each line`)
+function nothingIn(shown: string, whole: boolean): Misuse {
+  const found = whole
+    ? 'an empty file; put one query on each line'
+    : `blank lines only in its first ${headSize / 1024} KiB; take them out`
+  return new Misuse(`expected queries in ${shown}, got ${found}`)
 }
 
 /** The whole lines among the first bytes. */
@@ -121,6 +127,8 @@ class Reader {
   readonly #cutter: Cutter
   readonly #options: ReadOptions
   readonly #dialect: Dialect
+  readonly #headers: Headers
+  #columns: Columns
   #rows: Rows
   #blankBefore = false
   #line = 0
@@ -129,6 +137,8 @@ class Reader {
     this.#cutter = new Cutter(dialect.delimiter, shown)
     this.#dialect = dialect
     this.#options = options
+    this.#headers = new Headers(shown, dialect, options.column)
+    this.#columns = dialect.columns
     this.#rows = new Rows({ ...options, columns: dialect.columns })
   }
 
@@ -140,7 +150,7 @@ class Reader {
       const cells = records.cells[index] ?? []
       const line = records.lines[index] ?? 0
       if (line > this.#line) this.#line = line
-      if (line <= from || this.#isHeaderAgain(cells, line)) continue
+      if (line <= from || this.#isHeaderAgain(cells, line, found)) continue
       this.#readRow(cells, line, found)
       if (found.entries.length < mostEntries) continue
       yield { ...found, line: this.#line }
@@ -164,33 +174,24 @@ class Reader {
     for (const entry of row) found.entries.push(entry)
   }
 
-  /** Exports put blocks, and people put files, one below the other: each begins with a header of its own. */
-  #isHeaderAgain(cells: readonly string[], line: number): boolean {
-    const { header } = this.#dialect
-    const [first] = header
-    if (first === undefined) return false
-    const same = cells[0] === first && cells.length === header.length && sameCells(cells, header)
-    if (same && (header.length > 1 || this.#blankBefore)) return this.#noteHeader(line)
-    if (!this.#blankBefore) return false
-    if (isTitle(header)) return isTitle(cells) && this.#noteHeader(line)
-    if (header.length === 1 || this.#options.column !== undefined) return false
-    const reading = readHeader(cells, undefined)
-    if (reading.kind !== 'columns' || cells.length === 1) return false
-    this.#rows = new Rows({ ...this.#options, columns: reading.columns })
-    return this.#noteHeader(line)
-  }
-
-  #noteHeader(line: number): true {
-    this.headersAgain.push(line)
+  /** True for a record that holds no query of its own: a header, or what may be one. */
+  #isHeaderAgain(cells: readonly string[], line: number, found: Found): boolean {
+    const judgement = this.#headers.judge(cells, line, this.#blankBefore)
+    if (judgement === 'row') return false
     this.#blankBefore = false
+    if (judgement === 'either') {
+      found.rejected.push({ line, reason: nameOrQuery, content: contentOf(cells.join(',')) })
+      return true
+    }
+    this.headersAgain.push(line)
+    if (judgement !== this.#columns) {
+      this.#columns = judgement
+      this.#rows = new Rows({ ...this.#options, columns: judgement })
+    }
     return true
   }
 }
 
 function isRejection(found: readonly Entry[] | Rejection): found is Rejection {
   return !Array.isArray(found)
-}
-
-function sameCells(one: readonly string[], other: readonly string[]): boolean {
-  return one.every((cell, index) => cell === other[index])
 }

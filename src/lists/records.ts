@@ -1,6 +1,6 @@
 import { CsvError, parse, type Options } from 'csv-parse/sync'
 import { Misuse } from '../errors.ts'
-import { countLineEnds, cr, firstLineEnd, lastLineEnd, textEnd } from './line-ends.ts'
+import { countLines, cr, firstLineEnd, lastLineEnd, textEnd } from './line-ends.ts'
 
 /** Records of a piece of a file, each with the number of the line it begins on. */
 export interface Records {
@@ -25,6 +25,8 @@ const noDelimiter = '\u001f'
 const neverClosed = 'a quote that is never closed'
 
 const quote = 34
+
+const mark = Buffer.from('\ufeff')
 
 /** Cuts UTF-8 text into records; a quote that is never closed costs its own line, not the rest of the file. */
 export class Cutter {
@@ -86,7 +88,7 @@ export class Cutter {
     if (!part.includes(quote)) return this.#cutPlain(part, found)
     const records = attempt(part, this.#optionsFor(part))
     if (typeof records === 'string') return false
-    const wraps = countLineEnds(part) > records.length
+    const wraps = countLines(part) > records.length
     for (const cells of records) {
       found.cells.push(cells)
       found.lines.push(this.#line)
@@ -138,9 +140,11 @@ export class Cutter {
 
   #cutBroken(line: Buffer, reason: string, found: Records): void {
     const number = this.#line++
-    const saved = this.#save(line)
+    // The mark of a joined file stands before the quote of its first cell.
+    const marked = line.subarray(0, mark.length).equals(mark)
+    const saved = this.#save(marked ? line.subarray(mark.length) : line)
     if (typeof saved === 'object') {
-      found.cells.push(saved)
+      found.cells.push(marked ? [`\ufeff${saved[0] ?? ''}`, ...saved.slice(1)] : saved)
       found.lines.push(number)
       return
     }

@@ -1,3 +1,4 @@
+import { Misuse } from '../errors.ts'
 import { requestTail, type Device, type Query } from '../query.ts'
 import type { Column } from './columns.ts'
 import {
@@ -37,6 +38,9 @@ export type Requested = Omit<Query, 'q'> & { readonly tail: string }
 /** More than most lists have of places, languages and devices together; beyond them each row is read anew. */
 const mostRequests = 10_000
 
+/** The queries of one line are in memory at once; a line that gives more than this is a mistake. */
+const mostOfOne = 20_000
+
 /** The columns that shape a request. */
 export const requestRoles = ['location', 'hl', 'gl', 'num', 'device'] as const
 
@@ -49,6 +53,7 @@ export class Requests {
   #kept = 0
 
   constructor(columns: ReadonlyMap<string, Column>, defaults: Defaults) {
+    refuseTooMany(defaults)
     this.#columns = columns
     this.#defaults = defaults
     this.#read = requestRoles.flatMap((role) => {
@@ -81,6 +86,8 @@ export class Requests {
     if (!num.ok) return num
     const device = checkAll(defaults.device, this.#parts(cells, 'device'), checkDevice)
     if (!device.ok) return device
+    if (product([location.value, hl.value, gl.value, num.value, device.value]) > mostOfOne)
+      return { ok: false, reason: `multiplies out to more than ${mostOfOne} queries` }
     return {
       ok: true,
       value: location.value.flatMap((place) =>
@@ -111,13 +118,26 @@ function checkAll<T>(
   check: (text: string) => Checked<T>,
 ): Checked<readonly T[]> {
   if (fixed.length > 0) return { ok: true, value: fixed }
-  const values: T[] = []
+  const values = new Set<T>()
   for (const part of parts) {
     const checked = check(part)
     if (!checked.ok) return checked
-    if (!values.includes(checked.value)) values.push(checked.value)
+    values.add(checked.value)
   }
-  return { ok: true, value: values }
+  return { ok: true, value: [...values] }
+}
+
+/** What holds for every row would multiply out every row too far: that is said once. */
+function refuseTooMany(defaults: Defaults): void {
+  const each = product(requestRoles.map((role) => defaults[role]))
+  if (each <= mostOfOne) return
+  throw new Misuse(
+    `expected at most ${mostOfOne} queries for each line, got ${each} by the places, languages, countries, nums and devices that hold for the whole list; name fewer of them`,
+  )
+}
+
+function product(values: readonly (readonly unknown[])[]): number {
+  return values.reduce((total, { length }) => total * Math.max(1, length), 1)
 }
 
 function withTail(rest: Omit<Query, 'q'>): Requested {

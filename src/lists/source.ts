@@ -1,5 +1,5 @@
-import { constants } from 'node:fs'
-import { open, type FileHandle } from 'node:fs/promises'
+import { constants, type Stats } from 'node:fs'
+import { open, stat, type FileHandle } from 'node:fs/promises'
 import { Misuse } from '../errors.ts'
 
 /** A list as bytes. */
@@ -7,8 +7,6 @@ export interface Source {
   /** The path as the person typed it, or `standard input`. */
   readonly shown: string
   readonly chunks: AsyncIterable<Buffer>
-  /** False for what comes through a pipe. */
-  readonly rereadable: boolean
   /** Throws when the file is not the one any more that was begun. */
   readonly check: () => Promise<void>
   readonly close: () => Promise<void>
@@ -25,7 +23,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'a path through something that is no folder; check the path',
 }
 
-/** Opens a file; folders and devices are refused. */
+/** Opens a file; folders, pipes and devices are refused. */
 export async function openFile(path: string, shown: string): Promise<Source> {
   const handle = await openHandle(path, shown)
   try {
@@ -37,11 +35,27 @@ export async function openFile(path: string, shown: string): Promise<Source> {
 }
 
 async function openHandle(path: string, shown: string): Promise<FileHandle> {
-  try {
-    return await open(path, constants.O_RDONLY)
-  } catch (cause) {
+  // Before it is opened: who writes into a pipe loses what was written when a reader comes and goes.
+  refuseOthers(await stat(path).catch(failed(shown)), shown)
+  // Not blocking: a pipe that takes the place of the file meanwhile would hold the program for ever.
+  return open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(failed(shown))
+}
+
+function failed(shown: string): (cause: unknown) => never {
+  return (cause) => {
     throw unreadable(shown, cause)
   }
+}
+
+/** Only a file can be read as often as it takes. */
+function refuseOthers(found: Stats, shown: string): void {
+  if (found.isFile()) return
+  const got = found.isDirectory()
+    ? reasons['EISDIR']
+    : found.isFIFO()
+      ? `a pipe; hand it over as standard input: cat ${shown} | npm run -s enqueue -- - --as NAME`
+      : 'a device; name a CSV file'
+  throw new Misuse(`expected ${shown} to be a readable file, got ${got}`)
 }
 
 function unreadable(shown: string, cause: unknown): Misuse {
@@ -53,15 +67,10 @@ function unreadable(shown: string, cause: unknown): Misuse {
 
 async function describe(handle: FileHandle, shown: string): Promise<Source> {
   const before = await handle.stat()
-  if (before.isDirectory()) {
-    throw new Misuse(`expected ${shown} to be a readable file, got ${reasons['EISDIR']}`)
-  }
-  if (!before.isFile() && !before.isFIFO()) {
-    throw new Misuse(`expected ${shown} to be a readable file, got a device; name a CSV file`)
-  }
+  refuseOthers(before, shown)
   const check = async (): Promise<void> => {
     const after = await handle.stat()
-    if (!before.isFile() || (after.size === before.size && after.mtimeMs === before.mtimeMs)) return
+    if (after.size === before.size && after.mtimeMs === before.mtimeMs) return
     throw new Misuse(
       `expected ${shown} to stay as it is while it is read, got a file that changed; nothing was queued, run the command again`,
     )
@@ -69,7 +78,6 @@ async function describe(handle: FileHandle, shown: string): Promise<Source> {
   return {
     shown,
     chunks: chunksOf(handle, shown),
-    rereadable: before.isFile(),
     check,
     close: () => handle.close(),
   }
@@ -92,7 +100,6 @@ export function openStream(stream: AsyncIterable<unknown>): Source {
   return {
     shown: 'standard input',
     chunks: buffersOf(stream),
-    rereadable: false,
     check: async () => undefined,
     close: async () => undefined,
   }

@@ -48,20 +48,21 @@ export function checkPlace(given: string): Checked<string | null> {
   return checkName(given, 'location')
 }
 
-/** A language code such as `de` or `pt-BR`. */
+/** A language code such as `de` or `pt-BR`, in any case: the API refuses an underscore in it. */
 export function checkLanguage(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (text === '') return good(null)
-  if (/^[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3}$/.test(text)) return good(text)
-  return bad('hl is no language code such as "de"')
+  if (text.length > longestName) return bad(`hl longer than ${longestName} characters`)
+  if (/^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/.test(text)) return good(text)
+  return bad('hl is no language code such as "de" or "pt-BR"')
 }
 
-/** A country code such as `us`. */
+/** A country code such as `us`, in any case: the API refuses codes of three letters. */
 export function checkCountry(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (text === '') return good(null)
-  if (/^[A-Za-z]{2,3}$/.test(text)) return good(text)
-  return bad('gl is no country code such as "us"')
+  if (/^[A-Za-z]{2}$/.test(text)) return good(text)
+  return bad('gl is no country code of two letters such as "us"')
 }
 
 /** How many results are asked for. */

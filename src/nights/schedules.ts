@@ -163,7 +163,8 @@ class LineReader {
   #maxAge(): number | null {
     if (this.text('max_age') === '') return null
     const age = readDuration(this.text('max_age'))
-    if (age === null) this.#refuse('max_age', 'a duration like 12h, 90m or 0, or nothing')
+    if (age === null)
+      this.#refuse('max_age', 'a duration like 12h, 90m or 0, at most 36500d, or nothing')
     return age
   }
 

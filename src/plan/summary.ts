@@ -1,3 +1,4 @@
+import { count } from '../count.ts'
 import type { Estimate, Outlook } from './forecast.ts'
 
 /** What one list comes to, as far as a person needs to see it before buying. */
@@ -43,7 +44,7 @@ export function summaryLines(summary: Summary): readonly string[] {
     ...(more > 0 ? [`and ${more} more lists`] : []),
     `parameters  ${summary.parameters.join(', ')}; answers younger than ${summary.maxAge} are reused`,
     `api         ${api}${marketNote(origin)}`,
-    `cost        ${costLine(summary.estimate)}`,
+    `cost        ${costLine(summary)}`,
     ...balanceLines(summary),
     // Names come out of files: none of them may steer the reader's terminal.
   ].map((line) => line.replace(/\p{Cc}/gu, ''))
@@ -87,20 +88,24 @@ function names(ignored: readonly string[]): string {
   return `columns ${shown}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-function costLine({ credits, worst, basis }: Estimate): string {
+function costLine({ estimate, lists }: Summary): string {
+  const { credits, worst, basis } = estimate
   switch (basis) {
     case 'nothing to buy':
-      return 'nothing: no query is to be sent'
+      // What a run still has to buy was counted when it was planned.
+      return lists.some(({ already }) => already > 0)
+        ? 'nothing more: no query is added'
+        : 'nothing: no query is to be sent'
     case 'unknown':
       return 'unknown: no answer of this kind has been paid for yet'
     case 'seen':
-      return `about ${credits} credits, ${worst} at the worst (by costs seen so far)`
+      return `about ${count(credits ?? 0, 'credit')}, ${worst} at the worst (by costs seen so far)`
     default:
       throw new Error(`unhandled basis ${JSON.stringify(basis satisfies never)}`)
   }
 }
 
-function balanceLines({ outlook, origin }: Summary): string[] {
+function balanceLines({ outlook, estimate, origin }: Summary): string[] {
   if (origin === 'test') return []
   const { remaining, after, after_worst: worst, floor } = outlook
   const lines = [
@@ -108,7 +113,7 @@ function balanceLines({ outlook, origin }: Summary): string[] {
       ? `balance     unknown until the first answer; ${floor} credits stay untouched`
       : `balance     ${remaining} now, ${after ?? 'unknown'} after (${worst ?? 'unknown'} at the worst); the floor is ${floor}`,
   ]
-  if (outlook.above_floor === false) {
+  if (outlook.above_floor === false && estimate.basis !== 'nothing to buy') {
     lines.push(
       '            not enough above the floor: work will stop there, and go on after a top-up',
     )
@@ -124,9 +129,4 @@ function budgetNote(within: boolean | null): string {
   return within
     ? 'enough'
     : 'not enough in the worst case: what it does not cover ends as unaffordable'
-}
-
-/** `1 line`, `2 lines`. */
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }

@@ -1,9 +1,12 @@
+import { count } from '../count.ts'
 import type { AccountStatus, RunStatus, UnknownCall } from '../store/status.ts'
 import { formatTable } from './table.ts'
 
 /** Everything that `status` shows. */
 export interface StatusView {
   readonly runs: readonly RunStatus[]
+  /** Runs that are left out, since they ended long ago. */
+  readonly older: number
   readonly account: AccountStatus | null
   readonly accountName: string
   readonly origin: string
@@ -36,11 +39,13 @@ export function formatStatus(view: StatusView): string {
   const lines: string[] = []
   if (view.origin === 'sandbox')
     lines.push('SANDBOX: the bundled service answers, no real credits are spent', '')
-  lines.push(...runLines(view.runs), '')
+  lines.push(...runLines(view.runs))
+  if (view.older > 0) lines.push(`and ${view.older} older: npm run status -- --run N shows one`)
+  lines.push('')
   lines.push(...accountLines(view), '')
   if (view.nights.length > 0) lines.push(...view.nights, '')
   lines.push(
-    `queue on ${view.queue.backend}: ${view.queue.jobs} jobs${view.queue.paused ? ', paused' : ''}`,
+    `queue on ${view.queue.backend}: ${count(view.queue.jobs, 'job')}${view.queue.paused ? ', paused' : ''}`,
   )
   lines.push(speedLine(view))
   lines.push(`next: ${nextStep(view)}`)
@@ -50,7 +55,7 @@ export function formatStatus(view: StatusView): string {
 function runLines(runs: readonly RunStatus[]): string[] {
   if (runs.length === 0) return ['no runs yet']
   const rows = runs.map(({ tasks, ...run }) => {
-    const total = Object.values(tasks).reduce((sum, count) => sum + count, 0)
+    const total = Object.values(tasks).reduce((sum, number) => sum + number, 0)
     const { open, answered, reused, failed, unknown, unaffordable, cancelled } = tasks
     const budget = run.budget === null ? '' : ` of ${run.budget}`
     return [
@@ -102,12 +107,15 @@ function ago(seconds: number | null): string {
   return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
 }
 
-function speedLine({ runs, endedLastMinute }: StatusView): string {
+function speedLine({ runs, account, endedLastMinute }: StatusView): string {
   const open = runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
   if (open === 0) return 'nothing is open'
-  if (endedLastMinute === 0) return `${open} tasks are open, none ended in the last minute`
+  const tasks = count(open, 'open task')
+  // What stands still has no speed, whatever was done in the minute before.
+  if ((account?.stops.length ?? 0) > 0) return tasks
+  if (endedLastMinute === 0) return `${tasks}, none ended in the last minute`
   const minutes = Math.ceil(open / endedLastMinute)
-  return `${open} tasks are open, ${endedLastMinute} calls ended in the last minute: about ${minutes} min to go`
+  return `${tasks}, ${count(endedLastMinute, 'call')} ended in the last minute: about ${minutes} min to go`
 }
 
 /** What a person would type now. */
@@ -117,9 +125,14 @@ function nextStep({ runs, account }: StatusView): string {
   if (reasons.has('credit_floor')) return 'top up the account, then: npm run resume'
   if (reasons.has('budget')) return 'wait for the next day, or raise MILL_DAILY_BUDGET'
   if (runs.some(({ tasks }) => tasks.open > 0)) return 'npm run work -- --drain'
-  const failed = runs.find(({ tasks }) => tasks.failed + tasks.unknown > 0)
-  if (failed !== undefined) return `npm run retry -- --run ${failed.run}`
+  const short = runs.find(({ tasks }) => tasks.failed + tasks.unknown + tasks.unaffordable > 0)
+  if (short !== undefined) return mendingStep(short)
   return runs.length === 0 ? 'npm run enqueue inputs/keywords.csv' : 'npm run sql'
+}
+
+function mendingStep({ run, list, tasks }: RunStatus): string {
+  if (tasks.failed + tasks.unknown > 0) return `npm run retry -- --run ${run}`
+  return `the budget of run ${run} was spent: enqueue ${list} again with a greater --budget`
 }
 
 /** Calls whose outcome nobody could read, with what they may have cost. */
@@ -143,5 +156,5 @@ export function formatUnknown(calls: readonly UnknownCall[]): string {
       right: ['call', 'run', 'at risk'],
     },
   )
-  return `${table}\n\n${calls.length} calls, ${risk} credits at risk in all`
+  return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in all`
 }

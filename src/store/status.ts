@@ -62,6 +62,11 @@ export async function readRuns(
   return rows.map((row) => ({ ...row, tasks: { ...noTasks, ...row.tasks } }))
 }
 
+export async function countRuns(db: Database): Promise<number> {
+  const { rows } = await sql<{ runs: number }>`select count(*) as runs from runs`.execute(db)
+  return rows[0]?.runs ?? 0
+}
+
 const noTasks = Object.fromEntries(taskStates.map((state) => [state, 0])) as Record<
   TaskState,
   number

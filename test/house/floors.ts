@@ -21,6 +21,7 @@ const words = [
   'closers',
   'command',
   'config',
+  'count',
   'cron',
   'csv',
   'duration',

@@ -9,7 +9,7 @@ async function* piped(text: string): AsyncGenerator<Buffer> {
 }
 
 describe('a list that is larger than it looks', () => {
-  test('multiplies out in pieces, however many queries each line gives', async () => {
+  test('multiplies out in pieces, whatever its lines come to together', async () => {
     const places = Array.from({ length: 500 }, (_, index) => `Place ${index}`)
     const text = `q\n${Array.from({ length: 100 }, (_, index) => `word ${index}\n`).join('')}`
     const defaults = { ...noDefaults, location: places }
@@ -32,5 +32,34 @@ describe('a list that is larger than it looks', () => {
     const expected = lines.map((_, index) => `Place number ${index}`)
     expect(places).toEqual([...expected, ...expected])
     expect(new Set(entries.map(({ id }) => id)).size).toBe(12_000)
+  })
+
+  test('has lines that multiply out too far rejected, and the others read', async () => {
+    const numbers = Array.from({ length: 100 }, (_, index) => index + 1).join('|')
+    const places = (count: number) =>
+      Array.from({ length: count }, (_, index) => `Place ${index}`).join('|')
+    const text = `q,nums,locations\nfoo,${numbers},${places(201)}\nbar,${numbers},${places(200)}\n`
+    const { usable, rejected, entries } = await read(text)
+    expect(rejected).toMatchObject([
+      { line: 2, reason: 'multiplies out to more than 20000 queries' },
+    ])
+    expect(usable).toBe(1)
+    expect(entries).toHaveLength(20_000)
+  })
+
+  test('is refused when what holds for all its lines multiplies out too far', async () => {
+    const location = Array.from({ length: 201 }, (_, index) => `Place ${index}`)
+    const num = Array.from({ length: 100 }, (_, index) => index + 1)
+    await expect(read('q\nfoo\n', { defaults: { ...noDefaults, location, num } })).rejects.toThrow(
+      'expected at most 20000 queries for each line, got 20100',
+    )
+  })
+
+  test('is read in a moment even when a cell holds more than a hundred thousand values', async () => {
+    const places = Array.from({ length: 140_000 }, (_, index) => `p${index}`).join('|')
+    const started = performance.now()
+    const { rejected } = await read(`q,locations\nfoo,${places}\n`)
+    expect(rejected).toHaveLength(1)
+    expect(performance.now() - started).toBeLessThan(5_000)
   })
 })

@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findFiles } from '../../src/lists/files.ts'
 import { openList } from '../../src/lists/read.ts'
-import { rejectsPath, removeRejects, writeRejects } from '../../src/lists/rejects.ts'
 import { openFile } from '../../src/lists/source.ts'
 import { readTable } from '../../src/lists/table.ts'
 import { options } from './support.ts'
@@ -47,6 +47,20 @@ describe('the files of a call', () => {
     await expect(found('*.tsv')).rejects.toThrow('expected files like *.tsv, got none')
   })
 
+  test('named exactly win over the pattern that their name could be', async () => {
+    for (const name of ['what?.csv', 'whatX.csv', 'a*.csv']) {
+      await writeFile(join(folder, name), 'q\nfoo\n')
+    }
+    expect(await found('what?.csv')).toEqual(['what?.csv what?'])
+    expect(await found(join(folder, 'a*.csv'))).toEqual([`${join(folder, 'a*.csv')} a*`])
+    expect(await found('w*.csv')).toEqual(['what?.csv what?', 'whatX.csv whatX'])
+  })
+
+  test('do not include a folder whose name is the pattern', async () => {
+    await mkdir(join(folder, '?.csv'))
+    expect(await found('?.csv')).toEqual(['a.csv a', 'b.csv b'])
+  })
+
   test('that would be the same list are refused', async () => {
     await writeFile(join(folder, 'deep', 'a.csv'), 'q\nfoo\n')
     await expect(found('a.csv', 'deep/a.csv')).rejects.toThrow('--as NAME')
@@ -60,6 +74,18 @@ describe('the files of a call', () => {
     await expect(openFile('/dev/zero', '/dev/zero')).rejects.toThrow('got a device')
   })
 
+  test('that are pipes are refused before they are opened, so that nothing in them is lost', async () => {
+    const path = join(folder, 'pipe')
+    execFileSync('sh', ['-c', 'mkfifo "$0"', path])
+    await expect(openFile(path, 'pipe')).rejects.toThrow(
+      'got a pipe; hand it over as standard input: cat pipe | npm run -s enqueue -- - --as NAME',
+    )
+    const writer = spawn('sh', ['-c', 'printf "q\\nfoo\\n" > "$0"', path])
+    await expect(openFile(path, 'pipe')).rejects.toThrow('got a pipe')
+    expect(execFileSync('cat', [path], { timeout: 5_000 }).toString()).toBe('q\nfoo\n')
+    writer.kill()
+  })
+
   test('that change while they are read are refused at the end', async () => {
     const path = join(folder, 'a.csv')
     const source = await openFile(path, 'a.csv')
@@ -69,46 +95,6 @@ describe('the files of a call', () => {
     }
     await expect(drain()).rejects.toThrow('got a file that changed')
     await source.close()
-  })
-})
-
-const lines = [
-  { line: 3, reason: 'no query', content: '=1+1,us' },
-  { line: 4, reason: 'a stray quote', content: 'a "b",us' },
-]
-
-async function* pages() {
-  yield lines
-}
-
-describe('rejected lines', () => {
-  test('are written beside their list, with formulas disarmed, and replaced by the next reading', async () => {
-    const list = join(folder, 'b.csv')
-    expect(await writeRejects(list, folder, pages)).toEqual({
-      path: rejectsPath(list),
-      beside: true,
-    })
-    await writeRejects(list, folder, pages)
-    expect(await readFile(rejectsPath(list), 'utf8')).toBe(
-      'line,reason,content\n3,no query,"\'=1+1,us"\n4,a stray quote,"a ""b"",us"\n',
-    )
-    await removeRejects(list)
-    await expect(readFile(rejectsPath(list))).rejects.toThrow('ENOENT')
-  })
-
-  test('never replace a file that is not ours, nor follow a link', async () => {
-    const home = join(folder, 'home')
-    const own = await writeRejects(join(folder, 'a.csv'), home, pages)
-    expect(own).toEqual({ path: join(home, 'rejected', 'a.rejected.csv'), beside: false })
-    expect(await readFile(join(folder, 'a.rejected.csv'), 'utf8')).toBe('q\nfoo\n')
-    await symlink(join(folder, 'x.txt'), join(folder, 'b.rejected.csv'))
-    expect((await writeRejects(join(folder, 'b.csv'), home, pages)).beside).toBe(false)
-    expect(await readFile(join(folder, 'x.txt'), 'utf8')).toBe('q\nfoo\n')
-  })
-
-  test('go elsewhere when the folder of the list is gone', async () => {
-    const home = join(folder, 'home')
-    expect((await writeRejects(join(folder, 'gone', 'a.csv'), home, pages)).beside).toBe(false)
   })
 })
 

@@ -55,3 +55,12 @@ test('a piece with a quote and a piece without one give the same cells', () => {
   const quoted = cut('"a",b\nc,d\n', ',', [])
   expect(quoted).toEqual(plain)
 })
+
+test.each(['', '\n', '\r\n'])(
+  'cells that are wrapped count their lines when the file ends with %j',
+  (ending) => {
+    const { cells, lines } = cut(`"Report\nof x"\n\nkeyword,"a\r\nb"\nfoo,1${ending}`, ',', [])
+    expect(cells).toEqual([['Report\nof x'], [''], ['keyword', 'a\r\nb'], ['foo', '1']])
+    expect(lines).toEqual([1, 3, 4, 6])
+  },
+)

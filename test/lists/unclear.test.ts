@@ -69,13 +69,103 @@ describe('a list whose header is unclear', () => {
   })
 })
 
+describe('a list of several columns without a header', () => {
+  const text = 'css grid,100,0.5\nflexbox,200,0.7\nhtml,3,0.1\n'
+  const hint = 'if the file has no header, type --column 1: a number takes the first line too'
+
+  test('is refused with what to type, and that reads its first line too', async () => {
+    await expect(read(text)).rejects.toThrow(hint)
+    expect((await read(text, { column: '1' })).texts).toEqual(['css grid', 'flexbox', 'html'])
+  })
+
+  test('is read by the number of the column that the message names', async () => {
+    const second = text.replace(/^/gm, '7,').trimEnd().slice(0, -2)
+    await expect(read(second)).rejects.toThrow('type --column 2: a number')
+    expect((await read(second, { column: '2' })).texts).toEqual(['css grid', 'flexbox', 'html'])
+  })
+
+  test('of one line has a column that would do', async () => {
+    await expect(read('css grid,100,0.5\n')).rejects.toThrow(hint)
+    expect((await read('css grid,100,0.5\n', { column: '1' })).texts).toEqual(['css grid'])
+  })
+
+  test('loses no line to a gap among its numbers or a query of figures', async () => {
+    for (const row of ['flexbox,n/a,0.7', '"flexbox, css",200,0.7', 'x,,']) {
+      const { usable } = await read(`css grid,100,0.5\n${row}\n123,3,0.1\n`, { column: '1' })
+      expect(usable, row).toBe(3)
+    }
+    expect((await read('css grid\n404\n500\n', { column: '1' })).usable).toBe(3)
+  })
+
+  test('and a blank after each comma is read by its number too', async () => {
+    const spaced = text.replaceAll(',', ', ')
+    await expect(read(spaced)).rejects.toThrow(hint)
+    expect((await read(spaced, { column: '1' })).texts).toEqual(['css grid', 'flexbox', 'html'])
+  })
+
+  test('that two delimiters fit is refused with the one to type', async () => {
+    const twice = 'css;grid,100\nflex;box,200\na;b,n/a\n'
+    await expect(read(twice)).rejects.toThrow('type --delimiter comma --column 1: a number')
+    const { texts } = await read(twice, { delimiter: 'comma', column: '1' })
+    expect(texts).toEqual(['css;grid', 'flex;box', 'a;b'])
+  })
+
+  test('is not supposed where words stand over numbers', async () => {
+    const headed = 'Begriff,Anzahl\nfoo,1\nbar,2\n'
+    await expect(read(headed)).rejects.not.toThrow('has no header')
+    await expect(read(headed)).rejects.toThrow('name one with --column')
+    expect((await read(headed, { column: '1' })).texts).toEqual(['foo', 'bar'])
+  })
+
+  test.each([
+    'My report,,\n"May, 2026",,\nBegriff,Land,Anzahl\nfoo,de,1\nbar,fr,2\n',
+    'Key,Value,Unit\nEngine,google,all\n\nBegriff,Land,Anzahl\nfoo,de,1\nbar,fr,2\n',
+  ])('is not supposed below a report of settings such as %j', async (report) => {
+    expect((await read(report, { column: '1' })).texts).toEqual(['foo', 'bar'])
+  })
+})
+
 describe('a list without queries', () => {
+  test.each([
+    'date\n2026-01-01\n2026-01-02\n',
+    'Datum\r\n31.01.2026\r\n1.2.2026\r\n\r\n',
+    'Tag\n1/31/2026 10:05\n2/1/2026 10:05\n',
+    '2026-01-01T10:05:00Z\n2026-01-02T10:05:00Z\n',
+    'Address\nhttps://a.example/\n',
+  ])(
+    'but of dates or addresses such as %j is refused, unless each line is said to be one',
+    async (text) => {
+      await expect(read(text)).rejects.toThrow(
+        /expected a column of queries .*; type --delimiter none if each line is one query$/,
+      )
+      const lines = text.split(/\r?\n/).filter((line) => line !== '')
+      expect((await read(text, { delimiter: 'none' })).texts).toEqual(lines)
+    },
+  )
+
+  test.each([
+    'country\nGermany\nFrance\n',
+    'date\nfig\nprune\n',
+    'versions\n10.1.20\n3.11.10\n',
+    'christmas\n2026-12-25\nwhat is 2026-12-25\n',
+    'years\n1984\n2001\n',
+    '24/7\n9/11\n',
+  ])('is not what %j is: every line of it is searched for', async (text) => {
+    expect((await read(text)).texts).toEqual(text.trimEnd().split('\n'))
+  })
+
   test.each(['', '\ufeff', '\n\n', ' \r\n\t\r\n'])(
     'such as %j is refused as empty',
     async (text) => {
       await expect(read(text)).rejects.toThrow('empty file')
     },
   )
+
+  test('but of more blank lines than are looked at is refused as what it is', async () => {
+    await expect(read(`${'\n'.repeat(300_000)}keyword\nfoo\n`)).rejects.toThrow(
+      'got blank lines only in its first 256 KiB; take them out',
+    )
+  })
 
   test('but with a header gives nothing', async () => {
     expect((await read('keyword,volume\n')).usable).toBe(0)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readDefaults } from '../../src/lists/flags.ts'
 import { stripMatchType } from '../../src/lists/values.ts'
+import { searchParams } from '../../src/service/schemas.ts'
 import { read } from './support.ts'
 
 describe('values of a row', () => {
@@ -11,8 +12,10 @@ describe('values of a row', () => {
     ['q,device', 'a,tv', 'device is none of desktop, mobile, tablet'],
     ['q,priority', 'a,10', 'priority is no whole number from 1 to 9'],
     ['q,weight', 'a,heavy', 'weight is no number from 0 up'],
-    ['q,hl', 'a,English', 'hl is no language code such as "de"'],
-    ['q,gl', 'a,United States', 'gl is no country code such as "us"'],
+    ['q,hl', 'a,English', 'hl is no language code such as "de" or "pt-BR"'],
+    ['q,hl', 'a,pt_BR', 'hl is no language code such as "de" or "pt-BR"'],
+    ['q,gl', 'a,United States', 'gl is no country code of two letters such as "us"'],
+    ['q,gl', 'a,usa', 'gl is no country code of two letters such as "us"'],
     ['q,gl', ' \u200b ,us', 'no query'],
     ['q,gl', `${'x'.repeat(2049)},us`, 'query longer than 2048 characters'],
     ['q,gl', '=1+1,us', 'a formula instead of a query'],
@@ -86,6 +89,24 @@ describe('values of a row', () => {
     expect(() => readDefaults({ num: '10,500' })).toThrow('--num')
     expect(() => readDefaults({ device: 'tv' })).toThrow('--device')
     expect(() => readDefaults({ place: [' '] })).toThrow('--place')
+    expect(() => readDefaults({ country: 'us,usa' })).toThrow(
+      'expected another value for --country, got "usa"; gl is no country code of two letters',
+    )
+    expect(() => readDefaults({ language: 'pt_BR' })).toThrow('--language')
+  })
+
+  test.each([
+    ...['us', 'US', 'gB', 'usa', 'u', 'u1', 'u-s'].map((gl) => ({ gl })),
+    ...['de', 'DE', 'fil', 'pt-BR', 'pt-br', 'zh-CN', 'zh-Hant-TW', 'de-AT-1996-aa-bb'].map(
+      (hl) => ({ hl }),
+    ),
+    ...['pt_BR', 'd', 'german', 'de-', 'de-D', 'de-123456789'].map((hl) => ({ hl })),
+  ])('such as %o go in exactly when the bundled service takes them', async (given) => {
+    const [name, value] = Object.entries(given)[0] ?? ['', '']
+    const taken = searchParams.safeParse({ q: 'a', ...given }).success
+    const { entries, rejected } = await read(`q,${name}\na,${value}\n`)
+    expect(entries.map(({ query }) => query)).toMatchObject(taken ? [given] : [])
+    expect(rejected).toHaveLength(taken ? 0 : 1)
   })
 })
 
