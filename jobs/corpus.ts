@@ -3,6 +3,7 @@ import { callerPath, readConfig } from '../src/config.ts'
 import { exits, Misuse } from '../src/errors.ts'
 import { buildCorpus } from '../src/service/corpus/build.ts'
 import { addDocuments, loadShipped, shippedFile } from '../src/service/corpus/load.ts'
+import { openPages, type Pages } from '../src/service/corpus/pages.ts'
 import { openTables } from '../src/service/database.ts'
 
 interface Options {
@@ -33,23 +34,29 @@ await runCommand<Options>(
         .option('--json', 'one JSON object on stdout'),
   },
   async ({ options, args: [action, ...files], env, closers }) => {
-    const paths = files.map((path) => callerPath(env, path))
     if (action === 'build') {
+      const paths = files.map((path) => callerPath(env, path))
       printJson(buildCorpus(paths, callerPath(env, options.out)))
       return exits.done
     }
     if (action !== 'load' && action !== 'add') {
       throw new Misuse(`expected load, add or build, got ${action}`)
     }
-    if (action === 'add' && paths.length === 0) throw new Misuse('expected a file, got none')
+    if (action === 'add' && files.length === 0) throw new Misuse('expected a file, got none')
+    // Before anything is loaded: a slip in the last name must not leave half of the files added.
+    const opened: Pages[] = []
+    for (const file of files) {
+      const pages = await openPages(callerPath(env, file), file)
+      opened.push(closers.add(file, pages, (one) => one.close()))
+    }
     const { databaseUrl, home } = readConfig(env)
     const { ensurePostgres } = await import('../src/embedded/postgres.ts')
     const url = databaseUrl ?? (await ensurePostgres(home, { say })).url
     const { pool } = closers.add('tables', await openTables(url, 1), (tables) => tables.pool.end())
     const loaded = await loadShipped(pool)
     let [added, rejected] = [0, 0]
-    for (const path of paths) {
-      const one = await addDocuments(pool, path)
+    for (const pages of opened) {
+      const one = await addDocuments(pool, pages)
       added += one.documents
       rejected += one.rejected.length
       one.rejected.forEach(say)

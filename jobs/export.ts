@@ -1,10 +1,9 @@
-import { createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { runCommand, say } from '../src/command.ts'
 import { callerPath, readConfig } from '../src/config.ts'
 import { readDuration } from '../src/duration.ts'
 import { exits, Misuse } from '../src/errors.ts'
+import { withheld } from '../src/store/analyst.ts'
 
 interface Options {
   readonly format: 'csv' | 'ndjson'
@@ -25,7 +24,10 @@ await runCommand<Options>(
     ],
     define: (program) =>
       program
-        .argument('<relation>', 'a view of analysts or a table; docs/schema.md lists them')
+        .argument(
+          '<relation>',
+          `a view of analysts or a table; docs/schema.md lists them. The mill's own bookkeeping cannot be exported: ${withheld.join(', ')}`,
+        )
         .option('--format <format>', 'csv or ndjson', 'csv')
         .option('--to <file>', 'the file; - is the standard output')
         .option(
@@ -37,11 +39,14 @@ await runCommand<Options>(
   },
   async ({ options, args, env, closers }) => {
     const { rowFormats, writeRows } = await import('../src/report/rows.ts')
+    const { findTarget, writeTarget } = await import('../src/report/target.ts')
     const { format, to, raw = false } = options
     if (!rowFormats.includes(format)) {
       throw new Misuse(`expected --format to be csv or ndjson, got ${format}`)
     }
     if (to === undefined) throw new Misuse('expected --to with a file, got nothing; - is stdout')
+    const path = callerPath(env, to)
+    const target = to === '-' ? null : await findTarget(path, to)
     const timeoutMs = readDuration(options.timeout)
     if (timeoutMs === null || timeoutMs === 0) {
       throw new Misuse(`expected --timeout to be a duration like 10m, got ${options.timeout}`)
@@ -63,22 +68,13 @@ await runCommand<Options>(
       warn: say,
     })
     const text = writeRows(batches, format, raw)
-    if (to === '-') {
+    if (target === null) {
       await pipeline(text, process.stdout, { end: false })
       return exits.done
     }
-    const path = callerPath(env, to)
-    // A file that is cut short must not look like a whole one.
-    const part = `${path}.part`
-    try {
-      await pipeline(text, createWriteStream(part))
-      await rename(part, path)
-    } catch (error) {
-      await rm(part, { force: true })
-      throw error
-    }
+    await writeTarget(target, text)
     say(`${relation} is in ${path}`)
-    const hint = await hintOrigins(mill.db, origins)
+    const hint = relation.startsWith('analysis.') ? await hintOrigins(mill.db, origins) : null
     if (hint !== null) say(hint)
     return exits.done
   },

@@ -1,7 +1,7 @@
-import { rename, writeFile } from 'node:fs/promises'
 import { runCommand, say } from '../src/command.ts'
 import { callerPath, readConfig } from '../src/config.ts'
 import { exits, Misuse } from '../src/errors.ts'
+import type { Database } from '../src/store/database.ts'
 
 interface Options {
   readonly to?: string
@@ -9,6 +9,9 @@ interface Options {
   readonly tag: string
   readonly origins?: string
 }
+
+// The page has room for no more.
+const mostDomains = 3
 
 await runCommand<Options>(
   {
@@ -29,6 +32,10 @@ await runCommand<Options>(
   },
   async ({ options, env, closers }) => {
     if (options.to === undefined) throw new Misuse('expected --to with a file, got nothing')
+    const { findTarget, writeTarget } = await import('../src/report/target.ts')
+    const path = callerPath(env, options.to)
+    const target = await findTarget(path, options.to)
+    const domains = readNames(options.domains ?? '')
     const config = readConfig(env)
     const { openMill } = await import('../src/mill.ts')
     const { refreshDomains } = await import('../src/domains.ts')
@@ -38,22 +45,42 @@ await runCommand<Options>(
     const mill = await openMill({ config, closers, say, name: 'report' })
     await refreshDomains(mill.db, { zone: config.zone })
     const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
-    const domains = (options.domains ?? '')
-      .split(',')
-      .map((domain) =>
-        domain
-          .trim()
-          .toLowerCase()
-          .replace(/^www\./, ''),
-      )
-      .filter((domain) => domain !== '')
     const figures = await readFigures(mill.db, { origins, tag: options.tag, domains })
-    const path = callerPath(env, options.to)
-    await writeFile(`${path}.part`, renderPage(figures, new Date()))
-    await rename(`${path}.part`, path)
+    await writeTarget(target, [renderPage(figures, new Date())])
+    if (figures.shares.length === 0) await explainTag(mill.db, options.tag)
     say(`the page is ${path}`)
     const hint = await hintOrigins(mill.db, origins)
     if (hint !== null) say(hint)
     return exits.done
   },
 )
+
+/** A domain too many is refused: left out without a word it would look like one that ranks for nothing. */
+function readNames(typed: string): readonly string[] {
+  const names = typed
+    .split(',')
+    .map((name) =>
+      name
+        .trim()
+        .toLowerCase()
+        .replace(/^www\./, ''),
+    )
+    .filter((name) => name !== '')
+  const domains = [...new Set(names)]
+  if (domains.length <= mostDomains) return domains
+  throw new Misuse(
+    `expected --domains to name ${mostDomains} domains at most, got ${domains.length}; leave some out, or write a second page`,
+  )
+}
+
+/** A slip of the pen must not look like a label that nobody ranks for. */
+async function explainTag(db: Database, tag: string): Promise<void> {
+  const { readLabels } = await import('../src/store/figures.ts')
+  const labels = await readLabels(db)
+  if (tag === '*' || labels.includes(tag)) return
+  const some = labels.length === 0 ? 'none' : labels.slice(0, 8).join(', ')
+  const more = labels.length > 8 ? ', …' : ''
+  say(
+    `no list has the label ${JSON.stringify(tag)}, so the page is without a share of voice; labels so far: ${some}${more}`,
+  )
+}

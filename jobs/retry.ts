@@ -1,5 +1,6 @@
 import { printJson, runCommand, say } from '../src/command.ts'
 import { readConfig } from '../src/config.ts'
+import { count } from '../src/count.ts'
 import { exits, Misuse } from '../src/errors.ts'
 import type { Mill } from '../src/mill.ts'
 
@@ -13,6 +14,7 @@ interface Options {
   readonly json?: true
 }
 
+const nothingFound = 'no such task was found: nothing is changed'
 const reopenable = ['failed', 'unknown', 'unaffordable']
 
 await runCommand<Options>(
@@ -51,19 +53,26 @@ await runCommand<Options>(
     const config = readConfig(env)
     const { openMill } = await import('../src/mill.ts')
     const { countSelected, reopenTasks } = await import('../src/store/change.ts')
+    const { expectList, expectRun } = await import('../src/store/known.ts')
     const mill = await openMill({ config, closers, say, name: 'retry' })
+    if (selection.run !== null) await expectRun(mill.db, selection.run)
+    if (selection.list !== null) await expectList(mill.db, selection.list)
     const tasks = await countSelected(mill.db, selection)
     if (buyAgain) say(await costLine(mill, tasks))
     if (options.dryRun === true) {
       if (options.json === true) printJson({ tasks, reopened: 0 })
-      say(`${tasks} tasks would be opened again`)
+      say(`${count(tasks, 'task')} would be opened again`)
       return exits.done
     }
     const { reopened, runs } = await reopenTasks(mill.db, selection)
     const { rebuild } = await import('../src/rebuild.ts')
     for (const run of runs) await rebuild(mill, run)
     if (options.json === true) printJson({ tasks, reopened })
-    say(`${reopened} tasks are open again; type: npm run work -- --drain`)
+    say(
+      reopened === 0
+        ? nothingFound
+        : `${count(reopened, 'task')} open again; type: npm run work -- --drain`,
+    )
     return exits.done
   },
 )
@@ -87,5 +96,5 @@ async function costLine(mill: Mill, tasks: number): Promise<string> {
   const { dearestSeen } = await import('../src/store/status.ts')
   const dearest = await dearestSeen(mill.db, mill.market.account)
   const cost = dearest === null ? 'an unknown number of' : `at most ${dearest * tasks}`
-  return `${tasks} tasks would be bought again for ${cost} credits`
+  return `${count(tasks, 'task')} to be bought again for ${cost} credits`
 }

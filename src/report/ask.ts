@@ -54,15 +54,17 @@ export interface Answering {
   /** Most rows of a table. */
   readonly most: number
   readonly say: (line: string) => void
+  /** Told at the end when there was no row. */
+  readonly empty: () => void
 }
 
 /** Asks and gives the answer piece by piece, as it is to be printed. */
 export async function* answerQuestion(
   pool: Pool,
   reading: Reading,
-  { format, most, say }: Answering,
+  { format, most, say, empty }: Answering,
 ): AsyncGenerator<string> {
-  const batches = readBatches(pool, reading)
+  const batches = watch(readBatches(pool, reading), empty)
   switch (format) {
     case 'table':
       yield* answerTable(batches, most, say)
@@ -76,6 +78,15 @@ export async function* answerQuestion(
     default:
       throw new Error(`unhandled format ${JSON.stringify(format satisfies never)}`)
   }
+}
+
+async function* watch(batches: AsyncIterable<Batch>, empty: () => void): AsyncGenerator<Batch> {
+  let some = false
+  for await (const batch of batches) {
+    some ||= batch.rows.length > 0
+    yield batch
+  }
+  if (!some) empty()
 }
 
 async function* answerTable(

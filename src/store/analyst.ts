@@ -3,7 +3,7 @@ import type { Pool, PoolClient } from 'pg'
 import { Misuse } from '../errors.ts'
 
 // What people may read: everything that answers and lists say, and what it cost; not how workers and balances are run.
-const readable = [
+export const readable = [
   'installation',
   'lists',
   'list_queries',
@@ -30,6 +30,16 @@ const readable = [
   'own_domains',
   'ctr_curve',
   'result_domains',
+] as const
+
+/** The other tables: the mill's own bookkeeping, for the mill alone. */
+export const withheld = [
+  'accounts',
+  'account_costs',
+  'notices',
+  'schedules',
+  'view_files',
+  'workers',
 ] as const
 
 /** Not allowed, or not in a transaction that only reads: an analyst's own login. */

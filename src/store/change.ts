@@ -50,7 +50,8 @@ export async function reopenTasks(
         set
           state = 'open', attempts = 0, ambiguous = 0, deaths = 0, not_before = null,
           finished_at = null, error_code = null, error_message = null,
-          search_id = case when ${selection.buyAgain}::boolean then null else t.search_id end
+          search_id = null,
+          answers_after = case when t.search_id is not null then clock_timestamp() end
         where ${selected(selection)}
         returning t.run_id, t.slice
       ),

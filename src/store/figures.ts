@@ -152,3 +152,17 @@ async function chooseDomains(
   const named = [asked, [...labels.keys()], greatest].find((names) => names.length > 0) ?? []
   return named.slice(0, 3).map((domain) => ({ domain, label: labels.get(domain) ?? domain }))
 }
+
+/** The labels that lists give, or gave, to their queries. */
+export async function readLabels(db: Database): Promise<readonly string[]> {
+  const { rows } = await sql<{ label: string }>`
+    select distinct unnest(tags) as label
+    from (
+      select tags from list_queries
+      union
+      select tags from list_query_history
+    ) as given
+    order by label
+  `.execute(db)
+  return rows.map(({ label }) => label)
+}

@@ -53,6 +53,7 @@ function waitingTasks(wanted: Wanted) {
             where r.max_age_ms > 0
               and s.query_id = t.query_id
               and s.fetched_at > clock_timestamp() - r.max_age_ms * interval '1 millisecond'
+              and (t.answers_after is null or s.fetched_at > t.answers_after)
               and s.origin = ${wanted.origin}
               and s.api = ${wanted.api}
               and s.parse_error is null

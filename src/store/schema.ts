@@ -2728,6 +2728,10 @@ export interface Tasks {
    */
   ambiguous: Generated<number>;
   /**
+   * Answers received before this are not used again for it: it was opened to be bought once more. Null for all others.
+   */
+  answers_after: Timestamp | null;
+  /**
    * Calls sent for it that count as a try; being told to slow down is none.
    */
   attempts: Generated<number>;

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Pool, PoolClient } from 'pg'
 import { Misuse } from '../errors.ts'
-import { ensureReader } from './analyst.ts'
+import { ensureReader, withheld } from './analyst.ts'
 import { kindOfCell, type Column } from './cells.ts'
 
 /** Rows as Postgres writes their values; null is null. */
@@ -122,6 +122,7 @@ async function ask(
 }
 
 const timedOut = '57014'
+const notAllowed = '42501'
 
 /** What an analyst typed wrong is no bug of ours: one line, with the server's own hint. */
 function explain(error: unknown): unknown {
@@ -132,10 +133,24 @@ function explain(error: unknown): unknown {
       cause: error,
     })
   }
+  if (error.code === notAllowed) return refuse(error)
   return new Misuse(
     `expected a question that the database can answer, got: ${error.message}${hint}`,
     {
       cause: error,
     },
+  )
+}
+
+function refuse(error: pg.DatabaseError): Misuse {
+  // The server's words are in its own language, the name is in ours.
+  const kept = withheld.find((name) => new RegExp(`\\b${name}\\b`).test(error.message))
+  const got =
+    kept === undefined
+      ? error.message
+      : `${kept}, a table of the mill's own bookkeeping, which is neither shown nor exported`
+  return new Misuse(
+    `expected views of analysts or tables of answers, lists and runs, got: ${got}; docs/schema.md says what may be read`,
+    { cause: error },
   )
 }

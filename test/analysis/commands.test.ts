@@ -1,6 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { withheld } from '../../src/store/analyst.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { run } from '../support/run.ts'
 import { temporaryFolder } from '../support/server.ts'
@@ -14,7 +17,7 @@ describe('commands for analysts', () => {
 
   beforeAll(async () => {
     database = await freshDatabase()
-    const story = new Story(database.pool)
+    const story = new Story(database.pool).says('shoes', { tags: ['brand'] })
     const at = { origin: 'sandbox' } as const
     await story.night('2026-01-01', { shoes: placed(ten('r'), 4, 'caniuse.com/=x') }, at)
     await story.night('2026-01-02', { shoes: placed(ten('r'), 4, '=taker.com/') }, at)
@@ -46,6 +49,31 @@ describe('commands for analysts', () => {
     expect(stderr).toMatch(/--origins sandbox/)
   }, 120_000)
 
+  test('tables that have rows are shown without a word about the views', async () => {
+    const asked = await call('sql', 'select id from searches order by id')
+    expect(asked.stdout.trim().split('\n')).toHaveLength(3)
+    expect(asked.stderr).toBe('')
+    const written = await call('export', 'searches', '--to', 'searches.csv')
+    expect(written.stderr).toBe(`public.searches is in ${join(home, 'searches.csv')}\n`)
+    // A view that counts has a row, and is as empty as the others.
+    const counted = await call('sql', 'select count(*) from analysis.results')
+    expect(counted.stderr).toMatch(/--origins sandbox/)
+  }, 120_000)
+
+  test('the books of the mill are withheld, with what may be read instead', async () => {
+    const message =
+      /^error: expected views of analysts or tables of answers.*got: accounts, a table of the mill's own bookkeeping, which is neither shown nor exported; docs\/schema\.md says/
+    const written = await call('export', 'accounts', '--to', 'accounts.csv')
+    expect(written.code).toBe(2)
+    expect(written.stderr).toMatch(message)
+    expect(readdirSync(home).filter((name) => name.startsWith('accounts'))).toEqual([])
+    const asked = await call('sql', 'select * from accounts')
+    expect(asked.code).toBe(2)
+    expect(asked.stderr).toMatch(message)
+    const help = (await call('export', '--help')).stdout
+    expect(withheld.filter((name) => !help.includes(name))).toEqual([])
+  }, 120_000)
+
   test('SQL that changes something ends with a usage error and changes nothing', async () => {
     const { code, stderr } = await call('sql', 'delete from tasks')
     expect(code).toBe(2)
@@ -71,6 +99,51 @@ describe('commands for analysts', () => {
     expect(readFileSync(join(home, 'page.html'), 'utf8')).toMatch(/<!doctype html>.*Not live/s)
   }, 120_000)
 
+  test('a link stays a link and a pipe a pipe, and a folder is refused', async () => {
+    mkdirSync(join(home, 'deep'))
+    symlinkSync('deep/page.html', join(home, 'link'))
+    expect((await call('report', '--to', 'link')).code).toBe(0)
+    expect(lstatSync(join(home, 'link')).isSymbolicLink()).toBe(true)
+    expect(readdirSync(join(home, 'deep'))).toEqual(['page.html'])
+    execFileSync('mkfifo', [join(home, 'pipe')])
+    const [text, written] = await Promise.all([
+      readFile(join(home, 'pipe'), 'utf8'),
+      call('export', 'searches', '--to', 'pipe'),
+    ])
+    expect([written.code, text.trimEnd().split('\n').length]).toEqual([0, 3])
+    expect(lstatSync(join(home, 'pipe')).isFIFO()).toBe(true)
+    for (const args of [['report'], ['export', 'searches']] as const) {
+      const { code, stderr } = await call(args[0], ...args.slice(1), '--to', 'deep')
+      expect(code).toBe(2)
+      expect(stderr).toBe(
+        'error: expected deep to be a file that can be written, got a folder; name a file in it\n',
+      )
+    }
+  }, 120_000)
+
+  test('a page of four domains is refused before anything is written', async () => {
+    const { code, stderr } = await call('report', '--to', 'four.html', '--domains', 'a,b,www.c,d')
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^error: expected --domains to name 3 domains at most, got 4; /)
+    expect(readdirSync(home)).not.toContain('four.html')
+    // The same one twice is one.
+    const three = await call('report', '--to', 'three.html', '--domains', 'a,b,www.c,c')
+    expect(three.code).toBe(0)
+  }, 120_000)
+
+  test('a label that no list has is said, and one that a list has is not', async () => {
+    const page = (tag: string) =>
+      call('report', '--to', 'tag.html', '--tag', tag, '--origins', 'sandbox')
+    const wrong = await page('brnd')
+    expect(wrong.code).toBe(0)
+    expect(wrong.stderr.split('\n')[0]).toBe(
+      'no list has the label "brnd", so the page is without a share of voice; labels so far: brand',
+    )
+    expect((await page('brand')).stderr).not.toMatch(/label/)
+    // Nothing is live, so there is no share of voice, but the label is not to blame.
+    expect((await call('report', '--to', 'tag.html', '--tag', 'brand')).stderr).not.toMatch(/label/)
+  }, 120_000)
+
   test('an analyst is made with an address that is shown once', async () => {
     const name = `ada_${process.pid}_${Date.now().toString(36)}`
     const first = await call('migrate', '--analyst', name)
@@ -79,12 +152,12 @@ describe('commands for analysts', () => {
     expect(JSON.parse(second.stdout)).toMatchObject({ analyst: { name, password: null } })
     // The login serves the commands that read, too.
     const address = /postgres\S+/.exec(first.stdout)?.[0] ?? ''
-    const asked = await run('sql', ['fell_out', '--json', '--origins', 'sandbox'], {
-      DATABASE_URL: address,
-      MILL_HOME: home,
-    })
+    const own = { DATABASE_URL: address, MILL_HOME: home }
+    const asked = await run('sql', ['fell_out', '--json', '--origins', 'sandbox'], own)
     expect(asked.stderr).toMatch(/reading as that user/)
     expect(JSON.parse(asked.stdout)).toMatchObject({ rows: [{ q: 'shoes' }] })
+    // It finds views without their schema: that there is no row is what tells.
+    expect((await run('sql', ['select q from results'], own)).stderr).toMatch(/--origins sandbox/)
     await database.pool.query(`drop role ${name}`)
   }, 120_000)
 })

@@ -57,7 +57,12 @@ async function answer(
   const said: string[] = []
   const reading = { ...findQuestion(typed, flags), timeoutMs: 20_000, warn: () => undefined }
   let text = ''
-  const answering = { format, most: 3, say: (line: string) => said.push(line) }
+  const answering = {
+    format,
+    most: 3,
+    say: (line: string) => said.push(line),
+    empty: () => undefined,
+  }
   for await (const piece of answerQuestion(database.pool, reading, answering)) text += piece
   return { text, said }
 }

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ensureAnalyst } from '../../src/store/analyst.ts'
+import { ensureAnalyst, readable, withheld } from '../../src/store/analyst.ts'
 import { readBatches, type Reading } from '../../src/store/sql.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { dropReader, Story } from './story.ts'
@@ -53,6 +53,22 @@ describe('a question', () => {
     await expect(read(text)).rejects.toThrow(/expected/)
     const { rows } = await database.pool.query('select count(*) as tasks from tasks')
     expect(rows).toEqual([{ tasks: 1 }])
+  })
+
+  test('finds every table either for analysts or withheld from them', async () => {
+    const { rows } = await database.pool.query<{ table: string }>(
+      `select relname as "table"
+      from pg_class
+      where relnamespace = 'public'::regnamespace
+        and relkind in ('r', 'v')`,
+    )
+    expect(rows.map(({ table }) => table).toSorted()).toEqual([...readable, ...withheld].toSorted())
+    for (const table of withheld) {
+      await expect(read(`select * from ${table}`)).rejects.toThrow(
+        `got: ${table}, a table of the mill's own bookkeeping`,
+      )
+    }
+    await expect(read('select * from bullmq.job')).rejects.toThrow(/got: permission denied/)
   })
 
   test('that thinks too long is ended', async () => {

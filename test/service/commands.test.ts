@@ -1,6 +1,7 @@
 import { writeFileSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pg from 'pg'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { freshUrl } from '../support/database.ts'
 import { run, start, type Running } from '../support/run.ts'
@@ -131,6 +132,24 @@ describe('the corpus command', () => {
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ added: 1, rejected: 1 })
     expect(stderr).toContain(`${file}:2: `)
+  })
+
+  test('names a file that is not there, and adds nothing of the others', async () => {
+    await run('corpus', ['load'], env)
+    const folder = mkdtempSync(join(tmpdir(), 'pages-'))
+    writeFileSync(join(folder, 'pages.jsonl'), '{"url":"https://early.example/","title":"E"}\n')
+    const there = { ...env, INIT_CWD: folder }
+    const { code, stderr } = await run('corpus', ['add', 'pages.jsonl', 'missing.jsonl'], there)
+    expect(stderr).toBe(
+      'error: expected missing.jsonl to be a readable file, got nothing there; check the path\n',
+    )
+    expect(code).toBe(2)
+    const pool = new pg.Pool({ connectionString: env['DATABASE_URL'], max: 1 })
+    const { rows } = await pool.query(
+      "select from service.documents where url = 'https://early.example/'",
+    )
+    await pool.end()
+    expect(rows).toEqual([])
   })
 
   test('refuses to build without its packages', async () => {

@@ -8,6 +8,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../../src/root.ts'
 import { addDocuments, loadShipped, shippedFile } from '../../src/service/corpus/load.ts'
+import { openPages } from '../../src/service/corpus/pages.ts'
 import { openTables, type Tables } from '../../src/service/database.ts'
 import { findPages } from '../../src/service/find.ts'
 import { emptyUrl } from '../support/database.ts'
@@ -40,6 +41,15 @@ function lines(...documents: readonly object[]): string {
   const file = join(mkdtempSync(join(tmpdir(), 'corpus-')), 'pages.jsonl')
   writeFileSync(file, documents.map((document) => JSON.stringify(document)).join('\n'))
   return file
+}
+
+async function addFile(pool: pg.Pool, path: string) {
+  const pages = await openPages(path, path)
+  try {
+    return await addDocuments(pool, pages)
+  } finally {
+    await pages.close()
+  }
 }
 
 async function count(where = 'true'): Promise<number> {
@@ -138,7 +148,7 @@ describe('documents', () => {
       writeFileSync(file, gzipSync(`${JSON.stringify({ url, title: 'T' })}\n`))
     pack('https://old.example/')
     await loadShipped(lone.pool, file)
-    await addDocuments(lone.pool, lines({ url: 'https://added.example/', title: 'Added' }))
+    await addFile(lone.pool, lines({ url: 'https://added.example/', title: 'Added' }))
     pack('https://new.example/')
     expect(await loadShipped(lone.pool, file)).toBe(1)
     const { rows } = await lone.pool.query('select url from documents order by url')
@@ -153,7 +163,7 @@ describe('documents', () => {
       text: 'So baut man ein Hochbeet aus Holz.',
       lang: 'de',
     })
-    expect(await addDocuments(tables.pool, file)).toEqual({ documents: 1, rejected: [] })
+    expect(await addFile(tables.pool, file)).toEqual({ documents: 1, rejected: [] })
     const { results, headers } = await search('hochbeet bauen', '&hl=de')
     expect(results[0]?.url).toBe('https://garten.example/hochbeet')
     expect(headers['x-ignored-params']).toBeUndefined()
@@ -166,23 +176,37 @@ describe('documents', () => {
       { url: 'https://ok.example/', title: 'ok' },
     )
     writeFileSync(file, `${readFileSync(file, 'utf8')}\nnot json\n`)
-    const { documents, rejected } = await addDocuments(tables.pool, file)
+    const { documents, rejected } = await addFile(tables.pool, file)
     expect(documents).toBe(1)
     expect(rejected.map((line) => line.split(':')[1])).toEqual(['1', '2', '4'])
   })
 
   test('a page that comes again is replaced, not doubled', async () => {
     const url = 'https://again.example/'
-    await addDocuments(tables.pool, lines({ url, title: 'First' }, { url, title: 'Second' }))
-    await addDocuments(tables.pool, lines({ url, title: 'Third' }))
+    await addFile(tables.pool, lines({ url, title: 'First' }, { url, title: 'Second' }))
+    await addFile(tables.pool, lines({ url, title: 'Third' }))
     const { rows } = await tables.pool.query('select title from documents where url = $1', [url])
     expect(rows).toEqual([{ title: 'Third' }])
   })
 
-  test('a file that is not there leaves everything as it was', async () => {
+  test('a file that breaks off leaves everything as it was', async () => {
     const before = await count()
-    await expect(addDocuments(tables.pool, '/nowhere.jsonl')).rejects.toThrow('/nowhere.jsonl')
+    const file = lines({ url: 'https://half.example/', title: 'Half' })
+    const pages = await openPages(file, 'half.jsonl')
+    async function* half() {
+      yield* pages.lines()
+      throw new Error('the disk is gone')
+    }
+    await expect(addDocuments(tables.pool, { ...pages, lines: half })).rejects.toThrow(
+      'the disk is gone',
+    )
     expect(await count()).toBe(before)
+  })
+
+  test('a folder and a file that is not there are refused by name', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'corpus-'))
+    await expect(openPages(folder, 'folder')).rejects.toThrow('expected folder to be a readable')
+    await expect(openPages('/nowhere.jsonl', 'no.jsonl')).rejects.toThrow('expected no.jsonl to be')
   })
 })
 

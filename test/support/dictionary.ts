@@ -1,5 +1,6 @@
 // The text of docs/schema.md, from the live catalogue: what the database says about itself is said once.
 import type { Pool } from 'pg'
+import { withheld } from '../../src/store/analyst.ts'
 
 interface Column {
   readonly relation: string
@@ -83,12 +84,16 @@ export async function describeSchema(pool: Pool): Promise<string> {
     '',
     '## Tables (schema `public`)',
     '',
+    `Analysts read these tables, and \`npm run export\` writes them into files, except the mill's own bookkeeping: ${inside.map((name) => `\`${name}\``).join(', ')}. How balances moved is in the view \`analysis.account_days\`, what became of schedules in the table \`nights\`.`,
+    '',
     ...sections(tables, ''),
   ]
     .join('\n')
     .trimEnd()
     .concat('\n')
 }
+
+const inside: readonly string[] = withheld
 
 function sections(columns: readonly Column[], prefix: string): readonly string[] {
   const relations = [...new Set(columns.map(({ relation }) => relation))]
@@ -98,6 +103,9 @@ function sections(columns: readonly Column[], prefix: string): readonly string[]
       `### ${prefix}${relation}`,
       '',
       cell(own[0]?.about ?? ''),
+      ...(inside.includes(`${prefix}${relation}`)
+        ? ['', "The mill's own bookkeeping: analysts do not read it, and it cannot be exported."]
+        : []),
       '',
       '| column | type | meaning |',
       '|---|---|---|',

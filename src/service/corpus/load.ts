@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { gunzipSync } from 'node:zlib'
 import type pg from 'pg'
 import { Misuse } from '../../errors.ts'
 import { root } from '../../root.ts'
 import { documentShape, furtherWords, type Document } from './document.ts'
+import type { Pages } from './pages.ts'
 
 const corpusLock = 7_361_002
 const batchSize = 2000
@@ -43,18 +43,18 @@ export interface Added {
 }
 
 /** Adds the pages of a JSONL file; a line that is no page is named and left out. */
-export async function addDocuments(pool: pg.Pool, path: string): Promise<Added> {
+export async function addDocuments(pool: pg.Pool, { shown, lines }: Pages): Promise<Added> {
   const rejected: string[] = []
   let documents = 0
   await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
     let batch: Document[] = []
     let line = 0
-    for await (const text of openLines(path)) {
+    for await (const text of lines()) {
       line += 1
       if (text.trim() === '') continue
       const document = parseLine(text)
-      if (typeof document === 'string') rejected.push(`${path}:${line}: ${document}`)
+      if (typeof document === 'string') rejected.push(`${shown}:${line}: ${document}`)
       else batch.push(document)
       if (batch.length < batchSize) continue
       documents += await insertBatch(client, batch, false)
@@ -180,8 +180,4 @@ function parseLine(text: string): Document | string {
 function storable(document: Document): Document {
   const clean = (text: string) => text.replaceAll('\0', ' ')
   return { ...document, title: clean(document.title), text: clean(document.text) }
-}
-
-function openLines(path: string): AsyncIterable<string> {
-  return createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Infinity })
 }
