@@ -62,10 +62,11 @@ await runCommand<Options>(
   },
 )
 
-/** The same mill, still marked as the sandbox, buying from another address. */
+/** The same mill, still marked as the sandbox, buying from another address with a key and an account of its own. */
 async function withApi(mill: Mill, url: string, key: string): Promise<Mill> {
   const { Secret } = await import('../src/secret.ts')
-  return { ...mill, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
+  const market = { ...mill.market, account: 'demo' }
+  return { ...mill, market, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
 }
 
 /** The views show live answers only; a database of this machine's own that has none may show the sandbox's. */

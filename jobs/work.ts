@@ -27,7 +27,7 @@ const nothingYet = { answered: 0, reused: 0, failed: 0, unknown: 0 }
 const reasons: Readonly<Record<Finish, string>> = {
   completed: 'nothing is left to do',
   credit_floor: 'stopped at the credit floor; top up, then: npm run resume',
-  budget: 'a budget is used up; raise it, or wait for the next day',
+  budget: 'the budget of the day is used up; raise MILL_DAILY_BUDGET, or wait for the next day',
   auth: 'the API refused the key; set another SEARCH_API_KEY, or: npm run resume',
   stalled: 'the API only ever asks to slow down; try again later',
   unreachable: 'the database, the queue or the API is out of reach',
@@ -111,7 +111,15 @@ function lastLine(summary: Summary, origin: string, since: string): string {
   const { answered, reused, failed, unknown, calls, credits_used: used } = summary
   const left = summary.credits_remaining === null ? '' : `, ${summary.credits_remaining} left`
   const sandbox = origin === 'sandbox' ? 'SANDBOX, no real credits are spent: ' : ''
-  return `${sandbox}${answered} answered, ${reused} reused, ${failed} failed, ${unknown} unknown; ${calls} calls, ${used} credits used${left}; ${reasons[summary.finish]}${since}`
+  return `${sandbox}${answered} answered, ${reused} reused, ${failed} failed, ${unknown} unknown; ${calls} calls, ${used} credits used${left}; ${reasonOf(summary.finish, since)}`
+}
+
+function reasonOf(finish: Finish, since: string): string {
+  // A run that has spent its own budget stops nobody else: no stop stands then.
+  if (finish === 'budget' && since === '') {
+    return 'the budget of a run is used up; enqueue its list again with a greater --budget'
+  }
+  return `${reasons[finish]}${since}`
 }
 
 function exitOf({ finish, failed, unknown, unreadable }: Summary, signal: AbortSignal): Exit {

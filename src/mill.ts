@@ -104,13 +104,15 @@ async function openSlices(
 
 /** The connections of the queue on PostgreSQL. */
 export function openQueuePool(databaseUrl: string): Pool {
-  return openPool(databaseUrl, {
+  const pool = openPool(databaseUrl, {
     name: 'queue',
     schema: 'bullmq',
     max: queueConnections,
     // A job that is lost is made again from the tables, one that comes again finds its tasks ended.
     hasty: true,
   })
+  // Each worker of the queue listens to the errors of the pool for good: many nights in one process are no leak.
+  return pool.setMaxListeners(0)
 }
 
 /** Gives a pool up that does not end: the process is about to. */

@@ -116,6 +116,6 @@ describe('a run', () => {
     )
     const after = await planLists({ ...office.desk, market }, [wanted], 'never')
     expect(after.lists[0]?.estimate).toEqual({ credits: 11, worst: 11, basis: 'seen' })
-    expect(after.purse).toMatchObject({ remaining: 480 })
+    expect(after.purse).toMatchObject({ remaining: 500 })
   })
 })

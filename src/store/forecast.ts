@@ -1,5 +1,6 @@
 import { sql } from './kysely.ts'
 import type { Database } from './database.ts'
+import { shownBalance } from './drain.ts'
 import type { Origin } from './order.ts'
 
 /** What calls of one class have cost. */
@@ -12,7 +13,7 @@ export interface ClassCost {
 
 /** What is known about a balance and its prices. */
 export interface Purse {
-  /** The least that is surely left; null while no balance was ever seen. */
+  /** What is left when the calls on their way are paid; null while no balance was ever seen. */
   readonly remaining: number | null
   readonly observedAt: Date | null
   /** The highest floor among live workers; null when there is none. */
@@ -34,19 +35,19 @@ export async function readPurse(
     floor: number | null
   }>`
     select
-      id,
-      obs_remaining - spent_since - reserved - uncertain as remaining,
-      obs_at as "observedAt",
+      a.id,
+      ${shownBalance} - a.reserved - a.uncertain as remaining,
+      a.obs_at as "observedAt",
       (
         select max(floor)
         from workers
-        where account_id = accounts.id
+        where account_id = a.id
           and stopped_at is null
           and lease_until > now()
       ) as floor
-    from accounts
-    where name = ${account.name}
-      and kind = ${account.kind}`.execute(db)
+    from accounts as a
+    where a.name = ${account.name}
+      and a.kind = ${account.kind}`.execute(db)
   const [row] = found.rows
   if (row === undefined) return { remaining: null, observedAt: null, floor: null, costs: [] }
   const { remaining, observedAt, floor } = row
