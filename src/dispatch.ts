@@ -27,11 +27,13 @@ const clockSlackMs = 50
 export class Dispatch {
   readonly #options: DispatchOptions
   readonly #pending = new Map<number, { task: Task; hand: Hand }>()
-  readonly #flying = new Map<number, Hand>()
+  /** Null: its task was handed back while the gate let it through. */
+  readonly #flying = new Map<number, Hand | null>()
   readonly #resting = new Map<number, Hand>()
   #ending = false
   #wake: () => void = () => undefined
   #running = false
+  #atGate = false
   /** True while a suspect is in flight. */
   #alone = false
   standstill: Standstill | null = null
@@ -43,6 +45,11 @@ export class Dispatch {
   /** Calls that are on their way or being stored. */
   get flying(): number {
     return this.#flying.size
+  }
+
+  /** True while the gate is asked: what it lets through is on its way right afterwards. */
+  get atGate(): boolean {
+    return this.#atGate
   }
 
   /** Tasks in hand, bought or not. */
@@ -93,10 +100,13 @@ export class Dispatch {
     const tasks = this.#mostUrgent(free)
     if (tasks.length === 0) return null
     let reserved: Reserved
+    this.#atGate = true
     try {
       reserved = await buy(tasks, this.#options.steps, (task, state) => this.#fly(task, state))
     } catch (error) {
       return this.#options.onTrouble(error)
+    } finally {
+      this.#atGate = false
     }
     for (const id of reserved.gone) this.#finish(id)
     for (const id of reserved.later) this.#putBack(id, true)
@@ -132,8 +142,7 @@ export class Dispatch {
   }
 
   #fly(task: Task, outcome: Promise<Outcome>): void {
-    const hand = this.#pending.get(task.id)?.hand
-    if (hand === undefined) throw new Error(`expected task ${task.id} in hand`)
+    const hand = this.#pending.get(task.id)?.hand ?? null
     this.#pending.delete(task.id)
     this.#flying.set(task.id, hand)
     this.#alone = task.suspect
@@ -145,11 +154,11 @@ export class Dispatch {
   }
 
   #land(task: Task, { state, waitMs }: Outcome): void {
-    const hand = this.#flying.get(task.id)
+    const hand = this.#flying.get(task.id) ?? null
     this.#flying.delete(task.id)
     this.#alone = false
     this.#options.onEnded(task, state)
-    if (hand === undefined) return
+    if (hand === null) return
     if (state === 'open' && waitMs !== null && waitMs <= retryInHandMs && !this.#ending) {
       this.#retrySoon(task, hand, waitMs)
     } else {

@@ -161,7 +161,8 @@ async function putAway(
       `waiting for ${worker.dispatch.flying} calls in flight; again to abandon them (they may be charged)`,
     )
   }
-  await until(() => worker.dispatch.flying === worker.batch.size, mill.config.timeoutMs + putAwayMs)
+  const allBack = () => !worker.dispatch.atGate && worker.dispatch.flying === worker.batch.size
+  await until(allBack, mill.config.timeoutMs + putAwayMs)
   await worker.cut()
   await until(() => worker.batch.size === 0 && worker.handling === 0, putAwayMs)
   const left = worker.batch.abandon()

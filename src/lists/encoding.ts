@@ -1,4 +1,4 @@
-import { isAscii, isUtf8 } from 'node:buffer'
+import { isUtf8 } from 'node:buffer'
 import { Misuse } from '../errors.ts'
 import { lastBoundary } from './boundary.ts'
 
@@ -35,7 +35,7 @@ export async function detectEncoding(
   }
   const wide = wideLabel(head)
   if (wide !== undefined) return { label: wide, mark: 0, guessed: false }
-  if (isUtf8(whole ? head : wholeCharacters(head))) {
+  if (isUtf8(whole ? head : head.subarray(0, lastBoundary(head)))) {
     return { label: 'utf-8', mark: 0, guessed: false }
   }
   return { label: await guessLabel(head), mark: 0, guessed: true }
@@ -58,10 +58,6 @@ function wideMark(label: string | undefined): string | undefined {
   return label?.startsWith('utf-16') === true ? label : undefined
 }
 
-function wholeCharacters(head: Buffer): Buffer {
-  return head.subarray(0, lastBoundary(head))
-}
-
 function canonicalLabel(name: string): string {
   try {
     return new TextDecoder(name).encoding
@@ -75,8 +71,6 @@ function canonicalLabel(name: string): string {
 /** UTF-16 without its mark: line ends have their zero on one side, and text in it is no pairs of letters. */
 function wideLabel(head: Buffer): string | undefined {
   if (!head.includes(0)) return undefined
-  // Letters beyond ASCII that are whole in UTF-8 are no chance: the zeros were put among them by some program.
-  if (!isAscii(head) && isUtf8(wholeCharacters(head))) return undefined
   const pairs = Math.floor(head.length / 2)
   const found = { le: 0, be: 0, leEnds: 0, beEnds: 0, letters: 0 }
   for (let index = 0; index + 1 < head.length; index += 2) {

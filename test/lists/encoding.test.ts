@@ -38,23 +38,17 @@ describe('an encoding that is named', () => {
 })
 
 describe('a list with zeros among its bytes', () => {
-  test('is UTF-8 when its letters are', async () => {
-    const { heading, texts, rejected } = await read('котка\n\0котка\n\0куче\n\0')
-    expect(heading.encoding.label).toBe('utf-8')
-    expect(texts).toEqual(['котка'])
-    expect(rejected).toMatchObject([
-      { line: 2, reason: 'a control character in the query' },
-      { line: 3, reason: 'a control character in the query' },
-      { line: 4, reason: 'a control character in the query' },
-    ])
+  // In UTF-16 the letters of the last one happen to be whole letters of UTF-8 as well.
+  test.each([
+    'cheese\nfoo\n',
+    'käse\nmenü\n',
+    'брынза\nсыр\n',
+    'チーズ\nfoo\n',
+    '치즈\nfoo\n',
+    'a한カ\nfoo\n',
+  ])('is UTF-16 when they stand at every other place, whatever its letters: %j', async (words) => {
+    const expected = words.trim().split('\n')
+    expect((await read(Buffer.from(words, 'utf16le'))).texts).toEqual(expected)
+    expect((await read(utf16be(words))).texts).toEqual(expected)
   })
-
-  test.each(['cheese\nfoo\n', 'käse\nmenü\n', 'брынза\nсыр\n', 'チーズ\nfoo\n', '치즈\nfoo\n'])(
-    'is UTF-16 when they stand at every other place: %j',
-    async (words) => {
-      const expected = words.trim().split('\n')
-      expect((await read(Buffer.from(words, 'utf16le'))).texts).toEqual(expected)
-      expect((await read(utf16be(words))).texts).toEqual(expected)
-    },
-  )
 })
