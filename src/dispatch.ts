@@ -33,10 +33,11 @@ export class Dispatch {
   #ending = false
   #wake: () => void = () => undefined
   #running = false
-  #atGate = false
   /** True while a suspect is in flight. */
   #alone = false
   standstill: Standstill | null = null
+  /** True while the gate is asked: what it lets through is on its way right afterwards. */
+  atGate = false
 
   constructor(options: DispatchOptions) {
     this.#options = options
@@ -45,11 +46,6 @@ export class Dispatch {
   /** Calls that are on their way or being stored. */
   get flying(): number {
     return this.#flying.size
-  }
-
-  /** True while the gate is asked: what it lets through is on its way right afterwards. */
-  get atGate(): boolean {
-    return this.#atGate
   }
 
   /** Tasks in hand, bought or not. */
@@ -100,13 +96,13 @@ export class Dispatch {
     const tasks = this.#mostUrgent(free)
     if (tasks.length === 0) return null
     let reserved: Reserved
-    this.#atGate = true
+    this.atGate = true
     try {
       reserved = await buy(tasks, this.#options.steps, (task, state) => this.#fly(task, state))
     } catch (error) {
       return this.#options.onTrouble(error)
     } finally {
-      this.#atGate = false
+      this.atGate = false
     }
     for (const id of reserved.gone) this.#finish(id)
     for (const id of reserved.later) this.#putBack(id, true)

@@ -5,9 +5,8 @@ import { keep } from './kept.ts'
 import type { Mill } from './mill.ts'
 import { anyOpen, closeRuns, listOpenSlices } from './store/slices.ts'
 import { knownBalance, leftUnaffordable, standingStop } from './store/drain.ts'
-import { clockSkew } from './store/workers.ts'
+import { refuseSkew } from './store/workers.ts'
 import { reaching, troubleOf } from './store/trouble.ts'
-import { WrongDatabase } from './errors.ts'
 import type { Finish, Summary } from './tally.ts'
 import type { WorkerOptions } from './parts.ts'
 import { Worker } from './worker.ts'
@@ -26,12 +25,11 @@ const giveUpMs = 18_000
 const idleMs = 2_000
 const reconcileMs = 5_000
 const lookAtQueueMs = 2_000
-const largestSkewMs = 5_000
 const putAwayMs = 5_000
 
 /** Works until stopped, or until there is nothing left to do; gives back what was done and why it ended. */
 export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
-  await reaching('the database', () => refuseSkew(mill))
+  await reaching('the database', () => refuseSkew(mill.db))
   const queue = await mill.queue()
   const worker = await reaching('the database', () => Worker.open(mill, options))
   const duties = startDuties(mill, worker)
@@ -175,15 +173,6 @@ async function putAway(
   await stopped
   await consumer.close()
   if (!worker.outages.away('the database')) await worker.lease.close()
-}
-
-/** A host whose clock is off would take jobs of others for stalled, and its own for due. */
-async function refuseSkew(mill: Mill): Promise<void> {
-  const skew = await clockSkew(mill.db)
-  if (Math.abs(skew) <= largestSkewMs) return
-  throw new WrongDatabase(
-    `expected the clock of this machine within ${largestSkewMs / 1000} s of the database's, got ${Math.round(skew / 1000)} s; set the clock`,
-  )
 }
 
 async function until(done: () => boolean, withinMs: number): Promise<void> {

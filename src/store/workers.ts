@@ -1,5 +1,6 @@
-import { sql } from './kysely.ts'
+import { WrongDatabase } from '../errors.ts'
 import type { Database } from './database.ts'
+import { sql } from './kysely.ts'
 
 /** Enters a worker with its first lease; gives back its number. */
 export async function openWorker(
@@ -64,7 +65,7 @@ export async function findAbandoned(
 }
 
 /** Difference between the clock of this process and that of the database, in milliseconds. */
-export async function clockSkew(db: Database): Promise<number> {
+async function clockSkew(db: Database): Promise<number> {
   const before = Date.now()
   const { rows } = await sql<{ now: number }>`
     select extract(epoch from clock_timestamp())::float8 * 1000 as now`.execute(db)
@@ -83,4 +84,15 @@ export async function findForgotten(db: Database, worker: number): Promise<reado
       and outcome is null
       and sent_at < clock_timestamp() - interval '5 seconds'`.execute(db)
   return rows.map(({ id }) => id)
+}
+
+const largestSkewMs = 5_000
+
+/** A host whose clock is off would take jobs of others for stalled, and its own for due. */
+export async function refuseSkew(db: Database): Promise<void> {
+  const skew = await clockSkew(db)
+  if (Math.abs(skew) <= largestSkewMs) return
+  throw new WrongDatabase(
+    `expected the clock of this machine within ${largestSkewMs / 1000} s of the database's, got ${Math.round(skew / 1000)} s; set the clock`,
+  )
 }
