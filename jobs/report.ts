@@ -1,5 +1,6 @@
 import { runCommand, say } from '../src/command.ts'
 import { callerPath, readConfig } from '../src/config.ts'
+import { firstNames } from '../src/count.ts'
 import { exits, Misuse } from '../src/errors.ts'
 import type { Database } from '../src/store/database.ts'
 
@@ -9,9 +10,6 @@ interface Options {
   readonly tag: string
   readonly origins?: string
 }
-
-// The page has room for no more.
-const mostDomains = 3
 
 await runCommand<Options>(
   {
@@ -35,12 +33,12 @@ await runCommand<Options>(
     const { findTarget, writeTarget } = await import('../src/report/target.ts')
     const path = callerPath(env, options.to)
     const target = await findTarget(path, options.to)
-    const domains = readNames(options.domains ?? '')
+    const { mostDomains, readFigures } = await import('../src/store/figures.ts')
+    const domains = readNames(options.domains ?? '', mostDomains)
     const config = readConfig(env)
     const { openMill } = await import('../src/mill.ts')
     const { refreshDomains } = await import('../src/domains.ts')
     const { hintOrigins, readOrigins } = await import('../src/store/analysis.ts')
-    const { readFigures } = await import('../src/store/figures.ts')
     const { renderPage } = await import('../src/report/page.ts')
     const mill = await openMill({ config, closers, say, name: 'report' })
     await refreshDomains(mill.db, { zone: config.zone })
@@ -56,7 +54,7 @@ await runCommand<Options>(
 )
 
 /** A domain too many is refused: left out without a word it would look like one that ranks for nothing. */
-function readNames(typed: string): readonly string[] {
+function readNames(typed: string, most: number): readonly string[] {
   const names = typed
     .split(',')
     .map((name) =>
@@ -67,9 +65,9 @@ function readNames(typed: string): readonly string[] {
     )
     .filter((name) => name !== '')
   const domains = [...new Set(names)]
-  if (domains.length <= mostDomains) return domains
+  if (domains.length <= most) return domains
   throw new Misuse(
-    `expected --domains to name ${mostDomains} domains at most, got ${domains.length}; leave some out, or write a second page`,
+    `expected --domains to name ${most} domains at most, got ${domains.length}; leave some out, or write a second page`,
   )
 }
 
@@ -78,9 +76,7 @@ async function explainTag(db: Database, tag: string): Promise<void> {
   const { readLabels } = await import('../src/store/figures.ts')
   const labels = await readLabels(db)
   if (tag === '*' || labels.includes(tag)) return
-  const some = labels.length === 0 ? 'none' : labels.slice(0, 8).join(', ')
-  const more = labels.length > 8 ? ', …' : ''
   say(
-    `no list has the label ${JSON.stringify(tag)}, so the page is without a share of voice; labels so far: ${some}${more}`,
+    `no list has the label ${JSON.stringify(tag)}, so the page is without a share of voice; labels so far: ${firstNames(labels)}`,
   )
 }

@@ -15,6 +15,12 @@ export type Exit = (typeof exits)[keyof typeof exits]
 /** What happens next to the work that met an error: tried again, given up, or everything stands still. */
 export type Next = 'retry' | 'drop' | 'halt'
 
+/** The code of an error of the system or of the database; null for one that has none. */
+export function codeOf(error: unknown): string | null {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return null
+  return typeof error.code === 'string' ? error.code : null
+}
+
 /** An error that we know: one line tells a person what, why and what to do; the class carries the verdict. */
 export abstract class MillError extends Error {
   abstract readonly exit: Exit

@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { Misuse } from '../errors.ts'
+import { codeOf, Misuse } from '../errors.ts'
 
 /** A list that was named on the command line. */
 export interface ListFile {
@@ -149,8 +149,10 @@ async function list(folder: string): Promise<readonly Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true })
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+    const code = codeOf(cause)
     if (code === 'ENOENT' || code === 'ENOTDIR') return []
-    throw new Misuse(`expected ${folder} to be a readable folder, got ${String(code)}`, { cause })
+    throw new Misuse(`expected ${folder} to be a readable folder, got ${code ?? 'an error'}`, {
+      cause,
+    })
   }
 }

@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 import { csvLines } from '../csv.ts'
+import { codeOf } from '../errors.ts'
 import { lastBoundary } from './boundary.ts'
 import type { Rejection } from './rows.ts'
 
@@ -93,7 +94,7 @@ async function firstLine(path: string): Promise<string | undefined> {
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ENOENT' ? undefined : ''
+    return codeOf(error) === 'ENOENT' ? undefined : ''
   }
   try {
     if (!(await handle.stat()).isFile()) return ''
@@ -114,8 +115,7 @@ async function onDisk<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause)
-    throw new Unwritable(code, { cause })
+    throw new Unwritable(codeOf(cause) ?? String(cause), { cause })
   }
 }
 

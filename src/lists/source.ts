@@ -1,6 +1,7 @@
 import { constants, type Stats } from 'node:fs'
 import { open, stat, type FileHandle } from 'node:fs/promises'
 import { Misuse } from '../errors.ts'
+import { unreadable } from '../unreadable.ts'
 
 /** A list as bytes. */
 export interface Source {
@@ -15,13 +16,7 @@ export interface Source {
 // Pieces of a list that die young: with larger ones half of the time goes into collecting garbage.
 const chunkSize = 32 * 1024
 
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'nothing there; check the path',
-  EACCES: 'a file that may not be read; change its permissions',
-  EISDIR: 'a folder; name its files, such as inputs/*.csv',
-  ELOOP: 'a link that leads to itself; name the file',
-  ENOTDIR: 'a path through something that is no folder; check the path',
-}
+const folder = 'a folder; name its files, such as inputs/*.csv'
 
 /** Opens a file; folders, pipes and devices are refused. */
 export async function openFile(path: string, shown: string): Promise<Source> {
@@ -43,7 +38,7 @@ async function openHandle(path: string, shown: string): Promise<FileHandle> {
 
 function failed(shown: string): (cause: unknown) => never {
   return (cause) => {
-    throw unreadable(shown, cause)
+    throw unreadable(shown, cause, folder)
   }
 }
 
@@ -51,18 +46,11 @@ function failed(shown: string): (cause: unknown) => never {
 function refuseOthers(found: Stats, shown: string): void {
   if (found.isFile()) return
   const got = found.isDirectory()
-    ? reasons['EISDIR']
+    ? folder
     : found.isFIFO()
       ? `a pipe; hand it over as standard input: cat ${shown} | npm run -s enqueue -- - --as NAME`
       : 'a device; name a CSV file'
   throw new Misuse(`expected ${shown} to be a readable file, got ${got}`)
-}
-
-function unreadable(shown: string, cause: unknown): Misuse {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'an error'
-  return new Misuse(`expected ${shown} to be a readable file, got ${reasons[code] ?? code}`, {
-    cause,
-  })
 }
 
 async function describe(handle: FileHandle, shown: string): Promise<Source> {
@@ -88,7 +76,7 @@ async function* chunksOf(handle: FileHandle, shown: string): AsyncGenerator<Buff
     // A buffer of its own for each chunk: the one before may still be held by an unfinished line.
     const buffer = Buffer.allocUnsafeSlow(chunkSize)
     const { bytesRead } = await handle.read(buffer, 0, chunkSize).catch((cause: unknown) => {
-      throw unreadable(shown, cause)
+      throw unreadable(shown, cause, folder)
     })
     if (bytesRead === 0) return
     yield buffer.subarray(0, bytesRead)

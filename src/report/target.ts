@@ -10,7 +10,7 @@ import {
 } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Misuse } from '../errors.ts'
+import { codeOf, Misuse } from '../errors.ts'
 
 /** Where a command writes to. */
 export interface Target {
@@ -127,11 +127,6 @@ async function push(handle: FileHandle, bytes: Buffer): Promise<void> {
   }
 }
 
-function codeOf(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
-  return String(error.code)
-}
-
 function nullIfAbsent(error: unknown): null {
   if (codeOf(error) === 'ENOENT') return null
   throw error
@@ -139,7 +134,7 @@ function nullIfAbsent(error: unknown): null {
 
 function unwritable(shown: string, cause: unknown): unknown {
   const code = codeOf(cause)
-  if (code === undefined) return cause
+  if (code === null) return cause
   return new Misuse(
     `expected ${shown} to be a file that can be written, got ${reasons[code] ?? code}`,
     { cause },

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
-import { Misuse } from '../errors.ts'
+import { codeOf, Misuse } from '../errors.ts'
 
 // What people may read: everything that answers and lists say, and what it cost; not how workers and balances are run.
 export const readable = [
@@ -159,5 +159,5 @@ async function inTransaction<T>(client: PoolClient, work: () => Promise<T>): Pro
 
 /** True for the refusals that a login meets which may only read. */
 export function isReadersOnly(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && readersOnly.includes(String(error.code))
+  return readersOnly.includes(codeOf(error) ?? '')
 }

@@ -136,6 +136,9 @@ async function readBalance(trx: Database): Promise<readonly BalancePoint[]> {
   return rows
 }
 
+/** The page has room for no more. */
+export const mostDomains = 3
+
 async function chooseDomains(
   trx: Database,
   asked: readonly string[],
@@ -150,7 +153,9 @@ async function chooseDomains(
   const last = shares.at(-1)?.runDate
   const greatest = shares.filter(({ runDate }) => runDate === last).map(({ domain }) => domain)
   const named = [asked, [...labels.keys()], greatest].find((names) => names.length > 0) ?? []
-  return named.slice(0, 3).map((domain) => ({ domain, label: labels.get(domain) ?? domain }))
+  return named
+    .slice(0, mostDomains)
+    .map((domain) => ({ domain, label: labels.get(domain) ?? domain }))
 }
 
 /** The labels that lists give, or gave, to their queries. */

@@ -1,4 +1,5 @@
 import { sql } from './kysely.ts'
+import { firstNames } from '../count.ts'
 import { Misuse } from '../errors.ts'
 import type { Database } from './database.ts'
 
@@ -16,11 +17,7 @@ export async function expectList(db: Database, list: string): Promise<void> {
   const { rows } = await sql<{ name: string }>`select name from lists order by name`.execute(db)
   const names = rows.map(({ name }) => name)
   if (names.includes(list)) return
-  const some = names.length === 0 ? 'none' : names.slice(0, shownNames).join(', ')
-  const more = names.length > shownNames ? ', …' : ''
   throw new Misuse(
-    `expected --list to be the name of a list, got ${JSON.stringify(list)}; lists so far: ${some}${more}`,
+    `expected --list to be the name of a list, got ${JSON.stringify(list)}; lists so far: ${firstNames(names)}`,
   )
 }
-
-const shownNames = 8

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { Unreachable } from '../errors.ts'
+import { codeOf, Unreachable } from '../errors.ts'
 
 /** Why a statement failed, as far as it decides what to do: come back later, try again now, or look at the data. */
 export type Trouble = 'away' | 'conflict' | 'data'
@@ -18,11 +18,6 @@ export function troubleOf(error: unknown): Trouble {
   if (mistakes.some((kind) => error instanceof kind)) return 'data'
   // Everything else that is not the server's own word is a connection that broke, hung or was refused.
   return 'away'
-}
-
-function codeOf(error: unknown): string | null {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return null
-  return typeof error.code === 'string' ? error.code : null
 }
 
 /** True when a row is there already, perhaps by somebody else since it was looked for. */

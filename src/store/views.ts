@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
-import { WrongDatabase } from '../errors.ts'
+import { codeOf, WrongDatabase } from '../errors.ts'
 import { root } from '../root.ts'
 
 /** One file of `sql/views`: a view or a function, with its comments. */
@@ -90,7 +90,7 @@ async function applyOne(client: PoolClient, file: ViewFile, words: ViewFiles['wo
       return
     } catch (cause) {
       await client.query('rollback')
-      if (stateOf(cause) !== lockNotAvailable) throw explain(file, cause)
+      if (codeOf(cause) !== lockNotAvailable) throw explain(file, cause)
       if (attempt === attempts) throw inUse(file, cause)
       // Whoever came to read meanwhile goes first.
       await sleep(50 + Math.random() * 100)
@@ -141,14 +141,10 @@ async function commentColumns(client: PoolClient, name: string, words: ViewFiles
 const lockNotAvailable = '55P03'
 const invalidTableDefinition = '42P16'
 
-function stateOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined
-}
-
 function explain(file: ViewFile, cause: unknown): WrongDatabase {
   const reason = cause instanceof Error ? cause.message : String(cause)
   const advice =
-    stateOf(cause) === invalidTableDefinition
+    codeOf(cause) === invalidTableDefinition
       ? 'columns of a view stay as they are, new ones come at the end'
       : 'mend the cause, then type npm run migrate again'
   return new WrongDatabase(

@@ -32,6 +32,7 @@ const words = [
   'root',
   'secret',
   'settings',
+  'unreadable',
   'zone',
 ]
 
