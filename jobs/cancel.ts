@@ -1,22 +1,24 @@
 import { printJson, runCommand, say } from '../src/command.ts'
 import { readConfig } from '../src/config.ts'
+import { count } from '../src/count.ts'
 import { exits, Misuse } from '../src/errors.ts'
+import { runNumber } from '../src/run-number.ts'
 
-await runCommand<{ readonly run?: string; readonly json?: true }>(
+await runCommand<{ readonly run?: number; readonly json?: true }>(
   {
     name: 'cancel',
     about: 'Ends a run: its open tasks are cancelled, its answers stay.',
     examples: ['npm run cancel -- --run 12'],
     define: (program) =>
       program
-        .option('--run <n>', 'number of the run, as npm run status shows it')
+        .option('--run <n>', 'number of the run, as npm run status shows it', runNumber)
         .option('--json', 'print what was cancelled as JSON'),
   },
   async ({ options, env, closers }) => {
-    const run = Number(options.run)
-    if (!Number.isSafeInteger(run) || run < 1) {
+    const { run } = options
+    if (run === undefined) {
       throw new Misuse(
-        `expected --run with the number of a run, got ${options.run ?? 'nothing'}; npm run status shows the numbers`,
+        'expected --run with the number of a run, got nothing; npm run status shows them',
       )
     }
     const config = readConfig(env)
@@ -30,7 +32,9 @@ await runCommand<{ readonly run?: string; readonly json?: true }>(
       )
     }
     if (options.json === true) printJson({ run, cancelled: ended.cancelled })
-    say(`run ${run} is cancelled: ${ended.cancelled} open tasks; calls in flight are still kept`)
+    say(
+      `run ${run} is cancelled: ${count(ended.cancelled, 'open task')}; calls in flight are still kept`,
+    )
     return exits.done
   },
 )

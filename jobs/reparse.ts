@@ -1,10 +1,12 @@
 import { printJson, runCommand, say } from '../src/command.ts'
 import { readConfig } from '../src/config.ts'
-import { exits, Misuse } from '../src/errors.ts'
+import { count } from '../src/count.ts'
+import { exits } from '../src/errors.ts'
+import { runNumber } from '../src/run-number.ts'
 
 interface Options {
   readonly all?: true
-  readonly run?: string
+  readonly run?: number
   readonly json?: true
 }
 
@@ -20,16 +22,11 @@ await runCommand<Options>(
     define: (program) =>
       program
         .option('--all', 'read every kept body again, and make its rows anew')
-        .option('--run <n>', 'only answers of this run')
+        .option('--run <n>', 'only answers of this run', runNumber)
         .option('--json', 'print what was read as one JSON object'),
   },
   async ({ options, env, closers }) => {
-    const run = options.run === undefined ? null : Number(options.run)
-    if (run !== null && (!Number.isSafeInteger(run) || run < 1)) {
-      throw new Misuse(
-        `expected --run with the number of a run, got ${options.run}; npm run status shows the numbers`,
-      )
-    }
+    const run = options.run ?? null
     const config = readConfig(env)
     const { openMill } = await import('../src/mill.ts')
     const { reparse } = await import('../src/reparse.ts')
@@ -38,8 +35,8 @@ await runCommand<Options>(
     if (run !== null) await expectRun(db, run)
     const found = await reparse(db, { all: options.all === true, run })
     if (options.json === true) printJson(found)
-    say(`${found.read} answers read, ${found.unread} cannot be read and stay as they were`)
-    if (found.bodiless > 0) say(`${found.bodiless} answers have no body any more: it was pruned`)
+    say(`${count(found.read, 'answer')} read, ${found.unread} cannot be read and stay as they were`)
+    if (found.bodiless > 0) say(`of ${count(found.bodiless, 'answer')} the body was pruned`)
     return found.unread > 0 ? exits.failures : exits.done
   },
 )

@@ -3,9 +3,10 @@ import { readConfig } from '../src/config.ts'
 import { count } from '../src/count.ts'
 import { exits, Misuse } from '../src/errors.ts'
 import type { Mill } from '../src/mill.ts'
+import { runNumber } from '../src/run-number.ts'
 
 interface Options {
-  readonly run?: string
+  readonly run?: number
   readonly list?: string
   readonly state?: string
   readonly error?: string
@@ -30,7 +31,7 @@ await runCommand<Options>(
     ],
     define: (program) =>
       program
-        .option('--run <n>', 'only this run')
+        .option('--run <n>', 'only this run', runNumber)
         .option('--list <name>', 'only runs of this list')
         .option('--state <states>', `one or more of ${reopenable.join(', ')}`, 'failed,unknown')
         .option('--error <code>', 'only tasks that ended with this error')
@@ -41,7 +42,7 @@ await runCommand<Options>(
   async ({ options, env, closers }) => {
     const buyAgain = options.buyAgain === true
     const selection = {
-      run: options.run === undefined ? null : readRun(options.run),
+      run: options.run ?? null,
       list: options.list ?? null,
       states: [...readStates(options.state ?? ''), ...(buyAgain ? ['answered', 'reused'] : [])],
       error: options.error ?? null,
@@ -76,14 +77,6 @@ await runCommand<Options>(
     return exits.done
   },
 )
-
-function readRun(text: string): number {
-  const run = Number(text)
-  if (Number.isSafeInteger(run) && run > 0) return run
-  throw new Misuse(
-    `expected --run to be the number of a run, got ${text}; npm run status shows them`,
-  )
-}
 
 function readStates(text: string): string[] {
   const states = text.split(',').map((state) => state.trim())

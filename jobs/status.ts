@@ -1,13 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
 import { print, printJson, runCommand, say } from '../src/command.ts'
 import { readConfig, type Config } from '../src/config.ts'
-import { exits, Misuse } from '../src/errors.ts'
+import { exits } from '../src/errors.ts'
 import type { Mill } from '../src/mill.ts'
 import type { NightSummary } from '../src/outlook.ts'
 import type { StatusView } from '../src/report/status.ts'
+import { runNumber } from '../src/run-number.ts'
 
 interface Options {
-  readonly run?: string
+  readonly run?: number
   readonly watch?: true
   readonly unknown?: true
   readonly settings?: true
@@ -29,7 +30,7 @@ await runCommand<Options>(
     ],
     define: (program) =>
       program
-        .option('--run <n>', 'only this run')
+        .option('--run <n>', 'only this run', runNumber)
         .option('--watch', 'show it again every two seconds')
         .option('--unknown', 'list calls whose outcome nobody could read')
         .option('--settings', 'list the settings and where each came from')
@@ -38,10 +39,7 @@ await runCommand<Options>(
   async ({ options, env, closers, signal }) => {
     const config = readConfig(env)
     if (options.settings === true) return showSettings(config, options.json === true)
-    const run = options.run === undefined ? null : Number(options.run)
-    if (run !== null && !Number.isSafeInteger(run)) {
-      throw new Misuse(`expected --run to be the number of a run, got ${options.run}`)
-    }
+    const run = options.run ?? null
     const { openMill } = await import('../src/mill.ts')
     const mill = await openMill({ config, closers, say, name: 'status', connections: 2 })
     const { expectRun } = await import('../src/store/known.ts')

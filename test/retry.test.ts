@@ -70,6 +70,16 @@ describe('a slip of the hand', () => {
     ['retry', ['--list', 'nosuch'], '"nosuch"; lists so far: test'],
     ['status', ['--run', '999'], 'which no run has'],
     ['reparse', ['--run', '999'], 'which no run has'],
+    ['cancel', ['--run', '999'], 'expected run 999 to be open'],
+    [
+      'retry',
+      ['--run', 'last'],
+      'to be the number of a run, got "last"; npm run status shows them',
+    ],
+    ['status', ['--run', '0'], 'to be the number of a run, got "0"'],
+    ['reparse', ['--run', '1.5'], 'to be the number of a run, got "1.5"'],
+    ['cancel', ['--run', ''], 'to be the number of a run, got ""'],
+    ['cancel', [], 'expected --run with the number of a run, got nothing'],
   ])('%s %s ends with 2 and says what there is', async (job, flags, said) => {
     const { mill } = await openScene()
     await mill.plan(['shoes'])

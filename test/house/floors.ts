@@ -30,6 +30,7 @@ const words = [
   'log',
   'query',
   'root',
+  'run-number',
   'secret',
   'settings',
   'unreadable',
