@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Market } from './market.ts'
 import { overdueNights } from './outlook.ts'
+import { seldom } from './seldom.ts'
 import type { Database } from './store/database.ts'
 import { countOpenTasks, readAccountGauges, readSuccesses } from './store/gauges.ts'
 import type { Summary } from './tally.ts'
@@ -39,12 +40,12 @@ export function openMetrics(options: MetricsOptions): Metrics {
   })
   if (counted !== undefined) mirrorTasks(registers, counted)
   const collectAccount = accountGauges(registers)
-  const collectLists = listGauges(registers)
+  const collectLists = listGauges(registers, db)
   return {
     observe: (seconds) => duration.observe(seconds),
     text: async () => {
       const account = { name: market.account, kind: market.origin }
-      await Promise.all([collectAccount(db, account), collectLists(db)])
+      await Promise.all([collectAccount(db, account), collectLists()])
       const own = await registry.metrics()
       if (more === undefined) return own
       // A queue that is away must not hide what the tables say.
@@ -115,7 +116,7 @@ function accountGauges(registers: Registry[]) {
   }
 }
 
-function listGauges(registers: Registry[]) {
+function listGauges(registers: Registry[], db: Database) {
   const success = gauge(registers, {
     name: 'last_success_timestamp_seconds',
     help: 'When a run of the list last came to its end.',
@@ -129,8 +130,10 @@ function listGauges(registers: Registry[]) {
     name: 'nights_overdue',
     help: 'Nights of which nothing has become although they ought to have.',
   })
-  return async (db: Database) => {
-    open.set(await countOpenTasks(db))
+  // Read from every open task: with millions of them that takes a while, and it is asked for all the time.
+  const countOpen = seldom(async () => countOpenTasks(db))
+  return async () => {
+    open.set(await countOpen())
     overdue.set((await overdueNights(db)).length)
     for (const { list, seconds } of await readSuccesses(db)) success.set({ list }, seconds)
   }
