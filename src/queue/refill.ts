@@ -16,24 +16,30 @@ export interface RefillOptions {
   readonly told?: (slices: number) => void
 }
 
-const page = 1_000
+const page = 2_000
+/** Two pages are added abreast while the next one is looked up: a third brings nothing more. */
+const abreast = 2
 
 /** Hands every slice with an open task to the queue; a job that is still held stays as it is. */
 export async function refill(queue: SliceSink, options: RefillOptions): Promise<number> {
   const { db, run, told } = options
   let after: { run: number; slice: number } | null = null
   let queued = 0
-  let adding: Promise<void> = Promise.resolve()
-  for (;;) {
-    // The queue takes one page while the next one is looked up.
-    const slices = await listOpenSlices(db, { after, limit: page, run })
-    await adding
-    told?.(queued)
-    const last = slices.at(-1)
-    if (last === undefined) return queued
-    const jobs = slices.map(({ delay_ms: delayMs, ...slice }) => ({ ...slice, delayMs }))
-    adding = awaitedLater(queue.add(jobs))
+  const adding: Promise<void>[] = []
+  const add = async (slices: readonly QueuedSlice[]) => {
+    await queue.add(slices)
     queued += slices.length
+    told?.(queued)
+  }
+  for (;;) {
+    const slices = await listOpenSlices(db, { after, limit: page, run })
+    const last = slices.at(-1)
+    if (last === undefined) break
+    if (adding.length === abreast) await adding.shift()
+    const jobs = slices.map(({ delay_ms: delayMs, ...slice }) => ({ ...slice, delayMs }))
+    adding.push(awaitedLater(add(jobs)))
     after = last
   }
+  await Promise.all(adding)
+  return queued
 }
