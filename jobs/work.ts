@@ -108,10 +108,11 @@ async function stopSince(mill: Mill, { finish }: Summary): Promise<string> {
 }
 
 function lastLine(summary: Summary, origin: string, since: string): string {
-  const { answered, reused, failed, unknown, calls, credits_used: used } = summary
+  const { answered, reused, failed, unknown, unreadable, calls, credits_used: used } = summary
   const left = summary.credits_remaining === null ? '' : `, ${summary.credits_remaining} left`
   const sandbox = origin === 'sandbox' ? 'SANDBOX, no real credits are spent: ' : ''
-  return `${sandbox}${answered} answered, ${reused} reused, ${failed} failed, ${unknown} unknown; ${calls} calls, ${used} credits used${left}; ${reasonOf(summary.finish, since)}`
+  const kept = unreadable === 0 ? '' : `, ${unreadable} unreadable (npm run reparse)`
+  return `${sandbox}${answered} answered, ${reused} reused, ${failed} failed, ${unknown} unknown${kept}; ${calls} calls, ${used} credits used${left}; ${reasonOf(summary.finish, since)}`
 }
 
 function reasonOf(finish: Finish, since: string): string {

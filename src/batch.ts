@@ -14,18 +14,22 @@ export interface BatchOptions<Item, Result> {
   readonly lighten: (item: Item, error: unknown) => Item | null
   /** Told when the store goes away, and when it is back. */
   readonly onAway: (away: boolean) => void
+  /** Told when an item cannot be written in any form: it stays among those that `abandon` hands over. */
+  readonly onStuck: (error: unknown) => void
 }
 
 interface Waiting<Item, Result> {
-  item: Item
+  readonly item: Item
   readonly resolve: (result: Result) => void
-  readonly reject: (error: unknown) => void
 }
 
 const conflictTries = 20
 const awayMs = { first: 100, longest: 2_000 }
 
-/** Gathers items for a few milliseconds and writes them together; one bad item never takes the others along. */
+/**
+ * Gathers items for a few milliseconds and writes them together; one bad item never takes the others along. An item is
+ * let go of once it is written, and not before: each of them was paid for.
+ */
 export class Batch<Item, Result> {
   readonly #options: BatchOptions<Item, Result>
   readonly #kept = new Set<Waiting<Item, Result>>()
@@ -40,8 +44,8 @@ export class Batch<Item, Result> {
 
   /** Resolves once the item is written down for good. */
   add(item: Item): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      const waiting = { item, resolve, reject }
+    return new Promise((resolve) => {
+      const waiting = { item, resolve }
       this.#kept.add(waiting)
       this.#gathering.push(waiting)
       if (this.#gathering.length >= this.#options.size) this.#flush()
@@ -78,13 +82,8 @@ export class Batch<Item, Result> {
   async #write(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     let error: unknown
     try {
-      const results = await this.#persist(batch)
-      batch.forEach((waiting, index) => {
-        this.#kept.delete(waiting)
-        const result = results[index]
-        if (result === undefined) waiting.reject(new Error('expected a result for each item'))
-        else waiting.resolve(result)
-      })
+      const results = await this.#persist(batch.map(({ item }) => item))
+      batch.forEach((waiting, index) => this.#letGo(waiting, results[index]))
       return
     } catch (failure) {
       error = failure
@@ -99,35 +98,46 @@ export class Batch<Item, Result> {
     await this.#alone(batch[0], error)
   }
 
-  async #alone(waiting: Waiting<Item, Result> | undefined, error: unknown): Promise<void> {
-    if (waiting === undefined) return
-    const lighter = this.#options.lighten(waiting.item, error)
-    if (lighter !== null) {
-      waiting.item = lighter
-      await this.#write([waiting])
+  #letGo(waiting: Waiting<Item, Result>, result: Result | undefined): void {
+    if (result === undefined) {
+      this.#options.onStuck(new Error('expected a result for each item'))
       return
     }
     this.#kept.delete(waiting)
-    waiting.reject(error)
+    waiting.resolve(result)
   }
 
-  /** Waits out a store that is away and conflicts with others; only bad data comes back as an error. */
-  async #persist(batch: readonly Waiting<Item, Result>[]): Promise<readonly Result[]> {
+  async #alone(waiting: Waiting<Item, Result> | undefined, error: unknown): Promise<void> {
+    if (waiting === undefined) return
+    const lighter = this.#options.lighten(waiting.item, error)
+    try {
+      if (lighter === null) throw error
+      const [result] = await this.#persist([lighter])
+      this.#letGo(waiting, result)
+    } catch (failure) {
+      // Whole, as it came: what is wrong is perhaps not its fault.
+      if (!this.#abandoned) this.#options.onStuck(failure)
+    }
+  }
+
+  /** Waits out a store that is away and conflicts with others; what lies in the data comes back as an error. */
+  async #persist(items: readonly Item[]): Promise<readonly Result[]> {
     let pause = awayMs.first
     for (let conflicts = 0; ;) {
       try {
-        const results = await this.#options.write(batch.map(({ item }) => item))
+        const results = await this.#options.write(items)
         this.#options.onAway(false)
         return results
       } catch (error) {
         const setback = this.#options.judge(error)
         if (setback === 'data' || this.#abandoned) throw error
-        if (setback === 'conflict') {
+        if (setback === 'conflict' && conflicts < conflictTries) {
           conflicts += 1
-          if (conflicts > conflictTries) throw error
           await sleep(Math.random() * 50 * conflicts)
           continue
         }
+        // Fewer at a time may be let through.
+        if (setback === 'conflict' && items.length > 1) throw error
         this.#options.onAway(true)
         await sleep(pause)
         pause = Math.min(awayMs.longest, pause * 2)

@@ -1,7 +1,7 @@
 import type { Rest } from './credits/asks.ts'
 import type { Reserved } from './credits/reserve.ts'
 import { settle, type Hand, type Leftover } from './hand.ts'
-import { buy, type Outcome, type Steps, type Task } from './pipeline.ts'
+import { buy, mostUrgent, type Outcome, type Steps, type Task } from './pipeline.ts'
 
 /** Why tasks in hand are not being bought right now. */
 export type Standstill = Extract<Rest, { kind: 'stop' }>
@@ -12,7 +12,7 @@ export interface DispatchOptions {
   readonly free: () => number
   /** Told after each visit to the gate. */
   readonly onGate: (reserved: Reserved) => void
-  /** The gate could not be asked; gives back how long to wait. */
+  /** The gate could not be asked, or a step failed; gives back how long to wait. */
   readonly onTrouble: (error: unknown) => number
   readonly onEnded: (task: Task, state: string) => void
 }
@@ -55,21 +55,28 @@ export class Dispatch {
 
   /** Resolves when each of the tasks has ended, or has to wait for a later round. */
   take(tasks: readonly Task[]): Promise<Leftover> {
-    if (this.#ending || tasks.length === 0) {
-      return Promise.resolve({ open: tasks.length, busy: false })
+    // A queue may give out a slice a second time: what is in hand already is another hand's business.
+    const mine = tasks.filter(({ id }) => !this.#holds(id))
+    const open = tasks.length - mine.length
+    if (this.#ending || mine.length === 0) {
+      return Promise.resolve({ open: tasks.length, busy: open > 0 })
     }
     return new Promise((resolve) => {
-      const hand: Hand = { resolve, waiting: tasks.length, open: 0, busy: false }
-      for (const task of tasks) this.#pending.set(task.id, { task, hand })
+      const hand: Hand = { resolve, waiting: mine.length, open, busy: open > 0 }
+      for (const task of mine) this.#pending.set(task.id, { task, hand })
       if (this.#running) this.#wake()
       else void this.#run()
     })
   }
 
+  #holds(id: number): boolean {
+    return this.#pending.has(id) || this.#flying.has(id) || this.#resting.has(id)
+  }
+
   /** Starts no further call; what is in flight comes to its end, everything else is handed back. */
   end(): void {
     this.#ending = true
-    for (const id of [...this.#pending.keys()]) this.#putBack(id, false)
+    for (const id of [...this.#pending.keys()]) this.#handBack(id, { open: true, busy: false })
     for (const hand of this.#resting.values()) settle(hand, true)
     this.#resting.clear()
     this.#wake()
@@ -93,7 +100,8 @@ export class Dispatch {
 
   /** Milliseconds to wait before the next visit; null: until something changes. */
   async #visitGate(free: number): Promise<number | null> {
-    const tasks = this.#mostUrgent(free)
+    const pending = [...this.#pending.values()].map(({ task }) => task)
+    const tasks = mostUrgent(pending, { count: free, flying: this.#flying.size })
     if (tasks.length === 0) return null
     let reserved: Reserved
     this.atGate = true
@@ -104,8 +112,8 @@ export class Dispatch {
     } finally {
       this.atGate = false
     }
-    for (const id of reserved.gone) this.#finish(id)
-    for (const id of reserved.later) this.#putBack(id, true)
+    for (const id of reserved.gone) this.#handBack(id, { open: false, busy: false })
+    for (const id of reserved.later) this.#handBack(id, { open: true, busy: true })
     this.#options.onGate(reserved)
     return this.#heed(reserved, tasks)
   }
@@ -116,25 +124,17 @@ export class Dispatch {
       case 'none':
         return 0
       case 'no_lease':
+      case 'stop':
         return pollStopMs
       case 'wait':
         return rest.ms
       case 'yield':
-        for (const { id } of tasks) if (!granted.has(id)) this.#putBack(id, true)
+        for (const { id } of tasks)
+          if (!granted.has(id)) this.#handBack(id, { open: true, busy: true })
         return 0
-      case 'stop':
-        return pollStopMs
       default:
         throw new Error(`unhandled rest ${JSON.stringify(rest satisfies never)}`)
     }
-  }
-
-  #mostUrgent(count: number): Task[] {
-    const tasks = [...this.#pending.values()].map(({ task }) => task)
-    tasks.sort((a, b) => a.priority - b.priority || a.id - b.id)
-    const plain = tasks.filter(({ suspect }) => !suspect)
-    if (plain.length > 0) return plain.slice(0, count)
-    return this.#flying.size === 0 ? tasks.slice(0, 1) : []
   }
 
   #fly(task: Task, outcome: Promise<Outcome>): void {
@@ -144,8 +144,10 @@ export class Dispatch {
     this.#alone = task.suspect
     void outcome.then(
       (ended) => this.#land(task, ended),
-      // Written down by nobody: the reservation is found and released by the rounds of this worker.
-      () => this.#land(task, { state: 'open', waitMs: null }),
+      (error: unknown) => {
+        this.#options.onTrouble(error)
+        this.#land(task, { state: 'open', waitMs: null })
+      },
     )
   }
 
@@ -174,18 +176,12 @@ export class Dispatch {
     }, waitMs + clockSlackMs).unref()
   }
 
-  #finish(id: number): void {
-    const entry = this.#pending.get(id)
-    this.#pending.delete(id)
-    if (entry !== undefined) settle(entry.hand, false)
-  }
-
-  #putBack(id: number, busy: boolean): void {
+  #handBack(id: number, { open, busy }: { open: boolean; busy: boolean }): void {
     const entry = this.#pending.get(id)
     if (entry === undefined) return
     this.#pending.delete(id)
     entry.hand.busy ||= busy
-    settle(entry.hand, true)
+    settle(entry.hand, open)
   }
 
   async #sleep(ms: number | null): Promise<void> {

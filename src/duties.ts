@@ -1,9 +1,15 @@
+import { asError } from './errors.ts'
+import { replay } from './kept.ts'
 import type { Mill } from './mill.ts'
 import { troubleOf } from './store/trouble.ts'
 import type { Worker } from './worker.ts'
 
 /** Keeps the lease, gives up calls of workers that died, releases reservations nobody heard of. */
-export function startDuties(mill: Mill, worker: Worker): { stop: () => void } {
+export function startDuties(
+  mill: Mill,
+  worker: Worker,
+  tell: (line: string) => void,
+): { stop: () => void } {
   const { leaseMs } = mill.config
   const guard = (duty: () => Promise<unknown>) => () => {
     duty().catch((error: unknown) => {
@@ -17,6 +23,8 @@ export function startDuties(mill: Mill, worker: Worker): { stop: () => void } {
   )
   const reap = setInterval(
     guard(async () => {
+      // Answers that a worker kept in a file are not lost: their calls must not be given up and bought again.
+      await replay(mill, worker.clerk, tell)
       await worker.lease.reap(worker.clerk)
       await worker.lease.release(worker.clerk, worker.known)
       worker.dispatch.nudge()
@@ -29,8 +37,4 @@ export function startDuties(mill: Mill, worker: Worker): { stop: () => void } {
       clearInterval(reap)
     },
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error))
 }

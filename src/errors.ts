@@ -21,6 +21,11 @@ export function codeOf(error: unknown): string | null {
   return typeof error.code === 'string' ? error.code : null
 }
 
+/** What was thrown, as an error whatever it is. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
+}
+
 /** An error that we know: one line tells a person what, why and what to do; the class carries the verdict. */
 export abstract class MillError extends Error {
   abstract readonly exit: Exit

@@ -6,6 +6,7 @@ import { marketOf, type Market } from './market.ts'
 import { migrateQueue } from './queue/migrate.ts'
 import { openQueue, type SliceQueue } from './queue/slices.ts'
 import type { Secret } from './secret.ts'
+import { soon } from './soon.ts'
 import {
   openDatabase,
   openPool,
@@ -46,6 +47,8 @@ export interface MillOptions {
 }
 
 const queueConnections = 4
+/** A pool waits for its clients to come back; one that a dead or silent server holds never does. */
+const endWithinMs = 2_000
 /** How a process that buys is connected. */
 export const workerPool = { connections: 6, byKey: true } as const
 
@@ -55,7 +58,9 @@ export async function openMill(options: MillOptions): Promise<Mill> {
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(options))
   const { name, connections: max = 4, byKey = false } = options
   const pool = openPool(databaseUrl, { name, max, byKey })
-  const db = closers.add('the database', openDatabase(pool), (open) => open.destroy())
+  const db = closers.add('the database', openDatabase(pool), (open) =>
+    soon(open.destroy(), { ms: endWithinMs }),
+  )
   await probeDatabase(db)
   if (config.databaseUrl === null) await migrateAll(pool, databaseUrl)
   else await checkDatabase(db)
@@ -97,8 +102,7 @@ async function openSlices(
     )
   if (config.redisUrl !== null) return open(openQueue({ redisUrl: config.redisUrl }, installation))
   const pool = openQueuePool(databaseUrl)
-  // A pool waits for its clients to come back; one that a dead server holds never does.
-  closers.add('the pool of the queue', pool, (opened) => endWithin(opened, 5_000))
+  closers.add('the pool of the queue', pool, (opened) => soon(opened.end(), { ms: endWithinMs }))
   return open(openQueue({ pool }, installation))
 }
 
@@ -113,14 +117,4 @@ export function openQueuePool(databaseUrl: string): Pool {
   })
   // Each worker of the queue listens to the errors of the pool for good: many nights in one process are no leak.
   return pool.setMaxListeners(0)
-}
-
-/** Gives a pool up that does not end: the process is about to. */
-async function endWithin(pool: Pool, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((done) => {
-    timer = setTimeout(done, ms)
-  })
-  await Promise.race([pool.end(), late])
-  clearTimeout(timer)
 }

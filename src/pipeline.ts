@@ -80,3 +80,14 @@ function taskOf(task: OpenTask, run: number, priority: number): Task {
   const suspect = deaths >= constants.deaths - 1
   return { id, run, priority, class: costClass(query), query, queryId, suspect }
 }
+
+/** What goes to the gate next; a suspect goes alone, when nothing else is in flight. */
+export function mostUrgent(
+  pending: readonly Task[],
+  { count, flying }: { count: number; flying: number },
+): readonly Task[] {
+  const tasks = pending.toSorted((a, b) => a.priority - b.priority || a.id - b.id)
+  const plain = tasks.filter(({ suspect }) => !suspect)
+  if (plain.length > 0) return plain.slice(0, count)
+  return flying === 0 ? tasks.slice(0, 1) : []
+}

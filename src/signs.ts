@@ -1,8 +1,8 @@
 import { startHealth } from './health.ts'
 import type { Mill } from './mill.ts'
 import { openMetrics, type Counted } from './metrics.ts'
-import { tellNews } from './news.ts'
 import { probeDatabase } from './store/database.ts'
+import { startTelling } from './telling.ts'
 
 export interface SignsOptions {
   readonly tell: (line: string) => void
@@ -42,7 +42,10 @@ export async function showSigns(mill: Mill, options: SignsOptions): Promise<Sign
           metrics: () => metrics.text(),
         })
   if (health !== null) options.tell(`health and metrics on http://127.0.0.1:${health.port}`)
-  const news = webhook === null ? null : startNews(mill, webhook, options.tell)
+  const news =
+    webhook === null
+      ? null
+      : startTelling(mill.db, { url: webhook, tell: options.tell, everyMs: newsEveryMs })
   return {
     observe: (seconds) => metrics?.observe(seconds),
     port: health?.port ?? null,
@@ -60,43 +63,5 @@ async function databaseProblems({ db }: Mill): Promise<readonly string[]> {
   } catch {
     // The probe's message names the address; a probe of health may be read by others.
     return ['the database does not answer']
-  }
-}
-
-/** Tells news every few seconds, one telling at a time; work never waits for it. */
-function startNews(
-  mill: Mill,
-  url: URL,
-  tell: (line: string) => void,
-): { close: () => Promise<void> } {
-  let telling: Promise<unknown> | null = null
-  let away = false
-  const tellAll = async () => {
-    try {
-      await tellNews(mill.db, { url, tell })
-      away = false
-    } catch (error) {
-      // Said once: work goes on without news, and so do the tries.
-      if (!away) tell(`news cannot be read: ${error instanceof Error ? error.message : 'error'}`)
-      away = true
-    }
-  }
-  const round = () => {
-    telling ??= tellAll().finally(() => {
-      telling = null
-    })
-  }
-  const timer = setInterval(round, newsEveryMs)
-  return {
-    close: async () => {
-      clearInterval(timer)
-      // What happened in the last moments, such as the end of the run, goes out as well.
-      await telling
-      round()
-      await Promise.race([
-        telling,
-        new Promise((resolve) => setTimeout(resolve, newsEveryMs).unref()),
-      ])
-    },
   }
 }

@@ -5,8 +5,9 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from './errors.ts'
@@ -15,7 +16,7 @@ import { codeOf } from './errors.ts'
 export interface Spooled<Item> {
   readonly file: string
   readonly items: readonly Item[]
-  /** Lines that were cut off when the machine stopped. */
+  /** Lines that cannot be read: the disk did not keep what was written. */
   readonly torn: number
 }
 
@@ -23,13 +24,16 @@ export interface Spooled<Item> {
 export function spool(folder: string, name: string, items: readonly unknown[]): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const file = join(folder, `${name}.ndjson`)
-  const handle = openSync(file, 'a', 0o600)
+  // Another worker that starts meanwhile must not settle a part of it and take the rest for settled.
+  const draft = `${file}.draft`
+  const handle = openSync(draft, 'wx', 0o600)
   try {
-    for (const item of items) writeSync(handle, `${JSON.stringify(pack(item))}\n`)
+    for (const item of items) writeFileSync(handle, `${JSON.stringify(pack(item))}\n`)
     fsyncSync(handle)
   } finally {
     closeSync(handle)
   }
+  renameSync(draft, file)
   const parent = openSync(folder, 'r')
   try {
     fsyncSync(parent)
@@ -43,11 +47,13 @@ export function spool(folder: string, name: string, items: readonly unknown[]): 
 export function unspool<Item>(folder: string, prefix: string): readonly Spooled<Item>[] {
   return namesIn(folder)
     .filter((name) => name.startsWith(prefix) && name.endsWith('.ndjson'))
-    .map((name) => {
-      const lines = readFileSync(join(folder, name), 'utf8').split('\n')
-      // Only a line with its end was written whole.
-      const torn = lines.pop() === '' ? 0 : 1
-      return { file: join(folder, name), items: lines.map((line) => unpack(line) as Item), torn }
+    .flatMap((name) => {
+      const file = join(folder, name)
+      const text = textOf(file)
+      if (text === null) return []
+      const lines = text.split('\n').filter((line) => line !== '')
+      const items = lines.map((line) => unpack(line)).filter((item) => item !== undefined)
+      return [{ file, items: items as Item[], torn: lines.length - items.length }]
     })
 }
 
@@ -56,11 +62,27 @@ export function forget(file: string): void {
   rmSync(file, { force: true })
 }
 
+/** Keeps a file that has something left which is in no database, where nobody looks for work; gives back its name. */
+export function setAside(file: string): string {
+  const aside = `${file}.left`
+  ifThere(() => renameSync(file, aside))
+  return aside
+}
+
 function namesIn(folder: string): string[] {
+  return ifThere(() => readdirSync(folder)) ?? []
+}
+
+/** Null for a file that another worker has settled meanwhile. */
+function textOf(file: string): string | null {
+  return ifThere(() => readFileSync(file, 'utf8'))
+}
+
+function ifThere<T>(look: () => T): T | null {
   try {
-    return readdirSync(folder)
+    return look()
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return []
+    if (codeOf(error) === 'ENOENT') return null
     throw error
   }
 }
@@ -77,8 +99,13 @@ function pack(value: unknown): unknown {
   return Object.fromEntries(entries)
 }
 
+/** Undefined for a line that is none of ours. */
 function unpack(line: string): unknown {
-  return revive(JSON.parse(line))
+  try {
+    return revive(JSON.parse(line))
+  } catch {
+    return undefined
+  }
 }
 
 function revive(value: unknown): unknown {

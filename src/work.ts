@@ -2,11 +2,14 @@ import { setTimeout } from 'node:timers/promises'
 import { startDuties } from './duties.ts'
 import type { Consumer } from './queue/slices.ts'
 import { keep } from './kept.ts'
+import { idleMs, Rounds } from './rounds.ts'
+import { late, soon } from './soon.ts'
 import type { Mill } from './mill.ts'
-import { anyOpen, closeRuns, listOpenSlices } from './store/slices.ts'
+import { closeRuns } from './store/slices.ts'
 import { knownBalance, leftUnaffordable, standingStop } from './store/drain.ts'
 import { refuseSkew } from './store/workers.ts'
-import { reaching, troubleOf } from './store/trouble.ts'
+import { awaitedLater } from './store/later.ts'
+import { reaching } from './store/trouble.ts'
 import type { Finish, Summary } from './tally.ts'
 import type { WorkerOptions } from './parts.ts'
 import { Worker } from './worker.ts'
@@ -22,9 +25,8 @@ export interface WorkOptions extends WorkerOptions {
 const tickMs = 200
 /** A drain gives up on a part that stays away this long; with everything put away it ends within 40 s. */
 const giveUpMs = 18_000
-const idleMs = 2_000
-const reconcileMs = 5_000
-const lookAtQueueMs = 2_000
+/** A database that says nothing for so long is out of reach, although no connection broke. */
+const silentMs = 5_000
 const putAwayMs = 5_000
 
 /** Works until stopped, or until there is nothing left to do; gives back what was done and why it ended. */
@@ -32,40 +34,45 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   await reaching('the database', () => refuseSkew(mill.db))
   const queue = await mill.queue()
   const worker = await reaching('the database', () => Worker.open(mill, options))
-  const duties = startDuties(mill, worker)
+  const duties = startDuties(mill, worker, options.tell)
   await closeRuns(mill.db)
   const consumer = queue.consume((job) => worker.handle(job), worker.slots)
   let finish: Finish = 'interrupted'
   try {
     finish = await waitForEnd(mill, worker, options)
-    if (worker.fatal !== null) throw worker.fatal
   } finally {
     await putAway(mill, { worker, consumer, options })
     duties.stop()
   }
+  if (worker.fatal !== null) throw worker.fatal
   const summary = worker.tally.sum(finish)
-  const balance = worker.outages.away('the database')
-    ? summary.credits_remaining
-    : await knownBalance(mill.db, worker.clerk.account)
-  return { ...summary, credits_remaining: balance }
+  if (worker.outages.away('the database')) return summary
+  const balance = await soon(knownBalance(mill.db, worker.clerk.account), { ms: putAwayMs })
+  return balance === late ? summary : { ...summary, credits_remaining: balance }
 }
 
 async function waitForEnd(mill: Mill, worker: Worker, options: WorkOptions): Promise<Finish> {
   const rounds = new Rounds(mill, worker)
+  const look = async () => {
+    const open = await rounds.look()
+    return options.drain ? drained(mill, worker, open) : null
+  }
+  let looking: Promise<Finish | null> | null = null
   while (!options.signal.aborted && worker.fatal === null) {
     await pause(tickMs, options.signal)
     options.onTick?.(worker)
-    const open = await rounds.look()
-    if (!options.drain) continue
-    const finish = await drained(mill, worker, open)
-    if (finish !== null) return finish
+    looking ??= awaitedLater(look())
+    const finish = await soon(looking, { ms: silentMs, signal: options.signal })
+    if (finish !== late) looking = null
+    else if (!options.signal.aborted) worker.outages.tell(true, options.tell)
+    if (options.drain && worker.outages.longerThan(giveUpMs) !== null) return 'unreachable'
+    if (finish !== late && finish !== null) return finish
   }
   return 'interrupted'
 }
 
 /** Why a drain is over; null while it is not. */
 async function drained(mill: Mill, worker: Worker, open: boolean | null): Promise<Finish | null> {
-  if (worker.outages.longerThan(giveUpMs) !== null) return 'unreachable'
   if (open === null || worker.dispatch.flying > 0) return null
   const { standstill } = worker.dispatch
   if (standstill !== null && worker.dispatch.inHand > 0) {
@@ -83,70 +90,6 @@ async function drained(mill: Mill, worker: Worker, open: boolean | null): Promis
   return standingStop(mill.db, { account, key, floor })
 }
 
-/** What has to be looked at now and then, whoever else is at work. */
-class Rounds {
-  readonly #mill: Mill
-  readonly #worker: Worker
-  #reconciledAt = 0
-  #closedAt = performance.now()
-  #queueAt = 0
-
-  constructor(mill: Mill, worker: Worker) {
-    this.#mill = mill
-    this.#worker = worker
-  }
-
-  /** True while a task is open anywhere; null when the database did not say. */
-  async look(): Promise<boolean | null> {
-    await this.#lookAtQueue()
-    try {
-      const open = await anyOpen(this.#mill.db)
-      this.#worker.outages.mark('the database', false)
-      if (open) await this.#reconcile()
-      await this.#close()
-      return open
-    } catch (error) {
-      if (troubleOf(error) === 'data') throw error
-      this.#worker.outages.mark('the database', true)
-      return null
-    }
-  }
-
-  /** The queue has nothing for us although tasks are open: jobs that it lost are made again. */
-  async #reconcile(): Promise<void> {
-    const now = performance.now()
-    if (this.#worker.idleFor < idleMs || now - this.#reconciledAt < reconcileMs) return
-    this.#reconciledAt = now
-    const slices = await listOpenSlices(this.#mill.db, { after: null, limit: 500 })
-    const due = slices.filter(({ delay_ms }) => delay_ms <= 0)
-    const queue = await this.#mill.queue()
-    try {
-      await queue.add(due)
-    } catch {
-      this.#worker.outages.mark('the queue', true)
-    }
-  }
-
-  /** Slices that end at the same moment may each take another one for the last. */
-  async #close(): Promise<void> {
-    if (performance.now() - this.#closedAt < reconcileMs) return
-    this.#closedAt = performance.now()
-    await closeRuns(this.#mill.db)
-  }
-
-  async #lookAtQueue(): Promise<void> {
-    const now = performance.now()
-    if (now - this.#queueAt < lookAtQueueMs) return
-    this.#queueAt = now
-    const queue = await this.#mill.queue()
-    // Not awaited: a store that is away may never answer, and the rounds go on.
-    queue.count().then(
-      () => this.#worker.outages.mark('the queue', false),
-      () => this.#worker.outages.mark('the queue', true),
-    )
-  }
-}
-
 /** Lets calls in flight come back, hands slices back to the queue, and leaves no paid answer in memory. */
 async function putAway(
   mill: Mill,
@@ -159,7 +102,9 @@ async function putAway(
       `waiting for ${worker.dispatch.flying} calls in flight; again to abandon them (they may be charged)`,
     )
   }
-  const allBack = () => !worker.dispatch.atGate && worker.dispatch.flying === worker.batch.size
+  // A gate in a database that is out of reach lets nothing through any more.
+  const atGate = () => worker.dispatch.atGate && !worker.outages.away('the database')
+  const allBack = () => !atGate() && worker.dispatch.flying === worker.batch.size
   await until(allBack, mill.config.timeoutMs + putAwayMs)
   await worker.cut()
   await until(() => worker.batch.size === 0 && worker.handling === 0, putAwayMs)
@@ -172,7 +117,9 @@ async function putAway(
   }
   await stopped
   await consumer.close()
-  if (!worker.outages.away('the database')) await worker.lease.close()
+  if (worker.outages.away('the database')) return
+  const closed = await soon(worker.lease.close(), { ms: putAwayMs })
+  if (closed === late) worker.outages.mark('the database', true)
 }
 
 async function until(done: () => boolean, withinMs: number): Promise<void> {

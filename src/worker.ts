@@ -3,20 +3,13 @@ import { Brake } from './brake.ts'
 import type { Clerk, Ended, Recorded } from './credits/ended.ts'
 import { reserve, type Spender } from './credits/reserve.ts'
 import { Dispatch } from './dispatch.ts'
-import { Interrupted } from './errors.ts'
+import { asError, Interrupted } from './errors.ts'
 import type { Lease } from './lease.ts'
 import type { Mill } from './mill.ts'
 import { Outages } from './outage.ts'
-import {
-  aheadOf,
-  askOf,
-  mostFlying,
-  openBatch,
-  openParts,
-  slotsFor,
-  type Parts,
-  type WorkerOptions,
-} from './parts.ts'
+import { aheadOf, mostFlying, slotsFor } from './bounds.ts'
+import { askOf, openParts, type Parts, type WorkerOptions } from './parts.ts'
+import { openBatch } from './recording.ts'
 import { dueTasks, type Bought, type Outcome, type Task } from './pipeline.ts'
 import { endSliceRound } from './round.ts'
 import type { SliceJob } from './queue/slices.ts'
@@ -66,6 +59,7 @@ export class Worker {
     this.batch = openBatch(mill, parts.clerk, {
       lanes: options.lanes,
       onAway: (away) => this.outages.tell(away, options.tell),
+      onStuck: (error) => (this.fatal = asError(error)),
     })
     this.dispatch = this.#openDispatch()
     this.#brake = new Brake({
@@ -193,7 +187,7 @@ export class Worker {
   #onTrouble(error: unknown): number {
     const trouble = troubleOf(error)
     if (trouble === 'away') this.outages.tell(true, this.#options.tell)
-    if (trouble === 'data') this.fatal = error instanceof Error ? error : new Error(String(error))
+    if (trouble === 'data') this.fatal = asError(error)
     return pausesMs[trouble]
   }
 }

@@ -45,6 +45,24 @@ class Slow {
   }
 }
 
+test('a slice that comes twice is in hand once: the second delivery ends at once, the first with its tasks', async () => {
+  const slow = new Slow()
+  const dispatch = new Dispatch({
+    steps: slow.steps,
+    free: () => 3,
+    onGate: () => undefined,
+    onTrouble: () => 1_000,
+    onEnded: () => undefined,
+  })
+  const first = dispatch.take([task(1), task(2)])
+  await setImmediate()
+  expect(await dispatch.take([task(1), task(2)])).toEqual({ open: 2, busy: true })
+  const wider = dispatch.take([task(2), task(3)])
+  dispatch.end()
+  expect(await first).toEqual({ open: 2, busy: false })
+  expect(await wider).toEqual({ open: 2, busy: true })
+})
+
 test('what the gate lets through while the worker is told to end is seen on its way, and each call is written down', async () => {
   const slow = new Slow()
   const troubles: unknown[] = []

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../src/config.ts'
 import { openMetrics } from '../src/metrics.ts'
 import { tellNews } from '../src/news.ts'
+import { startTelling } from '../src/telling.ts'
 import { freshDatabase, type FreshDatabase } from './support/database.ts'
 
 interface Receiver {
@@ -126,6 +127,20 @@ describe('news', () => {
     receiver.statuses = [404, 404, 404]
     expect(await tell()).toBe(0)
     expect(receiver.statuses).toEqual([])
+  })
+
+  test('a receiver that never answers does not keep a command from ending', async () => {
+    await happen()
+    const asked: unknown[] = []
+    const silent = createServer((request) => void asked.push(request.url))
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const url = new URL(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`)
+    const telling = startTelling(database.db, { url, tell: (line) => said.push(line), everyMs: 50 })
+    await expect.poll(() => asked.length).toBeGreaterThan(0)
+    await telling.close()
+    expect(said).toEqual([])
+    silent.closeAllConnections()
+    silent.close()
   })
 
   test('what happened before today is not told', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aheadOf, mostUnwritten, slotsFor } from '../src/parts.ts'
+import { aheadOf, mostUnwritten, slotsFor } from '../src/bounds.ts'
 import { verifyPromises } from '../src/store/verify.ts'
 import { openScene, queries } from './support/scene.ts'
 

@@ -1,4 +1,5 @@
 import { sql } from './kysely.ts'
+import type { Database } from './database.ts'
 import { booksOf, keepBooks, takeBooks, type Books, type Entries } from './books.ts'
 import type { Trip } from './trip.ts'
 
@@ -107,4 +108,13 @@ export interface Settlement extends Entries {
 /** Writes the outcomes of calls and what they mean for tasks, runs and prices, and commits. */
 export async function saveSettlement(trip: Trip, settlement: Settlement): Promise<void> {
   await trip.end(keepBooks(settlement))
+}
+
+/** Those of the calls that this database has: one that was restored from a copy does not know what came after it. */
+export async function knownCalls(db: Database, calls: readonly number[]): Promise<Set<number>> {
+  const { rows } = await sql<{ id: number }>`
+    select id
+    from calls
+    where id = any(${calls}::bigint[])`.execute(db)
+  return new Set(rows.map(({ id }) => id))
 }

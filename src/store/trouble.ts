@@ -4,8 +4,9 @@ import { codeOf, Unreachable } from '../errors.ts'
 /** Why a statement failed, as far as it decides what to do: come back later, try again now, or look at the data. */
 export type Trouble = 'away' | 'conflict' | 'data'
 
-// Classes and codes of PostgreSQL: connection, shutdown, resources and disk; then locks and serialisation.
-const away = /^(08|57P|53|58)/
+// Classes and codes of PostgreSQL. A server that may only be read, lets nobody in or has lost the database is not there
+// for us either: somebody has to mend it, and what was paid for waits.
+const away = /^(08|57P|53|58|25006|28|3D000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
 const conflicts = new Set(['40001', '40P01', '55P03', '57014'])
 

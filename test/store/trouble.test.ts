@@ -13,6 +13,13 @@ test.each(['08006', '57P01', '53300', '53100', '58030'])(
   },
 )
 
+test.each(['25006', '28P01', '3D000'])(
+  'a server that may only be read, lets nobody in or has no such database (%s) is as good as away',
+  (code) => {
+    expect(troubleOf(fromServer(code))).toBe('away')
+  },
+)
+
 test.each(['40001', '40P01', '55P03', '57014'])('%s is tried again at once', (code) => {
   expect(troubleOf(fromServer(code))).toBe('conflict')
 })

@@ -1,0 +1,30 @@
+/** With so few lanes a lane counts until its answer is stored; a crash leaves no more than a call a lane unread. */
+export const countedLanes = 16
+
+/** Most answers that are stored together. */
+export const mostTogether = 128
+
+/** Answers that may wait to be stored before anything else is bought: they fill the memory, and a crash loses them. */
+export const mostUnwritten = 3 * mostTogether
+
+/**
+ * Calls reserved before a lane is free for them. None with few lanes, where certainty after a crash is worth more, and
+ * none under a rate limit, which counts from the reservation.
+ */
+export function aheadOf(lanes: number, rateLimit: number | null): number {
+  return lanes <= countedLanes || rateLimit !== null ? 0 : Math.ceil(lanes / 4)
+}
+
+/**
+ * Calls that may be reserved, on their way or waiting to be stored. With few lanes one for each of them: a crash leaves
+ * no more than a call a lane unread.
+ */
+export function mostFlying(lanes: number, ahead: number): number {
+  return lanes <= countedLanes ? lanes : lanes + ahead + mostUnwritten
+}
+
+/** Slices at work: enough for lanes, calls ahead and answers being stored, although a slice ends with its slowest. */
+export function slotsFor(lanes: number): number {
+  const storing = lanes <= countedLanes ? 0 : mostUnwritten
+  return Math.ceil((lanes * 1.5 + storing) / 25) + 1
+}

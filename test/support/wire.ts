@@ -1,0 +1,40 @@
+// const wire = await openWire(databaseUrl) → { url }: the same server over a wire of the test's own.
+// `wire.hush()`: nothing passes any more and nothing breaks, as when packets are dropped; `wire.close()` cuts it.
+import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net'
+
+export interface Wire {
+  readonly url: string
+  readonly hush: () => void
+  readonly close: () => Promise<void>
+}
+
+export async function openWire(server: string): Promise<Wire> {
+  const { hostname, port } = new URL(server)
+  const sockets = new Set<Socket>()
+  let hushed = false
+  const pass = (from: Socket, to: Socket) => {
+    sockets.add(from)
+    from.on('error', () => undefined)
+    from.on('close', () => to.destroy())
+    from.on('data', (bytes) => {
+      if (!hushed) to.write(bytes)
+    })
+  }
+  const listener = createServer((near) => {
+    const far = createConnection(Number(port), hostname)
+    pass(near, far)
+    pass(far, near)
+  })
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const url = new URL(server)
+  url.hostname = '127.0.0.1'
+  url.port = String((listener.address() as AddressInfo).port)
+  return {
+    url: url.href,
+    hush: () => (hushed = true),
+    close: async () => {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => listener.close(resolve))
+    },
+  }
+}
