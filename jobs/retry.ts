@@ -15,7 +15,7 @@ interface Options {
   readonly json?: true
 }
 
-const nothingFound = 'no such task was found: nothing is changed'
+const nothingFound = 'no such task was found in a run that may be opened: nothing is changed'
 const reopenable = ['failed', 'unknown', 'unaffordable']
 
 await runCommand<Options>(
@@ -53,19 +53,20 @@ await runCommand<Options>(
     }
     const config = readConfig(env)
     const { openMill } = await import('../src/mill.ts')
-    const { countSelected, reopenTasks } = await import('../src/store/change.ts')
+    const { chooseRuns, reopenTasks } = await import('../src/store/reopen.ts')
     const { expectList, expectRun } = await import('../src/store/known.ts')
     const mill = await openMill({ config, closers, say, name: 'retry' })
     if (selection.run !== null) await expectRun(mill.db, selection.run)
     if (selection.list !== null) await expectList(mill.db, selection.list)
-    const tasks = await countSelected(mill.db, selection)
+    const { runs, left, tasks } = await chooseRuns(mill.db, selection)
+    for (const { run, instead } of left) say(leftLine(run, instead))
     if (buyAgain) say(await costLine(mill, tasks))
     if (options.dryRun === true) {
       if (options.json === true) printJson({ tasks, reopened: 0 })
       say(`${count(tasks, 'task')} would be opened again`)
       return exits.done
     }
-    const { reopened, runs } = await reopenTasks(mill.db, selection)
+    const reopened = await reopenTasks(mill.db, selection, runs)
     const { rebuild } = await import('../src/rebuild.ts')
     for (const run of runs) await rebuild(mill, run)
     if (options.json === true) printJson({ tasks, reopened })
@@ -77,6 +78,10 @@ await runCommand<Options>(
     return exits.done
   },
 )
+
+function leftLine(run: number, instead: number): string {
+  return `run ${run} stays closed: a list has one open run at a time, and that is run ${instead}; when it has ended, type: npm run retry -- --run ${run}`
+}
 
 function readStates(text: string): string[] {
   const states = text.split(',').map((state) => state.trim())

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { rebuild } from '../src/rebuild.ts'
-import { countSelected, reopenTasks, type Selection } from '../src/store/change.ts'
+import { chooseRuns, reopenTasks, type Selection } from '../src/store/reopen.ts'
 import { verifyPromises } from '../src/store/verify.ts'
 import { run as runCommand } from './support/run.ts'
 import { openScene, queries, type Scene } from './support/scene.ts'
@@ -16,7 +16,8 @@ function selection(run: number, more: Partial<Selection> = {}): Selection {
 const everything = { states: ['answered', 'reused'], buyAgain: true }
 
 async function reopen({ mill }: Scene, selected: Selection): Promise<number> {
-  const { reopened, runs } = await reopenTasks(mill.db, selected)
+  const { runs } = await chooseRuns(mill.db, selected)
+  const reopened = await reopenTasks(mill.db, selected, runs)
   for (const run of runs) await rebuild(mill, run)
   return reopened
 }
@@ -58,9 +59,47 @@ describe('tasks that are to be bought again', () => {
     const run = await scene.mill.plan(queries(2))
     await scene.mill.drain()
     const answered = selection(run, { states: ['answered', 'reused'] })
-    expect(await countSelected(scene.mill.db, answered)).toBe(0)
+    expect((await chooseRuns(scene.mill.db, answered)).tasks).toBe(0)
     expect(await reopen(scene, answered)).toBe(0)
     expect(await scene.mill.states()).toEqual({ answered: 2 })
+  })
+})
+
+describe('failed tasks of several runs of one list', () => {
+  async function failedTwice(): Promise<Scene & { older: number; newer: number }> {
+    const scene = await openScene()
+    const { mill } = scene
+    const [older, newer] = [await mill.plan(queries(2)), await mill.plan(queries(3))]
+    await sql`
+      update tasks set state = 'failed', finished_at = now(), error_code = 'TIMEOUT'`.execute(
+      mill.db,
+    )
+    await sql`update slices set done_at = now()`.execute(mill.db)
+    await sql`update runs set kind = 'manual', state = 'done', finished_at = now()`.execute(mill.db)
+    return { ...scene, older, newer }
+  }
+
+  test('are opened in the newest of them, and it is said which ones stay closed', async () => {
+    const { mill, older, newer } = await failedTwice()
+    const { code, stdout, stderr } = await runCommand('retry', ['--json'], mill.env)
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toEqual({ tasks: 3, reopened: 3 })
+    expect(stderr).toContain(`run ${older} stays closed`)
+    expect(stderr).toContain(`that is run ${newer}`)
+    expect(await mill.states()).toEqual({ failed: 2, open: 3 })
+    await mill.drain()
+    expect(await reopen({ mill } as Scene, selection(older))).toBe(2)
+  })
+
+  test('stay as they are while another run of the list is open', async () => {
+    const { mill, older, newer } = await failedTwice()
+    await sql`update runs set state = 'open', finished_at = null where id = ${newer}`.execute(
+      mill.db,
+    )
+    const { code, stderr } = await runCommand('retry', ['--run', String(older)], mill.env)
+    expect(code).toBe(0)
+    expect(stderr).toContain(`run ${older} stays closed`)
+    expect(await mill.states()).toEqual({ failed: 5 })
   })
 })
 
