@@ -44,14 +44,15 @@ const promises: Readonly<Record<string, RawBuilder<{ violations: number }>>> = {
     where r.reserved <> coalesce(sums.reserved, 0) or r.spent <> coalesce(sums.spent, 0)`),
   'a task is paid once, and again only after a call nobody could read or a person asked':
     counting(sql`
-    from (
-      select task_id from calls
-      where outcome = 'settled' and credits_used > 0
-      group by task_id
-      having count(*) > 1
-        + (select count(*) from calls u where u.task_id = calls.task_id and (u.outcome = 'unknown' or u.unknown_at is not null))
-        + (select count(*) from searches s where s.task_id = calls.task_id) - 1
-    ) twice`),
+    from calls again
+    join searches s on s.task_id = again.task_id and s.call_id <> again.id
+    join calls first on first.id = s.call_id
+    join tasks t on t.id = again.task_id
+    where again.outcome = 'settled'
+      and again.credits_used > 0
+      and first.finished_at < again.sent_at
+      and first.unknown_at is null
+      and (t.answers_after is null or s.fetched_at > t.answers_after)`),
   'a task has at most one call in flight': counting(sql`
     from (select task_id from calls where outcome is null group by task_id having count(*) > 1) twice`),
   'each answered or reused task has its answer, no other has one': counting(sql`
@@ -114,9 +115,8 @@ const promises: Readonly<Record<string, RawBuilder<{ violations: number }>>> = {
     from runs r
     where r.rows <> r.accepted + r.duplicates + r.rejected
       or r.rejected <> (select count(*) from rejected_lines l where l.run_id = r.id)`),
-  'a task reuses only an answer of the same origin and API as its account buys': counting(sql`
-    from tasks t
-    join searches s on s.id = t.search_id
+  'each answer says the origin that the account of its call buys from': counting(sql`
+    from searches s
     join calls c on c.id = s.call_id
     join accounts a on a.id = c.account_id
     where a.kind <> s.origin`),

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { planList } from '../../src/enqueue.ts'
 import { queryId, queryKey } from '../../src/query.ts'
 import { verifyPromises } from '../../src/store/verify.ts'
+import { rebuild } from '../../src/rebuild.ts'
+import { openScene } from '../support/scene.ts'
 import { openOffice, type Office } from '../support/office.ts'
 
 let office: Office
@@ -23,6 +25,31 @@ async function broken(): Promise<Record<string, number>> {
 test('a list that was planned breaks no promise', async () => {
   await planList(office.desk, await office.order('kept', 'q,gl\nmünchen "x",us\na,\n日本語,jp\n'))
   expect(await broken()).toEqual({})
+})
+
+test('an answer that was bought a second time although the first one was there is found', async () => {
+  const scene = await openScene()
+  const { mill } = scene
+  await mill.plan(['shoes'])
+  await mill.drain()
+  const twice = async () => {
+    const checks = await verifyPromises(mill.db)
+    return checks.filter(({ ok }) => !ok).map(({ name }) => name)
+  }
+  expect(await twice()).toEqual([])
+  // As if the mill had forgotten its answer, with nobody asking.
+  await sql`update tasks set state = 'open', search_id = null, finished_at = null`.execute(mill.db)
+  await sql`update slices set done_at = null, round = round + 1`.execute(mill.db)
+  await sql`update runs set state = 'open', finished_at = null`.execute(mill.db)
+  await rebuild(mill, 1)
+  await mill.drain()
+  const name =
+    'a task is paid once, and again only after a call nobody could read or a person asked'
+  expect(await twice()).toEqual([name])
+  await sql`update tasks set answers_after = (select min(fetched_at) from searches)`.execute(
+    mill.db,
+  )
+  expect(await twice()).toEqual([])
 })
 
 test('a query that stands under an id of its own making is found', async () => {
