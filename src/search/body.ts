@@ -39,6 +39,8 @@ export async function inflate(bytes: Buffer, encoding: string): Promise<Body> {
     // Cut or corrupt: what could be read is kept as evidence, and says that it is not all.
     whole = false
   }
+  // Nothing of it is compressed that way: the label was wrong, and what came is all there is.
+  if (size === 0 && !whole) return { bytes, truncated: false }
   const inflated = Buffer.concat(chunks)
   return size > bodyCap
     ? { bytes: inflated.subarray(0, bodyCap), truncated: true }

@@ -232,6 +232,15 @@ describe('a response', () => {
     expect(reply).toMatchObject({ kind: 'response', truncated: true })
   })
 
+  test('that is not compressed as it says is kept as it came', async () => {
+    const { api } = await stageApi((_, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end('{"a":1}'),
+    )
+    const reply = await api.call(query())
+    expect(reply).toMatchObject({ kind: 'response', truncated: false })
+    expect(reply.kind === 'response' && reply.body.toString()).toBe('{"a":1}')
+  })
+
   test.each(['identity', 'gzip'])(
     'that quotes the key is kept without it (%s)',
     async (encoding) => {
