@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { liftStops } from '../src/store/change.ts'
 import { verifyPromises } from '../src/store/verify.ts'
 import { backends } from './support/redis.ts'
@@ -245,6 +245,40 @@ describe('a worker and a query that kills workers', () => {
 })
 
 describe('a worker and money', () => {
+  test('a drain ends with the floor although another worker with a higher floor holds the slices', async () => {
+    const { api, mill } = await openScene({ settings: { MILL_CREDIT_FLOOR: '10' } })
+    const { databaseUrl: url, pool, db } = mill
+    const careful = await testMill({
+      api,
+      database: { url, pool, db, close: () => Promise.resolve() },
+      settings: { MILL_CREDIT_FLOOR: '100000' },
+    })
+    onTestFinished(() => careful.close())
+    await mill.plan(queries(30))
+    const stop = new AbortController()
+    const standing = careful.drain({ drain: false, signal: stop.signal })
+    await expect
+      .poll(
+        async () =>
+          (await sql`select from stops where reason = 'credit_floor'`.execute(mill.db)).rows,
+        { timeout: 20_000 },
+      )
+      .toHaveLength(1)
+    expect((await mill.drain()).finish).toBe('credit_floor')
+    stop.abort()
+    await standing
+  })
+
+  test('a task whose answer is there already takes it, although the budget of its run is spent by another', async () => {
+    const { api, mill } = await openScene()
+    await mill.plan(['known'], { list: 'first' })
+    await mill.drain()
+    await mill.plan(['new 1', 'new 2', 'known'], { list: 'second', budget: 1, maxAgeMs: 3_600_000 })
+    expect((await mill.drain({ lanes: 2 })).finish).toBe('budget')
+    expect(await mill.states()).toEqual({ answered: 2, reused: 1, unaffordable: 1 })
+    expect(api.charges()).toHaveLength(2)
+  })
+
   test('the budget of a run is never exceeded, and what it leaves is unaffordable', async () => {
     const { api, mill } = await openScene()
     await mill.plan(queries(30), { budget: 12 })

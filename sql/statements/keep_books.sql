@@ -169,6 +169,8 @@ given_up as (
   where cardinality((select spent_runs from given)) > 0
     and tasks.run_id = any((select spent_runs from given)::bigint[])
     and tasks.state = 'open'
+    -- An answer that is there costs nothing.
+    and not tasks.id = any((select reused_tasks from given)::bigint[])
     and not exists (select from calls c where c.task_id = tasks.id and c.outcome is null)
 ),
 purses as (

@@ -60,14 +60,17 @@ const accountColumns = sql`
   extract(epoch from a.rate_next_at)::float8 * 1000 as rate_next_at_ms,
   a.slowdowns, a.blocked_key, a.day::text as day, a.day_spent`
 
-/** What the core needs beside it. */
-const booksColumns = sql`
-  extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
-  (
+/** The highest floor among live workers of an account: it holds for all of them. */
+export const liveFloor = sql`(
     select coalesce(max(w.floor), 0)::float8
     from workers w
     where w.account_id = a.id and w.stopped_at is null and w.lease_until > clock_timestamp()
-  ) as floor,
+  )`
+
+/** What the core needs beside it. */
+const booksColumns = sql`
+  extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
+  ${liveFloor} as floor,
   (
     select coalesce(jsonb_agg(jsonb_build_object(
       'class', c.class, 'dearest', c.dearest, 'cheapest', c.cheapest, 'seen', c.seen, 'trying', c.trying
