@@ -2,6 +2,7 @@ import { runCommand, say } from '../src/command.ts'
 import { callerPath, readConfig } from '../src/config.ts'
 import { firstNames } from '../src/count.ts'
 import { exits, Misuse } from '../src/errors.ts'
+import { domainName } from '../src/host.ts'
 import type { Database } from '../src/store/database.ts'
 
 interface Options {
@@ -57,12 +58,7 @@ await runCommand<Options>(
 function readNames(typed: string, most: number): readonly string[] {
   const names = typed
     .split(',')
-    .map((name) =>
-      name
-        .trim()
-        .toLowerCase()
-        .replace(/^www\./, ''),
-    )
+    .map(domainName)
     .filter((name) => name !== '')
   const domains = [...new Set(names)]
   if (domains.length <= most) return domains

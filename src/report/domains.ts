@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Misuse } from '../errors.ts'
+import { domainName } from '../host.ts'
 import type { OwnDomain } from '../store/analysis.ts'
 
 /** A row of a small CSV file: its line, its cells by the names of the header. */
@@ -25,7 +26,7 @@ export function readDomains(rows: readonly NamedRow[], shown: string): readonly 
       return text
     }
     const typed = fields.get('domain') ?? ''
-    const domain = typed.toLowerCase().replace(/^www\./, '')
+    const domain = domainName(typed)
     if (!host.test(domain)) {
       complain(
         `expected a domain like example.com, got ${JSON.stringify(typed)}; leave out https:// and paths`,
@@ -37,7 +38,9 @@ export function readDomains(rows: readonly NamedRow[], shown: string): readonly 
     if (since !== null && until !== null && until < since) {
       complain(`expected until to be ${since} or later, got ${until}`)
     }
-    return { domain, label: label === '' ? domain : label, since, until }
+    // Without a label, people read the domain as they wrote it.
+    const written = typed.toLowerCase().replace(/^www\./, '')
+    return { domain, label: label === '' ? written : label, since, until }
   })
   const seen = new Set<string>()
   for (const [index, { domain, since }] of domains.entries()) {

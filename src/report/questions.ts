@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Misuse } from '../errors.ts'
+import { domainName } from '../host.ts'
 import { root } from '../root.ts'
 
 /** Something that a question must be told. */
@@ -72,7 +73,9 @@ export function bindParameters(
   }
   return parameters.map(({ name: parameter, fallback, meaning }) => {
     const value = given.get(parameter) ?? fallback
-    if (value !== undefined) return value === '' ? null : value
+    if (value === '' || value === null) return null
+    // The views know domains as they are counted, in one spelling.
+    if (value !== undefined) return parameter === 'domain' ? domainName(value) : value
     throw new Misuse(
       `expected --${parameter} (${meaning}), got nothing; type npm run sql -- ${name} --${parameter} …`,
     )

@@ -1,3 +1,4 @@
+import { asciiHost } from '../host.ts'
 import { idBytes } from '../ids.ts'
 import type { Domain, Entity, Page, Term } from '../store/answer.ts'
 import { readAddress, siteOf } from './address.ts'
@@ -27,8 +28,12 @@ const domains = new Recent<Domain>()
 const entities = new Recent<Entity>()
 const clusters = new Recent<Term>()
 
-export function domainOf(host: string): Domain {
-  return domains.get(host, () => ({ id: idBytes('domain', host), host, site: siteOf(host) }))
+/** One site is one domain, however its name is spelled: what was given stands beside the result where it differs. */
+export function domainOf(given: string): Domain {
+  return domains.get(given, () => {
+    const host = asciiHost(given)
+    return { id: idBytes('domain', host), host, site: siteOf(host) }
+  })
 }
 
 /** The page of an address; not remembered, since most addresses are seen once. */

@@ -26,6 +26,7 @@ const words = [
   'csv',
   'duration',
   'errors',
+  'host',
   'ids',
   'log',
   'query',

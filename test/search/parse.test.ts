@@ -138,6 +138,31 @@ describe('results', () => {
     expect(silent?.item.asGiven).toEqual({ missing: ['domain'] })
   })
 
+  test('count for one domain in either spelling of its name, and keep the one they gave', () => {
+    const found = results(
+      { url: 'https://bücher.de/x', domain: 'Bücher.de' },
+      { url: 'https://bücher.de/x', domain: 'xn--bcher-kva.de' },
+      { domain: 'bücher.de' },
+    )
+    const ids = new Set(found.map(({ item }) => item.domain?.id))
+    expect(ids).toEqual(new Set([found[0]?.item.page?.domain?.id]))
+    expect(found.map(({ item }) => item.domain?.host)).toEqual(found.map(() => 'xn--bcher-kva.de'))
+    expect(found.map(({ item }) => item.asGiven)).toEqual([
+      { domain: 'Bücher.de' },
+      null,
+      { domain: 'bücher.de' },
+    ])
+  })
+
+  test.each(['1.2', 'א1ü.de', 'ü.de/x', 'ü de', 'EXAMPLE.com', '\u00ad', 'ü'.repeat(254)])(
+    'keep a domain that is no host in other letters as it came: %s',
+    (domain) => {
+      const [result] = results({ domain })
+      expect(result?.item.domain?.host).toBe(domain)
+      expect(result?.item.asGiven).toBeNull()
+    },
+  )
+
   test('reach as deep as their greatest position', () => {
     expect(read({ organic_results: [{ position: 2 }, { position: '9' }, {}] }).depth).toBe(9)
     expect(read({ organic_results: [{}] }).depth).toBeNull()
