@@ -42,7 +42,7 @@ export async function readShares(trx: Database, tag: string): Promise<readonly S
   return rows
 }
 
-/** The greatest domains of the last night, and the chosen ones. */
+/** The greatest domains of the last night, and the chosen ones, on every day: one that has no row had no share. */
 export function leading(
   shares: readonly SharePoint[],
   chosen: readonly string[],
@@ -50,7 +50,15 @@ export function leading(
   const last = shares.at(-1)?.runDate
   const greatest = shares.filter(({ runDate }) => runDate === last).slice(0, 6)
   const shown = new Set([...chosen, ...greatest.map(({ domain }) => domain)].slice(0, 8))
-  return shares.filter(({ domain }) => shown.has(domain))
+  const days = new Map<string, Map<string, number>>()
+  for (const { domain, runDate, share } of shares) {
+    const day = days.get(runDate)
+    if (day === undefined) days.set(runDate, new Map([[domain, share]]))
+    else day.set(domain, share)
+  }
+  return [...days].flatMap(([runDate, day]) =>
+    [...shown].map((domain) => ({ domain, runDate, share: day.get(domain) ?? 0 })),
+  )
 }
 
 /** Places of some domains for their heaviest queries, day by day. */
