@@ -4,6 +4,7 @@ import { firstNames } from '../src/count.ts'
 import { exits, Misuse } from '../src/errors.ts'
 import { domainName } from '../src/host.ts'
 import type { Database } from '../src/store/database.ts'
+import { localDate } from '../src/zone.ts'
 
 interface Options {
   readonly to?: string
@@ -44,7 +45,8 @@ await runCommand<Options>(
     const mill = await openMill({ config, closers, say, name: 'report' })
     await refreshDomains(mill.db, { zone: config.zone })
     const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
-    const figures = await readFigures(mill.db, { origins, tag: options.tag, domains })
+    const today = localDate(config.zone, new Date())
+    const figures = await readFigures(mill.db, { origins, tag: options.tag, domains, today })
     await writeTarget(target, [renderPage(figures, new Date())])
     if (figures.shares.length === 0) await explainTag(mill.db, options.tag)
     say(`the page is ${path}`)

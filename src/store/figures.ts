@@ -47,6 +47,8 @@ export interface FigureOptions {
   readonly tag: string
   /** Empty: ours, or the greatest ones where we have none. */
   readonly domains: readonly string[]
+  /** The day that decides which domains are ours. */
+  readonly today: string
 }
 
 /** Reads the figures of the page in one view of the tables: numbers on one page must fit together. */
@@ -64,7 +66,7 @@ export async function readFigures(db: Database, options: FigureOptions): Promise
       }
       const summary = await readSummary(trx)
       const shown = await readShares(trx, options.tag)
-      const domains = await chooseDomains(trx, options.domains, shown)
+      const domains = await chooseDomains(trx, options, shown)
       const names = domains.map(({ domain }) => domain)
       return {
         ...summary,
@@ -141,18 +143,22 @@ export const mostDomains = 3
 
 async function chooseDomains(
   trx: Database,
-  asked: readonly string[],
+  { domains: asked, today }: FigureOptions,
   shares: readonly SharePoint[],
 ): Promise<Figures['domains']> {
-  const { rows: ours } = await sql<{ domain: string; label: string }>`
-    select distinct on (domain) domain, label
+  const { rows } = await sql<{ domain: string; label: string; ours: boolean }>`
+    select distinct on (domain)
+      domain, label,
+      (since is null or since <= ${today}::date) and (until is null or until >= ${today}::date) as ours
     from own_domains
-    order by domain, since desc nulls last
+    order by domain, ours desc, since desc nulls last
   `.execute(trx)
-  const labels = new Map(ours.map(({ domain, label }) => [domain, label]))
+  // One that is asked for keeps its name after it has ended.
+  const labels = new Map(rows.map(({ domain, label }) => [domain, label]))
+  const ours = rows.filter((row) => row.ours).map(({ domain }) => domain)
   const last = shares.at(-1)?.runDate
   const greatest = shares.filter(({ runDate }) => runDate === last).map(({ domain }) => domain)
-  const named = [asked, [...labels.keys()], greatest].find((names) => names.length > 0) ?? []
+  const named = [asked, ours, greatest].find((names) => names.length > 0) ?? []
   return named
     .slice(0, mostDomains)
     .map((domain) => ({ domain, label: labels.get(domain) ?? domain }))

@@ -12,7 +12,13 @@ beforeEach(async () => {
 afterEach(() => database.close())
 
 const read = (options: Partial<FigureOptions> = {}) =>
-  readFigures(database.db, { origins: undefined, tag: '*', domains: [], ...options })
+  readFigures(database.db, {
+    origins: undefined,
+    tag: '*',
+    domains: [],
+    today: '2026-01-05',
+    ...options,
+  })
 
 test('a shown domain has a share of nought on each day without it, and no day is made up', async () => {
   await story.night('2026-01-01', { shoes: ['a.com/'] })
@@ -31,4 +37,29 @@ test('a shown domain has a share of nought on each day without it, and no day is
     '2026-01-04 b.com false',
     '2026-01-04 never.com false',
   ])
+})
+
+test('a domain is ours from its first day to its last, and is called as on that day', async () => {
+  await story.night('2026-01-04', { shoes: ['a.com/', 'b.com/'] })
+  await database.pool.query(`insert into own_domains (domain, label, since, until) values
+    ('ended.com', 'Ended', null, '2026-01-04'),
+    ('us.com', 'Us', null, '2026-01-04'),
+    ('us.com', 'We', '2026-01-05', '2026-01-05'),
+    ('us.com', 'They', '2026-01-06', null),
+    ('later.com', 'Later', '2026-01-06', null)`)
+  const domainsOn = async (today: string, domains: string[] = []) =>
+    (await read({ today, domains })).domains.map(({ domain, label }) => `${domain} ${label}`)
+  expect(await domainsOn('2026-01-04')).toEqual(['ended.com Ended', 'us.com Us'])
+  expect(await domainsOn('2026-01-05')).toEqual(['us.com We'])
+  expect(await domainsOn('2026-01-06')).toEqual(['later.com Later', 'us.com They'])
+  // Whoever asks for one that has ended sees it, under its name.
+  expect(await domainsOn('2026-01-06', ['ended.com'])).toEqual(['ended.com Ended'])
+})
+
+test('when none of our domains is ours any more, the greatest ones are shown', async () => {
+  await story.night('2026-01-04', { shoes: ['a.com/', 'us.com/'] })
+  await database.pool.query(
+    "insert into own_domains (domain, label, until) values ('us.com', 'Us', '2026-01-04')",
+  )
+  expect((await read()).domains.map(({ domain }) => domain)).toEqual(['a.com', 'us.com'])
 })

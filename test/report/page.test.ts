@@ -13,6 +13,7 @@ import { temporaryFolder } from '../support/server.ts'
 import { payloads } from './payloads.ts'
 
 const made = new Date('2026-01-05T10:00:00Z')
+const asked = { tag: '*', domains: [], today: '2026-01-05' }
 
 /** Every text of the page says something evil. */
 function evil(): Figures {
@@ -95,7 +96,7 @@ describe('the page', () => {
       await database.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
       await story.night('2026-01-01', { 'red shoes': ['us.com/', 'b.com/'], boots: ['b.com/'] })
       await story.night('2026-01-02', { 'red shoes': ['b.com/', 'us.com/'], boots: 'failed' })
-      const figures = await readFigures(database.db, { origins: undefined, tag: '*', domains: [] })
+      const figures = await readFigures(database.db, { ...asked, origins: undefined })
       expect(figures).toMatchObject({
         origins: ['live'],
         day: '2026-01-02',
@@ -128,9 +129,7 @@ describe('the page', () => {
     const database = await freshDatabase()
     try {
       const ask = (origins?: string) =>
-        readFigures(database.db, { origins, tag: '*', domains: [] }).then((figures) =>
-          renderPage(figures, made),
-        )
+        readFigures(database.db, { ...asked, origins }).then((figures) => renderPage(figures, made))
       expect(await ask()).toContain('No readable answers yet.')
       await new Story(database.pool).night(
         '2026-01-01',
