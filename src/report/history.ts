@@ -1,6 +1,7 @@
 import type { Figures } from '../store/figures.ts'
 import { html, type Html } from './html.ts'
 import { lineChart, type Point } from './lines.ts'
+import { nameVariants } from './variants.ts'
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 })
 const dayOf = (runDate: string): Date => new Date(`${runDate}T00:00:00Z`)
@@ -49,14 +50,16 @@ export function shares({ shares: rows, tag, domains }: Figures): Html {
 }
 
 /** Places of one domain, a small chart for each query. */
-export function ranks({ ranks: rows }: Figures, domain: string, label: string): Html {
+export function ranks({ ranks: rows, variants }: Figures, domain: string, label: string): Html {
   const own = rows.filter((row) => row.domain === domain)
   const deepest = Math.max(10, ...own.map(({ position }) => position ?? 0))
+  const queryNames = nameVariants(variants)
+  // By id: two queries may have the same text, and each its own places.
   const series = group(
     own,
-    ({ q }) => q,
+    ({ queryId }) => queryId,
     ({ runDate, position }) => ({ at: dayOf(runDate), value: position }),
-  )
+  ).map(({ name: id, points }) => ({ name: queryNames.get(id) ?? id, points }))
   const ticks = [1, ...[3, 10, 20, 50, 100].filter((tick) => tick <= deepest)]
   return html`<section>
     <h2>Rank history of ${label}</h2>

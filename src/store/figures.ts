@@ -1,7 +1,7 @@
 import { sql } from './kysely.ts'
 import type { Database } from './database.ts'
-import { leading, readMoves, readRanks, readShares } from './ranks.ts'
-import type { Move, RankPoint, SharePoint } from './ranks.ts'
+import { leading, readMoves, readRanks, readShares, readVariants } from './ranks.ts'
+import type { Move, RankPoint, SharePoint, Variant } from './ranks.ts'
 
 /** What became of one run. */
 export interface RunFigures {
@@ -39,6 +39,7 @@ export interface Figures {
   readonly balance: readonly BalancePoint[]
   readonly shares: readonly SharePoint[]
   readonly ranks: readonly RankPoint[]
+  readonly variants: readonly Variant[]
   readonly moves: readonly Move[]
 }
 
@@ -68,6 +69,8 @@ export async function readFigures(db: Database, options: FigureOptions): Promise
       const shown = await readShares(trx, options.tag)
       const domains = await chooseDomains(trx, options, shown)
       const names = domains.map(({ domain }) => domain)
+      const ranks = await readRanks(trx, names)
+      const texts = ranks.map(({ q }) => q)
       return {
         ...summary,
         tag: options.tag,
@@ -75,7 +78,8 @@ export async function readFigures(db: Database, options: FigureOptions): Promise
         runs: await readRuns(trx),
         balance: await readBalance(trx),
         shares: leading(shown, names),
-        ranks: await readRanks(trx, names),
+        ranks,
+        variants: await readVariants(trx, texts),
         moves: await readMoves(trx, names, summary.day),
       }
     })

@@ -9,11 +9,23 @@ export interface SharePoint {
 
 export interface RankPoint {
   readonly domain: string
+  readonly queryId: string
   readonly q: string
   readonly runDate: string
   /** Null: not in the answer. */
   readonly position: number | null
   readonly depth: number
+}
+
+/** A query with all that tells it from others of the same text. */
+export interface Variant {
+  readonly queryId: string
+  readonly q: string
+  readonly device: string | null
+  readonly location: string | null
+  readonly hl: string | null
+  readonly gl: string | null
+  readonly num: number
 }
 
 export interface Move {
@@ -67,7 +79,7 @@ export async function readRanks(
   domains: readonly string[],
 ): Promise<readonly RankPoint[]> {
   const { rows } = await sql<RankPoint>`
-    select domain, q, run_date as "runDate", position, depth
+    select domain, query_id as "queryId", q, run_date as "runDate", position, depth
     from (
       select
         history.*,
@@ -89,6 +101,19 @@ export async function readRanks(
     ) as ordered
     where place <= 9
     order by domain, place, run_date
+  `.execute(trx)
+  return rows
+}
+
+/** All queries of some texts, those that were asked with another device or for another place among them. */
+export async function readVariants(
+  trx: Database,
+  texts: readonly string[],
+): Promise<readonly Variant[]> {
+  const { rows } = await sql<Variant>`
+    select id as "queryId", q, device, location, hl, gl, num
+    from queries
+    where q = any (${[...new Set(texts)]}::text[])
   `.execute(trx)
   return rows
 }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { renderPage } from '../../src/report/page.ts'
 import { readFigures, type FigureOptions } from '../../src/store/figures.ts'
-import { Story } from '../analysis/story.ts'
+import { placed, Story, ten } from '../analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 
 let database: FreshDatabase
@@ -62,4 +63,23 @@ test('when none of our domains is ours any more, the greatest ones are shown', a
     "insert into own_domains (domain, label, until) values ('us.com', 'Us', '2026-01-04')",
   )
   expect((await read()).domains.map(({ domain }) => domain)).toEqual(['a.com', 'us.com'])
+})
+
+test('two queries of one text are two histories, each named by what it was asked with', async () => {
+  story
+    .says('shoes @m', { device: 'mobile', gl: 'de' })
+    .says('shoes @d', { device: 'desktop', gl: 'de' })
+  for (const night of ['2026-01-01', '2026-01-02']) {
+    await story.night(night, {
+      'shoes @m': ['us.com/'],
+      'shoes @d': placed(ten('r'), 10, 'us.com/'),
+      boots: ['us.com/'],
+    })
+  }
+  const figures = await read({ domains: ['us.com'] })
+  const page = renderPage(figures, new Date('2026-01-05T10:00:00Z'))
+  const captions = [...page.matchAll(/<figcaption>\s*(.+?)\s*<\/figcaption>/gs)]
+    .map(([, text = '']) => text.replace(/<[^>]+>/g, ''))
+    .toSorted()
+  expect(captions).toEqual(['boots now 1', 'shoes (desktop) now 10', 'shoes (mobile) now 1'])
 })

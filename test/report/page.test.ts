@@ -48,12 +48,20 @@ function evil(): Figures {
     ranks: payloads.flatMap((q) =>
       days.map((runDate) => ({
         domain: payloads[0] ?? '',
+        queryId: q,
         q,
         runDate,
         position: 3,
         depth: 10,
       })),
     ),
+    variants: payloads.flatMap((q) => {
+      const none = { hl: null, gl: null, num: 10 }
+      return [
+        { queryId: q, q, device: q, location: q, ...none },
+        { queryId: `other ${q}`, q, device: null, location: null, ...none },
+      ]
+    }),
     moves: payloads.map((text) => ({
       q: text,
       domain: text,
