@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { processEnvironment, type Environment } from './config.ts'
 import { Closers } from './closers.ts'
-import { exits, MillError, Misuse, type Exit } from './errors.ts'
+import { codeOf, exits, MillError, Misuse, type Exit } from './errors.ts'
 import { scrub } from './secret.ts'
 
 /** What every command is given. */
@@ -112,11 +112,10 @@ function watchSignals(drains: boolean): AbortSignal {
   return stop.signal
 }
 
-/** True for the codes of a server that went away while it was asked: a connection broken, a shutdown, no room. */
-function isOutage(error: unknown): boolean {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return false
-  return /^(08|57P|53|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/.test(String(error.code))
-}
+/** Codes of a server that went away while it was asked: a connection broken, a shutdown, no room. */
+const outage = /^(08|57P|53|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
+/** Codes of a server that refuses the login a table, or any change of one: an analyst's login meets both. */
+const refusal = /^(42501|25006)$/
 
 /** One line for an error that we know, its stack for one that we do not. */
 function explain(error: unknown): Exit {
@@ -131,15 +130,26 @@ function explain(error: unknown): Exit {
   ) {
     return error.errors.map(explain)[0] ?? exits.bug
   }
-  if (isOutage(error)) {
+  const code = codeOf(error) ?? ''
+  if (outage.test(code)) {
     say(
       `error: expected the database and the queue within reach, got ${scrub(String(error))}; try again`,
+    )
+    return exits.unreachable
+  }
+  if (refusal.test(code)) {
+    say(
+      `error: expected a login that may read and change the tables of the mill, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login of whoever typed npm run migrate`,
     )
     return exits.unreachable
   }
   say(scrub(error instanceof Error ? (error.stack ?? error.message) : String(error)))
   if (error instanceof AggregateError) for (const inner of error.errors) say(scrub(String(inner)))
   return exits.bug
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 // eslint-disable-next-line no-control-regex -- a text from outside must not steer the reader's terminal

@@ -1,5 +1,6 @@
 import { sql } from './kysely.ts'
 import type { Database } from './database.ts'
+import { readBalance, readFloor, type BalancePoint } from './balance.ts'
 import { leading, readMoves, readRanks, readShares, readVariants } from './ranks.ts'
 import type { Move, RankPoint, SharePoint, Variant } from './ranks.ts'
 
@@ -17,12 +18,6 @@ export interface RunFigures {
   readonly unknown: number
   readonly left: number
   readonly credits: number
-}
-
-export interface BalancePoint {
-  readonly account: string
-  readonly at: Date
-  readonly remaining: number
 }
 
 /** Everything that the page of pictures shows. */
@@ -73,6 +68,7 @@ export async function readFigures(db: Database, options: FigureOptions): Promise
       const texts = ranks.map(({ q }) => q)
       return {
         ...summary,
+        floor: await readFloor(trx),
         tag: options.tag,
         domains,
         runs: await readRuns(trx),
@@ -86,17 +82,14 @@ export async function readFigures(db: Database, options: FigureOptions): Promise
 }
 
 async function readSummary(trx: Database) {
-  const { rows } = await sql<
-    Pick<Figures, 'origins' | 'day' | 'queries' | 'answers' | 'credits' | 'floor'>
-  >`
+  const { rows } = await sql<Pick<Figures, 'origins' | 'day' | 'queries' | 'answers' | 'credits'>>`
     select
       analysis.origins() as origins,
       (select max(run_date) from analysis.observations) as day,
       (select count(*) from analysis.latest) as queries,
       (select count(*) from searches where origin = any ((select analysis.origins())::text[])) as answers,
       (select coalesce(sum(credits_used), 0) from searches
-        where origin = any ((select analysis.origins())::text[])) as credits,
-      (select floor from workers order by id desc limit 1) as floor
+        where origin = any ((select analysis.origins())::text[])) as credits
   `.execute(trx)
   const [summary] = rows
   if (summary === undefined) throw new Error('expected a row, got none')
@@ -118,26 +111,6 @@ async function readRuns(trx: Database): Promise<readonly RunFigures[]> {
     left join tasks on tasks.run_id = runs.id
     group by runs.id, lists.name, runs.run_date, runs.kind, runs.state, runs.spent
     order by runs.id desc
-  `.execute(trx)
-  return rows
-}
-
-/** At most 300 points for each account: the lowest balance of each stretch of calls. */
-async function readBalance(trx: Database): Promise<readonly BalancePoint[]> {
-  const { rows } = await sql<BalancePoint>`
-    select account, max(finished_at) as at, min(credits_remaining) as remaining
-    from (
-      select
-        accounts.name as account, calls.finished_at, calls.credits_remaining,
-        ntile(300) over (partition by accounts.id order by calls.finished_at) as stretch
-      from calls
-      join accounts on accounts.id = calls.account_id
-      where calls.credits_remaining is not null
-        and calls.finished_at is not null
-        and accounts.kind = any ((select analysis.origins())::text[])
-    ) as settled
-    group by account, stretch
-    order by account, at
   `.execute(trx)
   return rows
 }
