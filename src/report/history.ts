@@ -33,6 +33,7 @@ export function shares({ shares: rows, tag, domains }: Figures): Html {
   const chart = lineChart({
     title: 'Share of voice of the greatest domains and the chosen ones, day by day',
     series,
+    grain: 'day',
     width: 1040,
     height: 320,
     range: [0, greatest * 1.05],
@@ -45,7 +46,7 @@ export function shares({ shares: rows, tag, domains }: Figures): Html {
       Share of the clicks that each domain's best places would get, by
       weight${tag === '*' ? ', over all queries' : html`, over queries labelled ${tag}`}.
     </p>
-    ${chart}
+    <div class="scroll wide">${chart}</div>
   </section>`
 }
 
@@ -76,6 +77,7 @@ export function ranks({ ranks: rows, variants }: Figures, domain: string, label:
           ${lineChart({
             title: `Position of ${domain} for ${name}, day by day`,
             series: [{ name, points }],
+            grain: 'day',
             width: 330,
             height: 130,
             range: [deepest + 0.5, 0.5],
@@ -107,15 +109,18 @@ export function balance({ balance: rows, floor }: Figures): Html {
       The balance that answers told, call by
       call${from > 0 ? '; the scale does not begin at nought' : ''}.
     </p>
-    ${lineChart({
-      title: 'Balance of credits over time',
-      series,
-      width: 1040,
-      height: 240,
-      range: [from, greatest > from ? greatest : from + 1],
-      format: (value) => compact.format(value),
-      named: true,
-      ...mark,
-    })}
+    <div class="scroll wide">
+      ${lineChart({
+        title: 'Balance of credits over time',
+        series,
+        grain: 'instant',
+        width: 1040,
+        height: 240,
+        range: [from, greatest > from ? greatest : from + 1],
+        format: (value) => compact.format(value),
+        named: true,
+        ...mark,
+      })}
+    </div>
   </section>`
 }

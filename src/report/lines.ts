@@ -1,5 +1,6 @@
-import { scaleLinear, scaleUtc } from 'd3-scale'
+import { scaleLinear } from 'd3-scale'
 import { line } from 'd3-shape'
+import { timeLabels, timeScale, type Grain, type Label } from './axis.ts'
 import { html, type Html } from './html.ts'
 
 export interface Point {
@@ -17,6 +18,7 @@ export interface LineChart {
   /** What the picture shows, in a sentence: for those who cannot see it. */
   readonly title: string
   readonly series: readonly Series[]
+  readonly grain: Grain
   readonly width: number
   readonly height: number
   /** From the bottom to the top of the picture: ranks begin at the great number. */
@@ -36,17 +38,12 @@ export function lineChart(chart: LineChart): Html {
   const { width, height, series, range, title } = chart
   const right = chart.named === true ? 170 : 12
   const times = series.flatMap(({ points }) => points.map(({ at }) => at.getTime()))
-  const first = Math.min(...times)
-  const last = Math.max(...times)
-  const x = scaleUtc()
-    // A single day has no width of its own.
-    .domain([new Date(first), new Date(last > first ? last : first + 86_400_000)])
-    .range([margin.left, width - right])
+  const span = { grain: chart.grain, times, range: [margin.left, width - right] } as const
+  const x = timeScale(span)
   const y = scaleLinear()
     .domain([...range])
     .range([height - margin.bottom, margin.top])
   const ticks = chart.ticks ?? y.ticks(5)
-  const labels = tickLabels(last - first)
   return html`<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">
     <title>${title}</title>
     ${ticks.map(
@@ -67,24 +64,22 @@ export function lineChart(chart: LineChart): Html {
             >${chart.format(tick)}</text
           >`,
     )}
-    ${x
-      .ticks(Math.max(2, Math.floor((width - right) / 130)))
-      .map(
-        (tick) =>
-          html`<text class="tick" x="${round(x(tick))}" y="${height - 8}" text-anchor="middle"
-            >${labels.format(tick)}</text
-          >`,
-      )}
+    ${timeLabels(span, x).map((label) => timeLabel(label, chart))}
     ${markLine(chart, y, width - right)} ${series.map((one, index) => path(one, index, { x, y }))}
     ${chart.named === true ? names(chart, { x, y }) : null}
   </svg>`
 }
 
-/** Days, or times of the day where all happened within two. */
-function tickLabels(spanMs: number): Intl.DateTimeFormat {
-  return spanMs > 2 * 86_400_000
-    ? new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
-    : new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' })
+// Of letters and digits in the size of a label: rather too wide than cut.
+const letterWidth = 6.5
+
+/** Below its point, or as near to it as the edge allows. */
+function timeLabel({ at, text }: Label, { width, height }: LineChart): Html {
+  const half = (text.length * letterWidth) / 2
+  const x = Math.max(half, Math.min(at, width - half))
+  return html`<text class="tick time" x="${round(x)}" y="${height - 8}" text-anchor="middle"
+    >${text}</text
+  >`
 }
 
 interface Scales {
@@ -124,14 +119,7 @@ function names({ series, height }: LineChart, { x, y }: Scales): readonly Html[]
     if (end === undefined) return []
     return [{ name, index, x: x(end.at), y: y(end.value ?? 0) }]
   })
-  const gap = 14
-  let lowest = Number.POSITIVE_INFINITY
-  const placed = ends
-    .toSorted((a, b) => b.y - a.y)
-    .map((end) => {
-      lowest = Math.min(end.y, lowest - gap, height - margin.bottom)
-      return { ...end, y: lowest }
-    })
+  const placed = spread(ends, [margin.top, height - margin.bottom])
   return placed.map(
     (end) =>
       html`<text
@@ -142,6 +130,26 @@ function names({ series, height }: LineChart, { x, y }: Scales): readonly Html[]
         >${shorten(end.name)}</text
       >`,
   )
+}
+
+/** Moves places apart, no further than to the two ends; what is too much for them stands closer. */
+function spread<T extends { readonly y: number }>(
+  ends: readonly T[],
+  [top, bottom]: readonly [number, number],
+): readonly T[] {
+  const gap = Math.min(14, (bottom - top) / Math.max(1, ends.length - 1))
+  let lowest = bottom + gap
+  const raised = ends
+    .toSorted((a, b) => b.y - a.y)
+    .map((end) => {
+      lowest = Math.min(end.y, lowest - gap)
+      return { ...end, y: lowest }
+    })
+  let highest = top - gap
+  return raised.toReversed().map((end) => {
+    highest = Math.max(end.y, highest + gap)
+    return { ...end, y: highest }
+  })
 }
 
 /** A name that fits beside a picture. */

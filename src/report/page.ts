@@ -138,9 +138,9 @@ function runs(rows: readonly RunFigures[]): Html {
             (run) =>
               html`<tr>
                 <td>${run.run}</td>
-                <td>${run.list}</td>
-                <td>${run.runDate}</td>
-                <td>${run.state}</td>
+                <td class="list">${run.list}</td>
+                <td class="word">${run.runDate}</td>
+                <td class="word">${run.state}</td>
                 <td class="n">${number.format(run.tasks)}</td>
                 ${[run.answered, run.reused, run.failed, run.unknown, run.left, run.credits].map(
                   (value) => html`<td class="n">${number.format(value)}</td>`,

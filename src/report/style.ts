@@ -19,7 +19,7 @@ main { max-width: 1080px; margin: 0 auto; padding: 32px 20px 64px; }
 h1 { font-size: 26px; margin: 0 0 4px; }
 h2 { font-size: 18px; margin: 0 0 4px; }
 h3 { font-size: 14px; margin: 20px 0 6px; color: var(--soft); font-weight: 600; }
-p { margin: 4px 0 12px; }
+p { margin: 4px 0 12px; } h2, p { overflow-wrap: anywhere; }
 .soft { color: var(--soft); }
 .banner { border-left: 4px solid var(--warn); padding: 8px 12px; margin: 16px 0; background: var(--card); }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; margin: 20px 0; }
@@ -27,12 +27,14 @@ p { margin: 4px 0 12px; }
 .tile b { display: block; font-size: 24px; line-height: 1.2; font-variant-numeric: tabular-nums; }
 section { background: var(--card); border: 1px solid var(--rule); border-radius: 8px; padding: 18px 20px; margin: 16px 0; }
 .scroll { overflow-x: auto; }
+.scroll table { min-width: 720px; } .wide svg { min-width: 900px; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: 5px 10px 5px 0; border-bottom: 1px solid var(--rule); vertical-align: top; overflow-wrap: anywhere; }
 th { font-weight: 600; color: var(--soft); font-size: 13px; overflow-wrap: normal; }
 td.n, th.n { text-align: right; white-space: nowrap; }
 a { color: var(--accent); }
 .up, .entered { color: var(--good); } .down, .left { color: var(--bad); }
+td:is(.up, .down, .entered, .left, .word) { white-space: nowrap; } td.list { min-width: 8em; }
 svg { display: block; width: 100%; height: auto; }
 .grid { stroke: var(--rule); stroke-width: 1; }
 .tick { fill: var(--soft); font-size: 11px; }
@@ -45,7 +47,7 @@ ${[0, 1, 2, 3, 4, 5, 6, 7]
       `.c${n} path { stroke: var(--c${n}); } .c${n} circle, text.c${n} { fill: var(--c${n}); }`,
   )
   .join('\n')}
-.smalls { display: grid; grid-template-columns: repeat(auto-fill, minmax(300px, 1fr)); gap: 14px 20px; }
+.smalls { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(300px, 100%), 1fr)); gap: 14px 20px; }
 figure { margin: 0; }
 figcaption { font-size: 13px; overflow-wrap: anywhere; }
 footer { color: var(--soft); font-size: 13px; margin-top: 24px; }
@@ -56,6 +58,6 @@ footer { color: var(--soft); font-size: 13px; margin-top: 24px; }
   body { font-size: 11px; }
   main { max-width: none; padding: 0; }
   section, figure, tr { break-inside: avoid; }
-  .scroll { overflow: visible; }
+  .scroll { overflow: visible; } .scroll table, .wide svg { min-width: 0; }
 }
 `

@@ -75,6 +75,32 @@ function evil(): Figures {
   }
 }
 
+/** A page of ordinary words. */
+function plain(): Figures {
+  const { runs, balance, shares, ranks, ...rest } = evil()
+  return {
+    ...rest,
+    origins: ['live'],
+    tag: '*',
+    domains: [{ domain: 'a.com', label: 'Us' }],
+    runs: runs.slice(0, 2).map((run) => ({ ...run, list: 'keywords', state: 'cancelled' })),
+    balance: balance.slice(0, 3).map((point) => ({ ...point, account: 'bundled' })),
+    shares: shares.slice(0, 3).map((point) => ({ ...point, domain: 'a.com' })),
+    ranks: ranks.slice(0, 3).map((point) => ({ ...point, domain: 'a.com', q: 'shoes' })),
+    variants: [],
+    moves: ['entered', 'down', 'same'].map((change) => ({
+      q: 'intersection observer',
+      domain: 'a.com',
+      previous: 4,
+      position: 6,
+      change,
+      page: 'a.com/observers',
+      url: 'https://a.com/observers',
+      title: 'Intersection Observer in practice',
+    })),
+  }
+}
+
 describe('a template', () => {
   test('makes text of whatever a value says', () => {
     expect(html`<p title="${'"><b>'}">${'<script>&'}${["'", '`']}${null}</p>`.text).toBe(
@@ -167,10 +193,10 @@ describe.skipIf(!there && !required)('in a browser', () => {
   }, 120_000)
   afterAll(() => browser?.close())
 
-  async function open(text: string, colorScheme: 'light' | 'dark' = 'light') {
+  async function open(text: string, colorScheme: 'light' | 'dark' = 'light', width = 1100) {
     const file = join(folder, `${colorScheme}.html`)
     writeFileSync(file, text)
-    const page = await browser.newPage({ colorScheme, viewport: { width: 1100, height: 800 } })
+    const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } })
     const complaints: string[] = []
     const requests: string[] = []
     page.on('console', (message) => complaints.push(message.text()))
@@ -230,8 +256,12 @@ describe.skipIf(!there && !required)('in a browser', () => {
 
   test('light and dark differ in paper and ink, and nothing is wider than the window', async () => {
     const seen: string[] = []
-    for (const scheme of ['light', 'dark'] as const) {
-      const { page, complaints } = await open(renderPage(evil(), made), scheme)
+    for (const [scheme, width] of [
+      ['light', 1100],
+      ['dark', 1100],
+      ['light', 320],
+    ] as const) {
+      const { page, complaints } = await open(renderPage(evil(), made), scheme, width)
       const look = await page.evaluate(() => {
         const view = globalThis as unknown as {
           getComputedStyle(element: unknown): { backgroundColor: string; color: string }
@@ -247,6 +277,45 @@ describe.skipIf(!there && !required)('in a browser', () => {
       await page.close()
     }
     expect(new Set(seen).size).toBe(2)
+  }, 120_000)
+
+  test('on a telephone every label can be read, and no word of a table is broken', async () => {
+    const { page } = await open(renderPage(plain(), made), 'light', 360)
+    const found = await page.evaluate(() => {
+      interface Text {
+        readonly data: string
+      }
+      interface Part {
+        readonly childNodes: Iterable<Text>
+        getBoundingClientRect(): { readonly height: number }
+      }
+      const { document } = globalThis as unknown as {
+        document: {
+          createRange(): {
+            setStart(text: Text, at: number): void
+            setEnd(text: Text, at: number): void
+            getClientRects(): { readonly length: number }
+          }
+          querySelectorAll(selector: string): Iterable<Part>
+        }
+      }
+      const broken = [...document.querySelectorAll('td, td *')].flatMap(({ childNodes }) =>
+        [...childNodes].flatMap((text) =>
+          [...(text.data ?? '').matchAll(/[\p{L}\p{N}.]+/gu)].flatMap(({ 0: word, index }) => {
+            const range = document.createRange()
+            range.setStart(text, index)
+            range.setEnd(text, index + word.length)
+            return range.getClientRects().length > 1 ? [word] : []
+          }),
+        ),
+      )
+      const labels = [...document.querySelectorAll('svg text')]
+      return { broken, heights: labels.map((label) => label.getBoundingClientRect().height) }
+    })
+    expect(found.broken).toEqual([])
+    expect(found.heights.length).toBeGreaterThan(10)
+    expect(Math.min(...found.heights)).toBeGreaterThan(9)
+    await page.close()
   }, 120_000)
 
   test('it prints', async () => {
