@@ -52,7 +52,7 @@ await runCommand<Options>(
       throw new Misuse(`expected --timeout to be a duration like 10m, got ${options.timeout}`)
     }
     const { openMill } = await import('../src/mill.ts')
-    const { findRelation } = await import('../src/store/export.ts')
+    const { findRelation, selectRows } = await import('../src/store/export.ts')
     const { hintOrigins, readOrigins } = await import('../src/store/analysis.ts')
     const { readBatches } = await import('../src/store/sql.ts')
     const { refreshDomains } = await import('../src/domains.ts')
@@ -62,7 +62,7 @@ await runCommand<Options>(
     const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
     const relation = await findRelation(mill.db, args[0] ?? '')
     const batches = readBatches(mill.pool, {
-      text: `select * from ${relation}`,
+      text: selectRows(relation, format),
       timeoutMs,
       origins,
       warn: say,

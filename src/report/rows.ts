@@ -5,7 +5,7 @@ import type { Batch } from '../store/sql.ts'
 export const rowFormats = ['csv', 'ndjson'] as const
 export type RowFormat = (typeof rowFormats)[number]
 
-/** Rows as a file wants them, batch by batch: memory stays the same however many there are. */
+/** Rows as a file wants them, batch by batch: memory stays the same however many there are. Lines of JSON are the database's own. */
 export async function* writeRows(
   batches: AsyncIterable<Batch>,
   format: RowFormat,
@@ -22,7 +22,8 @@ export async function* writeRows(
         )
         break
       case 'ndjson':
-        yield rows.map((row) => `${JSON.stringify(object(row, columns))}\n`).join('')
+        // A document keeps the breaks between its parts; within a text none is left.
+        yield rows.map(([line]) => `${line?.replace(/[\r\n]+/g, ' ')}\n`).join('')
         break
       default:
         throw new Error(`unhandled format ${JSON.stringify(format satisfies never)}`)

@@ -28,3 +28,17 @@ export async function findRelation(db: Database, typed: string): Promise<string>
     }`,
   )
 }
+
+/** All rows of a relation, column by column as text, or each as one line of JSON. */
+export function selectRows(relation: string, format: 'csv' | 'ndjson'): string {
+  switch (format) {
+    case 'csv':
+      return `select * from ${relation}`
+    case 'ndjson':
+      // The server writes every digit of numbers and times, in the kind of the column and not of the value; one who
+      // reads its JSON to write it anew keeps neither. The star: a column may have the name of the row.
+      return `select row_to_json(line.*)::text as line from ${relation} as line`
+    default:
+      throw new Error(`unhandled format ${JSON.stringify(format satisfies never)}`)
+  }
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { rowFormats, writeRows, type RowFormat } from '../../src/report/rows.ts'
+import { object, rowFormats, writeRows, type RowFormat } from '../../src/report/rows.ts'
 import type { ColumnKind } from '../../src/store/cells.ts'
 import type { Batch } from '../../src/store/sql.ts'
 
@@ -49,20 +49,24 @@ test('numbers keep every digit', async () => {
   )
 })
 
-test('lines of JSON are objects with values of their own kinds', async () => {
-  const text = await write(
-    { n: 'number', big: 'number', yes: 'boolean', at: 'instant', more: 'json', no: 'text' },
-    [['1.5', '9007199254740993', 't', '2026-01-01 01:00:00+00', '{"a":[1]}', null]],
-    { format: 'ndjson' },
+test('lines of JSON are as the database wrote them, one line each', async () => {
+  const rows = [['{"n":1.50}'], ['{"more":{"a":1,\r\n\n"b":"x\\ny"}}']]
+  expect(await write({ line: 'text' }, rows, { format: 'ndjson' })).toBe(
+    '{"n":1.50}\n{"more":{"a":1, "b":"x\\ny"}}\n',
   )
-  expect(text.endsWith('\n')).toBe(true)
-  expect(JSON.parse(text)).toEqual({
-    n: 1.5,
-    big: '9007199254740993',
-    yes: true,
-    at: '2026-01-01T01:00:00.000Z',
-    more: { a: [1] },
-    no: null,
+})
+
+test('a row as an object has values of their own kinds', () => {
+  const kinds = ['number', 'number', 'boolean', 'instant', 'json', 'text'] as const
+  const row = ['1.5', '9007199254740993', 't', '2026-01-01 01:00:00+00', '{"a":[1]}', null]
+  const columns = kinds.map((kind, index) => ({ name: `c${index}`, kind, type: 25 }))
+  expect(object(row, columns)).toEqual({
+    c0: 1.5,
+    c1: '9007199254740993',
+    c2: true,
+    c3: '2026-01-01T01:00:00.000Z',
+    c4: { a: [1] },
+    c5: null,
   })
 })
 
