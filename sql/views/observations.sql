@@ -27,7 +27,10 @@ from (
   join runs on runs.id = tasks.run_id
   left join searches as reused on reused.id = tasks.search_id and tasks.state = 'reused'
   -- One equality for both kinds of evidence: the planner then knows how many rows to expect, here and in all views above.
-  join searches on searches.task_id = coalesce(reused.task_id, tasks.id)
+  join searches
+    on searches.task_id = coalesce(reused.task_id, tasks.id)
+    -- The other task may have come to more answers since. An "or" would say the same, yet the planner takes it for rare.
+    and coalesce(searches.id = reused.id, true)
   where searches.parse_error is null
     and searches.origin = any ((select analysis.origins())::text[])
   order by tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc, evidence

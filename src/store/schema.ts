@@ -2772,7 +2772,7 @@ export interface Tasks {
    */
   run_id: number;
   /**
-   * The answer: the first one received, or the one reused.
+   * The answer: the first one received since the task was last opened, or the one reused. Null while there is none.
    */
   search_id: number | null;
   /**

@@ -65,6 +65,17 @@ test('a reused answer counts for its day and says so, yet is no second piece of 
   ])
 })
 
+test('a day that reused an answer keeps it, whatever else is bought for the task it came from', async () => {
+  const night = await story.night('2026-01-01', { shoes: ['a.com/'] })
+  await story.night('2026-01-02', { shoes: 'reused' })
+  await story.late(night.get('shoes') ?? 0, { results: ['b.com/', 'c.com/'] })
+  expect(await ask('select run_date, domain from analysis.ranks order by 1, 2')).toEqual([
+    ['2026-01-01', 'b.com'],
+    ['2026-01-01', 'c.com'],
+    ['2026-01-02', 'a.com'],
+  ])
+})
+
 test('the answer before is the newest earlier readable one, however old, and of the same API', async () => {
   await story.night('2026-01-01', { shoes: ['a.com/'] })
   await story.night('2026-01-02', { shoes: { unreadable: true } })
