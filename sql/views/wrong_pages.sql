@@ -16,8 +16,7 @@ from (
   select distinct
     run_date, query_id, target_url,
     analysis.url_key(target_url) as target_key,
-    regexp_replace(split_part(split_part(analysis.url_key(target_url), '/', 1), ':', 1), '^www\.(?=.)', '')
-      collate "C" as domain
+    regexp_replace(substring(analysis.url_key(target_url) from '^[^/?:]*'), '^www\.(?=.)', '') collate "C" as domain
   from analysis.memberships
   where target_url is not null
 ) as wanted
@@ -37,5 +36,5 @@ comment on view analysis.wrong_pages is 'Observations in which the best page of 
 comment on column analysis.wrong_pages.position is 'Best place of the domain.';
 comment on column analysis.wrong_pages.url_key is 'Page at that place.';
 comment on column analysis.wrong_pages.target_key is 'The page that was wanted.';
-comment on column analysis.wrong_pages.target_url is 'Its address as the list gave it.';
+comment on column analysis.wrong_pages.target_url is 'Its address as the list gave it, written as browsers write it.';
 comment on column analysis.wrong_pages.target_position is 'Place of the wanted page in the same answer; null: not in it.';

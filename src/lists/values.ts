@@ -101,12 +101,20 @@ export function checkWeight(given: string): Checked<number | null> {
   return bad('weight is no number from 0 up')
 }
 
-/** The page that ought to rank. */
+/** The page that ought to rank, written as browsers write it: so are the addresses it will be compared with. */
 export function checkTarget(given: string): Checked<string | null> {
   const text = canonicalText(given)
   if (control.test(given)) return bad('a control character in the target address')
   if (text.length > longestText) return bad(`target address longer than ${longestText} characters`)
-  return good(text === '' ? null : text)
+  return good(text === '' ? null : asBrowsersWrite(text))
+}
+
+/** What no browser would take, and what is no page of the web, stays as it is. */
+function asBrowsersWrite(address: string): string {
+  if (/^https?:\/\//i.test(address)) return URL.canParse(address) ? new URL(address).href : address
+  const whole = `https://${address}`
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address) || !URL.canParse(whole)) return address
+  return new URL(whole).href.slice('https://'.length)
 }
 
 /** Labels, divided by commas, semicolons or bars. */

@@ -1944,7 +1944,7 @@ export interface AnalysisWrongPages {
    */
   target_position: number | null;
   /**
-   * Its address as the list gave it.
+   * Its address as the list gave it, written as browsers write it.
    */
   target_url: string | null;
   /**

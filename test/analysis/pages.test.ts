@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { checkTarget } from '../../src/lists/values.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { placed, Story, ten } from './story.ts'
 
@@ -58,6 +59,24 @@ describe('cannibalisation', () => {
     expect(
       await ask('select q, position, url_key, target_position from analysis.wrong_pages'),
     ).toEqual([['shoes', 1, 'us.com/wrong', 3]])
+  })
+
+  test.each([
+    'https://us.com/größe',
+    'https://bücher.de/gut',
+    'bücher.de/gut',
+    'us.com/two words',
+    'https://us.com/a/../b',
+    'https://us.com?lang=de',
+    'us.com:8443/a',
+  ])('the page that a list names as %s is known again in an answer', async (given) => {
+    const target = checkTarget(given)
+    const shown = given.includes('://') ? given : `https://${given}`
+    const wrong = new URL('/wrong', shown).href
+    story.says('right', { target: (target.ok && target.value) || '' })
+    story.says('below', { target: (target.ok && target.value) || '' })
+    await story.night('2026-01-01', { right: [shown, wrong], below: [wrong, shown] })
+    expect(await ask('select q, target_position from analysis.wrong_pages')).toEqual([['below', 2]])
   })
 })
 

@@ -58,6 +58,18 @@ describe('values of a row', () => {
     })
   })
 
+  test.each([
+    ['https://example.de/größe', 'https://example.de/gr%C3%B6%C3%9Fe'],
+    ['bücher.de/gut', 'xn--bcher-kva.de/gut'],
+    ['HTTP://Example.de/a/../b c', 'http://example.de/b%20c'],
+    ['example.de:8443/a', 'example.de:8443/a'],
+    ['ftp://example.de/größe', 'ftp://example.de/größe'],
+    ['https://no host/', 'https://no host/'],
+  ])('such as the target address %s are kept as browsers write them', async (given, kept) => {
+    const { entries } = await read(`keyword,target url\na,${given}\n`)
+    expect(entries[0]?.target).toBe(kept)
+  })
+
   test('multiply out where the header says so, and nowhere else', async () => {
     const { entries } = await read('q,devices,gl|\na,desktop|mobile,us|gb\n')
     expect(entries.map(({ query }) => `${query.gl} ${query.device}`)).toEqual([
