@@ -12,6 +12,7 @@ select
 from analysis.results
 where domain is not null
   and position is not null
+  and url_key is not null
 group by query_id, run_date, domain
 having min(url_key) <> max(url_key);
 comment on view analysis.cannibalised_serps is 'Answers that show two or more pages of one domain: they may take clicks from each other.';

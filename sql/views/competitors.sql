@@ -1,6 +1,12 @@
 -- Domains that show up where ours do.
 create or replace view analysis.competitors as
-with shown as materialized (
+with ours as materialized (
+  select distinct domain
+  from own_domains
+  where (since is null or since <= current_date)
+    and (until is null or until >= current_date)
+),
+shown as materialized (
   select distinct latest.query_id, result_domains.domain
   from analysis.latest
   join public.result_domains on result_domains.search_id = latest.search_id
@@ -22,21 +28,16 @@ select
   own_spread.queries as own_queries,
   spread.queries as queries,
   count(*)::double precision * everything.queries / (own_spread.queries * spread.queries) as lift
-from (
-  select distinct domain
-  from own_domains
-  where (since is null or since <= current_date)
-    and (until is null or until >= current_date)
-) as ours
+from ours
 join shown as mine on mine.domain = ours.domain
-join shown as rivals on rivals.query_id = mine.query_id and rivals.domain <> mine.domain
+join shown as rivals on rivals.query_id = mine.query_id and rivals.domain not in (select domain from ours)
 join spread as own_spread on own_spread.domain = ours.domain
 join spread on spread.domain = rivals.domain
 cross join everything
 -- What is everywhere competes with nobody in particular.
 where spread.queries <= 0.4 * everything.queries
 group by ours.domain, rivals.domain, own_spread.queries, spread.queries, everything.queries;
-comment on view analysis.competitors is 'Domains in the newest answers that show ours, left out those that stand in more than 40 % of all answers.';
+comment on view analysis.competitors is 'Domains of others in the newest answers that show ours, left out those that stand in more than 40 % of all answers.';
 comment on column analysis.competitors.own_domain is 'Domain of ours.';
 comment on column analysis.competitors.domain is 'The other domain.';
 comment on column analysis.competitors.shared is 'Queries whose newest answer shows both.';

@@ -1,5 +1,11 @@
--- Queries with a rival in the first ten and none of a domain of ours in an answer at least twenty deep.
+-- Queries with a rival in the first ten and a domain of ours nowhere in the first twenty.
 create or replace view analysis.content_gaps as
+with ours as materialized (
+  select distinct domain
+  from own_domains
+  where (since is null or since <= current_date)
+    and (until is null or until >= current_date)
+)
 select
   latest.query_id,
   latest.q,
@@ -10,12 +16,7 @@ select
   latest.depth,
   latest.fetched_at
 from analysis.latest
-cross join (
-  select distinct domain
-  from own_domains
-  where (since is null or since <= current_date)
-    and (until is null or until >= current_date)
-) as ours
+cross join ours
 join lateral (
   select
     result_domains.domain,
@@ -24,7 +25,7 @@ join lateral (
   where result_domains.search_id = latest.search_id
     and result_domains.position is not null
   group by result_domains.domain
-) as rivals on rivals.domain <> ours.domain
+) as rivals on rivals.domain not in (select domain from ours)
 left join analysis.latest_weights as weights on weights.query_id = latest.query_id
 where latest.depth >= 20
   and rivals.position <= 10
@@ -33,8 +34,9 @@ where latest.depth >= 20
     from public.result_domains
     where result_domains.search_id = latest.search_id
       and result_domains.domain = ours.domain
+      and coalesce(result_domains.position, result_domains.ordinal) <= 20
   );
-comment on view analysis.content_gaps is 'Queries whose newest answer, at least twenty deep, shows another domain in the first ten and ours nowhere.';
+comment on view analysis.content_gaps is 'Queries whose newest answer, at least twenty deep, shows a domain that is not ours in the first ten and ours nowhere in the first twenty.';
 comment on column analysis.content_gaps.own_domain is 'Domain of ours that is missing.';
 comment on column analysis.content_gaps.domain is 'Domain that is there.';
 comment on column analysis.content_gaps.position is 'Its best place.';

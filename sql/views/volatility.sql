@@ -5,7 +5,7 @@ select
   queries.q,
   compared.run_date,
   compared.previous_run_date,
-  compared.distance / (compared.places::double precision * (compared.places + 1)) as volatility,
+  coalesce(compared.distance / nullif(compared.exchange, 0)::double precision, 0) as volatility,
   compared.places,
   compared.search_id,
   compared.previous_search_id,
@@ -21,7 +21,9 @@ from (
     sum(abs(
       case when position <= places then position else places + 1 end
       - case when previous_position <= places then previous_position else places + 1 end
-    )) as distance
+    )) as distance,
+    -- What it would be if no page had stayed. Counted, since places may be shared by two pages or held by none.
+    sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)) as exchange
   from (
     select *, least(depth, previous_depth) as places
     from analysis.page_steps

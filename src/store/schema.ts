@@ -1768,6 +1768,10 @@ export interface AnalysisTenure {
 
 export interface AnalysisTitleChanges {
   /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
    * When the answer was received.
    */
   fetched_at: Timestamp | null;

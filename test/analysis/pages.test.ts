@@ -28,6 +28,19 @@ describe('cannibalisation', () => {
     ).toEqual([['shoes', 'us.com', 2, [1, 3, 5], ['us.com/1', 'us.com/2', 'us.com/1']]])
   })
 
+  test('a result without an address is no page', async () => {
+    const night = await story.night('2026-01-01', {
+      shoes: ['us.com/1', 'us.com/none', 'us.com/2'],
+    })
+    await database.pool.query(
+      'update organic_results set page_id = null where search_id = $1 and ordinal = 2',
+      [night.get('shoes')],
+    )
+    expect(
+      await ask('select pages, positions::integer[], url_keys from analysis.cannibalised_serps'),
+    ).toEqual([[2, [1, 3], ['us.com/1', 'us.com/2']]])
+  })
+
   test('a best page that changes back and forth is shown from the second switch on', async () => {
     const one = ['us.com/1', 'us.com/2', 'b.com/']
     const two = ['us.com/2', 'us.com/1', 'b.com/']
@@ -105,6 +118,25 @@ describe('volatility', () => {
     expect(await ask(values)).toEqual([['2026-01-02', 2 / 12, 3]])
   })
 
+  test('a full exchange is 1 where pages share a place, and where a place is held by none', async () => {
+    const first = await story.night('2026-01-01', {
+      tied: ['a.com/', 'b.com/', 'c.com/'],
+      holes: ['a.com/', null, 'b.com/'],
+    })
+    const second = await story.night('2026-01-02', {
+      tied: ['x.com/', 'y.com/', 'z.com/'],
+      holes: ['x.com/', null, 'y.com/'],
+    })
+    await database.pool.query(
+      'update organic_results set position = 1 where ordinal = 2 and search_id = any ($1)',
+      [[first.get('tied'), second.get('tied')]],
+    )
+    expect(await ask('select q, volatility from analysis.volatility order by q')).toEqual([
+      ['holes', 1],
+      ['tied', 1],
+    ])
+  })
+
   test('below the last place of the shallower answer nothing is compared', async () => {
     await story.night('2026-01-01', { shoes: ten('a') })
     await story.night('2026-01-02', { shoes: ten('a').slice(0, 4) })
@@ -171,6 +203,18 @@ describe('churn and tenure', () => {
   })
 })
 
+describe('titles', () => {
+  test('of an address that an answer shows twice, the first one counts', async () => {
+    const results = ['a.com/', 'b.com/', 'a.com/']
+    await story.night('2026-01-01', { shoes: { results, titles: ['One', 'B', 'Two'] } })
+    await story.night('2026-01-02', { shoes: { results, titles: ['One', 'B', 'Two'] } })
+    await story.night('2026-01-03', { shoes: { results, titles: ['New', 'B', 'Other'] } })
+    expect(
+      await ask('select run_date, position, previous_title, title from analysis.title_changes'),
+    ).toEqual([['2026-01-03', 1, 'One', 'New']])
+  })
+})
+
 describe('rivals', () => {
   test('domains that stand where ours do are told with how much more than by chance', async () => {
     await database.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
@@ -201,5 +245,26 @@ describe('rivals', () => {
         'select distinct q, count(*), min(position), max(position) from analysis.content_gaps group by q',
       ),
     ).toEqual([['gap', 10, 1, 10]])
+  })
+
+  test('a place below the twentieth is a gap, and no domain of ours is a rival', async () => {
+    await database.pool.query(
+      "insert into own_domains (domain, label) values ('us.com', 'Us'), ('r2.com', 'Us too')",
+    )
+    const results = [...ten('r'), ...Array.from({ length: 46 }, () => null), 'us.com/']
+    await story.night('2026-01-01', { deep: results, thin: ['r2.com/', 'us.com/'], none: [] })
+    const gaps = (await ask(
+      "select domain from analysis.content_gaps where own_domain = 'us.com'",
+    )) as string[][]
+    expect(gaps.flat().toSorted()).toEqual(
+      ['r1', 'r3', 'r4', 'r5', 'r6', 'r7', 'r8', 'r9', 'r10']
+        .map((name) => `${name}.com`)
+        .toSorted(),
+    )
+    await story.night('2026-01-02', { a: ten('z'), b: ten('y'), c: ten('x') })
+    const rivals = (await ask('select distinct domain from analysis.competitors')) as string[][]
+    expect(rivals.flat()).toContain('r1.com')
+    expect(rivals.flat()).not.toContain('r2.com')
+    expect(rivals.flat()).not.toContain('us.com')
   })
 })
