@@ -1,34 +1,43 @@
 -- What became of the queries of each list on each day.
 create or replace view analysis.coverage as
 select
-  runs.run_date,
-  lists.name as list,
-  count(distinct tasks.query_id) as planned,
-  count(distinct tasks.query_id) filter (where observations.query_id is not null) as answered,
-  count(distinct tasks.query_id) filter (where observations.evidence = 'bought') as bought,
-  count(distinct tasks.query_id) filter (where observations.evidence = 'reused') as reused,
-  count(distinct tasks.query_id) filter (
-    where observations.query_id is null and tasks.state in ('answered', 'reused')
-  ) as unreadable,
-  count(distinct tasks.query_id) filter (where observations.query_id is null and tasks.state = 'failed') as failed,
-  count(distinct tasks.query_id) filter (where observations.query_id is null and tasks.state = 'unknown') as unknown,
-  count(distinct tasks.query_id) filter (
-    where observations.query_id is null and tasks.state = 'unaffordable'
-  ) as unaffordable,
-  count(distinct tasks.query_id) filter (where observations.query_id is null and tasks.state = 'cancelled') as cancelled,
-  count(distinct tasks.query_id) filter (where observations.query_id is null and tasks.state = 'open') as open,
-  count(distinct tasks.query_id) filter (where observations.query_id is not null)::double precision
-    / nullif(count(distinct tasks.query_id), 0) as share,
-  max(observations.fetched_at) as newest,
-  min(observations.fetched_at) as oldest
-from tasks
-join runs on runs.id = tasks.run_id
-left join lists on lists.id = runs.list_id
-left join analysis.observations
-  on observations.query_id = tasks.query_id
-  and observations.run_date = runs.run_date
-group by runs.run_date, lists.name;
-comment on view analysis.coverage is 'What became of the queries of each list on each day: not in the results, not answered and not asked are three different things.';
+  run_date,
+  list,
+  count(*) as planned,
+  count(evidence) as answered,
+  count(*) filter (where evidence = 'bought') as bought,
+  count(*) filter (where evidence = 'reused') as reused,
+  count(*) filter (where evidence is null and state in ('answered', 'reused')) as unreadable,
+  count(*) filter (where evidence is null and state = 'failed') as failed,
+  count(*) filter (where evidence is null and state = 'unknown') as unknown,
+  count(*) filter (where evidence is null and state = 'unaffordable') as unaffordable,
+  count(*) filter (where evidence is null and state = 'cancelled') as cancelled,
+  count(*) filter (where evidence is null and state = 'open') as open,
+  count(evidence)::double precision / nullif(count(*), 0) as share,
+  max(fetched_at) as newest,
+  min(fetched_at) as oldest
+from (
+  -- Several runs of one day may hold a query, in several states: it counts once, by the one that says most.
+  select
+    run_date, list, query_id,
+    max(evidence) as evidence,
+    max(fetched_at) as fetched_at,
+    ranking[min(array_position(ranking, state))] as state
+  from (
+    select
+      runs.run_date, lists.name as list, tasks.query_id, tasks.state, observations.evidence, observations.fetched_at,
+      array['answered', 'reused', 'open', 'unknown', 'failed', 'unaffordable', 'cancelled'] as ranking
+    from tasks
+    join runs on runs.id = tasks.run_id
+    left join lists on lists.id = runs.list_id
+    left join analysis.observations
+      on observations.query_id = tasks.query_id
+      and observations.run_date = runs.run_date
+  ) as held
+  group by run_date, list, query_id, ranking
+) as planned
+group by run_date, list;
+comment on view analysis.coverage is 'What became of the queries of each list on each day: not in the results, not answered and not asked are three different things. A query that several runs of a day hold counts once, by the first of these: answered, unreadable, open, unknown, failed, unaffordable, cancelled.';
 comment on column analysis.coverage.planned is 'Queries that were to be asked.';
 comment on column analysis.coverage.answered is 'Of these, queries with a readable answer for that day, of the chosen origins.';
 comment on column analysis.coverage.bought is 'Answers bought for that day.';

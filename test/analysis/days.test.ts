@@ -56,6 +56,36 @@ test('coverage tells what was not answered from what was not asked, and the coun
   ).toEqual([[5, 2, 1, 1, 1, 1, 1, 0.4]])
 })
 
+test('a query that two runs of a day hold counts once, by the state that says most', async () => {
+  await story.night('2026-01-01', { a: 'cancelled', b: 'failed', c: 'cancelled', d: ['a.com/'] })
+  await story.night(
+    '2026-01-01',
+    { a: 'unknown', b: 'unknown', c: 'cancelled', d: 'failed' },
+    { kind: 'manual' },
+  )
+  expect(
+    await ask('select planned, answered, failed, unknown, cancelled, share from analysis.coverage'),
+  ).toEqual([[4, 1, 0, 2, 1, 0.25]])
+})
+
+test('a query that its list does not hold any more has no weight from it', async () => {
+  story.says('shoes', { weight: 9 })
+  await story.night('2026-01-01', { shoes: ['a.com/'], boots: ['a.com/'] }, { list: 'one' })
+  story.says('shoes', { weight: 2 })
+  await story.night('2026-01-02', { shoes: ['a.com/'] }, { list: 'two' })
+  const weights = `select q, weight, lists from analysis.latest_weights
+    join queries on queries.id = query_id order by q`
+  expect(await ask(weights)).toEqual([
+    ['boots', 1, 1],
+    ['shoes', 9, 2],
+  ])
+  await story.night('2026-01-03', { boots: ['a.com/'] }, { list: 'one' })
+  expect(await ask(weights)).toEqual([
+    ['boots', 1, 1],
+    ['shoes', 2, 1],
+  ])
+})
+
 test('freshness counts queries that nobody ever answered', async () => {
   await story.night('2026-01-01', { good: ['a.com/'], bad: 'failed' })
   expect(

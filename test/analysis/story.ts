@@ -27,12 +27,14 @@ export interface Said {
   readonly weight?: number
   readonly tags?: readonly string[]
   readonly target?: string
+  readonly hl?: string
   readonly gl?: string
+  readonly num?: number
   readonly device?: Device
 }
 
 export type Answers = Readonly<
-  Record<string, readonly (string | null)[] | Serp | 'failed' | 'unknown' | 'reused'>
+  Record<string, readonly (string | null)[] | Serp | 'failed' | 'unknown' | 'cancelled' | 'reused'>
 >
 
 interface Night {
@@ -60,9 +62,9 @@ export class Story {
   }
 
   idOf(q: string): string {
-    const { gl = null, device = null } = this.#said.get(q) ?? {}
+    const { hl = null, gl = null, num = 10, device = null } = this.#said.get(q) ?? {}
     const text = q.split(' @')[0] ?? q
-    return queryId(queryKey({ q: text, location: null, hl: null, gl, num: 10, device }))
+    return queryId(queryKey({ q: text, location: null, hl, gl, num, device }))
   }
 
   /** One run of a list with its answers; gives the ids of the searches by query. */
@@ -138,20 +140,21 @@ export class Story {
     const id = this.idOf(q)
     const text = q.split(' @')[0] ?? q
     await this.#pool.query(
-      `insert into queries (id, key, q, gl, device, num)
-      values ($1, $2, $3, $4, $5, 10)
+      `insert into queries (id, key, q, hl, gl, device, num)
+      values ($1, $2, $3, $4, $5, $6, $7)
       on conflict do nothing`,
-      [id, id, text, said.gl ?? null, said.device ?? null],
+      [id, id, text, said.hl ?? null, said.gl ?? null, said.device ?? null, said.num ?? 10],
     )
     await this.#pool.query(
-      `insert into list_queries (list_id, query_id, weight, tags, target_url)
-      select list_id, $2, $3, $4, $5
+      `insert into list_queries (list_id, query_id, weight, tags, target_url, last_seen)
+      select list_id, $2, $3, $4, $5, timestamptz '2026-01-01' + id * interval '1 second'
       from runs
       where id = $1
       on conflict (list_id, query_id) do update
       set weight = excluded.weight,
         tags = excluded.tags,
-        target_url = excluded.target_url`,
+        target_url = excluded.target_url,
+        last_seen = excluded.last_seen`,
       [run, id, said.weight ?? null, said.tags ?? [], said.target ?? null],
     )
     // As the planner does it: what a list says and the run that it says it for begin at the same time.
