@@ -23,7 +23,18 @@ select
   sides.previous_depth,
   sides.search_id,
   sides.previous_search_id,
-  sides.several_pages
+  -- Few domains show several addresses, and most of these are several pages: the last question is seldom asked.
+  sides.several_addresses and (
+    pages.url_key <> previous_pages.url_key
+    or (
+      select min(each_page.url_key) <> max(each_page.url_key)
+      from public.result_domains
+      join pages as each_page on each_page.id = result_domains.page_id
+      where result_domains.search_id in (sides.search_id, sides.previous_search_id)
+        and result_domains.domain = sides.domain
+        and result_domains.place is not null
+    )
+  ) as several_pages
 from (
   select
     steps.query_id, steps.run_date, steps.search_id,
@@ -34,7 +45,7 @@ from (
     max(steps.fetched_at) as fetched_at,
     result_domains.domain,
     min(uuid_hash_extended(result_domains.page_id, 0)) <> max(uuid_hash_extended(result_domains.page_id, 0))
-      as several_pages,
+      as several_addresses,
     min(result_domains.place) filter (where side.now) as place,
     min(result_domains.place) filter (where not side.now) as previous_place
   from analysis.steps
@@ -62,4 +73,4 @@ comment on column analysis.movers.delta is 'Places gained: 3 is three places up,
 comment on column analysis.movers.change is 'up, down, same, entered or left.';
 comment on column analysis.movers.url_key is 'Page of the domain now at its best place.';
 comment on column analysis.movers.previous_url_key is 'Page of the domain at its best place before.';
-comment on column analysis.movers.several_pages is 'True when the two answers together show more than one page of the domain.';
+comment on column analysis.movers.several_pages is 'True when the two answers together show more than one page of the domain; spellings of one address are one page.';

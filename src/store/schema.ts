@@ -1078,7 +1078,7 @@ export interface AnalysisMovers {
    */
   search_id: number | null;
   /**
-   * True when the two answers together show more than one page of the domain.
+   * True when the two answers together show more than one page of the domain; spellings of one address are one page.
    */
   several_pages: boolean | null;
   /**

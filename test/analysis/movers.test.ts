@@ -83,6 +83,15 @@ describe('movers', () => {
     ).toEqual([[2, 1, 1, 'a.com/1', 'a.com/2', true]])
   })
 
+  test('another spelling of an address is no second page, another page is one at any place', async () => {
+    await story.night('2026-01-01', { one: ['http://a.com/1'], two: ['http://a.com/1'] })
+    await story.night('2026-01-02', { one: ['https://a.com/1/'], two: ['a.com/1', 'a.com/2'] })
+    expect(await ask('select q, several_pages from analysis.movers order by q')).toEqual([
+      ['one', false],
+      ['two', true],
+    ])
+  })
+
   test('an answer without results takes nobody out, since it shows no place at all', async () => {
     await story.night('2026-01-01', { shoes: ['a.com/'] })
     await story.night('2026-01-02', { shoes: [] })
