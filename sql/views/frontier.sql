@@ -1,28 +1,29 @@
 -- Related texts that we never asked: where a list might grow.
 create or replace view analysis.frontier as
 select
-  related.text as q,
-  count(distinct latest.query_id) as sources,
+  named.text as q,
+  count(*) as sources,
   sum(coalesce(weights.weight, 1)) as weight,
-  max(latest.fetched_at) as fetched_at,
-  min(latest.q) as example
+  max(named.fetched_at) as fetched_at,
+  min(named.q) as example
 from (
-  select id, analysis.canonical(q) as text
-  from related_searches
-) as related
-join (
-  select distinct search_id, related_search_id
-  from search_related_searches
-) as named on named.related_search_id = related.id
-join analysis.latest on latest.search_id = named.search_id
-left join analysis.latest_weights as weights on weights.query_id = latest.query_id
-where related.text <> ''
-  and not exists (
-    select
-    from queries
-    where queries.q = related.text
-  )
-group by related.text;
+  -- An answer may name a text in several spellings: its query counts once.
+  select distinct latest.query_id, latest.q, latest.fetched_at, related.text
+  from (
+    select id, analysis.canonical(q) as text
+    from related_searches
+  ) as related
+  join search_related_searches on search_related_searches.related_search_id = related.id
+  join analysis.latest on latest.search_id = search_related_searches.search_id
+  where related.text <> ''
+    and not exists (
+      select
+      from queries
+      where queries.q = related.text
+    )
+) as named
+left join analysis.latest_weights as weights on weights.query_id = named.query_id
+group by named.text;
 comment on view analysis.frontier is 'Texts that the newest answers call related and that no query of ours has.';
 comment on column analysis.frontier.q is 'The text, as a query would be written.';
 comment on column analysis.frontier.sources is 'Queries whose newest answer names it.';

@@ -1,13 +1,15 @@
 -- Queries of one day that answers hold together: connected by pairs that share enough pages.
 create or replace function analysis.keyword_clusters_on(night date, least_shared integer default 4)
-returns table (run_date date, cluster text, query_id uuid, q text, weight double precision, size bigint)
+returns table (
+  run_date date, cluster text, query_id uuid, q text, weight double precision, size bigint, cluster_id uuid
+)
 language sql stable as $$
   with pairs as materialized (
     select query_id::text as a, other_query_id::text as b
     from analysis.serp_overlap_on(night, least_shared)
   ),
   members as (
-    select found.node::uuid as query_id, found.component
+    select found.node::uuid as query_id, found.component::uuid as component
     from (select array_agg(a) as a, array_agg(b) as b from pairs) as edges
     cross join lateral analysis.components(edges.a, edges.b) as found
   )
@@ -19,7 +21,9 @@ language sql stable as $$
     members.query_id,
     queries.q,
     query_days.weight,
-    count(*) over (partition by members.component)
+    count(*) over (partition by members.component),
+    -- A component is named by its first node in order: here the smallest id.
+    members.component
   from members
   left join public.queries on queries.id = members.query_id
   left join analysis.query_days on query_days.query_id = members.query_id and query_days.run_date = night

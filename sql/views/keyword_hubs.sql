@@ -6,7 +6,8 @@ select distinct on (both_ways.query_id)
   both_ways.query_id,
   own.q,
   own_days.weight,
-  case when heavier.q is not null then both_ways.shared end as shared
+  case when heavier.q is not null then both_ways.shared end as shared,
+  coalesce(heavier.id, own.id) as hub_query_id
 from (
   select run_date, query_id, other_query_id, shared from analysis.serp_overlap where shared >= 4
   union all
@@ -24,3 +25,4 @@ order by both_ways.query_id, (heavier.q is not null) desc, hub_days.weight desc,
 comment on view analysis.keyword_hubs is 'Each query that shares at least four of its first ten pages with another one, on the newest day, and its hub: the heaviest query among these and itself. Groups do not chain.';
 comment on column analysis.keyword_hubs.hub is 'Text of the hub; its own text where it is the heaviest.';
 comment on column analysis.keyword_hubs.shared is 'Pages shared with the hub; null where it is its own hub.';
+comment on column analysis.keyword_hubs.hub_query_id is 'The hub: queries of several devices or places may have one text.';

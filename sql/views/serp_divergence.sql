@@ -19,14 +19,18 @@ select
   one.run_date,
   one.query_id,
   other.query_id as other_query_id,
-  concat_ws(', ', queries.device, queries.location, queries.hl, queries.gl) as variant,
-  concat_ws(', ', others.device, others.location, others.hl, others.gl) as other_variant,
+  analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant,
+  analysis.variant(others.device, others.location, others.hl, others.gl, others.num) as other_variant,
   common.shared,
   1 - common.shared::double precision / (cardinality(one.pages) + cardinality(other.pages) - common.shared) as divergence
 from shown as one
 join shown as other on other.run_date = one.run_date and other.q = one.q and other.query_id > one.query_id
 join queries on queries.id = one.query_id
-join queries as others on others.id = other.query_id
+-- Asking for more results of the same kind is no other device, place, language or country.
+join queries as others
+  on others.id = other.query_id
+  and (others.device, others.location, others.hl, others.gl)
+    is distinct from (queries.device, queries.location, queries.hl, queries.gl)
 cross join lateral (
   select count(*)::integer as shared
   from unnest(one.pages) as page
@@ -34,7 +38,7 @@ cross join lateral (
 ) as common;
 comment on view analysis.serp_divergence is 'How much the first ten results of one text differ between two devices, places, languages or countries, on the same day.';
 comment on column analysis.serp_divergence.other_query_id is 'The other query, of the same text.';
-comment on column analysis.serp_divergence.variant is 'Device, place, language and country of the one.';
-comment on column analysis.serp_divergence.other_variant is 'Device, place, language and country of the other.';
+comment on column analysis.serp_divergence.variant is 'Device, place, language and country of the one, as analysis.variant says it.';
+comment on column analysis.serp_divergence.other_variant is 'The same of the other.';
 comment on column analysis.serp_divergence.shared is 'Pages that both show.';
 comment on column analysis.serp_divergence.divergence is '0: the same pages; 1: none in common.';

@@ -781,6 +781,10 @@ export interface AnalysisKeywordClusters {
    */
   cluster: string | null;
   /**
+   * The group: the smallest query_id in it. Groups on two devices or in two countries may have one text.
+   */
+  cluster_id: string | null;
+  /**
    * Text of the query.
    */
   q: string | null;
@@ -807,6 +811,10 @@ export interface AnalysisKeywordHubs {
    * Text of the hub; its own text where it is the heaviest.
    */
   hub: string | null;
+  /**
+   * The hub: queries of several devices or places may have one text.
+   */
+  hub_query_id: string | null;
   /**
    * Text of the query.
    */
@@ -1546,7 +1554,7 @@ export interface AnalysisSerpDivergence {
    */
   other_query_id: string | null;
   /**
-   * Device, place, language and country of the other.
+   * The same of the other.
    */
   other_variant: string | null;
   /**
@@ -1566,7 +1574,7 @@ export interface AnalysisSerpDivergence {
    */
   shared: number | null;
   /**
-   * Device, place, language and country of the one.
+   * Device, place, language and country of the one, as analysis.variant says it.
    */
   variant: string | null;
 }

@@ -86,6 +86,39 @@ describe('groups of queries', () => {
     ).toEqual([['a'], ['b'], ['c'], ['d']])
   })
 
+  test('groups and hubs of one text on two devices are told apart', async () => {
+    const answers: Record<string, string[]> = {}
+    for (const [q, device] of [
+      ['a @m', 'mobile'],
+      ['b @m', 'mobile'],
+      ['a @d', 'desktop'],
+      ['b @d', 'desktop'],
+    ] as const) {
+      story.says(q, { device, weight: q.startsWith('a') ? 2 : 1 })
+      answers[q] = ten('s')
+    }
+    await story.night('2026-01-01', answers)
+    const groups = ['@d', '@m'].map((device) =>
+      [`a ${device}`, `b ${device}`].map((q) => story.idOf(q)).toSorted(),
+    )
+    expect(
+      await ask(`select cluster, cluster_id, array_agg(query_id order by query_id)
+        from analysis.keyword_clusters group by cluster, cluster_id order by cluster_id`),
+    ).toEqual(
+      groups
+        .toSorted(([one = ''], [other = '']) => (one < other ? -1 : 1))
+        .map((group) => ['a', group[0], group]),
+    )
+    expect(await ask('select hub, hub_query_id, query_id from analysis.keyword_hubs')).toEqual(
+      expect.arrayContaining(
+        ['@d', '@m'].flatMap((device) => [
+          ['a', story.idOf(`a ${device}`), story.idOf(`a ${device}`)],
+          ['a', story.idOf(`a ${device}`), story.idOf(`b ${device}`)],
+        ]),
+      ),
+    )
+  })
+
   test('a hub is the heaviest query in reach, and hubs do not chain', async () => {
     story.says('a', { weight: 1 }).says('b', { weight: 2 }).says('c', { weight: 3 })
     await story.night('2026-01-01', {
@@ -128,6 +161,25 @@ describe('groups of queries', () => {
     expect(await ask('select q, shared, divergence from analysis.serp_divergence')).toEqual([
       ['shoes', 2, 0.5],
     ])
+  })
+
+  test('a language and a country of one code read differently, and more results are no other way to ask', async () => {
+    story.says('shoes @hl', { hl: 'de' }).says('shoes @gl', { gl: 'de' })
+    story.says('boots @ten', { hl: 'de' }).says('boots @more', { hl: 'de', num: 20 })
+    await story.night('2026-01-01', {
+      'shoes @hl': ['a.com/'],
+      'shoes @gl': ['b.com/'],
+      'boots @ten': ['a.com/'],
+      'boots @more': ['b.com/'],
+    })
+    expect(
+      await ask(`select q, least(variant, other_variant), greatest(variant, other_variant)
+        from analysis.serp_divergence`),
+    ).toEqual([['shoes', 'gl de', 'hl de']])
+    expect(
+      await ask(`select analysis.variant(device, location, hl, gl, num) from queries
+        where q = 'boots' order by 1`),
+    ).toEqual([['hl de'], ['hl de, num 20']])
   })
 })
 
@@ -226,6 +278,14 @@ describe('related searches', () => {
     expect(await ask('select q, sources, weight from analysis.frontier order by q')).toEqual([
       ['new shoes', 1, 4],
       ['red shoes', 2, 5],
+    ])
+  })
+
+  test('a text that one answer names in two spellings counts once for its query', async () => {
+    story.says('shoes', { weight: 4 })
+    await story.night('2026-01-01', { shoes: { related: ['red shoes', 'red  shoes'] } })
+    expect(await ask('select q, sources, weight from analysis.frontier')).toEqual([
+      ['red shoes', 1, 4],
     ])
   })
 })

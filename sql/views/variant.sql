@@ -1,0 +1,7 @@
+-- How one query differs from others of the same text, in one word for people to read.
+create or replace function analysis.variant(device text, location text, hl text, gl text, num integer) returns text
+language sql stable parallel safe as $$
+  -- A language and a country may have the same code: each says which it is. Ten results are what a list asks for unless told.
+  select concat_ws(', ', device, location, 'hl ' || hl, 'gl ' || gl, 'num ' || nullif(num, 10))
+$$;
+comment on function analysis.variant(text, text, text, text, integer) is 'What a query asks for besides its text: device, place, language, country, and the number of results where it is not 10. Empty where nothing else was asked for.';
