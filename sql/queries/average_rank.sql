@@ -11,5 +11,14 @@ select
   queries
 from analysis.average_rank
 where tag = :tag
-  and case when :domain::text is null then domain in (select domain from own_domains) else domain = :domain end
+  and case
+    when :domain::text is null then exists (
+      select
+      from own_domains
+      where own_domains.domain = average_rank.domain
+        and (own_domains.since is null or own_domains.since <= average_rank.run_date)
+        and (own_domains.until is null or own_domains.until >= average_rank.run_date)
+    )
+    else domain = :domain
+  end
 order by domain, run_date;

@@ -4,5 +4,14 @@
 select q, domain, pages, positions, url_keys
 from analysis.cannibalised_serps
 where run_date = coalesce(:day::date, (select max(run_date) from analysis.observations))
-  and case when :domain::text is null then domain in (select domain from own_domains) else domain = :domain end
+  and case
+    when :domain::text is null then exists (
+      select
+      from own_domains
+      where own_domains.domain = cannibalised_serps.domain
+        and (own_domains.since is null or own_domains.since <= cannibalised_serps.run_date)
+        and (own_domains.until is null or own_domains.until >= cannibalised_serps.run_date)
+    )
+    else domain = :domain
+  end
 order by pages desc, q;

@@ -1,9 +1,13 @@
 -- Which queries belong together, since they share pages?
 -- :day = (day of the run; empty: the newest)
 -- :shared = 4 (least number of common pages among the first ten)
-select cluster, size, q, weight
+select
+  clusters.cluster, clusters.size, clusters.q, clusters.weight,
+  analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant,
+  clusters.cluster_id
 from analysis.keyword_clusters_on(
   coalesce(:day::date, (select max(run_date) from analysis.observations)),
   :shared::integer
-)
-order by size desc, cluster, weight desc nulls last, q;
+) as clusters
+join queries on queries.id = clusters.query_id
+order by size desc, cluster, cluster_id, weight desc nulls last, q, variant;

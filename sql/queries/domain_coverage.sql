@@ -10,5 +10,14 @@ select
   queries
 from analysis.domain_coverage
 where run_date = coalesce(:day::date, (select max(run_date) from analysis.observations))
-  and case when :domain::text is null then domain in (select domain from own_domains) else domain = :domain end
+  and case
+    when :domain::text is null then exists (
+      select
+      from own_domains
+      where own_domains.domain = domain_coverage.domain
+        and (own_domains.since is null or own_domains.since <= domain_coverage.run_date)
+        and (own_domains.until is null or own_domains.until >= domain_coverage.run_date)
+    )
+    else domain = :domain
+  end
 order by domain, tag;

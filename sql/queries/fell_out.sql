@@ -1,44 +1,48 @@
 -- Which of our pages fell out of the top ten in the newest answers, and who took the place?
 -- :day = (day of the run; empty: the newest)
 select
-  steps.q,
+  before.q,
   before.domain,
   before.url_key as page,
   before.position as previous_position,
   now.position,
   taker.domain as taken_by,
   taker.url_key as taken_by_page,
-  steps.depth
-from analysis.steps
-join public.result_domains as held
-  on held.search_id = steps.previous_search_id
-join own_domains
-  on own_domains.domain = held.domain
-  and (own_domains.since is null or own_domains.since <= steps.run_date)
-  and (own_domains.until is null or own_domains.until >= steps.run_date)
-cross join lateral (
-  select held.domain, pages.url_key, held.position
-  from pages
-  where pages.id = held.page_id
+  before.depth
+from (
+  -- A page may have stood at several places: the best one is what it lost.
+  select
+    steps.search_id, steps.q, steps.depth, held.domain, pages.url_key,
+    min(held.position) as position
+  from analysis.steps
+  join public.result_domains as held
+    on held.search_id = steps.previous_search_id
+  join own_domains
+    on own_domains.domain = held.domain
+    and (own_domains.since is null or own_domains.since <= steps.run_date)
+    and (own_domains.until is null or own_domains.until >= steps.run_date)
+  join pages on pages.id = held.page_id
+  where steps.run_date = coalesce(:day::date, (select max(run_date) from analysis.steps))
+    and held.position <= 10
+  group by steps.search_id, steps.q, steps.depth, held.domain, pages.url_key
 ) as before
 left join lateral (
   select min(organic_results.position) as position
   from organic_results
   join pages on pages.id = organic_results.page_id
-  where organic_results.search_id = steps.search_id
+  where organic_results.search_id = before.search_id
     and pages.url_key = before.url_key
 ) as now on true
 left join lateral (
   select result_domains.domain, pages.url_key
   from public.result_domains
   left join pages on pages.id = result_domains.page_id
-  where result_domains.search_id = steps.search_id
+  where result_domains.search_id = before.search_id
     and result_domains.position = before.position
   order by result_domains.ordinal
   limit 1
 ) as taker on true
-where steps.run_date = coalesce(:day::date, (select max(run_date) from analysis.steps))
-  and before.position <= 10
-  -- Gone, in an answer deep enough to show it, or still there but lower down.
-  and (now.position > 10 or (now.position is null and steps.depth >= before.position))
-order by before.position, steps.q;
+-- Gone, in an answer deep enough to show it, or still there but lower down.
+where now.position > 10
+  or (now.position is null and before.depth >= before.position)
+order by before.position, before.q;

@@ -4,6 +4,7 @@
 select queries.q, queries.hl, queries.gl, queries.device, queries.location, latest.fetched_at, latest.depth
 from queries
 left join analysis.latest on latest.query_id = queries.id
-where queries.q ilike '%' || :word || '%'
+-- Not "ilike": a percent sign is a character here, as it is in a query.
+where strpos(lower(queries.q), lower(:word)) > 0
 order by queries.q, queries.device
 limit :rows::integer;

@@ -2,5 +2,14 @@
 -- :domain = (a domain; empty: ours)
 select q, domain, switches, pages, url_keys, run_date as last_switch
 from analysis.page_switches
-where case when :domain::text is null then domain in (select domain from own_domains) else domain = :domain end
+where case
+  when :domain::text is null then exists (
+    select
+    from own_domains
+    where own_domains.domain = page_switches.domain
+      and (own_domains.since is null or own_domains.since <= page_switches.run_date)
+      and (own_domains.until is null or own_domains.until >= page_switches.run_date)
+  )
+  else domain = :domain
+end
 order by switches desc, q;

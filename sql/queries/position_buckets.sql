@@ -4,5 +4,14 @@
 select run_date, domain, from_1_to_3, from_4_to_10, from_11_to_20, from_21, not_ranked, queries
 from analysis.position_buckets
 where tag = :tag
-  and case when :domain::text is null then domain in (select domain from own_domains) else domain = :domain end
+  and case
+    when :domain::text is null then exists (
+      select
+      from own_domains
+      where own_domains.domain = position_buckets.domain
+        and (own_domains.since is null or own_domains.since <= position_buckets.run_date)
+        and (own_domains.until is null or own_domains.until >= position_buckets.run_date)
+    )
+    else domain = :domain
+  end
 order by domain, run_date;

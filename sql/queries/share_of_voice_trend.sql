@@ -10,5 +10,14 @@ select
   queries
 from analysis.share_of_voice
 where tag = :tag
-  and case when :domain::text is null then domain in (select domain from own_domains) else domain = :domain end
+  and case
+    when :domain::text is null then exists (
+      select
+      from own_domains
+      where own_domains.domain = share_of_voice.domain
+        and (own_domains.since is null or own_domains.since <= share_of_voice.run_date)
+        and (own_domains.until is null or own_domains.until >= share_of_voice.run_date)
+    )
+    else domain = :domain
+  end
 order by domain, run_date;

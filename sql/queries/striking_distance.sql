@@ -3,6 +3,14 @@
 -- :rows = 20 (how many)
 select q, domain, position, weight, round(gain::numeric, 2) as gain
 from analysis.striking_distance
-where case when :domain::text is null then domain in (select domain from own_domains) else domain = :domain end
+where case
+  when :domain::text is null then domain in (
+    select domain
+    from own_domains
+    where (since is null or since <= current_date)
+      and (until is null or until >= current_date)
+  )
+  else domain = :domain
+end
 order by gain desc, q
 limit :rows::integer;

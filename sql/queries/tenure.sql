@@ -1,6 +1,10 @@
 -- Which pages stayed in the first ten of a query, and for how long?
 -- :q (text of the query)
-select url_key as page, since, until, answers, best_position, worst_position, lasts
+select
+  tenure.url_key as page, tenure.since, tenure.until, tenure.answers, tenure.best_position, tenure.worst_position,
+  tenure.lasts,
+  analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
 from analysis.tenure
-where q = :q
-order by answers desc, best_position, url_key;
+join queries on queries.id = tenure.query_id
+where tenure.q = :q
+order by variant, tenure.query_id, answers desc, best_position, page;

@@ -6,8 +6,10 @@ where case
   when :domain::text is null then exists (
     select
     from own_domains
-    where title_changes.url_key ~ ('^(www\.)?' || replace(own_domains.domain, '.', '\.') || '(/|$)')
+    where own_domains.domain = title_changes.domain
+      and (own_domains.since is null or own_domains.since <= title_changes.run_date)
+      and (own_domains.until is null or own_domains.until >= title_changes.run_date)
   )
-  else url_key ~ ('^(www\.)?' || replace(:domain, '.', '\.') || '(/|$)')
+  else domain = :domain
 end
 order by run_date desc, q, position;

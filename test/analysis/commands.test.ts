@@ -45,7 +45,9 @@ describe('commands for analysts', () => {
   test('an answer that is empty because nothing is live says how to see the rest', async () => {
     const { code, stdout, stderr } = await call('sql', 'movers', '--rows', '5')
     expect(code).toBe(0)
-    expect(stdout.trim()).toBe('q  domain  previous_position  position  delta  change  page')
+    expect(stdout.trim()).toBe(
+      'q  domain  previous_position  position  delta  change  page  variant',
+    )
     expect(stderr).toMatch(/--origins sandbox/)
   }, 120_000)
 
