@@ -29,8 +29,8 @@ from (
   -- One equality for both kinds of evidence: the planner then knows how many rows to expect, here and in all views above.
   join searches
     on searches.task_id = coalesce(reused.task_id, tasks.id)
-    -- The other task may have come to more answers since. An "or" would say the same, yet the planner takes it for rare.
-    and coalesce(searches.id = reused.id, true)
+    -- The other task may have come to more answers since. Said with "<>", which the planner takes for true of nearly all.
+    and coalesce((searches.id = reused.id)::integer, 1) <> 0
   where searches.parse_error is null
     and searches.origin = any ((select analysis.origins())::text[])
   order by tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc, evidence
