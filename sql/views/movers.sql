@@ -23,18 +23,7 @@ select
   sides.previous_depth,
   sides.search_id,
   sides.previous_search_id,
-  -- Few domains show several addresses, and most of these are several pages: the last question is seldom asked.
-  sides.several_addresses and (
-    pages.url_key <> previous_pages.url_key
-    or (
-      select min(each_page.url_key) <> max(each_page.url_key)
-      from public.result_domains
-      join pages as each_page on each_page.id = result_domains.page_id
-      where result_domains.search_id in (sides.search_id, sides.previous_search_id)
-        and result_domains.domain = sides.domain
-        and result_domains.place is not null
-    )
-  ) as several_pages
+  sides.several_pages
 from (
   select
     steps.query_id, steps.run_date, steps.search_id,
@@ -44,8 +33,8 @@ from (
     max(steps.previous_depth) as previous_depth,
     max(steps.fetched_at) as fetched_at,
     result_domains.domain,
-    min(uuid_hash_extended(result_domains.page_id, 0)) <> max(uuid_hash_extended(result_domains.page_id, 0))
-      as several_addresses,
+    min(hashtextextended(result_domains.url_key, 0)) <> max(hashtextextended(result_domains.url_key, 0))
+      as several_pages,
     min(result_domains.place) filter (where side.now) as place,
     min(result_domains.place) filter (where not side.now) as previous_place
   from analysis.steps

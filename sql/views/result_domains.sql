@@ -12,12 +12,13 @@ select
   -- One number compares and copies many times faster than a pair; a position beyond 2^40 is no place.
   case when organic_results.position between 0 and 1099511627775
     then (organic_results.position << 20) | organic_results.ordinal
-  end as place
+  end as place,
+  pages.url_key
 from organic_results
 left join domains as named on named.id = organic_results.domain_id
 -- Not every answer names a host for every result: the address tells it as well.
-left join pages on pages.id = organic_results.page_id and organic_results.domain_id is null
-left join domains as addressed on addressed.id = pages.domain_id;
+left join pages on pages.id = organic_results.page_id
+left join domains as addressed on addressed.id = pages.domain_id and organic_results.domain_id is null;
 comment on view public.result_domains is 'Organic results of all answers, of every origin, with the domain that each counts for. Analysts want analysis.results.';
 comment on column public.result_domains.ordinal is 'Place in the answer, from 1.';
 comment on column public.result_domains.position is 'Rank that the API reports; null when it reports none that can be read.';

@@ -2456,6 +2456,10 @@ export interface ResultDomains {
    * Title of the result.
    */
   title: string | null;
+  /**
+   * Address without scheme, fragment, tracking parameters and closing slash: equal for spellings of one page.
+   */
+  url_key: string | null;
 }
 
 export interface Runs {
