@@ -34,7 +34,18 @@ export function totals(
   const estimate = addEstimates(plans.lists.map((list) => list.estimate))
   const floor = Math.max(mill.config.creditFloor, plans.purse.floor ?? 0)
   const { remaining } = plans.purse
-  return { estimate, outlook: foresee(estimate, { remaining, floor, budget: intake.budget }) }
+  const { budget } = intake
+  const before = spentBefore(plans)
+  return { estimate, outlook: foresee(estimate, { remaining, floor, budget, before }) }
+}
+
+/** What the runs have used of their budgets, with what their open tasks may cost; null while a price is unknown. */
+function spentBefore({ lists, purse }: Plans): number | null {
+  const open = lists.reduce((sum, { before }) => sum + before.open, 0)
+  const spent = lists.reduce((sum, { before }) => sum + before.spent, 0)
+  if (open === 0) return spent
+  if (purse.costs.length === 0) return null
+  return spent + open * Math.max(...purse.costs.map(({ dearest }) => dearest))
 }
 
 /** The plan as a person reads it. */

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { planList } from '../src/enqueue.ts'
 import { openOffice, type Office } from './support/office.ts'
@@ -18,6 +19,22 @@ describe('a list that is read again by hand', () => {
     await office.finish(first.run)
     const third = await planList(office.desk, await office.order('hand', 'q\na\nb\n'))
     expect(third.run).not.toBe(first.run)
+  })
+
+  test('says what its open run has used and has still to buy: the budget is for that as well', async () => {
+    const first = await planList(
+      office.desk,
+      await office.order('paid', 'q\na\nb\nc\n', { budget: 5 }),
+    )
+    expect(first.before).toEqual({ spent: 0, open: 0 })
+    await sql`update runs set spent = 4, reserved = 1 where id = ${first.run}`.execute(
+      office.desk.db,
+    )
+    const again = await planList(
+      office.desk,
+      await office.order('paid', 'q\na\nb\nc\n', { budget: 5 }),
+    )
+    expect(again).toMatchObject({ run: first.run, queued: 0, before: { spent: 5, open: 3 } })
   })
 
   test('never adds to the open run of a night', async () => {

@@ -65,10 +65,18 @@ export interface Outlook {
   readonly within_budget: boolean | null
 }
 
-/** Holds an estimate against balance, floor and budget. */
+/**
+ * Holds an estimate against balance, floor and budget. A budget is also for what its run has used and may still use of
+ * it `before` this: null when nobody knows how much that is.
+ */
 export function foresee(
   { credits, worst }: Estimate,
-  { remaining, floor, budget }: Pick<Outlook, 'remaining' | 'floor' | 'budget'>,
+  {
+    remaining,
+    floor,
+    budget,
+    before = 0,
+  }: Pick<Outlook, 'remaining' | 'floor' | 'budget'> & { before?: number | null },
 ): Outlook {
   const after = remaining === null || credits === null ? null : remaining - credits
   const afterWorst = remaining === null || worst === null ? null : remaining - worst
@@ -79,7 +87,8 @@ export function foresee(
     floor,
     above_floor: afterWorst === null ? null : afterWorst >= floor,
     budget,
-    within_budget: worst === null || budget === null ? null : worst <= budget,
+    within_budget:
+      worst === null || budget === null || before === null ? null : worst + before <= budget,
   }
 }
 

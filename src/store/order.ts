@@ -39,6 +39,8 @@ export interface Planned {
   readonly queued: number
   readonly reused: number
   readonly already: number
+  /** Of a run that was joined: credits used and set aside, and tasks still to be bought, before anything was added. */
+  readonly before: { readonly spent: number; readonly open: number }
   readonly done: boolean
   readonly reasons: readonly { readonly reason: string; readonly lines: number }[]
   /** Tasks to be bought, by the parameters that prices depend on. */

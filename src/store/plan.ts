@@ -67,6 +67,7 @@ async function planRun(
 ): Promise<Planned> {
   await sql`set local work_mem = '64MB'`.execute(trx)
   const { run, joined } = await findRun(trx, list, order)
+  const before = joined ? await readBefore(trx, run) : { spent: 0, open: 0 }
   await mergeDuplicates(trx, stage, { run, joined, order })
   const { queued, reused, already } = await addTasks(trx, run)
   const tasks = queued + reused + already
@@ -78,7 +79,7 @@ async function planRun(
   const done = await closeRun(trx, run, { rows, accepted, duplicates, rejected })
   const toBuy = await countClasses(trx, stage, { queued, request: order.request })
   const lines = { rows, accepted, duplicates, rejected, reasons }
-  return { run, joined, ...lines, tasks, queued, reused, already, done, toBuy }
+  return { run, joined, ...lines, tasks, queued, reused, already, before, done, toBuy }
 }
 
 async function findRun(
@@ -104,6 +105,16 @@ async function findRun(
     values (${list}, ${runDate}, ${kind}, 'planning', ${budget ?? null}, ${maxAgeMs})
     returning id`.execute(trx)
   return { run: only(rows).id, joined: false }
+}
+
+async function readBefore(trx: Transaction<DB>, run: number): Promise<Planned['before']> {
+  const { rows } = await sql<Planned['before']>`
+    select
+      spent + reserved as spent,
+      (select count(*) from tasks where run_id = ${run} and state = 'open') as open
+    from runs
+    where id = ${run}`.execute(trx)
+  return only(rows)
 }
 
 async function closeRun(

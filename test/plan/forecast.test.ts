@@ -54,6 +54,13 @@ describe('the outlook', () => {
     })
   })
 
+  test('counts what the run has used and may still use of its budget', () => {
+    const money = { remaining: 500, floor: 100, budget: 30 }
+    expect(foresee(estimate, { ...money, before: 10 }).within_budget).toBe(true)
+    expect(foresee(estimate, { ...money, before: 11 }).within_budget).toBe(false)
+    expect(foresee(estimate, { ...money, before: null }).within_budget).toBe(null)
+  })
+
   test('is unknown without a balance or a price', () => {
     const unknown = { credits: null, worst: null, basis: 'unknown' } as const
     expect(foresee(estimate, { remaining: null, floor: 0, budget: null }).after).toBe(null)
