@@ -103,7 +103,10 @@ function orderOf(
 }
 
 /** A schedule and its times, as its own zone shows them. */
-export function described({ name, zone }: Schedule, nights: readonly { readonly at: Date }[]) {
+export function described(
+  { name, zone }: Pick<Schedule, 'name' | 'zone'>,
+  nights: readonly { readonly at: Date }[],
+): string {
   const [first] = nights
   const last = nights.at(-1)
   if (first === undefined || last === undefined) return name

@@ -6,7 +6,7 @@ import type { Schedule } from './nights/schedules.ts'
 import { listPath, type Plan } from './schedules.ts'
 import { cancelRun } from './store/change.ts'
 import { advance, databaseNow, noteRun, readFacts, recordNights } from './store/nights.ts'
-import { disableOthers, readWatches, saveWatch, type WatchRow } from './store/watch.ts'
+import { disable, readWatches, saveWatch, type WatchRow } from './store/watch.ts'
 
 // Each step decides something, so there is an end; a rule that went in circles must not go on for ever.
 const mostSteps = 200_000
@@ -34,7 +34,9 @@ async function keepWatch(desk: NightDesk, { schedules, names }: Plan): Promise<v
   for (const schedule of schedules) {
     const was = watches.get(schedule.name)
     const same = was?.cron === schedule.cron.pattern && was.zone === schedule.zone
-    if (was !== undefined && was.enabled && !same) await closeOld(desk, was, now)
+    if (was !== undefined && was.enabled && !(same && schedule.on)) {
+      await closeOld(desk, was, { now, what: same ? 'turned off' : 'changed' })
+    }
     const goesOn = was !== undefined && same && (was.enabled || !schedule.on)
     await saveWatch(desk.db, {
       name: schedule.name,
@@ -48,16 +50,27 @@ async function keepWatch(desk: NightDesk, { schedules, names }: Plan): Promise<v
     })
   }
   // A line that is broken past reading may be any of them.
-  if (!names.includes('')) await disableOthers(desk.db, names)
+  if (names.includes('')) return
+  for (const was of watches.values()) {
+    if (!was.enabled || names.includes(was.name)) continue
+    await closeOld(desk, was, { now, what: 'taken out of the file' })
+    await disable(desk.db, was.name)
+  }
 }
 
-/** Times of the old pattern that nobody decided would vanish with it: they are missed, and that is written down. */
-async function closeOld(desk: NightDesk, was: WatchRow, now: Date): Promise<void> {
+/** Times that nobody decided would vanish with the pattern, or while it is off: they are missed, and that is written down. */
+async function closeOld(
+  desk: NightDesk,
+  was: WatchRow,
+  { now, what }: { now: Date; what: string },
+): Promise<void> {
   const reading = readCron(was.cron)
   if (reading.kind === 'problem') return
   const nights = dueBetween(reading.cron, was.zone, { after: was.known_until, until: now })
-  const note = 'the schedule was changed before a scheduler could decide'
-  await recordNights(desk.db, was.name, { nights, outcome: 'missed', note, known: now })
+  const note = `the schedule was ${what} before a scheduler could decide`
+  const outcome = 'missed'
+  const missed = await recordNights(desk.db, was.name, { nights, outcome, note, known: now })
+  if (missed.length > 0) desk.tell(`${described(was, missed)} ${outcome}: ${note}`)
 }
 
 async function settle(desk: NightDesk, schedule: Schedule): Promise<void> {

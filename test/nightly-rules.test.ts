@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Schedule } from '../src/nights/schedules.ts'
 import { scheduleOf as anySchedule } from './nights/world.ts'
@@ -77,6 +78,38 @@ describe('after an absence', () => {
     await table.tickAt('2026-10-02T13:00:00Z', scheduleOf({ on: false }))
     await table.tickAt(away, scheduleOf())
     expect(await table.nights()).toEqual([])
+  })
+
+  test.each([
+    ['turned off', () => [scheduleOf({ on: false })]],
+    ['taken out of the file', () => []],
+  ])(
+    'times due before a schedule was %s are missed, are told, and stay so when it is on again',
+    async (what, fileNow) => {
+      await table.tickAt('2026-10-02T12:00:00Z', scheduleOf())
+      await table.tickAt('2026-10-04T01:00:00Z', ...fileNow())
+      await table.tickAt(away, scheduleOf())
+      const note = `the schedule was ${what} before a scheduler could decide`
+      const missed = { schedule: 'words', outcome: 'missed', run: null, note }
+      expect(await table.nights()).toEqual([
+        { ...missed, date: '2026-10-03' },
+        { ...missed, date: '2026-10-04' },
+      ])
+      expect(table.told).toEqual([
+        `words of 2026-10-03 02:00 to 2026-10-04 02:00 (2 times) Europe/Berlin missed: ${note}`,
+      ])
+      expect(await table.runs()).toEqual([])
+    },
+  )
+
+  test('a night that ran stays one that ran when its schedule is turned off', async () => {
+    await table.tickAt('2026-10-02T12:00:00Z', scheduleOf())
+    await table.tickAt('2026-10-03T00:00:20Z', scheduleOf())
+    // As if the scheduler had ended between the two statements.
+    await sql`update schedules set known_until = '2026-10-02T12:00:00Z'`.execute(table.db)
+    await table.tickAt('2026-10-03T00:01:20Z', scheduleOf({ on: false }))
+    expect((await table.nights()).map(({ outcome }) => outcome)).toEqual(['ran'])
+    expect(table.told.filter((line) => line.includes('missed'))).toEqual([])
   })
 })
 

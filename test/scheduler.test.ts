@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -47,6 +47,12 @@ async function runs(): Promise<number> {
   return rows[0]?.runs ?? 0
 }
 
+async function outcomes(): Promise<readonly (string | null)[]> {
+  const { rows } = await sql<{ outcome: string | null }>`
+    select outcome from nights order by due_at`.execute(mill.db)
+  return rows.map(({ outcome }) => outcome)
+}
+
 describe('a scheduler', () => {
   test('plans and queues what is due', async () => {
     await lookedBefore()
@@ -77,6 +83,29 @@ describe('a scheduler', () => {
     expect(said.filter((line) => line.includes('stay in force'))).toHaveLength(1)
     await scheduler.close()
   })
+
+  test.each(['', '\ufeff\n'])(
+    'whose file is %j, as in the middle of a rewriting, loses no night over it',
+    async (text) => {
+      await lookedBefore()
+      const whole = readFileSync(file)
+      writeFileSync(file, text)
+      const scheduler = schedulerOf()
+      await scheduler.tryTick()
+      expect(scheduler.trouble).toContain('to begin with a header')
+      writeFileSync(file, whole)
+      await scheduler.tryTick()
+      const found = await outcomes()
+      expect(found.length).toBeGreaterThanOrEqual(3)
+      expect(found.at(-1)).toBe('ran')
+      writeFileSync(file, text)
+      await sql`update schedules set known_until = now() - interval '9 minutes'`.execute(mill.db)
+      await scheduler.tick()
+      expect(said.filter((line) => line.includes('stay in force'))).toHaveLength(1)
+      expect((await outcomes()).length).toBeGreaterThan(found.length)
+      await scheduler.close()
+    },
+  )
 
   test('that never could read its file fails the tick and says why', async () => {
     rmSync(file)

@@ -63,7 +63,12 @@ function take({ cells, lines, broken }: ReturnType<Cutter['push']>, rows: Row[])
 
 function named(rows: readonly Row[], shown: string): readonly TableRow[] {
   const [header, ...rest] = rows
-  if (header === undefined) return []
+  // An editor or a checkout in the middle of rewriting it: that must not read as "no rows at all".
+  if (header === undefined) {
+    throw new Misuse(
+      `expected ${shown} to begin with a header, got an empty file; write the names of its columns`,
+    )
+  }
   if (header.problem !== null) throw new Misuse(`${shown}:${header.line}: ${header.problem}`)
   const names = header.cells.map((cell) => plainName(cell).replaceAll(' ', '_'))
   const twice = names.find((name, index) => name !== '' && names.indexOf(name) !== index)

@@ -102,7 +102,7 @@ async function readBusy(
   return rows[0] ?? null
 }
 
-/** Nights that make no run: put off (no outcome), missed, skipped or failed. A decided one stays as it is. */
+/** Nights that make no run: put off (no outcome), missed, skipped or failed. A decided one stays as it is; gives the others. */
 export async function recordNights(
   db: Database,
   schedule: string,
@@ -112,10 +112,10 @@ export async function recordNights(
     readonly note: string
     readonly known: Date
   },
-): Promise<void> {
+): Promise<readonly DueTime[]> {
   const { nights, outcome, note, known } = what
-  await db.transaction().execute(async (trx) => {
-    await sql`
+  return db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ at: Date }>`
       insert into nights (schedule, due_at, run_date, outcome, note)
       select ${schedule}, at, date, ${outcome}, ${note}
       from unnest(
@@ -127,8 +127,11 @@ export async function recordNights(
         note = excluded.note,
         decided_at = clock_timestamp()
       where nights.outcome is null
-        and excluded.outcome is not null`.execute(trx)
+        and excluded.outcome is not null
+      returning due_at as at`.execute(trx)
     await advance(trx, schedule, known)
+    const recorded = new Set(rows.map(({ at }) => at.getTime()))
+    return nights.filter(({ at }) => recorded.has(at.getTime()))
   })
 }
 

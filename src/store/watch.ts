@@ -41,13 +41,12 @@ export async function saveWatch(db: Database, watch: WatchRow): Promise<void> {
       seen_at = excluded.seen_at`.execute(db)
 }
 
-/** Turns schedules off that are not in the file any more. */
-export async function disableOthers(db: Database, names: readonly string[]): Promise<void> {
+/** Turns a schedule off that is not in the file any more. */
+export async function disable(db: Database, name: string): Promise<void> {
   await sql`
     update schedules
     set enabled = false
-    where enabled
-      and not name = any(${names}::text[])`.execute(db)
+    where name = ${name}`.execute(db)
 }
 
 /** Milliseconds since any scheduler last looked at its schedules; null when none ever did. */

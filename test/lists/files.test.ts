@@ -117,4 +117,16 @@ describe('a table of settings', () => {
     await writeFile(path, 'a,b\n1,2,3\n')
     await expect(readTable(path, 't.csv')).rejects.toThrow('t.csv:2: expected 2 cells')
   })
+
+  test.each(['', '\ufeff', '\n\n'])('that is %j has no header and is refused', async (text) => {
+    const path = join(folder, 't.csv')
+    await writeFile(path, text)
+    await expect(readTable(path, 't.csv')).rejects.toThrow('expected t.csv to begin with a header')
+  })
+
+  test('with a header and nothing below it has no rows', async () => {
+    const path = join(folder, 't.csv')
+    await writeFile(path, 'a,b\n')
+    expect(await readTable(path, 't.csv')).toEqual([])
+  })
 })

@@ -25,6 +25,8 @@ export interface NightTable {
   readonly file: string
   /** Runs whose slices were queued, in their order. */
   readonly queued: readonly number[]
+  /** What the ticks said, line by line. */
+  readonly told: readonly string[]
   readonly tickAt: (time: string, ...schedules: Schedule[]) => Promise<void>
   readonly nights: () => Promise<readonly NightRow[]>
   readonly runs: () => Promise<readonly { id: number; date: string; kind: string; state: string }[]>
@@ -43,6 +45,7 @@ export async function openNights(): Promise<NightTable> {
   const file = join(folder, 'words.csv')
   writeFileSync(file, 'query\nred shoes\nblue shoes\n')
   const queued: number[] = []
+  const told: string[] = []
   const add = async (slices: readonly { run: number }[]) => {
     for (const { run } of slices) queued.push(run)
   }
@@ -50,6 +53,7 @@ export async function openNights(): Promise<NightTable> {
     db,
     file,
     queued,
+    told,
     tickAt: (time, ...schedules) =>
       tick(
         {
@@ -57,7 +61,7 @@ export async function openNights(): Promise<NightTable> {
           market,
           maxAgeMs: 0,
           queue: async () => ({ add }),
-          tell: () => undefined,
+          tell: (line) => told.push(line),
           now: async () => new Date(time),
         },
         { schedules, refusals: [], names: schedules.map(({ name }) => name) },
