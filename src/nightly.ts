@@ -6,10 +6,14 @@ import type { Schedule } from './nights/schedules.ts'
 import { listPath, type Plan } from './schedules.ts'
 import { cancelRun } from './store/change.ts'
 import { advance, databaseNow, noteRun, readFacts, recordNights } from './store/nights.ts'
-import { disable, readWatches, saveWatch, type WatchRow } from './store/watch.ts'
+import { callBack, disable, readWatches, saveWatch, type WatchRow } from './store/watch.ts'
+import { formatMinute } from './zone.ts'
 
 // Each step decides something, so there is an end; a rule that went in circles must not go on for ever.
 const mostSteps = 200_000
+
+// Clocks of databases that took over from one another differ by seconds.
+const mostAheadMs = 60_000
 
 /** Does what is due by now, for every schedule of the file; may run in any number of processes at once. */
 export async function tick(desk: NightDesk, plan: Plan): Promise<void> {
@@ -29,8 +33,7 @@ export async function tick(desk: NightDesk, plan: Plan): Promise<void> {
 
 /** Writes down what the file says; a schedule that is new, changed or on again begins now. */
 async function keepWatch(desk: NightDesk, { schedules, names }: Plan): Promise<void> {
-  const now = await clock(desk)
-  const watches = new Map((await readWatches(desk.db)).map((watch) => [watch.name, watch]))
+  const { watches, now } = await readKept(desk)
   for (const schedule of schedules) {
     const was = watches.get(schedule.name)
     const same = was?.cron === schedule.cron.pattern && was.zone === schedule.zone
@@ -56,6 +59,28 @@ async function keepWatch(desk: NightDesk, { schedules, names }: Plan): Promise<v
     await closeOld(desk, was, { now, what: 'taken out of the file' })
     await disable(desk.db, was.name)
   }
+}
+
+/**
+ * What is kept of each schedule, and the time it is now. Where a clock that was wrong has decided far ahead, the
+ * schedule would be dead until then, without a row and without a word: it is called back to now.
+ */
+async function readKept(desk: NightDesk): Promise<{ watches: Map<string, WatchRow>; now: Date }> {
+  const kept = await readWatches(desk.db)
+  // Looked at after them: what another scheduler has just decided is then no future.
+  const now = await clock(desk)
+  const watches = new Map<string, WatchRow>()
+  for (const watch of kept) {
+    const { name, zone, known_until: known } = watch
+    const ahead = known.getTime() > now.getTime() + mostAheadMs
+    watches.set(name, ahead ? { ...watch, known_until: now } : watch)
+    if (!ahead) continue
+    await callBack(desk.db, name, now)
+    desk.tell(
+      `${name} was decided until ${formatMinute(zone, known)} ${zone}, which is ahead of the database's clock: it begins again now`,
+    )
+  }
+  return { watches, now }
 }
 
 /** Times that nobody decided would vanish with the pattern, or while it is off: they are missed, and that is written down. */

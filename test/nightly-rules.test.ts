@@ -113,6 +113,43 @@ describe('after an absence', () => {
   })
 })
 
+describe('a clock that was wrong', () => {
+  const before = '2026-10-02T12:00:00Z'
+
+  test('and a year ahead does not keep the nights of that year from running, and it is said once', async () => {
+    await table.tickAt(before, scheduleOf())
+    await table.tickAt('2027-10-02T12:00:00Z', scheduleOf())
+    await table.answerAll()
+    await table.tickAt('2026-10-02T12:01:00Z', scheduleOf())
+    await table.tickAt('2026-10-03T00:00:20Z', scheduleOf())
+    const found = await table.nights()
+    expect(found.map(({ date, outcome }) => [date, outcome])).toEqual([
+      ['2026-10-03', 'ran'],
+      ['2027-10-02', 'late'],
+    ])
+    expect(table.told.filter((line) => line.includes('ahead'))).toEqual([
+      "words was decided until 2027-10-02 14:00 Europe/Berlin, which is ahead of the database's clock: it begins again now",
+    ])
+  })
+
+  test('does not keep a schedule dead that was off meanwhile', async () => {
+    await table.tickAt(before, scheduleOf())
+    await table.tickAt('2027-10-02T12:00:00Z', scheduleOf({ on: false }))
+    await table.tickAt('2026-10-02T12:01:00Z', scheduleOf())
+    await table.tickAt('2026-10-03T00:00:20Z', scheduleOf())
+    expect((await table.nights()).map(({ outcome }) => outcome)).toEqual(['ran'])
+  })
+
+  test('by less than a minute changes nothing', async () => {
+    await table.tickAt(before, scheduleOf())
+    await table.tickAt('2026-10-03T00:00:20Z', scheduleOf())
+    await table.tickAt('2026-10-02T23:59:40Z', scheduleOf())
+    await table.tickAt('2026-10-03T00:00:30Z', scheduleOf())
+    expect((await table.nights()).map(({ outcome }) => outcome)).toEqual(['ran'])
+    expect(table.told.filter((line) => line.includes('ahead'))).toEqual([])
+  })
+})
+
 describe('an overlap', () => {
   async function twoNights(overlap: Schedule['overlap']): Promise<Schedule> {
     const schedule = scheduleOf({ overlap })

@@ -49,6 +49,22 @@ export async function disable(db: Database, name: string): Promise<void> {
     where name = ${name}`.execute(db)
 }
 
+/** Makes a schedule that was decided ahead of time known until now; what runs ahead of time goes on. */
+export async function callBack(db: Database, name: string, now: Date): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await sql`
+      update schedules
+      set known_until = ${now}
+      where name = ${name}`.execute(trx)
+    // Written down before they came: left there, each would pass for decided when it comes.
+    await sql`
+      delete from nights
+      where schedule = ${name}
+        and due_at > ${now}
+        and run_id is null`.execute(trx)
+  })
+}
+
 /** Milliseconds since any scheduler last looked at its schedules; null when none ever did. */
 export async function lastLook(db: Database): Promise<number | null> {
   const { rows } = await sql<{ ago: number | null }>`
