@@ -12,6 +12,9 @@ interface Options {
   readonly most: string
 }
 
+// What Postgres counts a time limit to.
+const longestMs = 2 ** 31 - 1
+
 await runCommand<Options>(
   {
     name: 'sql',
@@ -49,8 +52,10 @@ await runCommand<Options>(
     }
     const question = findQuestion(typed, flags)
     const timeoutMs = readDuration(options.timeout)
-    if (timeoutMs === null || timeoutMs === 0) {
-      throw new Misuse(`expected --timeout to be a duration like 90s, got ${options.timeout}`)
+    if (timeoutMs === null || timeoutMs === 0 || timeoutMs > longestMs) {
+      throw new Misuse(
+        `expected --timeout to be a duration like 90s, at most 24d, got ${options.timeout}`,
+      )
     }
     const { openMill } = await import('../src/mill.ts')
     const { refreshDomains } = await import('../src/domains.ts')

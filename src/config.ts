@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { addressProblems, maskPassword } from './address.ts'
+import type { Cron } from './cron.ts'
 import { BadSettings } from './errors.ts'
 import { root } from './root.ts'
 import { Secret } from './secret.ts'
@@ -30,8 +31,8 @@ export interface Config {
   readonly maxAgeMs: number
   readonly dailyBudget: number | null
   readonly unknown: 'retry' | 'hold'
-  /** Cron of the plan's renewal, in `zone`. */
-  readonly renewal: string | null
+  /** When the plan renews, in `zone`. */
+  readonly renewal: Cron | null
   readonly leaseMs: number
   readonly stallMs: number
   readonly zone: string

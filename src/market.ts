@@ -1,6 +1,6 @@
 import type { Config } from './config.ts'
 import type { Spender } from './credits/reserve.ts'
-import { nextAfter } from './cron.ts'
+import { nextDues } from './cron.ts'
 import { formatDate, instantsOf, wallTime } from './zone.ts'
 
 /** Where answers are bought, and whose money pays for them. */
@@ -38,8 +38,11 @@ export function spenderOf(
     dailyBudget: config.dailyBudget,
     rateLimit: config.rateLimit,
     dayOf: (time) => dayOf(zone, time),
-    renewalAfter: (time) =>
-      renewal === null ? null : (nextAfter(renewal, zone, new Date(time))?.getTime() ?? null),
+    renewalAfter: (time) => {
+      if (renewal === null) return null
+      const [next] = nextDues(renewal, zone, { after: new Date(time), count: 1 })
+      return next?.at.getTime() ?? null
+    },
   }
 }
 

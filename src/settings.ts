@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
+import { readCron } from './cron.ts'
 import { readDuration } from './duration.ts'
 import { root } from './root.ts'
 
@@ -25,7 +26,11 @@ function address(protocols: readonly string[], example: string) {
     })
 }
 
-const fiveFields = 'a cron pattern of five fields, like "0 0 1 * *"'
+const cronText = 'a cron pattern of five fields that some day fits, like "0 0 1 * *"'
+
+// Timers count to 2^31 milliseconds: given more, each would go off at once, again and again.
+const longestMs = 86_400_000
+const rateText = 'a number from 0.00001 up'
 
 /** One entry a setting: its shape, its default as a person would type it, and what to do when it is wrong. */
 export const settings = {
@@ -60,9 +65,9 @@ export const settings = {
   MILL_RATE_LIMIT: {
     shape: z
       .string()
-      .regex(/^\d+(\.\d+)?$/, { error: 'a number above 0' })
+      .regex(/^\d+(\.\d+)?$/, { error: rateText })
       .transform(Number)
-      .refine((value) => value > 0, { error: 'a number above 0' }),
+      .refine((value) => value >= 0.00001, { error: rateText }),
     hint: 'calls per second over all workers; leave it unset for no limit',
   },
   MILL_TIMEOUT_MS: {
@@ -90,18 +95,21 @@ export const settings = {
     fallback: 'retry',
   },
   MILL_RENEWAL: {
-    shape: z
-      .string()
-      .refine((text) => text.trim().split(/\s+/).length === 5, { error: fiveFields }),
+    shape: z.string().transform((text, context) => {
+      const reading = readCron(text)
+      if (reading.kind === 'cron') return reading.cron
+      context.addIssue({ code: 'custom', message: cronText })
+      return z.NEVER
+    }),
     hint: 'when the plan renews; leave it unset if you do not know',
   },
   MILL_LEASE_MS: {
-    shape: whole(500),
+    shape: whole(500, longestMs),
     hint: 'longer than a call and its storing',
     fallback: '90000',
   },
   MILL_STALL_MS: {
-    shape: whole(1000),
+    shape: whole(1000, longestMs),
     hint: 'a drain that only ever is told to slow down ends after this',
     fallback: '600000',
   },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../src/config.ts'
 import { BadSettings } from '../src/errors.ts'
+import { marketOf, spenderOf } from '../src/market.ts'
 
 const key = { SEARCH_API_KEY: 'sk_test_secret' }
 
@@ -13,6 +14,54 @@ function said(env: Record<string, string>): string {
   }
   return ''
 }
+
+describe('a setting of milliseconds', () => {
+  test.each(['MILL_LEASE_MS', 'MILL_STALL_MS', 'MILL_TIMEOUT_MS'])(
+    '%s longer than a timer can count is refused with the most it can be',
+    (name) => {
+      expect(said({ [name]: '12884901889' })).toMatch(
+        new RegExp(`${name}: expected a whole number from \\d+ to \\d+, got "12884901889"`),
+      )
+    },
+  )
+
+  test('of a whole day is taken', () => {
+    expect(readConfig({ MILL_LEASE_MS: '86400000' }).leaseMs).toBe(86_400_000)
+  })
+})
+
+describe('the limit of calls per second', () => {
+  test.each(['0', '0.000001', '-1', 'many'])(
+    '%s is refused: that is hardly one call a day',
+    (rate) => {
+      expect(said({ MILL_RATE_LIMIT: rate })).toContain(
+        `MILL_RATE_LIMIT: expected a number from 0.00001 up, got "${rate}"`,
+      )
+    },
+  )
+
+  test('may be one call a day', () => {
+    expect(readConfig({ MILL_RATE_LIMIT: '0.00002' }).rateLimit).toBe(0.00002)
+  })
+})
+
+describe('the renewal of the plan', () => {
+  test.each(['x x x x x', '0 0 30 2 *', '0 0 32 * *', '0 0 * *', '0 0 0 1 * *', '@monthly'])(
+    '%j is refused: no day ever fits it, or it is no pattern of five fields',
+    (pattern) => {
+      expect(said({ MILL_RENEWAL: pattern })).toContain(
+        `MILL_RENEWAL: expected a cron pattern of five fields that some day fits, like "0 0 1 * *", got "${pattern}"`,
+      )
+    },
+  )
+
+  test('is looked up in the zone of the settings', () => {
+    const config = readConfig({ MILL_RENEWAL: '0 0 1 * *', MILL_ZONE: 'Europe/Berlin' })
+    const ids = { account: 1, worker: 1, key: 'k' }
+    const { renewalAfter } = spenderOf({ config, market: marketOf(config) }, ids)
+    expect(renewalAfter(Date.parse('2026-11-21T00:00Z'))).toBe(Date.parse('2026-11-30T23:00Z'))
+  })
+})
 
 describe('the address of the API', () => {
   test.each([

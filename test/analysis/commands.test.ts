@@ -123,6 +123,15 @@ describe('commands for analysts', () => {
     }
   }, 120_000)
 
+  test('a time limit beyond what the database can count is refused before it is asked', async () => {
+    const { code, stderr } = await call('sql', 'select 1', '--timeout', '30d')
+    expect(code).toBe(2)
+    expect(stderr).toBe(
+      'error: expected --timeout to be a duration like 90s, at most 24d, got 30d\n',
+    )
+    expect((await call('sql', 'select 1', '--timeout', '24d')).code).toBe(0)
+  }, 120_000)
+
   test('a page of four domains is refused before anything is written', async () => {
     const { code, stderr } = await call('report', '--to', 'four.html', '--domains', 'a,b,www.c,d')
     expect(code).toBe(2)
