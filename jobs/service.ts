@@ -3,7 +3,7 @@ import { print, runCommand, say } from '../src/command.ts'
 import { readConfig } from '../src/config.ts'
 import { exits } from '../src/errors.ts'
 import { openLog } from '../src/log.ts'
-import { dayFlag, wholeFlag, wordFlag } from '../src/service/options.ts'
+import { dayFlag, pathFlag, wholeFlag, wordFlag } from '../src/service/options.ts'
 import { startService, upstreams } from '../src/service/start.ts'
 import { standIn } from '../src/service/standin.ts'
 
@@ -53,6 +53,7 @@ await runCommand<Options>(
       if (!signal.aborted) await once(signal, 'abort')
       return exits.done
     }
+    const basePath = pathFlag('base-path', options.basePath)
     const today = dayFlag('today', options.today)
     const { databaseUrl, home, searxngUrl, ...config } = readConfig(env)
     const upstream = wordFlag('upstream', options.upstream ?? config.upstream, upstreams)
@@ -62,7 +63,7 @@ await runCommand<Options>(
       port,
       host: options.host,
       upstream,
-      basePath: options.basePath,
+      basePath,
       log: await openLog('service'),
       ...(searxngUrl === null ? {} : { searxngUrl }),
       ...(options.drift === undefined ? {} : { drift: options.drift }),

@@ -9,6 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { dirname } from 'node:path'
 import { Misuse } from '../errors.ts'
 
 /** True for the error of a file or folder that is not there. */
@@ -42,10 +43,29 @@ export function writePrivate(file: string, text: string): void {
   renameSync(aside, file)
 }
 
+/**
+ * Makes a folder and those above it; false when it is there already. Level by level: asked for all at once, Node
+ * tries for ever where the system calls a folder missing that it does not let be made, as under /proc.
+ */
+function makeFolders(folder: string): boolean {
+  const isThere = () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
+  if (isThere()) return false
+  const parent = dirname(folder)
+  if (parent !== folder) makeFolders(parent)
+  try {
+    mkdirSync(folder)
+    return true
+  } catch (error) {
+    // Another command was first.
+    if (isThere()) return false
+    throw error
+  }
+}
+
 /** Makes MILL_HOME when it is not there, and gives its real path, so that two names of it are one place. */
 export function openHome(home: string): string {
   try {
-    const made = mkdirSync(home, { recursive: true }) !== undefined
+    const made = makeFolders(home)
     if (process.getuid?.() !== 0) {
       if (made) chmodSync(home, 0o700)
     } else if (made || readdirSync(home).length === 0) {

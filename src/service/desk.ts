@@ -46,7 +46,26 @@ export async function runKeys(
   }
 }
 
+/** Of two such flags one would be passed over without a word. */
+function refuseOddFlags(options: KeysOptions): void {
+  if (options.plan !== undefined && options.credits !== undefined) {
+    throw new Misuse('expected --plan or --credits, got both; a plan brings credits of its own')
+  }
+  const own = (['plan', 'credits', 'rate'] as const).find((name) => options[name] !== undefined)
+  if (own === undefined) return
+  if (options.account !== undefined) {
+    throw new Misuse(
+      `expected --account or --${own}, got both; a further key shares what its account has`,
+    )
+  }
+  if (options.kind !== 'test') return
+  throw new Misuse(
+    `expected --kind live with --${own}, got a test key, which spends nothing; add --kind live or leave --${own} out`,
+  )
+}
+
 async function showCreated(keys: Keys, options: KeysOptions): Promise<Shown> {
+  refuseOddFlags(options)
   const credits = wholeFlag('credits', options.credits, 1_000_000_000_000)
   const account = wholeFlag('account', options.account, Number.MAX_SAFE_INTEGER)
   const rate = wholeFlag('rate', options.rate, 1_000_000)

@@ -41,15 +41,17 @@ export function bindLoopback(server: TcpServer, port: number): Promise<string> {
   return bind(server, { host: '127.0.0.1', port })
 }
 
+// No port would help there.
+const strangeHosts = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL']
+
 async function bind(server: TcpServer, where: { host: string; port: number }): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      reject(
-        new Unreachable(
-          `expected port ${where.port} of ${where.host} to be free, got ${cause.code ?? cause.message}; choose another with --port`,
-          { cause },
-        ),
-      )
+      const got = cause.code ?? cause.message
+      const expected = strangeHosts.includes(got)
+        ? `${where.host} to be an address of this machine, got ${got}; choose another with --host`
+        : `port ${where.port} of ${where.host} to be free, got ${got}; choose another with --port`
+      reject(new Unreachable(`expected ${expected}`, { cause }))
     })
     server.listen(where.port, where.host, resolve)
   })

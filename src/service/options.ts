@@ -23,6 +23,13 @@ export function wordFlag<Word extends string>(
   throw new Misuse(`expected --${name} to be one of ${words.join(', ')}, got ${text}`)
 }
 
+/** A path from a flag under which everything lives, as it stands before `/v1`: empty for none. */
+export function pathFlag(name: string, text: string): string {
+  // Signs beyond these mean something to the routes, or would be sent in another spelling.
+  if (/^(?:\/[\w.~-]+)*\/?$/.test(text)) return text.replace(/\/$/, '')
+  throw new Misuse(`expected --${name} to be a path like /search-api, got ${text}`)
+}
+
 /** A day from a flag, as the clock of answers that move. */
 export function dayFlag(name: string, text: string | undefined): (() => Date) | undefined {
   if (text === undefined) return undefined

@@ -1,10 +1,22 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { platform } from 'node:process'
+import { promisify } from 'node:util'
 import { afterEach, describe, expect, test } from 'vitest'
 import { Unreachable, WrongDatabase } from '../../src/errors.ts'
 import { canEnter } from '../../src/embedded/child.ts'
+import { openHome } from '../../src/embedded/files.ts'
 import { ensurePostgres, postgresStatus, stopPostgres } from '../../src/embedded/postgres.ts'
 import type { Postgres, StartOptions } from '../../src/embedded/postgres.ts'
 import { findPostmaster } from '../../src/embedded/postmaster.ts'
@@ -180,6 +192,27 @@ describe('the embedded PostgreSQL', () => {
 
   test('a home that cannot be made is a setting to correct', async () => {
     await expect(ensurePostgres('/dev/null/home')).rejects.toThrow(/MILL_HOME: expected a folder/)
+  })
+
+  test.runIf(platform === 'linux')(
+    'a home where the system lets nobody make folders is refused at once',
+    async () => {
+      // In a process of its own: where this goes wrong, it goes on for ever.
+      const files = join(root, 'src', 'embedded', 'files.ts')
+      const script = `import(${JSON.stringify(files)}).then(({ openHome }) => openHome('/proc/x/home'))`
+      const tried = promisify(execFile)(process.execPath, ['--import', 'tsx', '--eval', script], {
+        cwd: root,
+        timeout: 20_000,
+        killSignal: 'SIGKILL',
+      })
+      await expect(tried).rejects.toThrow(/MILL_HOME: expected a folder that can be made/)
+    },
+  )
+
+  test('a home whose parents are not there either is made with them', async () => {
+    const home = join(newHome(), 'a', 'b')
+    expect(openHome(home)).toBe(realpathSync(home))
+    expect(openHome(home)).toBe(realpathSync(home))
   })
 
   test.runIf(isRoot)('root lets another user run it, and data stay that user’s own', async () => {

@@ -59,6 +59,9 @@ describe('the service command', () => {
       ['--upstream', 'google'],
       ['--today', 'yesterday'],
       ['--port', '70000'],
+      ['--base-path', 'foo'],
+      ['--base-path', '/a b'],
+      ['--base-path', '//'],
       ['--faults', '{"nonsense":1}'],
       ['--faults', 'nowhere.json'],
     ]
@@ -67,6 +70,23 @@ describe('the service command', () => {
       expect([flags[0], code]).toEqual([flags[0], 2])
       expect(stderr).toMatch(/expected/)
     }
+  })
+
+  test('on an address that is none of this machine names --host, not --port', async () => {
+    const { code, stderr } = await run('service', ['--host', '999.1.1.1'], env)
+    expect(code).toBe(5)
+    expect(stderr).toMatch(
+      /^error: expected 999\.1\.1\.1 to be an address of this machine, got \w+; choose another with --host$/m,
+    )
+  })
+
+  test('under a path of its own says so in the address, without a slash at its end', async () => {
+    const service = start('service', ['--upstream', 'mock', '--base-path', '/search-api/'], env)
+    const { url } = await ready(service)
+    expect(url).toMatch(/:\d+\/search-api$/)
+    expect((await get(`${url}/healthz`)).status).toBe(200)
+    service.kill('SIGTERM')
+    await service.ended
   })
 
   test('refuses to let a stand-in listen beyond this machine', async () => {
@@ -121,6 +141,20 @@ describe('the keys command', () => {
       expect(code).toBe(2)
       expect(stderr).not.toContain('notakey')
     }
+  })
+
+  test.each([
+    ['--plan or --credits', '--kind live --plan pro --credits 5'],
+    ['--kind live with --plan', '--plan pro'],
+    ['--kind live with --credits', '--credits 5'],
+    ['--kind live with --rate', '--kind test --rate 5'],
+    ['--account or --credits', '--kind live --account 1 --credits 5'],
+  ])('issues nothing for flags that do not go together, and asks for %s', async (wish, flags) => {
+    const before = (await run('keys', ['list'], env)).stdout
+    const { code, stdout, stderr } = await run('keys', ['create', ...flags.split(' ')], env)
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(`expected ${wish}, got`)
+    expect((await run('keys', ['list'], env)).stdout).toBe(before)
   })
 })
 
