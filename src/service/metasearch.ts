@@ -103,7 +103,10 @@ function baseOf(url: URL): URL {
   return new URL(url.pathname.endsWith('/') ? url : `${url.href}/`)
 }
 
-/** SearXNG obeys `!engine`, `!!engine` and `:language` inside a query; ours are words and nothing else. */
+/**
+ * SearXNG obeys `!engine`, `!!engine`, `:language` and `<100` (a time limit) inside a query; ours are words and nothing
+ * else. A `<` before anything but a number it leaves alone, and so do we: `<dialog>` is a word.
+ */
 function withoutCommands(q: string): string {
-  return q.replace(/(^|\s)[!:?]+(?=\S)/g, '$1')
+  return q.replace(/(^|\s)(?:<*[!:?][!:?<]*(?=\S)|<+(?=\p{N}+(?:\s|$)))/gu, '$1')
 }

@@ -185,6 +185,18 @@ describe('our parameters', () => {
     expect(upstream.asked[0]?.['q']).toBe('ddg fr images tea!')
     expect(json.query).toBe('!!ddg :fr !images tea!')
   })
+
+  test.each([
+    ['<100 euro gifts', '100 euro gifts'],
+    ['gifts <100', 'gifts 100'],
+    ['gifts !<100 <:fr', 'gifts 100 fr'],
+    ['a < b <dialog> <100€', 'a < b <dialog> <100€'],
+  ])('of %j is sent as %j: a number is no time limit of the search', async (q, sent) => {
+    upstream.behave(() => ({ results: ten }))
+    await shop.ask(`/v1/search?q=${encodeURIComponent(q)}`, key)
+    expect(upstream.asked.map(({ q: asked }) => asked)).toEqual(upstream.asked.map(() => sent))
+    expect(upstream.asked).not.toEqual([])
+  })
 })
 
 describe('an upstream in trouble', () => {
