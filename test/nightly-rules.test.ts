@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Schedule } from '../src/nights/schedules.ts'
+import { lastLook } from '../src/store/watch.ts'
 import { scheduleOf as anySchedule } from './nights/world.ts'
 import { openNights, type NightTable } from './support/nights.ts'
 
@@ -138,6 +139,13 @@ describe('a clock that was wrong', () => {
     await table.tickAt('2026-10-02T12:01:00Z', scheduleOf())
     await table.tickAt('2026-10-03T00:00:20Z', scheduleOf())
     expect((await table.nights()).map(({ outcome }) => outcome)).toEqual(['ran'])
+  })
+
+  test('leaves no look in the future that would pass for a scheduler that is there', async () => {
+    await table.tickAt(before, scheduleOf())
+    expect(await lastLook(table.db)).toBeGreaterThanOrEqual(0)
+    await sql`update schedules set seen_at = now() + interval '1 day'`.execute(table.db)
+    expect(await lastLook(table.db)).toBeNull()
   })
 
   test('by less than a minute changes nothing', async () => {

@@ -65,10 +65,11 @@ export async function callBack(db: Database, name: string, now: Date): Promise<v
   })
 }
 
-/** Milliseconds since any scheduler last looked at its schedules; null when none ever did. */
+/** Milliseconds since any scheduler last looked at its schedules; null when none ever did. A look under a clock that was ahead says nothing. */
 export async function lastLook(db: Database): Promise<number | null> {
   const { rows } = await sql<{ ago: number | null }>`
     select extract(epoch from clock_timestamp() - max(seen_at))::float8 * 1000 as ago
-    from schedules`.execute(db)
+    from schedules
+    where seen_at <= clock_timestamp()`.execute(db)
   return rows[0]?.ago ?? null
 }
