@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readDefaults } from '../../src/lists/flags.ts'
 import { stripMatchType } from '../../src/lists/values.ts'
+import { checkRequest } from '../../src/service/listen.ts'
 import { searchParams } from '../../src/service/schemas.ts'
 import { read } from './support.ts'
 
@@ -35,6 +36,34 @@ describe('values of a row', () => {
       expect(texts).toEqual(['fine'])
       expect(rejected).toMatchObject([{ line: 2, reason }])
       expect(rejected[0]?.content).not.toContain('\u0000')
+    },
+  )
+
+  const place = '網'.repeat(200)
+  test.each([
+    ['of 2048 signs of ASCII that an address spells with three', '%'.repeat(2048), true],
+    ['of 1555 characters of Chinese', '網'.repeat(1555), true],
+    ['of 1556 characters of Chinese', '網'.repeat(1556), false],
+    ['of 2048 characters of Chinese', '網'.repeat(2048), false],
+    ['of 1024 pictures, which are 2048 characters', '👟'.repeat(1024), true],
+  ])(
+    '%s: a query goes in exactly when it can be sent with the longest place',
+    async (_, q, sent) => {
+      const { entries, rejected } = await read(`q,location\n${q},${place}\n`)
+      expect(entries).toHaveLength(sent ? 1 : 0)
+      expect(rejected.map(({ reason }) => reason)).toEqual(
+        sent
+          ? []
+          : [
+              'query longer than 14000 characters as an address spells it, though not than 2048 of its own',
+            ],
+      )
+      for (const { query } of entries) {
+        const sentTo = new URL('http://127.0.0.1:8787/v1/search')
+        sentTo.search = String(new URLSearchParams({ q: query.q, location: place, num: '100' }))
+        expect(sentTo.href.length).toBeLessThan(16_384)
+        expect(checkRequest(new Request(sentTo))).toBeNull()
+      }
     },
   )
 
