@@ -40,12 +40,13 @@ export function totals(
 }
 
 /** What the runs have used of their budgets, with what their open tasks may cost; null while a price is unknown. */
-function spentBefore({ lists, purse }: Plans): number | null {
-  const open = lists.reduce((sum, { before }) => sum + before.open, 0)
-  const spent = lists.reduce((sum, { before }) => sum + before.spent, 0)
+function spentBefore(plans: Plans): number | null {
+  const open = sum(plans, ({ before }) => before.open)
+  const spent = sum(plans, ({ before }) => before.spent)
   if (open === 0) return spent
-  if (purse.costs.length === 0) return null
-  return spent + open * Math.max(...purse.costs.map(({ dearest }) => dearest))
+  const { costs } = plans.purse
+  if (costs.length === 0) return null
+  return spent + open * Math.max(...costs.map(({ dearest }) => dearest))
 }
 
 /** The plan as a person reads it. */
