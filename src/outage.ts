@@ -1,5 +1,5 @@
-/** Parts outside of this process that work depends on. */
-export type Part = 'the database' | 'the queue' | 'the API'
+/** Parts outside of this process that work depends on. A full disk, or a standby, may be read and not written. */
+export type Part = 'the database' | 'a database that can be written' | 'the queue' | 'the API'
 
 /** Remembers since when each part has been out of reach. */
 export class Outages {
@@ -10,12 +10,17 @@ export class Outages {
     else if (!this.#since.has(part)) this.#since.set(part, performance.now())
   }
 
-  /** Marks the database, and says so when that is news. */
+  /** Marks what is written to, and says so when that is news. */
   tell(away: boolean, say: (line: string) => void): void {
-    const was = this.away('the database')
-    this.mark('the database', away)
+    const was = this.away('a database that can be written')
+    this.mark('a database that can be written', away)
     if (away && !was) say('the database is out of reach: no call begins until it is back')
     if (!away && was) say('the database is back')
+  }
+
+  /** True when nothing can be written down, or nothing is heard at all. */
+  get mute(): boolean {
+    return this.away('the database') || this.away('a database that can be written')
   }
 
   away(part: Part): boolean {

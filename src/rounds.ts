@@ -45,11 +45,8 @@ export class Rounds {
     const slices = await listOpenSlices(this.#mill.db, { after: null, limit: 500 })
     const due = slices.filter(({ delay_ms }) => delay_ms <= 0)
     const queue = await this.#mill.queue()
-    try {
-      await queue.add(due)
-    } catch {
-      this.#worker.outages.mark('the queue', true)
-    }
+    // Not awaited: a store that is away may never answer, and the rounds go on.
+    queue.add(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
 
   /** Slices that end at the same moment may each take another one for the last. */
@@ -64,7 +61,7 @@ export class Rounds {
     if (now - this.#queueAt < lookAtQueueMs) return
     this.#queueAt = now
     const queue = await this.#mill.queue()
-    // Not awaited: a store that is away may never answer, and the rounds go on.
+    // Not awaited either.
     queue.count().then(
       () => this.#worker.outages.mark('the queue', false),
       () => this.#worker.outages.mark('the queue', true),

@@ -46,7 +46,7 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   }
   if (worker.fatal !== null) throw worker.fatal
   const summary = worker.tally.sum(finish)
-  if (worker.outages.away('the database')) return summary
+  if (worker.outages.mute) return summary
   const balance = await soon(knownBalance(mill.db, worker.clerk.account), { ms: putAwayMs })
   return balance === late ? summary : { ...summary, credits_remaining: balance }
 }
@@ -64,11 +64,16 @@ async function waitForEnd(mill: Mill, worker: Worker, options: WorkOptions): Pro
     looking ??= awaitedLater(look())
     const finish = await soon(looking, { ms: silentMs, signal: options.signal })
     if (finish !== late) looking = null
-    else if (!options.signal.aborted) worker.outages.tell(true, options.tell)
+    else if (!options.signal.aborted) fallSilent(worker, options)
     if (options.drain && worker.outages.longerThan(giveUpMs) !== null) return 'unreachable'
     if (finish !== late && finish !== null) return finish
   }
   return 'interrupted'
+}
+
+function fallSilent({ outages }: Worker, { tell }: WorkOptions): void {
+  if (!outages.away('the database')) tell('the database is silent: it is taken for out of reach')
+  outages.mark('the database', true)
 }
 
 /** Why a drain is over; null while it is not. */
@@ -103,7 +108,7 @@ async function putAway(
     )
   }
   // A gate in a database that is out of reach lets nothing through any more.
-  const atGate = () => worker.dispatch.atGate && !worker.outages.away('the database')
+  const atGate = () => worker.dispatch.atGate && !worker.outages.mute
   const allBack = () => !atGate() && worker.dispatch.flying === worker.batch.size
   await until(allBack, mill.config.timeoutMs + putAwayMs)
   await worker.cut()
@@ -117,7 +122,7 @@ async function putAway(
   }
   await stopped
   await consumer.close()
-  if (worker.outages.away('the database')) return
+  if (worker.outages.mute) return
   const closed = await soon(worker.lease.close(), { ms: putAwayMs })
   if (closed === late) worker.outages.mark('the database', true)
 }

@@ -36,7 +36,10 @@ function spooled(mill: TestMill): string[] {
 }
 
 /** Four answers that the database refused with this code, in the file that they are kept in. */
-async function keepFour(code: string): Promise<Scene & { file: string; ended: Result }> {
+async function keepFour(
+  code: string,
+  leave: 'when told' | 'by itself' = 'when told',
+): Promise<Scene & { file: string; ended: Result }> {
   const scene = await openScene()
   const { api, mill } = scene
   // Until a first answer has told price and balance, calls go out one by one.
@@ -45,9 +48,9 @@ async function keepFour(code: string): Promise<Scene & { file: string; ended: Re
   await mill.plan(queries(4).map((q) => `kept ${q}`))
   await refuse(mill, 'raw_answers', { code })
   // A process of its own: what it leaves open ends with it, as it does outside of tests.
-  const work = start('work', ['--json'], mill.env)
+  const work = start('work', leave === 'by itself' ? ['--drain'] : [], mill.env)
   await expect.poll(() => api.charges(), { timeout: 20_000 }).toHaveLength(5)
-  work.kill('SIGTERM')
+  if (leave === 'when told') work.kill('SIGTERM')
   const ended = await work.ended
   await allow(mill, 'raw_answers')
   const files = spooled(mill)
@@ -64,8 +67,9 @@ async function broken({ db }: TestMill): Promise<string[]> {
   return checks.filter(({ ok }) => !ok).map(({ name }) => name)
 }
 
-test('answers that came while the database may only be read are settled unbought by the next start, as far as they are of this database', async () => {
-  const { api, mill, file } = await keepFour('25006')
+test('a drain whose database may only be read gives up with 5, and the next start settles unbought what is of this database', async () => {
+  const { api, mill, file, ended: left } = await keepFour('25006', 'by itself')
+  expect(left.code).toBe(5)
   const lines = linesOf(file)
   const [first = '', ...others] = lines
   expect(others).toHaveLength(3)

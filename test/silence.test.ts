@@ -17,7 +17,7 @@ test('a drain whose database falls silent gives up with 5, and the answers it ha
   wire.hush()
   const { code, stderr } = await work.ended
   expect(code).toBe(5)
-  expect(stderr).toContain('the database is out of reach')
+  expect(stderr).toContain('the database is silent: it is taken for out of reach')
   expect(readdirSync(join(mill.config.home, 'spool'))).toHaveLength(1)
   // What no answer was heard of may have been reserved, and is free again when its lease ran out.
   expect(await mill.drain()).toMatchObject({ finish: 'completed' })
