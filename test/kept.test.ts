@@ -110,3 +110,15 @@ test('a kept answer that cannot be stored takes none of the others along, and it
   const { rows } = await sql`select count(*) as n from raw_answers`.execute(mill.db)
   expect(rows).toEqual([{ n: 5 }])
 }, 60_000)
+
+test('a worker that could not keep an answer in a file buys none, and says what to correct', async () => {
+  const { api, mill } = await openScene()
+  await mill.plan(queries(2))
+  const home = join(mill.config.home, 'file')
+  writeFileSync(home, 'no folder')
+  const { code, stderr } = await start('work', ['--drain'], { ...mill.env, MILL_HOME: home }).ended
+  expect(code).toBe(2)
+  expect(stderr).toContain('expected MILL_HOME to be a folder where paid answers can be kept')
+  expect(stderr).toContain('ENOTDIR')
+  expect(api.charges()).toEqual([])
+})
