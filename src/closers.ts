@@ -1,3 +1,5 @@
+import { late, soon } from './soon.ts'
+
 interface Closer {
   readonly name: string
   readonly close: () => Promise<unknown>
@@ -31,13 +33,6 @@ export class Closers {
 }
 
 async function within({ name, close }: Closer): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, fail) => {
-    timer = setTimeout(() => fail(new Error(`${name} took longer than 30 s`)), patienceMs)
-  })
-  try {
-    await Promise.race([close(), late])
-  } finally {
-    clearTimeout(timer)
-  }
+  const closed = await soon(close(), { ms: patienceMs })
+  if (closed === late) throw new Error(`${name} took longer than 30 s`)
 }

@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Misuse } from './errors.ts'
+import { late, soon } from './soon.ts'
 
 export interface HealthOptions {
   /** 0: any free port. */
@@ -84,13 +85,7 @@ function send(response: ServerResponse, status: number, text: string): void {
 }
 
 async function within<T>(found: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer in time')), answerWithinMs)
-  })
-  try {
-    return await Promise.race([found, late])
-  } finally {
-    clearTimeout(timer)
-  }
+  const read = await soon(found, { ms: answerWithinMs })
+  if (read !== late) return read
+  throw new Error('no answer in time')
 }

@@ -1,5 +1,5 @@
-import { setTimeout } from 'node:timers/promises'
 import { tellNews } from './news.ts'
+import { soon } from './soon.ts'
 import type { Database } from './store/database.ts'
 
 interface Telling {
@@ -40,7 +40,7 @@ export function startTelling(
   return {
     close: async () => {
       clearInterval(timer)
-      await Promise.race([lastRound(), setTimeout(everyMs, undefined, { ref: false })])
+      await soon(lastRound(), { ms: everyMs })
     },
   }
 }

@@ -8,7 +8,6 @@ import type { Mill } from './mill.ts'
 import { closeRuns } from './store/slices.ts'
 import { knownBalance, leftUnaffordable, standingStop } from './store/drain.ts'
 import { refuseSkew } from './store/workers.ts'
-import { awaitedLater } from './store/later.ts'
 import { reaching } from './store/trouble.ts'
 import type { Finish, Summary } from './tally.ts'
 import type { WorkerOptions } from './parts.ts'
@@ -61,7 +60,7 @@ async function waitForEnd(mill: Mill, worker: Worker, options: WorkOptions): Pro
   while (!options.signal.aborted && worker.fatal === null) {
     await pause(tickMs, options.signal)
     options.onTick?.(worker)
-    looking ??= awaitedLater(look())
+    looking ??= look()
     const finish = await soon(looking, { ms: silentMs, signal: options.signal })
     if (finish !== late) looking = null
     else if (!options.signal.aborted) fallSilent(worker, options)

@@ -1,6 +1,7 @@
 import { createPostgresBackend, Queue, Worker, type WorkerOptions } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Unreachable, WrongDatabase } from '../errors.ts'
+import { late, soon } from '../soon.ts'
 import type { Pool } from '../store/database.ts'
 
 export type BackendName = 'postgres' | 'redis'
@@ -99,12 +100,11 @@ async function checkRedis(connection: Redis): Promise<void> {
 }
 
 async function firstAnswer(connection: Redis): Promise<string> {
-  const timer = AbortSignal.timeout(5_000)
-  const late = new Promise<never>((_, reject) => {
-    timer.addEventListener('abort', () => reject(new Error('no answer within 5 s')))
-  })
+  const asked = connection.connect().then(() => connection.info('memory'))
   try {
-    return await Promise.race([connection.connect().then(() => connection.info('memory')), late])
+    const info = await soon(asked, { ms: 5_000 })
+    if (info === late) throw new Error('no answer within 5 s')
+    return info
   } catch (cause) {
     connection.disconnect()
     const reason = cause instanceof Error ? cause.message : String(cause)

@@ -1,6 +1,7 @@
 import type { Worker } from 'bullmq'
 import { z } from 'zod'
 import { Unreachable } from '../errors.ts'
+import { late, soon } from '../soon.ts'
 import { openBackend, type Backend, type BackendName, type QueueStore } from './backend.ts'
 
 /** A slice of a run, in one of its rounds: all that a job carries. */
@@ -111,24 +112,11 @@ function consume(
 
 /** Closing hangs while the store is away: a deadline of our own ends it. */
 async function orGiveUp(closing: Promise<unknown>): Promise<void> {
-  const timer = new Promise<void>((resolve) => {
-    setTimeout(resolve, closeWithinMs).unref()
-  })
-  await Promise.race([closing.then(() => undefined), timer])
+  await soon(closing, { ms: closeWithinMs })
 }
 
 async function within<T>(answer: Promise<T>, ms: number, backend: BackendName): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(
-        new Unreachable(`expected the queue on ${backend} to answer within ${ms} ms, got nothing`),
-      )
-    }, ms)
-  })
-  try {
-    return await Promise.race([answer, late])
-  } finally {
-    clearTimeout(timer)
-  }
+  const found = await soon(answer, { ms })
+  if (found !== late) return found
+  throw new Unreachable(`expected the queue on ${backend} to answer within ${ms} ms, got nothing`)
 }

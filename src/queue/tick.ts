@@ -1,3 +1,4 @@
+import { soon } from '../soon.ts'
 import { openBackend, type QueueStore } from './backend.ts'
 
 /** Calls one function every minute, in one of the processes that ask for it. */
@@ -46,8 +47,5 @@ export async function openTicker(
 
 /** Closing hangs while the store is away: a deadline of our own ends it. */
 async function orGiveUp(closing: Promise<unknown>): Promise<void> {
-  const timer = new Promise<void>((resolve) => {
-    setTimeout(resolve, closeWithinMs).unref()
-  })
-  await Promise.race([closing.then(() => undefined), timer])
+  await soon(closing, { ms: closeWithinMs })
 }

@@ -34,6 +34,7 @@ const words = [
   'run-number',
   'secret',
   'settings',
+  'soon',
   'unreadable',
   'zone',
 ]
