@@ -1,5 +1,5 @@
-import { print, printJson, runCommand, say } from '../src/command.ts'
-import { exits, Misuse } from '../src/errors.ts'
+import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { exits, Misuse } from '../src/shared/errors.ts'
 import type { MillFigures } from '../test/bench/mill.ts'
 
 interface Options {
@@ -131,7 +131,7 @@ async function measureOnGround(
 }
 
 async function show(figures: MillFigures): Promise<void> {
-  const { formatTable } = await import('../src/report/table.ts')
+  const { formatTable } = await import('../src/shared/terminal/table.ts')
   const parts = Object.entries(figures.components).map(([name, part]) => [
     name,
     part.node.toFixed(0),

@@ -1,8 +1,8 @@
-import { printJson, runCommand, say } from '../src/command.ts'
-import { readConfig } from '../src/config.ts'
-import { count } from '../src/count.ts'
-import { exits, Misuse } from '../src/errors.ts'
-import { runNumber } from '../src/run-number.ts'
+import { printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig } from '../src/shared/config.ts'
+import { count } from '../src/shared/terminal/wording.ts'
+import { exits, Misuse } from '../src/shared/errors.ts'
+import { runNumber } from '../src/shared/terminal/flags.ts'
 
 await runCommand<{ readonly run?: number; readonly json?: true }>(
   {
@@ -22,8 +22,8 @@ await runCommand<{ readonly run?: number; readonly json?: true }>(
       )
     }
     const config = readConfig(env)
-    const { openMill } = await import('../src/mill.ts')
-    const { cancelRun } = await import('../src/store/change.ts')
+    const { openMill } = await import('../src/commands/mill/mill.ts')
+    const { cancelRun } = await import('../src/store/operator/change.ts')
     const mill = await openMill({ config, closers, say, name: 'cancel' })
     const ended = await cancelRun(mill.db, run)
     if (ended === null) {

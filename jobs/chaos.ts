@@ -1,5 +1,5 @@
-import { print, printJson, runCommand, say } from '../src/command.ts'
-import { exits, Misuse } from '../src/errors.ts'
+import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { exits, Misuse } from '../src/shared/errors.ts'
 
 interface Options {
   readonly seconds: string
@@ -38,8 +38,8 @@ await runCommand<Options>(
       throw new Misuse(`expected --backend to be postgres or redis, got ${backend}`)
     }
     const seed = options.seed ?? String(Date.now())
-    const { runChaos } = await import('../src/chaos.ts')
-    const { tellJudgement } = await import('../src/chaos/judge.ts')
+    const { runChaos } = await import('../src/commands/chaos/chaos.ts')
+    const { tellJudgement } = await import('../src/commands/chaos/judge.ts')
     const seconds = wholeFlag('seconds', options.seconds)
     const workers = wholeFlag('workers', options.workers)
     const lanes = wholeFlag('lanes', options.lanes)

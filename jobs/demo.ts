@@ -1,7 +1,7 @@
-import { print, printJson, runCommand, say } from '../src/command.ts'
-import { readConfig } from '../src/config.ts'
-import { exits, Misuse } from '../src/errors.ts'
-import type { Mill } from '../src/mill.ts'
+import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig } from '../src/shared/config.ts'
+import { exits, Misuse } from '../src/shared/errors.ts'
+import type { Mill } from '../src/commands/mill/mill.ts'
 
 interface Options {
   readonly nights?: string
@@ -34,9 +34,9 @@ await runCommand<Options>(
     say('SANDBOX: the bundled service answers, no credits are spent')
     // Whatever is set: a demo never buys from an API that costs money.
     const config = { ...readConfig(env), api: null, account: null }
-    const { openMill } = await import('../src/mill.ts')
+    const { openMill } = await import('../src/commands/mill/mill.ts')
     const mill = await openMill({ config, closers, say, name: 'demo', connections: 5 })
-    const { runNights, runSample } = await import('../src/demo.ts')
+    const { runNights, runSample } = await import('../src/commands/demo.ts')
     const drainOptions = { signal, tell: say }
     say('reading inputs/keywords.csv, buying an answer for each query')
     let summary = await runSample(mill, drainOptions)
@@ -64,7 +64,7 @@ await runCommand<Options>(
 
 /** The same mill, still marked as the sandbox, buying from another address with a key and an account of its own. */
 async function withApi(mill: Mill, url: string, key: string): Promise<Mill> {
-  const { Secret } = await import('../src/secret.ts')
+  const { Secret } = await import('../src/shared/secret.ts')
   const market = { ...mill.market, account: 'demo' }
   return { ...mill, market, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
 }
@@ -72,16 +72,16 @@ async function withApi(mill: Mill, url: string, key: string): Promise<Mill> {
 /** The views show live answers only; a database of this machine's own that has none may show the sandbox's. */
 async function showSandboxInViews(mill: Mill): Promise<void> {
   if (mill.config.databaseUrl !== null) return
-  const { hasLiveAnswers } = await import('../src/store/demo.ts')
+  const { hasLiveAnswers } = await import('../src/store/operator/demo.ts')
   if (await hasLiveAnswers(mill.db)) return
-  const { setOrigins } = await import('../src/store/analysis.ts')
+  const { setOrigins } = await import('../src/store/analysis/origins.ts')
   await setOrigins(mill.db, 'live,sandbox')
   say('the views of this database now show answers of the sandbox too (querymill.origins)')
 }
 
 async function tellWhatIsThere(mill: Mill, json: boolean): Promise<void> {
-  const { askQuestion, countRows, question } = await import('../src/store/demo.ts')
-  const { formatTable } = await import('../src/report/table.ts')
+  const { askQuestion, countRows, question } = await import('../src/store/operator/demo.ts')
+  const { formatTable } = await import('../src/shared/terminal/table.ts')
   const counts = await countRows(mill.db)
   const answer = await askQuestion(mill.db)
   if (json) {

@@ -1,12 +1,12 @@
 import { createInterface } from 'node:readline/promises'
-import { enqueue } from '../src/buying.ts'
-import { print, printJson, runCommand, say } from '../src/command.ts'
-import { readConfig } from '../src/config.ts'
-import { exits } from '../src/errors.ts'
-import { openIntake, type EnqueueFlags } from '../src/intake.ts'
-import { openMill } from '../src/mill.ts'
-import { Progress } from '../src/progress.ts'
-import type { Step } from '../src/staging.ts'
+import { enqueue } from '../src/commands/enqueue/enqueue.ts'
+import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig } from '../src/shared/config.ts'
+import { exits } from '../src/shared/errors.ts'
+import { openIntake, type EnqueueFlags } from '../src/commands/enqueue/intake.ts'
+import { openMill } from '../src/commands/mill/mill.ts'
+import { Progress } from '../src/shared/terminal/progress.ts'
+import type { Step } from '../src/commands/enqueue/staging.ts'
 
 await runCommand<EnqueueFlags>(
   {

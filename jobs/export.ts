@@ -1,9 +1,9 @@
 import { pipeline } from 'node:stream/promises'
-import { runCommand, say } from '../src/command.ts'
-import { callerPath, readConfig } from '../src/config.ts'
-import { readDuration } from '../src/duration.ts'
-import { exits, Misuse } from '../src/errors.ts'
-import { withheld } from '../src/store/analyst.ts'
+import { runCommand, say } from '../src/shared/terminal/command.ts'
+import { callerPath, readConfig } from '../src/shared/config.ts'
+import { readDuration } from '../src/shared/time/duration.ts'
+import { exits, Misuse } from '../src/shared/errors.ts'
+import { withheld } from '../src/store/analysis/analyst.ts'
 
 interface Options {
   readonly format: 'csv' | 'ndjson'
@@ -38,8 +38,8 @@ await runCommand<Options>(
         .option('--timeout <duration>', 'how long the database may think', '1h'),
   },
   async ({ options, args, env, closers }) => {
-    const { rowFormats, writeRows } = await import('../src/report/rows.ts')
-    const { findTarget, writeTarget } = await import('../src/report/target.ts')
+    const { rowFormats, writeRows } = await import('../src/commands/export/rows.ts')
+    const { findTarget, writeTarget } = await import('../src/commands/export/target.ts')
     const { format, to, raw = false } = options
     if (!rowFormats.includes(format)) {
       throw new Misuse(`expected --format to be csv or ndjson, got ${format}`)
@@ -51,11 +51,11 @@ await runCommand<Options>(
     if (timeoutMs === null || timeoutMs === 0) {
       throw new Misuse(`expected --timeout to be a duration like 10m, got ${options.timeout}`)
     }
-    const { openMill } = await import('../src/mill.ts')
-    const { findRelation, selectRows } = await import('../src/store/export.ts')
-    const { hintOrigins, readOrigins } = await import('../src/store/analysis.ts')
-    const { readBatches } = await import('../src/store/sql.ts')
-    const { refreshDomains } = await import('../src/domains.ts')
+    const { openMill } = await import('../src/commands/mill/mill.ts')
+    const { findRelation, selectRows } = await import('../src/store/analysis/export.ts')
+    const { hintOrigins, readOrigins } = await import('../src/store/analysis/origins.ts')
+    const { readBatches } = await import('../src/store/analysis/ask.ts')
+    const { refreshDomains } = await import('../src/commands/domains/refresh.ts')
     const config = readConfig(env)
     const mill = await openMill({ config, closers, say, name: 'export' })
     await refreshDomains(mill.db, { zone: config.zone })

@@ -1,7 +1,7 @@
-import { print, printJson, runCommand, say } from '../src/command.ts'
-import { readConfig } from '../src/config.ts'
-import { exits } from '../src/errors.ts'
-import { runKeys, type KeysOptions } from '../src/service/desk.ts'
+import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig } from '../src/shared/config.ts'
+import { exits } from '../src/shared/errors.ts'
+import { runKeys, type KeysOptions } from '../src/service/keys-command.ts'
 import { openKeys } from '../src/service/start.ts'
 
 await runCommand<KeysOptions>(

@@ -1,8 +1,8 @@
-import { print, printJson, runCommand, say } from '../src/command.ts'
-import { readConfig } from '../src/config.ts'
-import { exits } from '../src/errors.ts'
+import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig } from '../src/shared/config.ts'
+import { exits } from '../src/shared/errors.ts'
 import type { Pool } from '../src/store/database.ts'
-import type { Analyst } from '../src/store/analyst.ts'
+import type { Analyst } from '../src/store/analysis/analyst.ts'
 
 await runCommand<{ readonly json?: true; readonly analyst?: string }>(
   {
@@ -22,13 +22,13 @@ await runCommand<{ readonly json?: true; readonly analyst?: string }>(
   async ({ options, env, closers }) => {
     const { databaseUrl, home, zone } = readConfig(env)
     const { ensurePostgres } = await import('../src/embedded/postgres.ts')
-    const { migrateAll } = await import('../src/mill.ts')
+    const { migrateAll } = await import('../src/commands/mill/mill.ts')
     const { openDatabase, openPool } = await import('../src/store/database.ts')
     const url = databaseUrl ?? (await ensurePostgres(home, { say })).url
     const pool = openPool(url, { name: 'migrate', max: 2 })
     closers.add('the database', pool, (open) => open.end())
     const applied = await migrateAll(pool, url)
-    const { refreshDomains } = await import('../src/domains.ts')
+    const { refreshDomains } = await import('../src/commands/domains/refresh.ts')
     await refreshDomains(openDatabase(pool), { zone })
     const analyst = options.analyst === undefined ? null : await makeAnalyst(pool, options.analyst)
     if (options.json === true) {
@@ -42,7 +42,7 @@ await runCommand<{ readonly json?: true; readonly analyst?: string }>(
 )
 
 async function makeAnalyst(pool: Pool, name: string): Promise<Analyst> {
-  const { ensureAnalyst } = await import('../src/store/analyst.ts')
+  const { ensureAnalyst } = await import('../src/store/analysis/analyst.ts')
   return ensureAnalyst(pool, name)
 }
 

@@ -1,8 +1,8 @@
-import { callerPath, readConfig, type Config, type Environment } from '../src/config.ts'
-import { print, printJson, runCommand, say } from '../src/command.ts'
-import { exits, type Exit } from '../src/errors.ts'
-import type { Mill } from '../src/mill.ts'
-import type { Scheduler } from '../src/scheduler.ts'
+import { callerPath, readConfig, type Config, type Environment } from '../src/shared/config.ts'
+import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { exits, type Exit } from '../src/shared/errors.ts'
+import type { Mill } from '../src/commands/mill/mill.ts'
+import type { Scheduler } from '../src/commands/nightly/scheduler.ts'
 
 interface Options {
   readonly show?: true
@@ -31,13 +31,13 @@ await runCommand<Options>(
   },
   async ({ options, env, closers, signal }) => {
     const config = readConfig(env)
-    const { openMill } = await import('../src/mill.ts')
+    const { openMill } = await import('../src/commands/mill/mill.ts')
     const mill = await openMill({ config, closers, say, name: 'nightly', connections: 4 })
     const file = await fileOf(options, env)
     if (options.show === true) return show(mill, file, options.json === true)
-    const { openLog } = await import('../src/log.ts')
+    const { openLog } = await import('../src/shared/log.ts')
     const log = await openLog('nightly', secretsOf(config))
-    const scheduling = await import('../src/scheduler.ts')
+    const scheduling = await import('../src/commands/nightly/scheduler.ts')
     const tell = options.once === true ? say : (line: string) => log.info(line)
     const scheduler = new scheduling.Scheduler(mill, { file, tell })
     if (options.once === true) {
@@ -53,7 +53,7 @@ await runCommand<Options>(
 )
 
 async function fileOf({ file }: Options, env: Environment): Promise<string> {
-  const { schedulesFile } = await import('../src/schedules.ts')
+  const { schedulesFile } = await import('../src/commands/nightly/file.ts')
   return file === undefined ? schedulesFile : callerPath(env, file)
 }
 
@@ -62,10 +62,10 @@ function secretsOf({ api }: Config) {
 }
 
 async function show(mill: Mill, file: string, json: boolean): Promise<Exit> {
-  const { loadSchedules } = await import('../src/schedules.ts')
-  const { readNightOutlook } = await import('../src/outlook.ts')
-  const { nightLines, nightsJson } = await import('../src/showing.ts')
-  const { formatNights } = await import('../src/report/nights.ts')
+  const { loadSchedules } = await import('../src/commands/nightly/file.ts')
+  const { readNightOutlook } = await import('../src/commands/nightly/outlook.ts')
+  const { nightLines, nightsJson } = await import('../src/commands/nightly/show.ts')
+  const { formatNights } = await import('../src/commands/nightly/table.ts')
   const plan = await loadSchedules(mill.db, { file, zone: mill.config.zone })
   const outlook = await readNightOutlook(mill.db, plan)
   if (json) printJson(nightsJson(outlook))
@@ -78,8 +78,8 @@ async function keepRunning(
   scheduler: Scheduler,
   options: { signal: AbortSignal; tell: (line: string) => void },
 ): Promise<Exit> {
-  const { keepTime } = await import('../src/clock.ts')
-  const { showSigns } = await import('../src/signs.ts')
+  const { keepTime } = await import('../src/commands/nightly/clock.ts')
+  const { showSigns } = await import('../src/commands/monitor/monitor.ts')
   const problems = () => (scheduler.trouble === null ? [] : ['the last tick was not done'])
   const signs = await showSigns(mill, { tell: options.tell, problems })
   try {

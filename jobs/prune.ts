@@ -1,7 +1,7 @@
-import { printJson, runCommand, say } from '../src/command.ts'
-import { readConfig } from '../src/config.ts'
-import { readDuration } from '../src/duration.ts'
-import { exits, Misuse } from '../src/errors.ts'
+import { printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig } from '../src/shared/config.ts'
+import { readDuration } from '../src/shared/time/duration.ts'
+import { exits, Misuse } from '../src/shared/errors.ts'
 
 interface Options {
   readonly older?: string
@@ -32,8 +32,8 @@ await runCommand<Options>(
       )
     }
     const config = readConfig(env)
-    const { openMill } = await import('../src/mill.ts')
-    const { countBodies, pruneBodies } = await import('../src/store/prune.ts')
+    const { openMill } = await import('../src/commands/mill/mill.ts')
+    const { countBodies, pruneBodies } = await import('../src/store/operator/prune.ts')
     const { db } = await openMill({ config, closers, say, name: 'prune', connections: 1 })
     const dry = options.dryRun === true
     const { bodies, bytes, unread } = await (dry ? countBodies : pruneBodies)(db, olderMs)

@@ -1,6 +1,6 @@
-import { printJson, runCommand, say } from '../src/command.ts'
-import { readConfig } from '../src/config.ts'
-import { exits } from '../src/errors.ts'
+import { printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig } from '../src/shared/config.ts'
+import { exits } from '../src/shared/errors.ts'
 
 await runCommand<{ readonly json?: true }>(
   {
@@ -11,8 +11,8 @@ await runCommand<{ readonly json?: true }>(
   },
   async ({ options, env, closers }) => {
     const config = readConfig(env)
-    const { openMill } = await import('../src/mill.ts')
-    const { rebuild } = await import('../src/rebuild.ts')
+    const { openMill } = await import('../src/commands/mill/mill.ts')
+    const { rebuild } = await import('../src/commands/rebuild.ts')
     const mill = await openMill({ config, closers, say, name: 'rebuild' })
     const jobs = await rebuild(mill)
     if (options.json === true) printJson({ jobs })

@@ -1,8 +1,8 @@
-import { printJson, runCommand, say } from '../src/command.ts'
-import { readConfig } from '../src/config.ts'
-import { count } from '../src/count.ts'
-import { exits } from '../src/errors.ts'
-import { runNumber } from '../src/run-number.ts'
+import { printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig } from '../src/shared/config.ts'
+import { count } from '../src/shared/terminal/wording.ts'
+import { exits } from '../src/shared/errors.ts'
+import { runNumber } from '../src/shared/terminal/flags.ts'
 
 interface Options {
   readonly all?: true
@@ -28,9 +28,9 @@ await runCommand<Options>(
   async ({ options, env, closers }) => {
     const run = options.run ?? null
     const config = readConfig(env)
-    const { openMill } = await import('../src/mill.ts')
-    const { reparse } = await import('../src/reparse.ts')
-    const { expectRun } = await import('../src/store/known.ts')
+    const { openMill } = await import('../src/commands/mill/mill.ts')
+    const { reparse } = await import('../src/commands/reparse.ts')
+    const { expectRun } = await import('../src/store/operator/known.ts')
     const { db } = await openMill({ config, closers, say, name: 'reparse', connections: 2 })
     if (run !== null) await expectRun(db, run)
     const found = await reparse(db, { all: options.all === true, run })

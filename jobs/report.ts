@@ -1,10 +1,10 @@
-import { runCommand, say } from '../src/command.ts'
-import { callerPath, readConfig } from '../src/config.ts'
-import { firstNames } from '../src/count.ts'
-import { exits, Misuse } from '../src/errors.ts'
-import { domainName } from '../src/host.ts'
+import { runCommand, say } from '../src/shared/terminal/command.ts'
+import { callerPath, readConfig } from '../src/shared/config.ts'
+import { firstNames } from '../src/shared/terminal/wording.ts'
+import { exits, Misuse } from '../src/shared/errors.ts'
+import { domainName } from '../src/shared/hostname.ts'
 import type { Database } from '../src/store/database.ts'
-import { localDate } from '../src/zone.ts'
+import { localDate } from '../src/shared/time/zone.ts'
 
 interface Options {
   readonly to?: string
@@ -32,16 +32,16 @@ await runCommand<Options>(
   },
   async ({ options, env, closers }) => {
     if (options.to === undefined) throw new Misuse('expected --to with a file, got nothing')
-    const { findTarget, writeTarget } = await import('../src/report/target.ts')
+    const { findTarget, writeTarget } = await import('../src/commands/export/target.ts')
     const path = callerPath(env, options.to)
     const target = await findTarget(path, options.to)
-    const { mostDomains, readFigures } = await import('../src/store/figures.ts')
+    const { mostDomains, readFigures } = await import('../src/store/analysis/figures.ts')
     const domains = readNames(options.domains ?? '', mostDomains)
     const config = readConfig(env)
-    const { openMill } = await import('../src/mill.ts')
-    const { refreshDomains } = await import('../src/domains.ts')
-    const { hintOrigins, readOrigins } = await import('../src/store/analysis.ts')
-    const { renderPage } = await import('../src/report/page.ts')
+    const { openMill } = await import('../src/commands/mill/mill.ts')
+    const { refreshDomains } = await import('../src/commands/domains/refresh.ts')
+    const { hintOrigins, readOrigins } = await import('../src/store/analysis/origins.ts')
+    const { renderPage } = await import('../src/commands/report/page.ts')
     const mill = await openMill({ config, closers, say, name: 'report' })
     await refreshDomains(mill.db, { zone: config.zone })
     const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
@@ -71,7 +71,7 @@ function readNames(typed: string, most: number): readonly string[] {
 
 /** A slip of the pen must not look like a label that nobody ranks for. */
 async function explainTag(db: Database, tag: string): Promise<void> {
-  const { readLabels } = await import('../src/store/figures.ts')
+  const { readLabels } = await import('../src/store/analysis/figures.ts')
   const labels = await readLabels(db)
   if (tag === '*' || labels.includes(tag)) return
   say(

@@ -1,6 +1,6 @@
-import { printJson, runCommand, say } from '../src/command.ts'
-import { readConfig } from '../src/config.ts'
-import { exits } from '../src/errors.ts'
+import { printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig } from '../src/shared/config.ts'
+import { exits } from '../src/shared/errors.ts'
 
 await runCommand<{ readonly json?: true }>(
   {
@@ -12,9 +12,9 @@ await runCommand<{ readonly json?: true }>(
   },
   async ({ options, env, closers }) => {
     const config = readConfig(env)
-    const { openMill } = await import('../src/mill.ts')
-    const { openAccount } = await import('../src/store/books.ts')
-    const { liftStops } = await import('../src/store/change.ts')
+    const { openMill } = await import('../src/commands/mill/mill.ts')
+    const { openAccount } = await import('../src/store/ledger/books.ts')
+    const { liftStops } = await import('../src/store/operator/change.ts')
     const mill = await openMill({ config, closers, say, name: 'resume' })
     const { account: name, origin: kind } = mill.market
     const account = await openAccount(mill.db, { name, kind })

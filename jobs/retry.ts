@@ -1,9 +1,9 @@
-import { printJson, runCommand, say } from '../src/command.ts'
-import { readConfig } from '../src/config.ts'
-import { count } from '../src/count.ts'
-import { exits, Misuse } from '../src/errors.ts'
-import type { Mill } from '../src/mill.ts'
-import { runNumber } from '../src/run-number.ts'
+import { printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig } from '../src/shared/config.ts'
+import { count } from '../src/shared/terminal/wording.ts'
+import { exits, Misuse } from '../src/shared/errors.ts'
+import type { Mill } from '../src/commands/mill/mill.ts'
+import { runNumber } from '../src/shared/terminal/flags.ts'
 
 interface Options {
   readonly run?: number
@@ -52,9 +52,9 @@ await runCommand<Options>(
       throw new Misuse('expected --run or --list beside --buy-again, got neither; it costs money')
     }
     const config = readConfig(env)
-    const { openMill } = await import('../src/mill.ts')
-    const { chooseRuns, reopenTasks } = await import('../src/store/reopen.ts')
-    const { expectList, expectRun } = await import('../src/store/known.ts')
+    const { openMill } = await import('../src/commands/mill/mill.ts')
+    const { chooseRuns, reopenTasks } = await import('../src/store/operator/reopen.ts')
+    const { expectList, expectRun } = await import('../src/store/operator/known.ts')
     const mill = await openMill({ config, closers, say, name: 'retry' })
     if (selection.run !== null) await expectRun(mill.db, selection.run)
     if (selection.list !== null) await expectList(mill.db, selection.list)
@@ -67,7 +67,7 @@ await runCommand<Options>(
       return exits.done
     }
     const reopened = await reopenTasks(mill.db, selection, runs)
-    const { rebuild } = await import('../src/rebuild.ts')
+    const { rebuild } = await import('../src/commands/rebuild.ts')
     for (const run of runs) await rebuild(mill, run)
     if (options.json === true) printJson({ tasks, reopened })
     say(
@@ -91,7 +91,7 @@ function readStates(text: string): string[] {
 }
 
 async function costLine(mill: Mill, tasks: number): Promise<string> {
-  const { dearestSeen } = await import('../src/store/status.ts')
+  const { dearestSeen } = await import('../src/store/operator/status.ts')
   const dearest = await dearestSeen(mill.db, mill.market.account)
   const cost = dearest === null ? 'an unknown number of' : `at most ${dearest * tasks}`
   return `${count(tasks, 'task')} to be bought again for ${cost} credits`

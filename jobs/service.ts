@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { print, runCommand, say } from '../src/command.ts'
-import { readConfig } from '../src/config.ts'
-import { exits } from '../src/errors.ts'
-import { openLog } from '../src/log.ts'
+import { print, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig } from '../src/shared/config.ts'
+import { exits } from '../src/shared/errors.ts'
+import { openLog } from '../src/shared/log.ts'
 import { dayFlag, pathFlag, wholeFlag, wordFlag } from '../src/service/options.ts'
 import { startService, upstreams } from '../src/service/start.ts'
-import { standIn } from '../src/service/standin.ts'
+import { standIn } from '../src/service/standin/standin.ts'
 
 interface Options {
   readonly port: string

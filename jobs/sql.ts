@@ -1,8 +1,8 @@
 import { pipeline } from 'node:stream/promises'
-import { print, printJson, runCommand, say } from '../src/command.ts'
-import { readConfig } from '../src/config.ts'
-import { readDuration } from '../src/duration.ts'
-import { exits, Misuse } from '../src/errors.ts'
+import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig } from '../src/shared/config.ts'
+import { readDuration } from '../src/shared/time/duration.ts'
+import { exits, Misuse } from '../src/shared/errors.ts'
 
 interface Options {
   readonly format: 'table' | 'csv' | 'json'
@@ -39,14 +39,15 @@ await runCommand<Options>(
   },
   async ({ options, args, env, closers }) => {
     const { answerFormats, answerQuestion, describeLibrary, findQuestion } =
-      await import('../src/report/ask.ts')
+      await import('../src/commands/sql/ask.ts')
     const format = options.json === true ? 'json' : options.format
     if (!answerFormats.includes(format)) {
       throw new Misuse(`expected --format to be one of ${answerFormats.join(', ')}, got ${format}`)
     }
     const [typed, ...flags] = args
     if (typed === undefined) {
-      if (format === 'json') printJson((await import('../src/report/questions.ts')).readQuestions())
+      if (format === 'json')
+        printJson((await import('../src/commands/sql/questions.ts')).readQuestions())
       else print(describeLibrary())
       return exits.done
     }
@@ -57,12 +58,12 @@ await runCommand<Options>(
         `expected --timeout to be a duration like 90s, at most 24d, got ${options.timeout}`,
       )
     }
-    const { openMill } = await import('../src/mill.ts')
-    const { refreshDomains } = await import('../src/domains.ts')
+    const { openMill } = await import('../src/commands/mill/mill.ts')
+    const { refreshDomains } = await import('../src/commands/domains/refresh.ts')
     const config = readConfig(env)
     const mill = await openMill({ config, closers, say, name: 'sql' })
     await refreshDomains(mill.db, { zone: config.zone })
-    const { hintOrigins, readOrigins } = await import('../src/store/analysis.ts')
+    const { hintOrigins, readOrigins } = await import('../src/store/analysis/origins.ts')
     const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
     const reading = { ...question, timeoutMs, origins, warn: say }
     // Whoever asks the tables alone is told nothing about the views, unless that may be why there is no row.

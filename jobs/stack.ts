@@ -1,6 +1,6 @@
-import { print, printJson, runCommand, say } from '../src/command.ts'
-import { readConfig } from '../src/config.ts'
-import { exits, Misuse } from '../src/errors.ts'
+import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig } from '../src/shared/config.ts'
+import { exits, Misuse } from '../src/shared/errors.ts'
 
 await runCommand<{ readonly json?: true }>(
   {

@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
-import { print, printJson, runCommand, say } from '../src/command.ts'
-import { readConfig, type Config } from '../src/config.ts'
-import { exits } from '../src/errors.ts'
-import type { Mill } from '../src/mill.ts'
-import type { NightSummary } from '../src/outlook.ts'
-import type { StatusView } from '../src/report/status.ts'
-import { runNumber } from '../src/run-number.ts'
+import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig, type Config } from '../src/shared/config.ts'
+import { exits } from '../src/shared/errors.ts'
+import type { Mill } from '../src/commands/mill/mill.ts'
+import type { NightSummary } from '../src/commands/nightly/outlook.ts'
+import type { StatusView } from '../src/commands/status.ts'
+import { runNumber } from '../src/shared/terminal/flags.ts'
 
 interface Options {
   readonly run?: number
@@ -40,9 +40,9 @@ await runCommand<Options>(
     const config = readConfig(env)
     if (options.settings === true) return showSettings(config, options.json === true)
     const run = options.run ?? null
-    const { openMill } = await import('../src/mill.ts')
+    const { openMill } = await import('../src/commands/mill/mill.ts')
     const mill = await openMill({ config, closers, say, name: 'status', connections: 2 })
-    const { expectRun } = await import('../src/store/known.ts')
+    const { expectRun } = await import('../src/store/operator/known.ts')
     if (run !== null) await expectRun(mill.db, run)
     if (options.unknown === true) return showUnknown(mill, options.json === true)
     for (;;) {
@@ -57,12 +57,12 @@ type View = StatusView & { readonly summaries: readonly NightSummary[] }
 
 async function look(mill: Mill, run: number | null): Promise<View> {
   const { countRuns, endedLastMinute, readAccount, readRuns } =
-    await import('../src/store/status.ts')
+    await import('../src/store/operator/status.ts')
   const { account: name, origin: kind } = mill.market
   const queue = await mill.queue()
   const account = await readAccount(mill.db, { name, kind })
-  const { summariseNights } = await import('../src/outlook.ts')
-  const { summaryLines } = await import('../src/showing.ts')
+  const { summariseNights } = await import('../src/commands/nightly/outlook.ts')
+  const { summaryLines } = await import('../src/commands/nightly/show.ts')
   const summaries = await summariseNights(mill.db)
   const runs = await readRuns(mill.db, { run, limit: 20 })
   return {
@@ -95,15 +95,15 @@ async function show(view: View, { json, watch }: Options): Promise<void> {
     })
     return
   }
-  const { formatStatus } = await import('../src/report/status.ts')
+  const { formatStatus } = await import('../src/commands/status.ts')
   if (watch === true && process.stdout.isTTY) print('\u001b[2J\u001b[H')
   print(formatStatus(view))
 }
 
 async function showUnknown(mill: Mill, json: boolean) {
-  const { readUnknown } = await import('../src/store/status.ts')
+  const { readUnknown } = await import('../src/store/operator/status.ts')
   const calls = await readUnknown(mill.db, 1_000)
-  const { formatUnknown } = await import('../src/report/status.ts')
+  const { formatUnknown } = await import('../src/commands/status.ts')
   if (json)
     printJson({ calls, at_risk: calls.reduce((sum, call) => sum + call.credits_at_risk, 0) })
   else print(formatUnknown(calls))
@@ -115,7 +115,7 @@ async function showSettings({ sources }: Config, json: boolean) {
     printJson(Object.fromEntries(sources))
     return exits.done
   }
-  const { formatTable } = await import('../src/report/table.ts')
+  const { formatTable } = await import('../src/shared/terminal/table.ts')
   const rows = [...sources].map(([name, { shown, source }]) => [name, shown, source])
   print(formatTable(['setting', 'value', 'from'], rows))
   return exits.done

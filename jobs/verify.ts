@@ -1,6 +1,6 @@
-import { print, printJson, runCommand, say } from '../src/command.ts'
-import { readConfig } from '../src/config.ts'
-import { exits } from '../src/errors.ts'
+import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig } from '../src/shared/config.ts'
+import { exits } from '../src/shared/errors.ts'
 
 await runCommand<{ readonly json?: true }>(
   {
@@ -12,8 +12,8 @@ await runCommand<{ readonly json?: true }>(
   },
   async ({ options, env, closers }) => {
     const config = readConfig(env)
-    const { openMill } = await import('../src/mill.ts')
-    const { conserveCredits, verifyPromises } = await import('../src/store/verify.ts')
+    const { openMill } = await import('../src/commands/mill/mill.ts')
+    const { conserveCredits, verifyPromises } = await import('../src/store/operator/verify.ts')
     const mill = await openMill({ config, closers, say, name: 'verify' })
     const checks = await verifyPromises(mill.db)
     const credits = await conserveCredits(mill.db)

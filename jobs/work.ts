@@ -1,9 +1,9 @@
-import { printJson, runCommand, say } from '../src/command.ts'
-import { readConfig } from '../src/config.ts'
-import { exits, type Exit } from '../src/errors.ts'
-import type { Mill } from '../src/mill.ts'
-import type { Finish, Summary } from '../src/tally.ts'
-import type { Worker } from '../src/worker.ts'
+import { printJson, runCommand, say } from '../src/shared/terminal/command.ts'
+import { readConfig } from '../src/shared/config.ts'
+import { exits, type Exit } from '../src/shared/errors.ts'
+import type { Mill } from '../src/commands/mill/mill.ts'
+import type { Finish, Summary } from '../src/commands/work/tally.ts'
+import type { Worker } from '../src/commands/work/worker.ts'
 
 interface Options {
   readonly drain?: true
@@ -54,15 +54,15 @@ await runCommand<Options>(
   async ({ options, env, closers, signal }) => {
     const flags = options.concurrency === undefined ? {} : { MILL_CONCURRENCY: options.concurrency }
     const config = readConfig(env, flags)
-    const { openMill, workerPool } = await import('../src/mill.ts')
-    const { work } = await import('../src/work.ts')
+    const { openMill, workerPool } = await import('../src/commands/mill/mill.ts')
+    const { work } = await import('../src/commands/work/work.ts')
     const mill = await openMill({ config, closers, say, name: 'worker', ...workerPool })
     const drain = options.drain === true
     // A service writes a log; a drain is a command that somebody waits for.
-    const { openLog } = await import('../src/log.ts')
+    const { openLog } = await import('../src/shared/log.ts')
     const log = drain ? null : await openLog('work', config.api === null ? [] : [config.api.key])
     const tell = log === null ? say : (line: string) => log.info(line)
-    const { showSigns } = await import('../src/signs.ts')
+    const { showSigns } = await import('../src/commands/monitor/monitor.ts')
     let worker: Worker | null = null
     const signs = closers.add(
       'the signs of life',
@@ -100,7 +100,7 @@ await runCommand<Options>(
 /** Since when the stop stands that ended the work; empty when none did. */
 async function stopSince(mill: Mill, { finish }: Summary): Promise<string> {
   if (finish !== 'credit_floor' && finish !== 'auth' && finish !== 'budget') return ''
-  const { readAccount } = await import('../src/store/status.ts')
+  const { readAccount } = await import('../src/store/operator/status.ts')
   const { account: name, origin: kind } = mill.market
   const account = await readAccount(mill.db, { name, kind })
   const stop = account?.stops.find(({ reason }) => reason === finish)

@@ -1,6 +1,6 @@
 import { constants, costClass } from './credits/account.ts'
 import type { Reserved } from './credits/reserve.ts'
-import type { Query } from './query.ts'
+import type { Query } from './shared/query.ts'
 import type { Reply } from './search/call.ts'
 import type { Verdict } from './search/verdict.ts'
 import type { OpenTask } from './store/slices.ts'

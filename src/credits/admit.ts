@@ -1,5 +1,5 @@
 import { boundOf, constants, dearestOfAll, type Account, type Cost, type Costs } from './account.ts'
-import type { Admission, Ask, Grant, Purse, Rest, Rules } from './asks.ts'
+import type { Admission, Ask, Grant, Purse, Rest, Rules } from './admission.ts'
 import {
   closedBy,
   dayStop,

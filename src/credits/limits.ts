@@ -6,7 +6,7 @@ import {
   type Bound,
   type Costs,
 } from './account.ts'
-import type { Ask, Purse, Rest, Rules } from './asks.ts'
+import type { Ask, Purse, Rest, Rules } from './admission.ts'
 
 /** Why one ask could not be granted. */
 export type Obstacle = 'class' | 'urgent' | 'purse' | 'run_spent' | 'day' | 'floor'

@@ -1,5 +1,5 @@
-import { storing } from '../store/answers.ts'
-import type { Books } from '../store/books.ts'
+import { storing } from '../store/answers/answers.ts'
+import type { Books } from '../store/ledger/books.ts'
 import type { Database } from '../store/database.ts'
 import {
   readForSettle,
@@ -7,11 +7,11 @@ import {
   type HeldCall,
   type OpenCall,
   type Settlement,
-} from '../store/settlement.ts'
-import { travel, type Trip } from '../store/trip.ts'
+} from '../store/ledger/settlement.ts'
+import { travel, type Trip } from '../store/pipelining.ts'
 import type { Costs } from './account.ts'
-import { accountOf, changedCosts, costsOf, rowOf } from './books.ts'
-import type { Clerk, Ended, Matched, Recorded } from './ended.ts'
+import { accountOf, changedCosts, costsOf, rowOf } from './rows.ts'
+import type { Clerk, Ended, Matched, Recorded } from './entry.ts'
 import { settle, type Outcome, type Settled, type Signal } from './settle.ts'
 import { stopsOf } from './stops.ts'
 import { nextTry, type Change, type Patience } from './tries.ts'

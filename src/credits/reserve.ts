@@ -1,12 +1,12 @@
-import type { Books } from '../store/books.ts'
+import type { Books } from '../store/ledger/books.ts'
 import type { Database } from '../store/database.ts'
-import { readForReserve, saveReservation, type WaitingTask } from '../store/reservation.ts'
-import { travel, type Trip } from '../store/trip.ts'
+import { readForReserve, saveReservation, type WaitingTask } from '../store/ledger/reservation.ts'
+import { travel, type Trip } from '../store/pipelining.ts'
 import type { Costs } from './account.ts'
 import { admit } from './admit.ts'
-import type { Admission, Purse, Rest, Rules } from './asks.ts'
-import { accountOf, changedCosts, costsOf, rowOf } from './books.ts'
-import { addUrgency, sortTasks, type Wanted } from './sort.ts'
+import type { Admission, Purse, Rest, Rules } from './admission.ts'
+import { accountOf, changedCosts, costsOf, rowOf } from './rows.ts'
+import { addUrgency, sortTasks, type Wanted } from './triage.ts'
 
 /** Who reserves, from which account, under which rules. */
 export interface Spender {

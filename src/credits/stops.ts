@@ -1,5 +1,5 @@
-import type { Books } from '../store/books.ts'
-import type { Clerk, Ended, Matched } from './ended.ts'
+import type { Books } from '../store/ledger/books.ts'
+import type { Clerk, Ended, Matched } from './entry.ts'
 import type { Settled } from './settle.ts'
 
 /** The stops that begin or end with what the API said. */

@@ -11,7 +11,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
-import { WrongDatabase } from '../errors.ts'
+import { WrongDatabase } from '../shared/errors.ts'
 import { runAs, type Ended, type User } from './child.ts'
 
 /** The programs of the embedded PostgreSQL. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chownSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { Unreachable } from '../errors.ts'
+import { Unreachable } from '../shared/errors.ts'
 import { program, type Binaries } from './binaries.ts'
 import { runAs, type User } from './child.ts'
 import { readIfThere } from './files.ts'

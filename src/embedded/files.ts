@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { Misuse } from '../errors.ts'
+import { Misuse } from '../shared/errors.ts'
 
 /** True for the error of a file or folder that is not there. */
 export function isMissing(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Unreachable } from '../errors.ts'
+import { Unreachable } from '../shared/errors.ts'
 import { isMissing } from './files.ts'
 
 // Nothing done under the lock takes longer; whoever holds it this long was stopped in mid-work.

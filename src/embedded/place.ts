@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { WrongDatabase } from '../errors.ts'
+import { WrongDatabase } from '../shared/errors.ts'
 import { canEnter, type User } from './child.ts'
 
 // Survives a reboot, which the usual folder for temporary files does not.

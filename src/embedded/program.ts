@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { processEnvironment } from '../config.ts'
-import { root } from '../root.ts'
+import { processEnvironment } from '../shared/config.ts'
+import { root } from '../shared/root.ts'
 
 /** A program of ours that is started for the machine, not for one command. */
 export interface Program {

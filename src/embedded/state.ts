@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { WrongDatabase } from '../errors.ts'
+import { WrongDatabase } from '../shared/errors.ts'
 import { isMissing, readIfThere, writePrivate } from './files.ts'
 
 const shape = z.object({ data: z.string(), port: z.number(), password: z.string() })

@@ -1,7 +1,7 @@
-import { Misuse } from '../errors.ts'
+import { Misuse } from '../shared/errors.ts'
 import { columnNumber, plainColumns, type Columns } from './columns.ts'
 import { findHeader, refuseNames, unclearHeader, type Candidate } from './header.ts'
-import { noQueryColumn } from './missing.ts'
+import { noQueryColumn } from './no-query-column.ts'
 import {
   dividesRows,
   holdsNoQueries,

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { Misuse } from '../errors.ts'
+import { Misuse } from '../shared/errors.ts'
 import { lastBoundary } from './boundary.ts'
 
 /** How the bytes of a list spell its text. */

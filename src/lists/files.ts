@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { codeOf, Misuse } from '../errors.ts'
+import { codeOf, Misuse } from '../shared/errors.ts'
 
 /** A list that was named on the command line. */
 export interface ListFile {

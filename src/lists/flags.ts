@@ -1,4 +1,4 @@
-import { Misuse } from '../errors.ts'
+import { Misuse } from '../shared/errors.ts'
 import type { Defaults } from './requests.ts'
 import {
   checkCountry,

@@ -1,4 +1,4 @@
-import { Misuse } from '../errors.ts'
+import { Misuse } from '../shared/errors.ts'
 import { columnNumber, isTitle, plainColumns, readHeader, show, type Columns } from './columns.ts'
 import { readMeaning } from './names.ts'
 import {

@@ -1,5 +1,5 @@
-import { Misuse } from '../errors.ts'
-import { Headers } from './again.ts'
+import { Misuse } from '../shared/errors.ts'
+import { Headers } from './repeated-headers.ts'
 import type { Columns } from './columns.ts'
 import { findDialect, type Dialect } from './dialect.ts'
 import { decode } from './decode.ts'

@@ -1,5 +1,5 @@
 import { CsvError, parse, type Options } from 'csv-parse/sync'
-import { Misuse } from '../errors.ts'
+import { Misuse } from '../shared/errors.ts'
 import { countLines, cr, firstLineEnd, lastLineEnd, textEnd } from './line-ends.ts'
 
 /** Records of a piece of a file, each with the number of the line it begins on. */

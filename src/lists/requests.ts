@@ -1,5 +1,5 @@
-import { Misuse } from '../errors.ts'
-import { requestTail, type Device, type Query } from '../query.ts'
+import { Misuse } from '../shared/errors.ts'
+import { requestTail, type Device, type Query } from '../shared/query.ts'
 import type { Column } from './columns.ts'
 import {
   checkCountry,

@@ -1,4 +1,4 @@
-import { keyOf, queryIdBytes, type Query } from '../query.ts'
+import { keyOf, queryIdBytes, type Query } from '../shared/query.ts'
 import type { Column, Columns } from './columns.ts'
 import { requestRoles, Requests, type Defaults, type Requested } from './requests.ts'
 import {

@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs'
 import { open, stat, type FileHandle } from 'node:fs/promises'
-import { Misuse } from '../errors.ts'
-import { unreadable } from '../unreadable.ts'
+import { Misuse } from '../shared/errors.ts'
+import { unreadable } from '../shared/unreadable.ts'
 
 /** A list as bytes. */
 export interface Source {

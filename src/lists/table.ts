@@ -1,4 +1,4 @@
-import { Misuse } from '../errors.ts'
+import { Misuse } from '../shared/errors.ts'
 import { plainName } from './names.ts'
 import { decode } from './decode.ts'
 import { detectEncoding } from './encoding.ts'

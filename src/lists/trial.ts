@@ -1,4 +1,4 @@
-import { Misuse } from '../errors.ts'
+import { Misuse } from '../shared/errors.ts'
 import { readHeader } from './columns.ts'
 import { Cutter } from './records.ts'
 

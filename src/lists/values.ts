@@ -1,4 +1,4 @@
-import { canonicalText, defaultNum, devices, priorities, type Device } from '../query.ts'
+import { canonicalText, defaultNum, devices, priorities, type Device } from '../shared/query.ts'
 
 /** A value that can be sent or kept, or the reason why it cannot. */
 export type Checked<T> =

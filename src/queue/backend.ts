@@ -1,7 +1,7 @@
 import { createPostgresBackend, Queue, Worker, type WorkerOptions } from 'bullmq'
 import { Redis } from 'ioredis'
-import { Unreachable, WrongDatabase } from '../errors.ts'
-import { late, soon } from '../soon.ts'
+import { Unreachable, WrongDatabase } from '../shared/errors.ts'
+import { late, soon } from '../shared/waiting.ts'
 import type { Pool } from '../store/database.ts'
 
 export type BackendName = 'postgres' | 'redis'

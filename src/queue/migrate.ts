@@ -1,5 +1,5 @@
 import { runMigrations, SchemaVersionMismatchError } from 'bullmq'
-import { WrongDatabase } from '../errors.ts'
+import { WrongDatabase } from '../shared/errors.ts'
 import { openPool } from '../store/database.ts'
 
 /** Brings BullMQ's own tables up to date, in their own schema; safe when several hosts ask at once. */

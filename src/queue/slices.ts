@@ -1,7 +1,7 @@
 import type { Worker } from 'bullmq'
 import { z } from 'zod'
-import { Unreachable } from '../errors.ts'
-import { late, soon } from '../soon.ts'
+import { Unreachable } from '../shared/errors.ts'
+import { late, soon } from '../shared/waiting.ts'
 import { openBackend, type Backend, type BackendName, type QueueStore } from './backend.ts'
 
 /** A slice of a run, in one of its rounds: all that a job carries. */

@@ -1,4 +1,4 @@
-import { soon } from '../soon.ts'
+import { soon } from '../shared/waiting.ts'
 import { openBackend, type QueueStore } from './backend.ts'
 
 /** Calls one function every minute, in one of the processes that ask for it. */

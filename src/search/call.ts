@@ -1,11 +1,11 @@
-import { isLoopback } from '../address.ts'
-import { BadSettings } from '../errors.ts'
-import type { Query } from '../query.ts'
-import { scrub, type Secret } from '../secret.ts'
+import { isLoopback } from '../shared/address.ts'
+import { BadSettings } from '../shared/errors.ts'
+import type { Query } from '../shared/query.ts'
+import { scrub, type Secret } from '../shared/secret.ts'
 import { inflate } from './body.ts'
 import { Exchange, type Ending } from './exchange.ts'
 import { Sockets } from './sockets.ts'
-import { stop, Stops } from './stops.ts'
+import { stop, Stops } from './abort.ts'
 
 /** What became of one paid request. */
 export type Reply =

@@ -1,4 +1,4 @@
-import type { Json } from '../store/answer.ts'
+import type { Json } from '../store/answers/answer.ts'
 
 /** Deeper bodies are not read: no answer of a search is, and what reads them must not run out of stack. */
 const deepest = 64

@@ -1,7 +1,7 @@
-import { asciiHost } from '../host.ts'
-import { idBytes } from '../ids.ts'
-import type { Domain, Entity, Page, Term } from '../store/answer.ts'
-import { readAddress, siteOf } from './address.ts'
+import { asciiHost } from '../shared/hostname.ts'
+import { idBytes } from '../shared/ids.ts'
+import type { Domain, Entity, Page, Term } from '../store/answers/answer.ts'
+import { readAddress, siteOf } from './page-url.ts'
 
 // Few hosts and things make up most of all answers: they are hashed once.
 const remembered = 10_000

@@ -1,4 +1,4 @@
-import type { Answer, Entity, Json, JsonObject, Placed, Result } from '../store/answer.ts'
+import type { Answer, Entity, Json, JsonObject, Placed, Result } from '../store/answers/answer.ts'
 import { clean } from './clean.ts'
 import { clusterOf, domainOf, entityOf, pageOf, relatedOf } from './dictionary.ts'
 import {

@@ -1,4 +1,4 @@
-import type { Next } from '../errors.ts'
+import type { Next } from '../shared/errors.ts'
 
 /** What becomes of the task, the money and the fleet after a reply of one class. */
 export interface Consequence {

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../store/answer.ts'
-import type { AnswerRows } from '../store/answers.ts'
+import type { JsonObject } from '../store/answers/answer.ts'
+import type { AnswerRows } from '../store/answers/answers.ts'
 import { answerColumns, overlay } from './render.ts'
 
 /**

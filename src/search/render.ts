@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../store/answer.ts'
+import type { Json, JsonObject } from '../store/answers/answer.ts'
 
 /** Columns of a result in the spelling of the interface; null where the interface would say nothing. */
 export interface ResultColumns {

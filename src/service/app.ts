@@ -1,5 +1,5 @@
 import { createRoute, OpenAPIHono } from '@hono/zod-openapi'
-import type { Log } from '../log.ts'
+import type { Log } from '../shared/log.ts'
 import type { Answered, Provider } from './answer.ts'
 import { askForKey, openTurnstile, type DoorEnv } from './door.ts'
 import { errorPage, keyPage } from './docs.ts'

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { Misuse } from '../errors.ts'
+import { Misuse } from '../shared/errors.ts'
 import { hashKey, makeKey, type KeyKind } from './key.ts'
 import { plans, renewalIsDue } from './plans.ts'
 

@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import type { AddressInfo, Server as TcpServer } from 'node:net'
-import { Unreachable } from '../errors.ts'
+import { Unreachable } from '../shared/errors.ts'
 import { Refusal } from './refusal.ts'
 
 export type Answering = (request: Request) => Response | Promise<Response>

@@ -1,4 +1,4 @@
-import { Misuse } from '../errors.ts'
+import { Misuse } from '../shared/errors.ts'
 
 /** A whole number from a flag; undefined when the flag is not there. */
 export function wholeFlag(

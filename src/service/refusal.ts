@@ -1,4 +1,4 @@
-import { exits, MillError } from '../errors.ts'
+import { exits, MillError } from '../shared/errors.ts'
 
 // Spec gap 7: only 401 and 403 are given; the other codes continue their style, the HTTP phrase in capitals.
 const codes = {

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { devices } from '../query.ts'
+import { devices } from '../shared/query.ts'
 
 /** Most characters of a query: what the great engines take at most. */
 const longestQuery = 2048

@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect, sql, type Transaction as KyselyTransaction } from './kysely.ts'
 import pg from 'pg'
-import { Unreachable } from '../errors.ts'
-import { keepPlans } from './plans.ts'
+import { Unreachable } from '../shared/errors.ts'
+import { keepPlans } from './prepared.ts'
 import type { DB } from './schema.ts'
 
 /** The tables, typed. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { root } from '../root.ts'
+import { root } from '../shared/root.ts'
 
 /** One file of `sql/migrations`. */
 export interface MigrationFile {

@@ -1,6 +1,6 @@
 import { Migrator, sql, type Kysely, type Migration } from './kysely.ts'
 import type { Pool } from 'pg'
-import { MillError, WrongDatabase } from '../errors.ts'
+import { MillError, WrongDatabase } from '../shared/errors.ts'
 import { openDatabase, probeDatabase, type Database } from './database.ts'
 import { readMigrations, type MigrationFile } from './files.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CompiledQuery } from './kysely.ts'
-import { root } from '../root.ts'
+import { root } from '../shared/root.ts'
 
 const texts = new Map<string, string>()
 

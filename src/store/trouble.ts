@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { codeOf, Unreachable } from '../errors.ts'
+import { codeOf, Unreachable } from '../shared/errors.ts'
 
 /** Why a statement failed, as far as it decides what to do: come back later, try again now, or look at the data. */
 export type Trouble = 'away' | 'conflict' | 'data'

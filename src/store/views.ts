@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
-import { codeOf, WrongDatabase } from '../errors.ts'
-import { root } from '../root.ts'
+import { codeOf, WrongDatabase } from '../shared/errors.ts'
+import { root } from '../shared/root.ts'
 
 /** One file of `sql/views`: a view or a function, with its comments. */
 export interface ViewFile {

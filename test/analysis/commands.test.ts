@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'no
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { withheld } from '../../src/store/analyst.ts'
+import { withheld } from '../../src/store/analysis/analyst.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { run } from '../support/run.ts'
 import { temporaryFolder } from '../support/server.ts'

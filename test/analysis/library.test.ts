@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bindParameters, parseQuestion, readQuestions } from '../../src/report/questions.ts'
-import { answerQuestion, describeLibrary, findQuestion } from '../../src/report/ask.ts'
+import { bindParameters, parseQuestion, readQuestions } from '../../src/commands/sql/questions.ts'
+import { answerQuestion, describeLibrary, findQuestion } from '../../src/commands/sql/ask.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { dropReader, placed, Story, ten } from './story.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { canonicalText } from '../../src/query.ts'
-import { readAddress } from '../../src/search/address.ts'
+import { canonicalText } from '../../src/shared/query.ts'
+import { readAddress } from '../../src/search/page-url.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { Story, ten } from './story.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { answerQuestion, findQuestion } from '../../src/report/ask.ts'
+import { answerQuestion, findQuestion } from '../../src/commands/sql/ask.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { dropReader, placed, Story, ten } from './story.ts'
 

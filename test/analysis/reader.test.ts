@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ensureAnalyst, readable, withheld } from '../../src/store/analyst.ts'
-import { readBatches, type Reading } from '../../src/store/sql.ts'
+import { ensureAnalyst, readable, withheld } from '../../src/store/analysis/analyst.ts'
+import { readBatches, type Reading } from '../../src/store/analysis/ask.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { dropReader, Story } from './story.ts'
 

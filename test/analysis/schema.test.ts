@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { root } from '../../src/root.ts'
+import { root } from '../../src/shared/root.ts'
 import { describeSchema } from '../support/dictionary.ts'
 import { freshDatabase } from '../support/database.ts'
 

@@ -1,10 +1,10 @@
 // A history in a few lines: const story = new Story(pool); await story.night('2026-01-01', { shoes: ['a.com/1', 'b.com/2'] })
 // Addresses stand in the order of their places; null is a hole in the order. What is not said is as plain as can be.
 import type { Pool } from 'pg'
-import { contentId } from '../../src/ids.ts'
-import { queryId, queryKey, type Device } from '../../src/query.ts'
-import { readAddress } from '../../src/search/address.ts'
-import { ensureReader } from '../../src/store/analyst.ts'
+import { contentId } from '../../src/shared/ids.ts'
+import { queryId, queryKey, type Device } from '../../src/shared/query.ts'
+import { readAddress } from '../../src/search/page-url.ts'
+import { ensureReader } from '../../src/store/analysis/analyst.ts'
 
 /** One answer. */
 export interface Serp {

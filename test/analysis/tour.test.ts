@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readQuestions } from '../../src/report/questions.ts'
-import { root } from '../../src/root.ts'
+import { readQuestions } from '../../src/commands/sql/questions.ts'
+import { root } from '../../src/shared/root.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { placed, Story, ten } from './story.ts'
 

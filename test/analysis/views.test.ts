@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { root } from '../../src/root.ts'
+import { root } from '../../src/shared/root.ts'
 import { applyViews, readViews, type ViewFile } from '../../src/store/views.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 

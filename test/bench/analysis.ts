@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PoolClient } from 'pg'
-import { formatTable } from '../../src/report/table.ts'
-import { root } from '../../src/root.ts'
+import { formatTable } from '../../src/shared/terminal/table.ts'
+import { root } from '../../src/shared/root.ts'
 import { openPool } from '../../src/store/database.ts'
 import { startMeter } from './meter.ts'
 

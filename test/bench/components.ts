@@ -2,19 +2,19 @@
 import { EventEmitter, once } from 'node:events'
 import { sql } from 'kysely'
 import { record } from '../../src/credits/record.ts'
-import type { Ended } from '../../src/credits/ended.ts'
+import type { Ended } from '../../src/credits/entry.ts'
 import { reserve } from '../../src/credits/reserve.ts'
-import { Lease } from '../../src/lease.ts'
-import { spenderOf } from '../../src/market.ts'
-import { mostTogether } from '../../src/bounds.ts'
-import type { Query } from '../../src/query.ts'
+import { Lease } from '../../src/commands/work/lease.ts'
+import { spenderOf } from '../../src/commands/mill/supplier.ts'
+import { mostTogether } from '../../src/commands/work/capacity.ts'
+import type { Query } from '../../src/shared/query.ts'
 import { openApi } from '../../src/search/call.ts'
 import { openLanes } from '../../src/search/lane.ts'
 import { judge } from '../../src/search/verdict.ts'
-import { storeAnswers, type StoredAnswer } from '../../src/store/answers.ts'
-import { openAccount } from '../../src/store/books.ts'
+import { storeAnswers, type StoredAnswer } from '../../src/store/answers/answers.ts'
+import { openAccount } from '../../src/store/ledger/books.ts'
 import { endRound, openTasks } from '../../src/store/slices.ts'
-import { unsentCall } from '../../src/verdicts.ts'
+import { unsentCall } from '../../src/commands/work/entry.ts'
 import { openBenchMill, type BenchMill, type Ground, type StandIn } from './ground.ts'
 import { startMeter, type Reading } from './meter.ts'
 import { planRun } from './plan.ts'
@@ -109,7 +109,7 @@ export function measureSlices(scene: Scene, queries: number): Promise<Component>
 
 /** The paid call and the reading of what came back. */
 export async function measureCalls({ api }: Scene, queries: number): Promise<Component> {
-  const { Secret } = await import('../../src/secret.ts')
+  const { Secret } = await import('../../src/shared/secret.ts')
   const options = {
     url: new URL(api.url),
     key: new Secret(api.key),

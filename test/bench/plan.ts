@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { queryId, queryKey } from '../../src/query.ts'
+import { queryId, queryKey } from '../../src/shared/query.ts'
 import type { Database } from '../../src/store/database.ts'
 
 const together = 5_000

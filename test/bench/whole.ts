@@ -1,5 +1,5 @@
-import { rebuild } from '../../src/rebuild.ts'
-import { work } from '../../src/work.ts'
+import { rebuild } from '../../src/commands/rebuild.ts'
+import { work } from '../../src/commands/work/work.ts'
 import { openBenchMill, startStandIn, type Ground } from './ground.ts'
 import { startMeter, type Reading } from './meter.ts'
 import { planRun } from './plan.ts'

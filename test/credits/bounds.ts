@@ -1,5 +1,5 @@
 import { constants } from '../../src/credits/account.ts'
-import type { Grant } from '../../src/credits/asks.ts'
+import type { Grant } from '../../src/credits/admission.ts'
 import { promise } from './promise.ts'
 import type { Row, World } from './world.ts'
 

@@ -1,4 +1,4 @@
-import type { Grant } from '../../src/credits/asks.ts'
+import type { Grant } from '../../src/credits/admission.ts'
 import { promise } from './promise.ts'
 import type { Row, World } from './world.ts'
 

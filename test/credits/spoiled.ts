@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { root } from '../../src/root.ts'
+import { root } from '../../src/shared/root.ts'
 import type { Mutant } from './mutants.ts'
 import type { Core } from './world.ts'
 

@@ -1,4 +1,4 @@
-import type { Ask, Purse, Rules } from '../../src/credits/asks.ts'
+import type { Ask, Purse, Rules } from '../../src/credits/admission.ts'
 import type { Outcome } from '../../src/credits/settle.ts'
 import type { Watch } from './watch.ts'
 import { dayMs, type Reply, type Row, type Worker, type World } from './world.ts'

@@ -1,5 +1,5 @@
 import { constants, lowestBalance, type Account } from '../../src/credits/account.ts'
-import type { Grant, Rest, Rules } from '../../src/credits/asks.ts'
+import type { Grant, Rest, Rules } from '../../src/credits/admission.ts'
 import type { Signal } from '../../src/credits/settle.ts'
 import { checkBound, checkRate } from './bounds.ts'
 import { promise } from './promise.ts'

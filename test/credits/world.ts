@@ -1,7 +1,7 @@
 import type * as accounts from '../../src/credits/account.ts'
 import type { Account, Costs } from '../../src/credits/account.ts'
 import type * as admission from '../../src/credits/admit.ts'
-import type { Rest } from '../../src/credits/asks.ts'
+import type { Rest } from '../../src/credits/admission.ts'
 import type * as settlement from '../../src/credits/settle.ts'
 import type { Ending, Signal } from '../../src/credits/settle.ts'
 

@@ -3,9 +3,9 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { z } from 'zod'
-import { processEnvironment } from '../../src/config.ts'
+import { processEnvironment } from '../../src/shared/config.ts'
 import { stopPostgres } from '../../src/embedded/postgres.ts'
-import { root } from '../../src/root.ts'
+import { root } from '../../src/shared/root.ts'
 import { temporaryFolder } from '../support/server.ts'
 
 const homes: string[] = []

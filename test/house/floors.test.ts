@@ -7,32 +7,36 @@ const imports = (...names: string[]) => names.map((name) => `import '${name}'`).
 
 describe('floors', () => {
   test('an import from a lower floor to a higher one is found', () => {
-    const stray = tree({ 'src/query.ts': imports('./credits/admit.ts') })
-    expect(climbs(stray)).toEqual(['src/query.ts -> src/credits/admit.ts'])
+    const stray = tree({ 'src/shared/query.ts': imports('../credits/admit.ts') })
+    expect(climbs(stray)).toEqual(['src/shared/query.ts -> src/credits/admit.ts'])
   })
 
-  test('an import between two stages is found, even of a type or a lazy one', () => {
+  test('an import between two rooms of one floor is found, even of a type or a lazy one', () => {
     expect(
       climbs(
         tree({
-          'src/plan/run.ts': `import type { Row } from '../lists/rows.ts'`,
-          'src/queue/jobs.ts': `export const open = () => import('../store/runs.ts')`,
+          'src/queue/slices.ts': `import type { Row } from '../lists/rows.ts'`,
+          'src/lists/read.ts': `export const open = () => import('../store/database.ts')`,
           'src/search/call.ts': `export * from '../credits/admit.ts'`,
-          'src/nights/due.ts': `let rows: import('../lists/rows.ts').Row`,
+          'src/commands/enqueue/plan.ts': `let tally: import('../work/tally.ts').Tally`,
+          'src/commands/monitor/news.ts': `export { work } from '../work/work.ts'`,
+          'src/commands/status.ts': imports('./reparse.ts'),
         }),
       ),
     ).toEqual([
-      'src/plan/run.ts -> src/lists/rows.ts',
+      'src/queue/slices.ts -> src/lists/rows.ts',
       'src/search/call.ts -> src/credits/admit.ts',
-      'src/nights/due.ts -> src/lists/rows.ts',
+      'src/commands/enqueue/plan.ts -> src/commands/work/tally.ts',
+      'src/commands/monitor/news.ts -> src/commands/work/work.ts',
+      'src/commands/status.ts -> src/commands/reparse.ts',
     ])
   })
 
-  test('the service and the pipeline are kept apart, both ways', () => {
+  test('the service and the mill are kept apart, both ways', () => {
     expect(
       climbs(
         tree({
-          'src/service/serve.ts': imports('../store/database.ts', '../secret.ts'),
+          'src/service/serve.ts': imports('../store/database.ts', '../shared/secret.ts'),
           'src/embedded/service.ts': imports('../service/serve.ts'),
           'jobs/service.ts': imports('../src/service/serve.ts'),
         }),
@@ -48,34 +52,42 @@ describe('floors', () => {
       climbs(
         tree({
           'jobs/demo.ts': imports('./work.ts', '../src/pipeline.ts'),
-          'test/mill.test.ts': imports('../jobs/work.ts', '../src/mill.ts'),
-          'src/ids.ts': imports('../test/support/database.ts'),
-          'src/csv.ts': imports('../test/bench/lists.ts'),
+          'test/whole/mill.test.ts': imports('../../jobs/work.ts', '../../src/commands/status.ts'),
+          'src/shared/ids.ts': imports('../../test/support/database.ts'),
           'jobs/bench.ts': imports('../test/bench/lists.ts'),
         }),
       ),
     ).toEqual([
       'jobs/demo.ts -> jobs/work.ts',
-      'test/mill.test.ts -> jobs/work.ts',
-      'src/ids.ts -> test/support/database.ts',
-      'src/csv.ts -> test/bench/lists.ts',
+      'test/whole/mill.test.ts -> jobs/work.ts',
+      'src/shared/ids.ts -> test/support/database.ts',
     ])
   })
 
   test('imports that go down are left alone', () => {
     const fine = tree({
-      'jobs/work.ts': imports('../src/worker.ts', '../src/config.ts'),
-      'src/pipeline.ts': imports('./credits/admit.ts', './store/books.ts', './mill.ts'),
-      'src/credits/admit.ts': imports('./account.ts', '../errors.ts'),
-      'src/store/ledger.ts': imports('./database.ts', '../ids.ts'),
+      'jobs/work.ts': imports('../src/commands/work/work.ts', '../src/shared/config.ts'),
+      'src/commands/nightly/run.ts': imports('../enqueue/enqueue.ts', '../mill/mill.ts'),
+      'src/commands/work/worker.ts': imports('../../pipeline.ts', '../../queue/slices.ts'),
+      'src/commands/new-command/page.ts': imports('../mill/mill.ts', './html.ts'),
+      'src/pipeline.ts': imports('./credits/admit.ts', './store/database.ts'),
+      'src/credits/admit.ts': imports('./account.ts', '../shared/errors.ts'),
+      'src/store/ledger/books.ts': imports('../database.ts', '../../shared/ids.ts'),
     })
     expect(climbs(fine)).toEqual([])
   })
 
-  test('a folder that the house does not have is found', () => {
-    expect(strays(tree({ 'src/cache/keep.ts': '', 'src/store/keep.ts': '' }))).toEqual([
-      'src/cache/keep.ts',
-    ])
+  test('a folder that the house does not have, and a file directly in src/, are found', () => {
+    const files = tree({
+      'src/cache/keep.ts': '',
+      'src/work.ts': '',
+      'src/store.ts': '',
+      'src/pipeline.ts': '',
+      'src/store/keep.ts': '',
+      'src/commands/status.ts': '',
+      'src/commands/desk/page.ts': '',
+    })
+    expect(strays(files)).toEqual(['src/cache/keep.ts', 'src/work.ts', 'src/store.ts'])
   })
 })
 
@@ -84,18 +96,18 @@ describe('libraries', () => {
     expect(
       trespasses(
         tree({
-          'src/plan/run.ts': imports('kysely', 'zod', 'node:fs'),
+          'src/credits/admit.ts': imports('kysely', 'zod', 'node:fs'),
           'src/store/kysely.ts': imports('kysely', 'pg'),
           'src/lists/read.ts': imports('csv-parse/sync'),
           'src/report/read.ts': imports('csv-parse/sync'),
         }),
       ),
-    ).toEqual(['src/plan/run.ts -> kysely', 'src/report/read.ts -> csv-parse'])
+    ).toEqual(['src/credits/admit.ts -> kysely', 'src/report/read.ts -> csv-parse'])
   })
 
   test('a library that nobody owns is found', () => {
-    expect(trespasses(tree({ 'src/csv.ts': imports('@acme/csv/fast') }))).toEqual([
-      'src/csv.ts -> @acme/csv',
+    expect(trespasses(tree({ 'src/shared/csv.ts': imports('@acme/csv/fast') }))).toEqual([
+      'src/shared/csv.ts -> @acme/csv',
     ])
   })
 })

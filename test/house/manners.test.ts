@@ -32,7 +32,7 @@ describe('manners', () => {
     expect(
       environmentReaders(
         tree({
-          'src/config.ts': 'export const a = process.env',
+          'src/shared/config.ts': 'export const a = process.env',
           'src/b.ts': `export const b = process.env['HOME']`,
           'jobs/c.ts': `export const c = process['env'].HOME`,
           'src/d.ts': '// process.env is read elsewhere',

@@ -51,7 +51,7 @@ export function shortcuts(tree: Tree): string[] {
 /** Readers of the environment other than the one place where settings are judged. */
 export function environmentReaders(tree: Tree): string[] {
   return [...tree]
-    .filter(([path]) => path !== 'src/config.ts' && !path.startsWith('test/'))
+    .filter(([path]) => path !== 'src/shared/config.ts' && !path.startsWith('test/'))
     .filter(([path, text]) => nodesOf(path, text).some(readsEnvironment))
     .map(([path]) => path)
 }

@@ -1,7 +1,7 @@
 import { fc } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import { MillError } from '../../src/errors.ts'
-import { canonicalText } from '../../src/query.ts'
+import { MillError } from '../../src/shared/errors.ts'
+import { canonicalText } from '../../src/shared/query.ts'
 import { read, utf16be } from './support.ts'
 
 const letters = 'abcxyzäößéñçłżşğøåžčابتپ日本語検索ひらカタ한국어ไทยабвгд0123456789'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Answer } from '../../src/store/answer.ts'
-import { idBytes } from '../../src/ids.ts'
+import type { Answer } from '../../src/store/answers/answer.ts'
+import { idBytes } from '../../src/shared/ids.ts'
 import { parseAnswer, readBody, unreadAnswer } from '../../src/search/parse.ts'
 
 function read(body: unknown, truncated = false): Answer {

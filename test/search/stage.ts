@@ -6,9 +6,9 @@ import {
   type Socket,
 } from 'node:net'
 import { onTestFinished } from 'vitest'
-import type { Query } from '../../src/query.ts'
+import type { Query } from '../../src/shared/query.ts'
 import { openApi, type Api } from '../../src/search/call.ts'
-import { Secret } from '../../src/secret.ts'
+import { Secret } from '../../src/shared/secret.ts'
 
 export const key = new Secret('sk_live_0123456789abcdef')
 

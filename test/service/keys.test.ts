@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTables } from '../../src/service/database.ts'
-import { root } from '../../src/root.ts'
+import { root } from '../../src/shared/root.ts'
 import { openKeys } from '../../src/service/start.ts'
 import { openShop, type Shop } from './shop.ts'
 

@@ -9,7 +9,7 @@ import {
   TextColumn,
   UuidColumn,
 } from '../../src/store/arrays.ts'
-import { contentId, idBytes } from '../../src/ids.ts'
+import { contentId, idBytes } from '../../src/shared/ids.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { isReadRight } from '../support/parser.ts'
 

@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase, openPool, probeDatabase } from '../../src/store/database.ts'
 import { reaching } from '../../src/store/trouble.ts'
-import { Unreachable } from '../../src/errors.ts'
+import { Unreachable } from '../../src/shared/errors.ts'
 import { freshUrl } from '../support/database.ts'
 
 /** A way to the database that hangs up in good order, as a server does that is stopped: no reset, no word. */

@@ -1,6 +1,6 @@
 import type { Database } from '../../src/store/database.ts'
-import type { StoredAnswer } from '../../src/store/answer.ts'
-import { queryId, queryKey, type Query } from '../../src/query.ts'
+import type { StoredAnswer } from '../../src/store/answers/answer.ts'
+import { queryId, queryKey, type Query } from '../../src/shared/query.ts'
 import { judge } from '../../src/search/verdict.ts'
 
 const asked: Query = { q: 'red shoes', location: null, hl: null, gl: null, num: 10, device: null }

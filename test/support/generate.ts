@@ -1,7 +1,7 @@
 // npm run generate: writes src/store/schema.ts and docs/schema.md from the live schema, made afresh from sql/.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { root } from '../../src/root.ts'
+import { root } from '../../src/shared/root.ts'
 import { openPool } from '../../src/store/database.ts'
 import { describeSchema } from './dictionary.ts'
 import { openServer, withDatabase } from './server.ts'

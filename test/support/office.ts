@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { noDefaults } from '../../src/lists/requests.ts'
-import type { Desk, ListOrder } from '../../src/staging.ts'
+import type { Desk, ListOrder } from '../../src/commands/enqueue/staging.ts'
 import { freshDatabase, type FreshDatabase } from './database.ts'
 
 export interface CountedSlice {

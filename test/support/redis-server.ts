@@ -5,7 +5,7 @@ import { accessSync, constants, rmSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { processEnvironment } from '../../src/config.ts'
+import { processEnvironment } from '../../src/shared/config.ts'
 import { freePort } from '../../src/embedded/port.ts'
 import { temporaryFolder } from './server.ts'
 

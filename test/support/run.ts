@@ -3,8 +3,8 @@
 // `kill('SIGTERM')` signals it, `ended` is its result. Nothing of the caller's settings leaks in: only PATH, HOME and TMPDIR.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { processEnvironment, type Environment } from '../../src/config.ts'
-import { root } from '../../src/root.ts'
+import { processEnvironment, type Environment } from '../../src/shared/config.ts'
+import { root } from '../../src/shared/root.ts'
 
 export interface Result {
   readonly code: number | null

@@ -4,9 +4,9 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
-import { processEnvironment } from '../../src/config.ts'
+import { processEnvironment } from '../../src/shared/config.ts'
 import { ensurePostgres, stopPostgres } from '../../src/embedded/postgres.ts'
-import { migrateAll } from '../../src/mill.ts'
+import { migrateAll } from '../../src/commands/mill/mill.ts'
 import { openPool } from '../../src/store/database.ts'
 
 /** What the tests of one run share. */

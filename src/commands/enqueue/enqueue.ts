@@ -1,0 +1,123 @@
+import { count } from '../../shared/terminal/wording.ts'
+import { planLists, queueRun, type Plans } from './planning.ts'
+import { Misuse } from '../../shared/errors.ts'
+import type { EnqueueFlags, Intake } from './intake.ts'
+import type { ListFile } from '../../lists/files.ts'
+import { removeRejects, writeRejects, type RejectsFile } from '../../lists/rejects.ts'
+import type { Mill } from '../mill/mill.ts'
+import { report, sum, summarise, totals, type EnqueueReport } from './result.ts'
+import { needsYes } from './estimate.ts'
+import { summaryLines } from './summary.ts'
+import type { ListOrder, Step } from './staging.ts'
+import { rejectedLines } from '../../store/planning/rejected.ts'
+import { reaching } from '../../store/trouble.ts'
+
+/** How an enqueue speaks with whoever started it. */
+export interface Talk {
+  readonly say: (line: string) => void
+  readonly show: (line: string) => void
+  readonly progress: (step: Step) => void
+  /** Asks a person; null where there is none. */
+  readonly ask: ((question: string) => Promise<boolean>) | null
+}
+
+interface Enqueue {
+  readonly mill: EnqueueMill
+  readonly intake: Intake
+  readonly flags: EnqueueFlags
+  readonly talk: Talk
+}
+
+type EnqueueMill = Pick<Mill, 'config' | 'db' | 'market' | 'queue'>
+
+/** Plans all lists, shows what that comes to, and queues their runs unless it was a preview or nobody agreed. */
+export async function enqueue(
+  options: Enqueue & { readonly stream: AsyncIterable<unknown> },
+): Promise<EnqueueReport | null> {
+  const { mill, intake, flags, talk, stream } = options
+  for (const notice of intake.notices) talk.say(notice)
+  const desk = { db: mill.db, market: mill.market, progress: talk.progress }
+  const asked = askFirst(options)
+  // Nothing of a plan is written by a database that goes away in the middle of it.
+  const plans = await reaching('the database', () =>
+    planLists(desk, ordersOf(intake, stream), asked.agree),
+  )
+  if (!asked.shown()) showPlan(options, plans)
+  if (!plans.committed)
+    return flags.dryRun === true ? report(mill, intake, { plans, files: [] }) : null
+  const queue = await mill.queue()
+  for (const { run, done } of plans.lists) if (!done) await queueRun(desk, queue, run)
+  const files = await keepRejects(options, plans)
+  return report(mill, intake, { plans, files })
+}
+
+function ordersOf(intake: Intake, stream: AsyncIterable<unknown>): ListOrder[] {
+  return intake.orders.map((order, index): ListOrder => {
+    const { path, shown } = fileAt(intake, index)
+    if (path === null) return { ...order, from: { kind: 'stream', stream } }
+    return { ...order, from: { kind: 'file', path, shown } }
+  })
+}
+
+function showPlan({ mill, intake, talk }: Enqueue, plans: Plans): void {
+  for (const line of summaryLines(summarise(mill, intake, plans))) talk.show(line)
+}
+
+/** Only live credits are worth a question; a plan that was agreed to is made again, with what is true by then. */
+function askFirst(options: Enqueue): {
+  agree: 'always' | 'never' | ((preview: Plans) => Promise<boolean>)
+  shown: () => boolean
+} {
+  const { mill, intake, flags, talk } = options
+  let shown = false
+  const agree = async (preview: Plans): Promise<boolean> => {
+    const queued = sum(preview, ({ queued: tasks }) => tasks)
+    if (!needsYes(queued, totals(mill, intake, preview).estimate)) return true
+    showPlan(options, preview)
+    shown = true
+    const calls = count(queued, 'call')
+    if (talk.ask !== null) return talk.ask(`Buy ${calls}? [y/N] `)
+    throw new Misuse(
+      `expected --yes for a purchase of ${calls}, got none and nobody to ask; nothing was queued`,
+    )
+  }
+  const careful = mill.market.origin === 'live' && flags.yes !== true
+  return {
+    agree: flags.dryRun === true ? 'never' : careful ? agree : 'always',
+    shown: () => shown,
+  }
+}
+
+function fileAt({ files }: Intake, index: number): ListFile {
+  const file = files[index]
+  if (file === undefined) throw new Error('expected a file for each order, got none')
+  return file
+}
+
+async function keepRejects(
+  { mill, intake, talk }: Enqueue,
+  { lists }: Plans,
+): Promise<(string | null)[]> {
+  const files: (string | null)[] = []
+  for (const [index, { rejected, run }] of lists.entries()) {
+    const { path, shown, name } = fileAt(intake, index)
+    const of = { path, name, home: mill.config.home }
+    if (rejected === 0) {
+      await removeRejects(of)
+      files.push(null)
+      continue
+    }
+    const written = await writeRejects(of, () => rejectedLines(mill.db, run))
+    const where = whereTo(written, { piped: path === null, run })
+    talk.say(`${count(rejected, 'line')} of ${shown} rejected: see ${where}`)
+    files.push(written.path)
+  }
+  return files
+}
+
+function whereTo(written: RejectsFile, { piped, run }: { piped: boolean; run: number }): string {
+  if (written.path === null) {
+    return `the table rejected_lines, run ${run}, as no file could be written (${written.reason})`
+  }
+  return written.beside || piped ? written.path : `${written.path}, as its folder cannot take them`
+}

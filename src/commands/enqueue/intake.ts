@@ -1,0 +1,142 @@
+import { join, resolve } from 'node:path'
+import { callerFolder, type Config, type Environment } from '../../shared/config.ts'
+import { readDuration } from '../../shared/time/duration.ts'
+import { Misuse } from '../../shared/errors.ts'
+import { findFiles, type ListFile } from '../../lists/files.ts'
+import { readDefaults, type Typed } from '../../lists/flags.ts'
+import { openList, type ReadOptions } from '../../lists/read.ts'
+import { openFile } from '../../lists/source.ts'
+import { defaultNum } from '../../shared/query.ts'
+import { root } from '../../shared/root.ts'
+import type { ListOrder } from './staging.ts'
+import { localDate } from '../../shared/time/zone.ts'
+
+/** What can be typed after `npm run enqueue --`. */
+export interface EnqueueFlags extends Typed {
+  readonly as?: string
+  readonly maxAge?: string
+  readonly budget?: string
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+  readonly encoding?: string
+  readonly delimiter?: string
+  readonly column?: string
+  readonly matchTypes?: string
+  readonly json?: boolean
+}
+
+/** Lists that are ready to be planned: everything that needs no database has been checked. */
+export interface Intake {
+  readonly files: readonly ListFile[]
+  readonly orders: readonly Omit<ListOrder, 'from'>[]
+  readonly notices: readonly string[]
+  readonly parameters: readonly string[]
+  readonly maxAge: string
+  readonly budget: number | null
+}
+
+export interface IntakeOptions {
+  readonly args: readonly string[]
+  readonly flags: EnqueueFlags
+  readonly env: Environment
+  readonly config: Config
+}
+
+/** Checks flags and the beginnings of all files, so that a wrong one is refused before anything is started. */
+export async function openIntake({ args, flags, env, config }: IntakeOptions): Promise<Intake> {
+  const reading = readingOf(flags)
+  const maxAgeMs = maxAgeOf(flags.maxAge, config)
+  const budget = budgetOf(flags.budget)
+  const folder = callerFolder(env)
+  const { files, skipped } = await findFiles({
+    args,
+    folder,
+    config: join(root, 'inputs', 'config'),
+    as: nameOf(flags.as),
+  })
+  for (const { path, shown } of files) if (path !== null) await checkHead(path, shown, reading)
+  const runDate = localDate(config.zone, new Date())
+  return {
+    files,
+    orders: files.map(({ name }) => ({
+      list: name,
+      reading,
+      kind: 'manual',
+      runDate,
+      budget: budget ?? undefined,
+      maxAgeMs,
+      into: null,
+    })),
+    notices: skipped.map((shown) => `left out ${resolve(folder, shown)}: it holds no list`),
+    parameters: parametersOf(reading),
+    maxAge: flags.maxAge ?? config.sources.get('MILL_MAX_AGE')?.shown ?? `${maxAgeMs} ms`,
+    budget,
+  }
+}
+
+function readingOf(flags: EnqueueFlags): ReadOptions {
+  const { encoding, delimiter, column } = flags
+  const matchTypes = flags.matchTypes ?? 'keep'
+  if (matchTypes !== 'keep' && matchTypes !== 'strip') {
+    throw new Misuse(
+      `expected --match-types to be keep or strip, got ${JSON.stringify(matchTypes)}`,
+    )
+  }
+  const yes = flags.yes === true
+  return { encoding, delimiter, column, matchTypes, yes, defaults: readDefaults(flags) }
+}
+
+function maxAgeOf(typed: string | undefined, config: Config): number {
+  if (typed === undefined) return config.maxAgeMs
+  const maxAgeMs = readDuration(typed)
+  if (maxAgeMs !== null) return maxAgeMs
+  throw new Misuse(
+    `expected --max-age to be a duration like 12h, 90m or 0, at most 36500d, got ${JSON.stringify(typed)}`,
+  )
+}
+
+function budgetOf(typed: string | undefined): number | null {
+  if (typed === undefined) return null
+  const budget = Number(typed)
+  if (/^\d{1,12}$/.test(typed)) return budget
+  throw new Misuse(
+    `expected --budget to be a whole number of credits, got ${JSON.stringify(typed)}`,
+  )
+}
+
+function nameOf(as: string | undefined): string | undefined {
+  if (as === undefined) return undefined
+  const name = as.normalize('NFC').trim()
+  if (name === '' || name.length > 200 || /\p{Cc}/u.test(name)) {
+    throw new Misuse(`expected --as to be a name, got ${JSON.stringify(as)}`)
+  }
+  return name
+}
+
+async function checkHead(path: string, shown: string, reading: ReadOptions): Promise<void> {
+  const source = await openFile(path, shown)
+  try {
+    await openList(source, reading)
+  } finally {
+    await source.close()
+  }
+}
+
+function parametersOf({ defaults, matchTypes }: ReadOptions): string[] {
+  const named = [
+    ['location', defaults.location],
+    ['hl', defaults.hl],
+    ['gl', defaults.gl],
+    [
+      'num',
+      defaults.num.length === 0 ? [`${defaultNum} unless the list says otherwise`] : defaults.num,
+    ],
+    ['device', defaults.device],
+    ['priority', defaults.priority === null ? [] : [defaults.priority]],
+    ['tags', defaults.tags],
+    ['match types', matchTypes === 'strip' ? ['stripped'] : []],
+  ] as const
+  return named.flatMap(([name, values]) =>
+    values.length === 0 ? [] : [`${name} ${values.join(' | ')}`],
+  )
+}

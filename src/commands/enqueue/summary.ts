@@ -1,0 +1,132 @@
+import { count } from '../../shared/terminal/wording.ts'
+import type { Estimate, Outlook } from './estimate.ts'
+
+/** What one list comes to, as far as a person needs to see it before buying. */
+export interface SummaryList {
+  readonly list: string
+  readonly rows: number
+  readonly accepted: number
+  readonly duplicates: number
+  readonly rejected: number
+  readonly tasks: number
+  readonly queued: number
+  readonly reused: number
+  readonly already: number
+  readonly run: number | null
+  readonly reasons: readonly { readonly reason: string; readonly lines: number }[]
+  /** How the file was read, in a phrase. */
+  readonly reading: string
+  readonly ignored: readonly string[]
+}
+
+export interface Summary {
+  readonly lists: readonly SummaryList[]
+  readonly origin: 'live' | 'test' | 'sandbox'
+  readonly api: string
+  /** Parameters that hold for all queries, as `name value`. */
+  readonly parameters: readonly string[]
+  readonly maxAge: string
+  readonly estimate: Estimate
+  readonly outlook: Outlook
+}
+
+const shownLists = 8
+const shownReasons = 5
+const shownNames = 8
+
+/** The plan on one screen. */
+export function summaryLines(summary: Summary): readonly string[] {
+  const { lists, origin, api } = summary
+  const shown = lists.slice(0, shownLists).flatMap(listLines)
+  const more = lists.length - shownLists
+  return [
+    ...shown,
+    ...(more > 0 ? [`and ${more} more lists`] : []),
+    `parameters  ${summary.parameters.join(', ')}; answers younger than ${summary.maxAge} are reused`,
+    `api         ${api}${marketNote(origin)}`,
+    `cost        ${costLine(summary)}`,
+    ...balanceLines(summary),
+    // Names come out of files: none of them may steer the reader's terminal.
+  ].map((line) => line.replace(/\p{Cc}/gu, ''))
+}
+
+function marketNote(origin: Summary['origin']): string {
+  switch (origin) {
+    case 'live':
+      return ''
+    case 'test':
+      return ' (a test key: answers are mock data, nothing is charged)'
+    case 'sandbox':
+      return ' (SANDBOX: no real credits are spent)'
+    default:
+      throw new Error(`unhandled origin ${JSON.stringify(origin satisfies never)}`)
+  }
+}
+
+function listLines(list: SummaryList): string[] {
+  const { rows, accepted, duplicates, rejected, queued, reused, already } = list
+  const lines = [
+    `list        ${list.list}${list.run === null ? '' : `, run ${list.run}`}: ${list.reading}`,
+    `  read      ${count(rows, 'line')}: ${accepted} accepted, ${duplicates} merged as duplicates, ${rejected} rejected`,
+    `  queries   ${list.tasks}: ${queued} to send, ${reused} answered by younger answers, ${already} in the run already`,
+  ]
+  if (list.ignored.length > 0) lines.push(`  ignored   ${names(list.ignored)}`)
+  for (const { reason, lines: lineCount } of list.reasons.slice(0, shownReasons)) {
+    lines.push(`  rejected  ${count(lineCount, 'line')}: ${reason}`)
+  }
+  const more = list.reasons.length - shownReasons
+  if (more > 0) lines.push(`  rejected  for ${more} more reasons`)
+  return lines
+}
+
+function names(ignored: readonly string[]): string {
+  const shown = ignored
+    .slice(0, shownNames)
+    .map((name) => JSON.stringify(name.trim().slice(0, 40)))
+    .join(', ')
+  const more = ignored.length - shownNames
+  return `columns ${shown}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+function costLine({ estimate, lists }: Summary): string {
+  const { credits, worst, basis } = estimate
+  switch (basis) {
+    case 'nothing to buy':
+      // What a run still has to buy was counted when it was planned.
+      return lists.some(({ already }) => already > 0)
+        ? 'nothing more: no query is added'
+        : 'nothing: no query is to be sent'
+    case 'unknown':
+      return 'unknown: no answer of this kind has been paid for yet'
+    case 'seen':
+      return `about ${count(credits ?? 0, 'credit')}, ${worst} at the worst (by costs seen so far)`
+    default:
+      throw new Error(`unhandled basis ${JSON.stringify(basis satisfies never)}`)
+  }
+}
+
+function balanceLines({ outlook, estimate, origin }: Summary): string[] {
+  if (origin === 'test') return []
+  const { remaining, after, after_worst: worst, floor } = outlook
+  const lines = [
+    remaining === null
+      ? `balance     unknown until the first answer; ${floor} credits stay untouched`
+      : `balance     ${remaining} now, ${after ?? 'unknown'} after (${worst ?? 'unknown'} at the worst); the floor is ${floor}`,
+  ]
+  if (outlook.above_floor === false && estimate.basis !== 'nothing to buy') {
+    lines.push(
+      '            not enough above the floor: work will stop there, and go on after a top-up',
+    )
+  }
+  if (outlook.budget !== null) {
+    lines.push(`budget      ${outlook.budget} credits: ${budgetNote(outlook.within_budget)}`)
+  }
+  return lines
+}
+
+function budgetNote(within: boolean | null): string {
+  if (within === null) return 'whether it is enough is unknown'
+  return within
+    ? 'enough'
+    : 'not enough in the worst case: what it does not cover ends as unaffordable'
+}

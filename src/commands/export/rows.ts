@@ -1,0 +1,49 @@
+import { csvLines, type Cell } from '../../shared/csv.ts'
+import { jsonValue, type Column } from '../../store/analysis/cells.ts'
+import type { Batch } from '../../store/analysis/ask.ts'
+
+export const rowFormats = ['csv', 'ndjson'] as const
+export type RowFormat = (typeof rowFormats)[number]
+
+/** Rows as a file wants them, batch by batch: memory stays the same however many there are. Lines of JSON are the database's own. */
+export async function* writeRows(
+  batches: AsyncIterable<Batch>,
+  format: RowFormat,
+  raw: boolean,
+): AsyncGenerator<string> {
+  let first = true
+  for await (const { columns, rows } of batches) {
+    switch (format) {
+      case 'csv':
+        if (first) yield csvLines([columns.map(({ name }) => name)])
+        yield csvLines(
+          rows.map((row) => row.map((value, index) => cell(value, columns[index]))),
+          { raw, quoteEmpty: true },
+        )
+        break
+      case 'ndjson':
+        // A document keeps the breaks between its parts; within a text none is left.
+        yield rows.map(([line]) => `${line?.replace(/[\r\n]+/g, ' ')}\n`).join('')
+        break
+      default:
+        throw new Error(`unhandled format ${JSON.stringify(format satisfies never)}`)
+    }
+    first = false
+  }
+}
+
+/** One row with its columns by name. */
+export function object(
+  row: readonly (string | null)[],
+  columns: readonly Column[],
+): Record<string, unknown> {
+  return Object.fromEntries(
+    columns.map((column, index) => [column.name, jsonValue(row[index] ?? null, column)]),
+  )
+}
+
+function cell(value: string | null, column: Column | undefined): Cell {
+  if (value === null || column?.kind !== 'number') return value
+  // Digits as the database has them, and no formula: a minus sign is no danger before a number.
+  return /^-?\d+$/.test(value) ? BigInt(value) : Number(value)
+}

@@ -1,0 +1,120 @@
+import type { Closers } from '../../shared/closers.ts'
+import type { Config } from '../../shared/config.ts'
+import { ensurePostgres } from '../../embedded/postgres.ts'
+import { ensureService } from '../../embedded/service.ts'
+import { marketOf, type Market } from './supplier.ts'
+import { migrateQueue } from '../../queue/migrate.ts'
+import { openQueue, type SliceQueue } from '../../queue/slices.ts'
+import type { Secret } from '../../shared/secret.ts'
+import { soon } from '../../shared/waiting.ts'
+import {
+  openDatabase,
+  openPool,
+  probeDatabase,
+  type Database,
+  type Pool,
+} from '../../store/database.ts'
+import { checkDatabase, migrateDatabase } from '../../store/migrate.ts'
+import { applyViews } from '../../store/views.ts'
+import { installationId } from '../../store/slices.ts'
+import { reaching } from '../../store/trouble.ts'
+
+/** The opened parts that commands share; each is closed with the command. */
+export interface Mill {
+  readonly config: Config
+  readonly db: Database
+  readonly pool: Pool
+  readonly databaseUrl: string
+  /** Tells this database from every other. */
+  readonly installation: string
+  readonly market: Market
+  /** Opened when first asked for. */
+  queue(): Promise<SliceQueue>
+  /** Address and key of the API; starts the bundled service when none is set. */
+  api(): Promise<{ url: URL; key: Secret }>
+}
+
+export interface MillOptions {
+  readonly config: Config
+  readonly closers: Closers
+  readonly say: (line: string) => void
+  /** What `pg_stat_activity` shows. */
+  readonly name: string
+  /** Connections for the tables; the queue has a pool of its own. */
+  readonly connections?: number
+  /** Its statements come again and again, and all of them go by key. */
+  readonly byKey?: boolean
+}
+
+const queueConnections = 4
+/** A pool waits for its clients to come back; one that a dead or silent server holds never does. */
+const endWithinMs = 2_000
+/** How a process that buys is connected. */
+export const workerPool = { connections: 6, byKey: true } as const
+
+/** Opens the database: the one that is set, as it must be already, or the embedded one, made ready on the way. */
+export async function openMill(options: MillOptions): Promise<Mill> {
+  const { config, closers } = options
+  const databaseUrl = config.databaseUrl ?? (await startEmbedded(options))
+  const { name, connections: max = 4, byKey = false } = options
+  const pool = openPool(databaseUrl, { name, max, byKey })
+  const db = closers.add('the database', openDatabase(pool), (open) =>
+    soon(open.destroy(), { ms: endWithinMs }),
+  )
+  await probeDatabase(db)
+  if (config.databaseUrl === null) await migrateAll(pool, databaseUrl)
+  else await checkDatabase(db)
+  const installation = await reaching('the database', () => installationId(db))
+  const market = marketOf(config)
+  let queue: Promise<SliceQueue> | undefined
+  return {
+    config,
+    db,
+    pool,
+    databaseUrl,
+    installation,
+    market,
+    queue: () => (queue ??= openSlices(options, { databaseUrl, installation })),
+    api: async () => config.api ?? ensureService({ home: config.home, databaseUrl }),
+  }
+}
+
+/** Brings our tables, the views and BullMQ's own tables up to date; gives the names of what was applied to ours. */
+export async function migrateAll(pool: Pool, databaseUrl: string): Promise<readonly string[]> {
+  const applied = await migrateDatabase(pool)
+  const views = await applyViews(pool)
+  await migrateQueue(databaseUrl)
+  return views.length === 0 ? applied : [...applied, `${views.length} views`]
+}
+
+async function startEmbedded({ config, say }: MillOptions): Promise<string> {
+  const { url } = await ensurePostgres(config.home, { say })
+  return url
+}
+
+async function openSlices(
+  { config, closers }: MillOptions,
+  { databaseUrl, installation }: { databaseUrl: string; installation: string },
+): Promise<SliceQueue> {
+  const open = (queue: Promise<SliceQueue>) =>
+    reaching('the queue', () => queue).then((opened) =>
+      closers.add('the queue', opened, (slices) => slices.close()),
+    )
+  if (config.redisUrl !== null) return open(openQueue({ redisUrl: config.redisUrl }, installation))
+  const pool = openQueuePool(databaseUrl)
+  closers.add('the pool of the queue', pool, (opened) => soon(opened.end(), { ms: endWithinMs }))
+  return open(openQueue({ pool }, installation))
+}
+
+/** The connections of the queue on PostgreSQL. */
+export function openQueuePool(databaseUrl: string): Pool {
+  const pool = openPool(databaseUrl, {
+    name: 'queue',
+    schema: 'bullmq',
+    max: queueConnections,
+    // A job that is lost is made again from the tables, one that comes again finds its tasks ended.
+    hasty: true,
+  })
+  // Each worker of the queue listens to the errors of the pool for good: many nights in one process are no leak.
+  return pool.setMaxListeners(0)
+}

@@ -1,0 +1,101 @@
+import { overdueNights } from '../nightly/outlook.ts'
+import type { Database } from '../../store/database.ts'
+import { giveBack, takeNews, takeNotice, type News } from '../../store/operator/news.ts'
+import { post, type Notice } from './webhook.ts'
+
+// Who is switched on after a long time does not retell the past, and what failed to go out is tried for this long.
+const fresh = 3_600_000
+
+/** A notice, with everything that it stands for: many missed nights are one line. */
+interface Bundle {
+  readonly notice: Notice
+  readonly news: readonly { readonly kind: string; readonly subject: string }[]
+}
+
+/** Tells the webhook what happened since the last time anybody asked; gives back what could not be told. */
+export async function tellNews(
+  db: Database,
+  { url, tell, pauses }: { url: URL; tell: (line: string) => void; pauses?: number[] },
+): Promise<number> {
+  const bundles = [...bundle(await takeNews(db, new Date(Date.now() - fresh))), ...(await late(db))]
+  let told = 0
+  for (const { notice, news } of bundles) {
+    try {
+      await post(url, notice, pauses)
+      told += 1
+    } catch (error) {
+      await giveBack(db, news)
+      tell(error instanceof Error ? error.message : String(error))
+    }
+  }
+  return told
+}
+
+async function late(db: Database): Promise<Bundle[]> {
+  const found: Bundle[] = []
+  for (const { schedule, dueAt, problem } of await overdueNights(db)) {
+    const kind = 'night_overdue'
+    const subject = `${schedule} ${dueAt.toISOString()}`
+    if (!(await takeNotice(db, kind, subject))) continue
+    const text = `querymill: ${schedule}, due ${dueAt.toISOString()}: ${problem}`
+    const fields = { schedule, due_at: dueAt }
+    found.push({ notice: { kind, subject, text, fields }, news: [{ kind, subject }] })
+  }
+  return found
+}
+
+function bundle(news: readonly News[]): Bundle[] {
+  const bundles: Bundle[] = []
+  const nights = new Map<string, News[]>()
+  for (const one of news) {
+    if ('schedule' in one) {
+      const key = `${one.kind} ${one.schedule}`
+      nights.set(key, [...(nights.get(key) ?? []), one])
+    } else
+      bundles.push({ notice: { ...one, text: textOf([one]), fields: fieldsOf(one) }, news: [one] })
+  }
+  for (const same of nights.values()) {
+    const newest = same.at(-1)
+    if (newest === undefined) continue
+    const fields = { ...fieldsOf(newest), nights: same.length }
+    bundles.push({ notice: { ...newest, text: textOf(same), fields }, news: same })
+  }
+  return bundles
+}
+
+function fieldsOf(news: News): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(news).filter(([name]) => name !== 'kind' && name !== 'subject'),
+  )
+}
+
+function textOf(same: readonly News[]): string {
+  const news = same.at(-1)
+  if (news === undefined) return ''
+  switch (news.kind) {
+    case 'run_finished': {
+      const counts = Object.entries(news.tasks).map(([state, count]) => `${count} ${state}`)
+      const what = news.state === 'done' ? 'is finished' : 'was ended'
+      return `querymill: run ${news.run} of ${news.list} for ${news.run_date} ${what}: ${counts.join(', ') || 'no tasks'}; ${news.spent} credits used`
+    }
+    case 'stop':
+      return `querymill: account ${news.account} stands still (${news.reason})${news.detail === null ? '' : `: ${news.detail}`}`
+    case 'night_missed':
+    case 'night_skipped':
+    case 'night_late':
+    case 'night_failed': {
+      const times = same.length === 1 ? news.due_at : `${same.length} times up to ${news.due_at}`
+      const why = news.note === null ? '' : `: ${news.note}`
+      return `querymill: ${news.schedule}, due ${times}, ${outcomes[news.kind]}${why}`
+    }
+    default:
+      throw new Error(`unhandled news ${JSON.stringify(news satisfies never)}`)
+  }
+}
+
+const outcomes = {
+  night_missed: 'was missed',
+  night_skipped: 'was skipped',
+  night_late: 'runs late',
+  night_failed: 'failed',
+} as const

@@ -1,0 +1,46 @@
+import { tellNews } from './news.ts'
+import { soon } from '../../shared/waiting.ts'
+import type { Database } from '../../store/database.ts'
+
+interface Telling {
+  readonly url: URL
+  readonly tell: (line: string) => void
+  readonly everyMs: number
+}
+
+/** Tells news now and then, one telling at a time; work never waits for it. */
+export function startTelling(
+  db: Database,
+  { url, tell, everyMs }: Telling,
+): { close: () => Promise<void> } {
+  let telling: Promise<unknown> | null = null
+  let away = false
+  const tellAll = async () => {
+    try {
+      await tellNews(db, { url, tell })
+      away = false
+    } catch (error) {
+      // Said once: work goes on without news, and so do the tries.
+      if (!away) tell(`news cannot be read: ${error instanceof Error ? error.message : 'error'}`)
+      away = true
+    }
+  }
+  const round = () => {
+    telling ??= tellAll().finally(() => {
+      telling = null
+    })
+    return telling
+  }
+  const timer = setInterval(() => void round(), everyMs)
+  // What happened in the last moments, such as the end of the run, goes out as well.
+  const lastRound = async () => {
+    await telling
+    await round()
+  }
+  return {
+    close: async () => {
+      clearInterval(timer)
+      await soon(lastRound(), { ms: everyMs })
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Mill } from '../mill/mill.ts'
+import { openTicker } from '../../queue/tick.ts'
+import { describe, openStore, type Scheduler } from './scheduler.ts'
+import { troubleOf } from '../../store/trouble.ts'
+import { lastLook } from '../../store/nights/watch.ts'
+
+// The queue's clock beats once a minute; unheard for longer, something is wrong with it.
+const silenceMs = 75_000
+const lookMs = 10_000
+
+/** Schedules until the signal comes: ticks by the queue's clock, and by its own when that falls silent. */
+export async function keepTime(
+  mill: Mill,
+  scheduler: Scheduler,
+  { signal, tell }: { signal: AbortSignal; tell: (line: string) => void },
+): Promise<void> {
+  await scheduler.tryTick()
+  let clock: Stop | null = await startClock(mill, scheduler)
+  try {
+    while (!signal.aborted) {
+      await pause(lookMs, signal)
+      if (signal.aborted || scheduler.silentFor < silenceMs) continue
+      if (await othersLook(mill)) continue
+      tell('the clock of the queue is silent: it is started again')
+      await clock?.()
+      clock = await tryClock(mill, scheduler, tell)
+      await scheduler.tryTick()
+    }
+  } finally {
+    await clock?.()
+    await scheduler.close()
+  }
+}
+
+type Stop = () => Promise<void>
+
+async function startClock(mill: Mill, scheduler: Scheduler): Promise<Stop> {
+  const { store, end } = openStore(mill, 'ticks')
+  try {
+    const ticker = await openTicker(store, mill.installation, () => scheduler.tryTick())
+    return async () => {
+      await ticker.close()
+      await end()
+    }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+async function tryClock(
+  mill: Mill,
+  scheduler: Scheduler,
+  tell: (line: string) => void,
+): Promise<Stop | null> {
+  try {
+    return await startClock(mill, scheduler)
+  } catch (error) {
+    tell(`the clock of the queue does not start: ${describe(error)}`)
+    return null
+  }
+}
+
+/** Another scheduler may be the one that the queue's clock wakes. */
+async function othersLook(mill: Mill): Promise<boolean> {
+  try {
+    const ago = await lastLook(mill.db)
+    return ago !== null && ago < silenceMs
+  } catch (error) {
+    if (troubleOf(error) === 'data') throw error
+    return false
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await setTimeout(ms, undefined, { signal })
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}

@@ -1,0 +1,124 @@
+import { planList, queueRun } from '../enqueue/planning.ts'
+import type { SliceSink } from '../../queue/refill.ts'
+import { MillError, Misuse } from '../../shared/errors.ts'
+import { listName } from '../../lists/files.ts'
+import { noDefaults } from '../../lists/requests.ts'
+import type { Market } from '../mill/supplier.ts'
+import type { Step } from './decide.ts'
+import type { Schedule } from './schedule.ts'
+import { listPath } from './file.ts'
+import type { ListOrder } from '../enqueue/staging.ts'
+import type { Database } from '../../store/database.ts'
+import {
+  advance,
+  findList,
+  NightTaken,
+  recordNights,
+  takeNight,
+} from '../../store/nights/nights.ts'
+import { formatMinute } from '../../shared/time/zone.ts'
+
+/** What a tick works with. */
+export interface NightDesk {
+  readonly db: Database
+  readonly market: Market
+  /** An answer younger than this is reused, where a schedule says nothing. */
+  readonly maxAgeMs: number
+  readonly queue: () => Promise<SliceSink>
+  readonly tell: (line: string) => void
+  /** The clock; that of the database, unless a test brings its own. */
+  readonly now?: () => Promise<Date>
+}
+
+type RunStep = Extract<Step, { kind: 'run' }>
+
+/** Plans the run of a night; when another scheduler was first, nothing has happened here. */
+export async function runNight(desk: NightDesk, schedule: Schedule, step: RunStep): Promise<void> {
+  try {
+    const { plan, note } = await planNight(desk, schedule, step)
+    await advance(desk.db, schedule.name, step.known)
+    const what = step.into === null ? `is run ${plan.run}` : `joined run ${plan.run}`
+    const rejected = plan.rejected === 0 ? '' : `, ${plan.rejected} lines rejected`
+    desk.tell(
+      `${described(schedule, [step.night])} ${what} (${step.outcome}): ${plan.queued} to buy, ${plan.reused} reused${rejected}${note === null ? '' : `; ${note}`}`,
+    )
+    await queueRun({ db: desk.db }, await desk.queue(), plan.run)
+  } catch (error) {
+    if (error instanceof NightTaken) return
+    if (!(error instanceof Misuse)) throw error
+    const note = error.message
+    const { known, night } = step
+    await recordNights(desk.db, schedule.name, { nights: [night], outcome: 'failed', note, known })
+    desk.tell(`${described(schedule, [night])} failed: ${note}`)
+  }
+}
+
+/** From the file as it is tonight; when it is gone or broken, from what was last read of it. */
+async function planNight(desk: NightDesk, schedule: Schedule, step: RunStep) {
+  const path = listPath(schedule.list)
+  const list = listName(path)
+  const joins = step.into === null ? null : `joined run ${step.into.run} of ${step.into.date}`
+  const plan = (from: ListOrder['from'], note: string | null) =>
+    planList(desk, orderOf(desk, { schedule, step, list, from, note }))
+  try {
+    return { plan: await plan({ kind: 'file', path, shown: schedule.list }, joins), note: joins }
+  } catch (error) {
+    if (!(error instanceof MillError) || error.next === 'retry') throw error
+    const known = await findList(desk.db, list)
+    if (known === null) throw error
+    const why = `the queries last read are used, since the list cannot be read: ${error.message}`
+    const note = joins === null ? why : `${joins}; ${why}`
+    return { plan: await plan({ kind: 'members', list: known }, note), note }
+  }
+}
+
+function orderOf(
+  { maxAgeMs }: NightDesk,
+  night: {
+    schedule: Schedule
+    step: RunStep
+    list: string
+    from: ListOrder['from']
+    note: string | null
+  },
+): ListOrder {
+  const { schedule, step, list, from, note } = night
+  return {
+    list,
+    from,
+    // Nobody is there to agree to a guess at night: a guessed encoding counts as a broken file.
+    reading: {
+      matchTypes: 'keep',
+      yes: false,
+      defaults: { ...noDefaults, priority: schedule.priority },
+    },
+    kind: 'nightly',
+    runDate: step.night.date,
+    budget: step.into === null ? schedule.budget : undefined,
+    maxAgeMs: schedule.maxAgeMs ?? maxAgeMs,
+    into: step.into?.run ?? null,
+    record: (trx, id) =>
+      takeNight(trx, {
+        schedule: schedule.name,
+        ...step.night,
+        outcome: step.outcome,
+        run: id,
+        note,
+      }),
+  }
+}
+
+/** A schedule and its times, as its own zone shows them. */
+export function described(
+  { name, zone }: Pick<Schedule, 'name' | 'zone'>,
+  nights: readonly { readonly at: Date }[],
+): string {
+  const [first] = nights
+  const last = nights.at(-1)
+  if (first === undefined || last === undefined) return name
+  const times =
+    first === last
+      ? formatMinute(zone, first.at)
+      : `${formatMinute(zone, first.at)} to ${formatMinute(zone, last.at)} (${nights.length} times)`
+  return `${name} of ${times} ${zone}`
+}

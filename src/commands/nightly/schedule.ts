@@ -1,0 +1,194 @@
+import { readDuration } from '../../shared/time/duration.ts'
+import { isZone } from '../../shared/settings.ts'
+import { readCron, type Cron } from '../../shared/time/cron.ts'
+
+export const missedRules = ['latest', 'all', 'skip'] as const
+export type MissedRule = (typeof missedRules)[number]
+
+export const overlapRules = ['skip', 'queue', 'merge'] as const
+export type OverlapRule = (typeof overlapRules)[number]
+
+/** One line of the file of schedules. */
+export interface Schedule {
+  readonly name: string
+  readonly line: number
+  /** Path of the list as the file gives it. */
+  readonly list: string
+  readonly cron: Cron
+  readonly zone: string
+  /** Null: the default of the settings. */
+  readonly maxAgeMs: number | null
+  readonly budget: number | null
+  readonly priority: number | null
+  readonly missed: MissedRule
+  readonly overlap: OverlapRule
+  readonly on: boolean
+}
+
+/** A line that cannot be used: why, and what would do. */
+export interface Refusal {
+  readonly line: number
+  readonly problem: string
+}
+
+export interface Line {
+  readonly line: number
+  readonly fields: Readonly<Record<string, string>>
+}
+
+export interface Surroundings {
+  /** Zone of lines that name none. */
+  readonly zone: string
+  /** What is wrong with the list, or null when it can be read or was read before. */
+  readonly checkList: (path: string) => string | null
+}
+
+/** The columns of the file, in their usual order. */
+const columns = [
+  'schedule',
+  'list',
+  'cron',
+  'zone',
+  'max_age',
+  'budget',
+  'priority',
+  'missed',
+  'overlap',
+  'on',
+] as const
+
+/** Reads every line by itself: a bad one is refused, the others go on. */
+export function readSchedules(
+  lines: readonly Line[],
+  around: Surroundings,
+): { readonly schedules: readonly Schedule[]; readonly refusals: readonly Refusal[] } {
+  const schedules: Schedule[] = []
+  const refusals: Refusal[] = unknownColumns(lines)
+  const firstLines = new Map<string, number>()
+  for (const line of lines) {
+    const reader = new LineReader(line, around)
+    const schedule = reader.schedule()
+    const name = reader.text('schedule')
+    const first = firstLines.get(name)
+    if (first === undefined) firstLines.set(name, line.line)
+    else reader.refuseTwin(first)
+    if (schedule !== null && reader.problems.length === 0) schedules.push(schedule)
+    for (const problem of reader.problems) refusals.push({ line: line.line, problem })
+  }
+  return { schedules, refusals }
+}
+
+function unknownColumns([first]: readonly Line[]): Refusal[] {
+  const known: readonly string[] = columns
+  const unknown = Object.keys(first?.fields ?? {}).filter((name) => !known.includes(name))
+  if (unknown.length === 0) return []
+  const problem = `expected the columns ${columns.join(', ')}, got ${unknown.join(', ')} as well; what stands there is not read`
+  return [{ line: 1, problem }]
+}
+
+class LineReader {
+  readonly problems: string[] = []
+  readonly #line: Line
+  readonly #around: Surroundings
+
+  constructor(line: Line, around: Surroundings) {
+    this.#line = line
+    this.#around = around
+  }
+
+  text(column: (typeof columns)[number]): string {
+    return (this.#line.fields[column] ?? '').trim()
+  }
+
+  /** Null when a field without which there is no schedule cannot be used. */
+  schedule(): Schedule | null {
+    const cron = this.#cron()
+    const schedule = {
+      name: this.#name(),
+      line: this.#line.line,
+      list: this.#list(),
+      zone: this.#zone(),
+      maxAgeMs: this.#maxAge(),
+      budget: this.#whole('budget', 'credits: a whole number from 1 up, or nothing', [1]),
+      priority: this.#whole('priority', 'a priority from 1 to 9, or nothing', [1, 9]),
+      missed: this.#word('missed', missedRules, 'latest'),
+      overlap: this.#word('overlap', overlapRules, 'skip'),
+      on: this.#on(),
+    }
+    return cron === null ? null : { ...schedule, cron }
+  }
+
+  /** A name can stand for one schedule only; the first line keeps it. */
+  refuseTwin(first: number): void {
+    if (this.text('schedule') === '') return
+    this.#refuse('schedule', `a name of its own, since line ${first} has this one`)
+  }
+
+  #refuse(column: (typeof columns)[number], expected: string): void {
+    const got = JSON.stringify(this.text(column))
+    this.problems.push(`${column}: expected ${expected}, got ${got}`)
+  }
+
+  #name(): string {
+    const name = this.text('schedule')
+    if (!/^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(name)) {
+      this.#refuse('schedule', 'a short name of letters, digits, spaces, ".", "_" or "-"')
+    }
+    return name
+  }
+
+  #list(): string {
+    const path = this.text('list')
+    const problem =
+      path === ''
+        ? 'expected the path of a list, like inputs/keywords.csv, got nothing'
+        : this.#around.checkList(path)
+    if (problem !== null) this.problems.push(`list: ${problem}`)
+    return path
+  }
+
+  #cron(): Cron | null {
+    const reading = readCron(this.text('cron'))
+    if (reading.kind === 'cron') return reading.cron
+    this.problems.push(`cron: ${reading.problem}`)
+    return null
+  }
+
+  #zone(): string {
+    const zone = this.text('zone') || this.#around.zone
+    if (!isZone(zone)) this.#refuse('zone', 'a time zone like Europe/Berlin or UTC')
+    return zone
+  }
+
+  #maxAge(): number | null {
+    if (this.text('max_age') === '') return null
+    const age = readDuration(this.text('max_age'))
+    if (age === null)
+      this.#refuse('max_age', 'a duration like 12h, 90m or 0, at most 36500d, or nothing')
+    return age
+  }
+
+  #whole(column: 'budget' | 'priority', expected: string, range: readonly [number, number?]) {
+    const text = this.text(column)
+    if (text === '') return null
+    const value = Number(text)
+    const [least, most = Number.MAX_SAFE_INTEGER] = range
+    if (!/^\d+$/.test(text) || value < least || value > most) this.#refuse(column, expected)
+    return value
+  }
+
+  #word<W extends string>(column: 'missed' | 'overlap', words: readonly W[], usual: W): W {
+    const text = this.text(column).toLowerCase()
+    if (text === '') return usual
+    const found = words.find((word) => word === text)
+    if (found === undefined) this.#refuse(column, words.map((word) => `"${word}"`).join(', '))
+    return found ?? usual
+  }
+
+  #on(): boolean {
+    const text = this.text('on').toLowerCase()
+    if (['yes', 'on', 'true', '1'].includes(text)) return true
+    if (!['no', 'off', 'false', '0'].includes(text)) this.#refuse('on', '"yes" or "no"')
+    return false
+  }
+}

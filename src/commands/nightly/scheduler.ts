@@ -1,0 +1,161 @@
+import type { SliceSink } from '../../queue/refill.ts'
+import { MillError } from '../../shared/errors.ts'
+import type { Mill } from '../mill/mill.ts'
+import type { NightDesk } from './run.ts'
+import { tick } from './tick.ts'
+import { openQueue, type SliceQueue } from '../../queue/slices.ts'
+import type { QueueStore } from '../../queue/backend.ts'
+import { loadSchedules, type Plan } from './file.ts'
+import { scrub } from '../../shared/secret.ts'
+import { openPool } from '../../store/database.ts'
+
+export interface SchedulerOptions {
+  readonly file: string
+  readonly tell: (line: string) => void
+}
+
+/** Plans what is due, tick by tick, and remembers the last file that could be read. */
+export class Scheduler {
+  readonly #mill: Mill
+  readonly #options: SchedulerOptions
+  readonly #said = new Set<string>()
+  #plan: Plan | null = null
+  #running: Promise<void> | null = null
+  #queue: Promise<OpenSlices> | null = null
+  #lastTick = performance.now()
+  #trouble: string | null = null
+
+  constructor(mill: Mill, options: SchedulerOptions) {
+    this.#mill = mill
+    this.#options = options
+  }
+
+  /** Why the last tick was not done; null when it was. */
+  get trouble(): string | null {
+    return this.#trouble
+  }
+
+  /** False when no line of the file can be used. */
+  get usable(): boolean {
+    return this.#plan !== null && (this.#plan.schedules.length > 0 || this.#plan.names.length === 0)
+  }
+
+  get silentFor(): number {
+    return performance.now() - this.#lastTick
+  }
+
+  /** One tick; asked for while one is going, it waits for that one instead. */
+  tick(): Promise<void> {
+    this.#running ??= this.#tick().finally(() => {
+      this.#running = null
+    })
+    return this.#running
+  }
+
+  /** A tick that never throws: what went wrong is said, and the next one tries again. */
+  async tryTick(): Promise<void> {
+    try {
+      await this.tick()
+      this.#trouble = null
+    } catch (error) {
+      this.#trouble = describe(error)
+      this.#options.tell(`the tick was not done, the next one tries again: ${this.#trouble}`)
+      // What was opened while its store was away never recovers.
+      await this.#closeQueue()
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#running?.catch(() => undefined)
+    await this.#closeQueue()
+  }
+
+  async #tick(): Promise<void> {
+    this.#lastTick = performance.now()
+    const { db, market, config } = this.#mill
+    const plan = await this.#load()
+    const desk: NightDesk = {
+      db,
+      market,
+      maxAgeMs: config.maxAgeMs,
+      queue: () => this.#slices(),
+      tell: this.#options.tell,
+    }
+    await tick(desk, plan)
+  }
+
+  /** The file as it is now; when it cannot be read, as it was. Each complaint is said once. */
+  async #load(): Promise<Plan> {
+    const { file } = this.#options
+    try {
+      this.#plan = await loadSchedules(this.#mill.db, { file, zone: this.#mill.config.zone })
+      for (const { line, problem } of this.#plan.refusals) {
+        this.#sayOnce(`${file}:${line}: ${problem}; the other schedules go on`)
+      }
+      return this.#plan
+    } catch (error) {
+      if (!(error instanceof MillError) || this.#plan === null) throw error
+      this.#sayOnce(`${error.message}; the schedules read last stay in force`)
+      return this.#plan
+    }
+  }
+
+  #sayOnce(line: string): void {
+    if (this.#said.has(line)) return
+    this.#said.add(line)
+    this.#options.tell(line)
+  }
+
+  #slices(): Promise<SliceSink> {
+    this.#queue ??= openSlices(this.#mill)
+    return this.#queue.then(({ queue }) => queue)
+  }
+
+  async #closeQueue(): Promise<void> {
+    const queue = this.#queue
+    this.#queue = null
+    await queue?.then(
+      (opened) => opened.close(),
+      () => undefined,
+    )
+  }
+}
+
+interface OpenSlices {
+  readonly queue: SliceQueue
+  readonly close: () => Promise<void>
+}
+
+async function openSlices(mill: Mill): Promise<OpenSlices> {
+  const { store, end } = openStore(mill, 'nightly')
+  try {
+    const queue = await openQueue(store, mill.installation)
+    return {
+      queue,
+      close: async () => {
+        await queue.close()
+        await end()
+      },
+    }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+/** Connections of its own for a part of the queue, so that the part can be opened anew. */
+export function openStore(
+  mill: Mill,
+  name: string,
+): { store: QueueStore; end: () => Promise<void> } {
+  const { redisUrl } = mill.config
+  if (redisUrl !== null) return { store: { redisUrl }, end: async () => undefined }
+  const pool = openPool(mill.databaseUrl, { name, schema: 'bullmq', max: 3 })
+  return { store: { pool }, end: () => pool.end() }
+}
+
+/** One line for an error, with everything that looks like a key taken out. */
+export function describe(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(describe).join('; ')
+  return scrub(error instanceof Error ? error.message || error.name : String(error))
+}

@@ -1,0 +1,150 @@
+import { dueBetween, readCron } from '../../shared/time/cron.ts'
+import { listName } from '../../lists/files.ts'
+import { described, runNight, type NightDesk } from './run.ts'
+import { decide, type Step } from './decide.ts'
+import type { Schedule } from './schedule.ts'
+import { listPath, type Plan } from './file.ts'
+import { cancelRun } from '../../store/operator/change.ts'
+import {
+  advance,
+  databaseNow,
+  noteRun,
+  readFacts,
+  recordNights,
+} from '../../store/nights/nights.ts'
+import {
+  callBack,
+  disable,
+  readWatches,
+  saveWatch,
+  type WatchRow,
+} from '../../store/nights/watch.ts'
+import { formatMinute } from '../../shared/time/zone.ts'
+
+// Each step decides something, so there is an end; a rule that went in circles must not go on for ever.
+const mostSteps = 200_000
+
+// Clocks of databases that took over from one another differ by seconds.
+const mostAheadMs = 60_000
+
+/** Does what is due by now, for every schedule of the file; may run in any number of processes at once. */
+export async function tick(desk: NightDesk, plan: Plan): Promise<void> {
+  await keepWatch(desk, plan)
+  const failures: unknown[] = []
+  for (const schedule of plan.schedules) {
+    if (!schedule.on) continue
+    try {
+      await settle(desk, schedule)
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (failures.length === 1) throw failures[0]
+  if (failures.length > 1) throw new AggregateError(failures, 'some schedules could not be served')
+}
+
+/** Writes down what the file says; a schedule that is new, changed or on again begins now. */
+async function keepWatch(desk: NightDesk, { schedules, names }: Plan): Promise<void> {
+  const { watches, now } = await readKept(desk)
+  for (const schedule of schedules) {
+    const was = watches.get(schedule.name)
+    const same = was?.cron === schedule.cron.pattern && was.zone === schedule.zone
+    if (was !== undefined && was.enabled && !(same && schedule.on)) {
+      await closeOld(desk, was, { now, what: same ? 'turned off' : 'changed' })
+    }
+    const goesOn = was !== undefined && same && (was.enabled || !schedule.on)
+    await saveWatch(desk.db, {
+      name: schedule.name,
+      list: listName(listPath(schedule.list)),
+      cron: schedule.cron.pattern,
+      zone: schedule.zone,
+      missed: schedule.missed,
+      overlap: schedule.overlap,
+      enabled: schedule.on,
+      known_until: goesOn ? was.known_until : now,
+    })
+  }
+  // A line that is broken past reading may be any of them.
+  if (names.includes('')) return
+  for (const was of watches.values()) {
+    if (!was.enabled || names.includes(was.name)) continue
+    await closeOld(desk, was, { now, what: 'taken out of the file' })
+    await disable(desk.db, was.name)
+  }
+}
+
+/**
+ * What is kept of each schedule, and the time it is now. Where a clock that was wrong has decided far ahead, the
+ * schedule would be dead until then, without a row and without a word: it is called back to now.
+ */
+async function readKept(desk: NightDesk): Promise<{ watches: Map<string, WatchRow>; now: Date }> {
+  const kept = await readWatches(desk.db)
+  // Looked at after them: what another scheduler has just decided is then no future.
+  const now = await clock(desk)
+  const watches = new Map<string, WatchRow>()
+  for (const watch of kept) {
+    const { name, zone, known_until: known } = watch
+    const ahead = known.getTime() > now.getTime() + mostAheadMs
+    watches.set(name, ahead ? { ...watch, known_until: now } : watch)
+    if (!ahead) continue
+    await callBack(desk.db, name, now)
+    desk.tell(
+      `${name} was decided until ${formatMinute(zone, known)} ${zone}, which is ahead of the database's clock: it begins again now`,
+    )
+  }
+  return { watches, now }
+}
+
+/** Times that nobody decided would vanish with the pattern, or while it is off: they are missed, and that is written down. */
+async function closeOld(
+  desk: NightDesk,
+  was: WatchRow,
+  { now, what }: { now: Date; what: string },
+): Promise<void> {
+  const reading = readCron(was.cron)
+  if (reading.kind === 'problem') return
+  const nights = dueBetween(reading.cron, was.zone, { after: was.known_until, until: now })
+  const note = `the schedule was ${what} before a scheduler could decide`
+  const outcome = 'missed'
+  const missed = await recordNights(desk.db, was.name, { nights, outcome, note, known: now })
+  if (missed.length > 0) desk.tell(`${described(was, missed)} ${outcome}: ${note}`)
+}
+
+async function settle(desk: NightDesk, schedule: Schedule): Promise<void> {
+  const { account, origin: kind } = desk.market
+  const list = listName(listPath(schedule.list))
+  for (let steps = 0; steps < mostSteps; steps++) {
+    const now = await clock(desk)
+    const rows = await readFacts(desk.db, { schedule: schedule.name, list, account, kind })
+    const decided = new Set(rows.decided.map((at) => at.getTime()))
+    const step = decide(schedule, { ...rows, now, decided })
+    await take(desk, schedule, step)
+    if (step.kind === 'rest') return
+  }
+  throw new Error(`expected schedule ${schedule.name} to come to rest within ${mostSteps} steps`)
+}
+
+async function clock(desk: NightDesk): Promise<Date> {
+  return desk.now === undefined ? databaseNow(desk.db) : desk.now()
+}
+
+async function take(desk: NightDesk, schedule: Schedule, step: Step): Promise<void> {
+  switch (step.kind) {
+    case 'rest':
+      return advance(desk.db, schedule.name, step.known)
+    case 'record':
+    case 'wait': {
+      const outcome = step.kind === 'record' ? step.outcome : null
+      await recordNights(desk.db, schedule.name, { ...step, outcome })
+      return desk.tell(`${described(schedule, step.nights)} ${outcome ?? 'waits'}: ${step.note}`)
+    }
+    case 'close':
+      await cancelRun(desk.db, step.busy.run)
+      await noteRun(desk.db, step.busy.run, step.note)
+      return desk.tell(`run ${step.busy.run} of ${step.busy.date} ${step.note}`)
+    case 'run':
+      return runNight(desk, schedule, step)
+    default:
+      throw new Error(`unhandled step ${JSON.stringify(step satisfies never)}`)
+  }
+}

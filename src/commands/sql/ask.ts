@@ -1,0 +1,125 @@
+import { Misuse } from '../../shared/errors.ts'
+import type { Pool } from '../../store/database.ts'
+import { readBatches, type Batch, type Reading } from '../../store/analysis/ask.ts'
+import { bindParameters, readQuestions } from './questions.ts'
+import { object, writeRows } from '../export/rows.ts'
+import { formatTable } from '../../shared/terminal/table.ts'
+
+export const answerFormats = ['table', 'csv', 'json'] as const
+export type AnswerFormat = (typeof answerFormats)[number]
+
+/** The library, one line a question, its parameters below. */
+export function describeLibrary(): string {
+  const questions = readQuestions()
+  const width = Math.max(...questions.map(({ name }) => name.length))
+  const indent = ' '.repeat(width + 2)
+  return questions
+    .map(({ name, asks, parameters }) => {
+      const lines = parameters.map((parameter) => {
+        const value = parameter.fallback === undefined ? '…' : (parameter.fallback ?? '')
+        return `${indent}--${parameter.name} ${value}`.trimEnd() + `  ${parameter.meaning}`
+      })
+      return [`${name.padEnd(width)}  ${asks}`, ...lines].join('\n')
+    })
+    .join('\n')
+}
+
+/** A question of the library by name, or a text that is SQL itself. */
+export function findQuestion(
+  typed: string,
+  flags: readonly string[],
+): Pick<Reading, 'text' | 'values'> {
+  // A name has no blanks, and no SQL that asks anything does without.
+  if (/\s/.test(typed.trim())) {
+    if (flags.length === 0) return { text: typed, values: [] }
+    throw new Misuse(
+      `expected SQL without parameters, got ${flags.join(' ')} behind it; put the values into the SQL`,
+    )
+  }
+  const questions = readQuestions()
+  const found = questions.find(({ name }) => name === typed)
+  if (found !== undefined) return { text: found.sql, values: bindParameters(found, flags) }
+  const near = questions.filter(({ name }) => name.includes(typed.slice(0, 4)))
+  throw new Misuse(
+    `expected a question of the library or SQL in quotes, got ${JSON.stringify(typed)}; ${
+      near.length === 0
+        ? 'npm run sql lists the questions'
+        : `perhaps ${near.map(({ name }) => name).join(', ')}`
+    }`,
+  )
+}
+
+export interface Answering {
+  readonly format: AnswerFormat
+  /** Most rows of a table. */
+  readonly most: number
+  readonly say: (line: string) => void
+  /** Told at the end when there was no row. */
+  readonly empty: () => void
+}
+
+/** Asks and gives the answer piece by piece, as it is to be printed. */
+export async function* answerQuestion(
+  pool: Pool,
+  reading: Reading,
+  { format, most, say, empty }: Answering,
+): AsyncGenerator<string> {
+  const batches = watch(readBatches(pool, reading), empty)
+  switch (format) {
+    case 'table':
+      yield* answerTable(batches, most, say)
+      return
+    case 'csv':
+      yield* writeRows(batches, 'csv', false)
+      return
+    case 'json':
+      yield* answerJson(batches)
+      return
+    default:
+      throw new Error(`unhandled format ${JSON.stringify(format satisfies never)}`)
+  }
+}
+
+async function* watch(batches: AsyncIterable<Batch>, empty: () => void): AsyncGenerator<Batch> {
+  let some = false
+  for await (const batch of batches) {
+    some ||= batch.rows.length > 0
+    yield batch
+  }
+  if (!some) empty()
+}
+
+async function* answerTable(
+  batches: AsyncIterable<Batch>,
+  most: number,
+  say: (line: string) => void,
+): AsyncGenerator<string> {
+  const rows: (readonly (string | null)[])[] = []
+  let columns: Batch['columns'] = []
+  for await (const batch of batches) {
+    columns = batch.columns
+    rows.push(...batch.rows)
+    if (rows.length > most) break
+  }
+  const heads = columns.map(({ name }) => name)
+  const right = columns.filter(({ kind }) => kind === 'number').map(({ name }) => name)
+  yield `${formatTable(heads, rows.slice(0, most), { right })}\n`
+  if (rows.length === 0) say('no rows')
+  if (rows.length > most) {
+    say(`the first ${most} rows; --most shows more, npm run export writes all of them into a file`)
+  }
+}
+
+async function* answerJson(batches: AsyncIterable<Batch>): AsyncGenerator<string> {
+  let begun = false
+  let between = ''
+  for await (const { columns, rows } of batches) {
+    if (!begun) yield `{"columns":${JSON.stringify(columns.map(({ name }) => name))},"rows":[`
+    begun = true
+    for (const row of rows) {
+      yield `${between}\n${JSON.stringify(object(row, columns))}`
+      between = ','
+    }
+  }
+  yield '\n]}\n'
+}

@@ -1,0 +1,160 @@
+import { count } from '../shared/terminal/wording.ts'
+import type { AccountStatus, RunStatus, UnknownCall } from '../store/operator/status.ts'
+import { formatTable } from '../shared/terminal/table.ts'
+
+/** Everything that `status` shows. */
+export interface StatusView {
+  readonly runs: readonly RunStatus[]
+  /** Runs that are left out, since they ended long ago. */
+  readonly older: number
+  readonly account: AccountStatus | null
+  readonly accountName: string
+  readonly origin: string
+  /** In force: the settings' own, or the highest of live workers. */
+  readonly floor: number
+  readonly queue: { readonly backend: string; readonly jobs: number; readonly paused: boolean }
+  readonly endedLastMinute: number
+  /** One line for each schedule. */
+  readonly nights: readonly string[]
+}
+
+const heads = [
+  'run',
+  'list',
+  'date',
+  'state',
+  'tasks',
+  'open',
+  'answered',
+  'reused',
+  'failed',
+  'unknown',
+  'other',
+  'unreadable',
+  'spent',
+]
+
+/** The state of things on one screen: runs, credits, why it stands still, what to type next. */
+export function formatStatus(view: StatusView): string {
+  const lines: string[] = []
+  if (view.origin === 'sandbox')
+    lines.push('SANDBOX: the bundled service answers, no real credits are spent', '')
+  lines.push(...runLines(view.runs))
+  if (view.older > 0) lines.push(`and ${view.older} older: npm run status -- --run N shows one`)
+  lines.push('')
+  lines.push(...accountLines(view), '')
+  if (view.nights.length > 0) lines.push(...view.nights, '')
+  lines.push(
+    `queue on ${view.queue.backend}: ${count(view.queue.jobs, 'job')}${view.queue.paused ? ', paused' : ''}`,
+  )
+  lines.push(speedLine(view))
+  lines.push(`next: ${nextStep(view)}`)
+  return lines.join('\n')
+}
+
+function runLines(runs: readonly RunStatus[]): string[] {
+  if (runs.length === 0) return ['no runs yet']
+  const rows = runs.map(({ tasks, ...run }) => {
+    const total = Object.values(tasks).reduce((sum, number) => sum + number, 0)
+    const { open, answered, reused, failed, unknown, unaffordable, cancelled } = tasks
+    const budget = run.budget === null ? '' : ` of ${run.budget}`
+    return [
+      run.run,
+      run.list,
+      run.run_date,
+      run.state,
+      total,
+      open,
+      answered,
+      reused,
+      failed,
+      unknown,
+      unaffordable + cancelled,
+      run.unreadable,
+      `${run.spent}${budget}`,
+    ]
+  })
+  return [formatTable(heads, rows, { right: heads.filter((head) => !texts.has(head)) })]
+}
+
+const texts = new Set(['list', 'date', 'state'])
+
+function accountLines({ account, accountName, floor }: StatusView): string[] {
+  if (account === null) return [`account ${accountName}: not used yet; floor ${floor}`]
+  const seen =
+    account.remaining === null
+      ? 'balance not seen yet'
+      : `${account.remaining} credits left, seen ${ago(account.observed_ago_s)} ago`
+  const held = account.reserved + account.uncertain
+  const lines = [
+    `account ${account.name}: ${seen}; floor ${floor}; ${account.workers} workers, ${account.in_flight} calls in flight`,
+  ]
+  if (held > 0) {
+    lines.push(
+      `held: ${account.reserved} credits for calls in flight, ${account.uncertain} for calls nobody could read`,
+    )
+  }
+  for (const stop of account.stops) {
+    const until = stop.until === null ? '' : `, until ${stop.until}`
+    lines.push(`stands still (${stop.reason}) since ${stop.since}${until}: ${stop.detail}`)
+  }
+  return lines
+}
+
+function ago(seconds: number | null): string {
+  if (seconds === null) return 'some time'
+  if (seconds < 120) return `${seconds} s`
+  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
+}
+
+function speedLine({ runs, account, endedLastMinute }: StatusView): string {
+  const open = runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
+  if (open === 0) return 'nothing is open'
+  const tasks = count(open, 'open task')
+  // What stands still has no speed, whatever was done in the minute before.
+  if ((account?.stops.length ?? 0) > 0) return tasks
+  if (endedLastMinute === 0) return `${tasks}, none ended in the last minute`
+  const minutes = Math.ceil(open / endedLastMinute)
+  return `${tasks}, ${count(endedLastMinute, 'call')} ended in the last minute: about ${minutes} min to go`
+}
+
+/** What a person would type now. */
+function nextStep({ runs, account }: StatusView): string {
+  const reasons = new Set(account?.stops.map(({ reason }) => reason))
+  if (reasons.has('auth')) return 'set another SEARCH_API_KEY, or: npm run resume'
+  if (reasons.has('credit_floor')) return 'top up the account, then: npm run resume'
+  if (reasons.has('budget')) return 'wait for the next day, or raise MILL_DAILY_BUDGET'
+  if (runs.some(({ tasks }) => tasks.open > 0)) return 'npm run work -- --drain'
+  const short = runs.find(({ tasks }) => tasks.failed + tasks.unknown + tasks.unaffordable > 0)
+  if (short !== undefined) return mendingStep(short)
+  return runs.length === 0 ? 'npm run enqueue inputs/keywords.csv' : 'npm run sql'
+}
+
+function mendingStep({ run, list, tasks }: RunStatus): string {
+  if (tasks.failed + tasks.unknown > 0) return `npm run retry -- --run ${run}`
+  return `the budget of run ${run} was spent: enqueue ${list} again with a greater --budget`
+}
+
+/** Calls whose outcome nobody could read, with what they may have cost. */
+export function formatUnknown(calls: readonly UnknownCall[]): string {
+  if (calls.length === 0) return 'every call has an outcome that could be read'
+  const risk = calls.reduce((sum, call) => sum + call.credits_at_risk, 0)
+  const rows = calls.map((call) => [
+    call.call,
+    call.run,
+    call.q,
+    call.task_state,
+    call.sent_at,
+    call.credits_at_risk,
+    call.held ? 'held' : 'free again',
+    call.error,
+  ])
+  const table = formatTable(
+    ['call', 'run', 'query', 'task', 'sent', 'at risk', 'credits', 'why'],
+    rows,
+    {
+      right: ['call', 'run', 'at risk'],
+    },
+  )
+  return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in all`
+}

@@ -1,0 +1,71 @@
+import type { Lease } from './lease.ts'
+import type { Outages } from './outages.ts'
+import type { Bought } from '../../pipeline.ts'
+import type { Verdict } from '../../search/verdict.ts'
+
+export interface BrakeOptions {
+  readonly lease: Lease
+  readonly timeoutMs: number
+  readonly outages: Outages
+  /** Called when calls may be tried again. */
+  readonly nudge: () => void
+}
+
+const apiPauseMs = 2_000
+const shortestHoldMs = 1_000
+const longestHoldMs = 3_600_000
+/** Reasons of our own for not sending: they say nothing about the API. */
+const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING', 'ABORTED'])
+
+/** Holds calls back in the last instant before they are sent, reserved or not: what this process has just learnt. */
+export class Brake {
+  readonly #options: BrakeOptions
+  #holdUntil = 0
+  #keyRefused = false
+  #ending = false
+  #tryApiAt = 0
+
+  constructor(options: BrakeOptions) {
+    this.#options = options
+  }
+
+  /** Why a call may not be sent any more; null when it may. */
+  heldBack(): string | null {
+    const { lease, timeoutMs } = this.#options
+    if (!lease.covers(timeoutMs)) return 'LEASE_TOO_SHORT'
+    if (this.#keyRefused || performance.now() < this.#holdUntil) return 'STOPPED'
+    return this.#ending ? 'ENDING' : null
+  }
+
+  /** Of these free lanes, those that may be filled: one while the API is out of reach, none between two tries. */
+  allow(free: number): number {
+    if (!this.#options.outages.away('the API')) return free
+    return performance.now() < this.#tryApiAt ? 0 : Math.min(1, free)
+  }
+
+  /** Heeds a reply at once, before it is written down for the other workers. */
+  heed({ reply, verdict }: Bought): void {
+    if (verdict.kind === 'slow_down') {
+      const wait = Math.min(verdict.waitMs ?? shortestHoldMs, longestHoldMs)
+      this.#holdUntil = Math.max(this.#holdUntil, performance.now() + wait)
+    }
+    if (verdict.kind === 'key_refused') this.#keyRefused = true
+    if (reply.kind !== 'unsent') this.#options.outages.mark('the API', false)
+    else if (!ourOwn.has(reply.code)) this.#pauseApi()
+  }
+
+  /** The verdict is in the tables: from here on the gate says it. */
+  written(verdict: Verdict): void {
+    if (verdict.kind === 'key_refused') this.#keyRefused = false
+  }
+
+  end(): void {
+    this.#ending = true
+  }
+
+  #pauseApi(): void {
+    this.#options.outages.mark('the API', true)
+    this.#tryApiAt = performance.now() + apiPauseMs
+    setTimeout(() => this.#options.nudge(), apiPauseMs + 1).unref()
+  }
+}

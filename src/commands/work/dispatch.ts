@@ -1,0 +1,196 @@
+import type { Rest } from '../../credits/admission.ts'
+import type { Reserved } from '../../credits/reserve.ts'
+import { settle, type Hand, type Leftover } from './countdown.ts'
+import { buy, mostUrgent, type Outcome, type Steps, type Task } from '../../pipeline.ts'
+
+/** Why tasks in hand are not being bought right now. */
+export type Standstill = Extract<Rest, { kind: 'stop' }>
+
+export interface DispatchOptions {
+  readonly steps: Steps
+  /** Lanes that are free for a call. */
+  readonly free: () => number
+  /** Told after each visit to the gate. */
+  readonly onGate: (reserved: Reserved) => void
+  /** The gate could not be asked, or a step failed; gives back how long to wait. */
+  readonly onTrouble: (error: unknown) => number
+  readonly onEnded: (task: Task, state: string) => void
+}
+
+const pollStopMs = 1_000
+/** A shorter wait is sat out with the task in hand; a longer one goes through the queue. */
+const retryInHandMs = 5_000
+/** The database's clock says when a task is due: a visit just before it would be in vain. */
+const clockSlackMs = 50
+
+/** Keeps the lanes full: as many tasks go to the gate as lanes are free, the most urgent first. */
+export class Dispatch {
+  readonly #options: DispatchOptions
+  readonly #pending = new Map<number, { task: Task; hand: Hand }>()
+  /** Null: its task was handed back while the gate let it through. */
+  readonly #flying = new Map<number, Hand | null>()
+  readonly #resting = new Map<number, Hand>()
+  #ending = false
+  #wake: () => void = () => undefined
+  #running = false
+  /** True while a suspect is in flight. */
+  #alone = false
+  standstill: Standstill | null = null
+  /** True while the gate is asked: what it lets through is on its way right afterwards. */
+  atGate = false
+
+  constructor(options: DispatchOptions) {
+    this.#options = options
+  }
+
+  /** Calls that are on their way or being stored. */
+  get flying(): number {
+    return this.#flying.size
+  }
+
+  /** Tasks in hand, bought or not. */
+  get inHand(): number {
+    return this.#pending.size + this.#flying.size + this.#resting.size
+  }
+
+  /** Resolves when each of the tasks has ended, or has to wait for a later round. */
+  take(tasks: readonly Task[]): Promise<Leftover> {
+    // A queue may give out a slice a second time: what is in hand already is another hand's business.
+    const mine = tasks.filter(({ id }) => !this.#holds(id))
+    const open = tasks.length - mine.length
+    if (this.#ending || mine.length === 0) {
+      return Promise.resolve({ open: tasks.length, busy: open > 0 })
+    }
+    return new Promise((resolve) => {
+      const hand: Hand = { resolve, waiting: mine.length, open, busy: open > 0 }
+      for (const task of mine) this.#pending.set(task.id, { task, hand })
+      if (this.#running) this.#wake()
+      else void this.#run()
+    })
+  }
+
+  #holds(id: number): boolean {
+    return this.#pending.has(id) || this.#flying.has(id) || this.#resting.has(id)
+  }
+
+  /** Starts no further call; what is in flight comes to its end, everything else is handed back. */
+  end(): void {
+    this.#ending = true
+    for (const id of [...this.#pending.keys()]) this.#handBack(id, { open: true, busy: false })
+    for (const hand of this.#resting.values()) settle(hand, true)
+    this.#resting.clear()
+    this.#wake()
+  }
+
+  /** Something changed: look again at once. */
+  nudge(): void {
+    this.#wake()
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true
+    while (!this.#ending && this.#pending.size > 0) {
+      const free = this.#alone ? 0 : this.#options.free()
+      const pause = free > 0 ? await this.#visitGate(free) : null
+      if (pause !== 0) await this.#sleep(pause)
+    }
+    // On the line after the check: whoever hands in tasks from here on starts the loop anew.
+    this.#running = false
+  }
+
+  /** Milliseconds to wait before the next visit; null: until something changes. */
+  async #visitGate(free: number): Promise<number | null> {
+    const pending = [...this.#pending.values()].map(({ task }) => task)
+    const tasks = mostUrgent(pending, { count: free, flying: this.#flying.size })
+    if (tasks.length === 0) return null
+    let reserved: Reserved
+    this.atGate = true
+    try {
+      reserved = await buy(tasks, this.#options.steps, (task, state) => this.#fly(task, state))
+    } catch (error) {
+      return this.#options.onTrouble(error)
+    } finally {
+      this.atGate = false
+    }
+    for (const id of reserved.gone) this.#handBack(id, { open: false, busy: false })
+    for (const id of reserved.later) this.#handBack(id, { open: true, busy: true })
+    this.#options.onGate(reserved)
+    return this.#heed(reserved, tasks)
+  }
+
+  #heed({ rest, granted }: Reserved, tasks: readonly Task[]): number | null {
+    this.standstill = rest.kind === 'stop' ? rest : null
+    switch (rest.kind) {
+      case 'none':
+        return 0
+      case 'no_lease':
+      case 'stop':
+        return pollStopMs
+      case 'wait':
+        return rest.ms
+      case 'yield':
+        for (const { id } of tasks)
+          if (!granted.has(id)) this.#handBack(id, { open: true, busy: true })
+        return 0
+      default:
+        throw new Error(`unhandled rest ${JSON.stringify(rest satisfies never)}`)
+    }
+  }
+
+  #fly(task: Task, outcome: Promise<Outcome>): void {
+    const hand = this.#pending.get(task.id)?.hand ?? null
+    this.#pending.delete(task.id)
+    this.#flying.set(task.id, hand)
+    this.#alone = task.suspect
+    void outcome.then(
+      (ended) => this.#land(task, ended),
+      (error: unknown) => {
+        this.#options.onTrouble(error)
+        this.#land(task, { state: 'open', waitMs: null })
+      },
+    )
+  }
+
+  #land(task: Task, { state, waitMs }: Outcome): void {
+    const hand = this.#flying.get(task.id) ?? null
+    this.#flying.delete(task.id)
+    this.#alone = false
+    this.#options.onEnded(task, state)
+    if (hand === null) return
+    if (state === 'open' && waitMs !== null && waitMs <= retryInHandMs && !this.#ending) {
+      this.#retrySoon(task, hand, waitMs)
+    } else {
+      settle(hand, state === 'open')
+    }
+    this.#wake()
+  }
+
+  /** Tried again from here: a round through the queue would take longer than the wait. */
+  #retrySoon(task: Task, hand: Hand, waitMs: number): void {
+    this.#resting.set(task.id, hand)
+    setTimeout(() => {
+      if (!this.#resting.delete(task.id)) return
+      this.#pending.set(task.id, { task, hand })
+      if (this.#running) this.#wake()
+      else void this.#run()
+    }, waitMs + clockSlackMs).unref()
+  }
+
+  #handBack(id: number, { open, busy }: { open: boolean; busy: boolean }): void {
+    const entry = this.#pending.get(id)
+    if (entry === undefined) return
+    this.#pending.delete(id)
+    entry.hand.busy ||= busy
+    settle(entry.hand, open)
+  }
+
+  async #sleep(ms: number | null): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+      if (ms !== null) timer = setTimeout(resolve, ms)
+    })
+    clearTimeout(timer)
+    this.#wake = () => undefined
+  }
+}

@@ -1,0 +1,156 @@
+import type { Ended } from '../../credits/entry.ts'
+import type { Effect } from '../../credits/tries.ts'
+import type { Ending } from '../../credits/settle.ts'
+import type { Bought } from '../../pipeline.ts'
+import { policy } from '../../search/policy.ts'
+import type { Verdict } from '../../search/verdict.ts'
+import type { StoredAnswer } from '../../store/answers/answers.ts'
+
+/** Where answers come from: kept with each of them. */
+export interface Provenance {
+  readonly origin: 'live' | 'test' | 'sandbox'
+  readonly api: string
+}
+
+const unreachableWaitMs = 2_000
+
+/** What the ledger and the tables have to know of a call that came back. */
+export function endedOf(bought: Bought, provenance: Provenance): Ended {
+  const { verdict, reply } = bought
+  const used = 'creditsUsed' in verdict ? verdict.creditsUsed : null
+  const remaining = 'creditsRemaining' in verdict ? verdict.creditsRemaining : null
+  return {
+    call: bought.call,
+    ending: endingOf(verdict, used, remaining),
+    effect: effectOf(verdict),
+    signal: signalOf(verdict),
+    httpStatus: reply.kind === 'unsent' ? null : reply.status,
+    creditsUsed: used,
+    creditsRemaining: remaining,
+    code: 'code' in verdict ? verdict.code : null,
+    message: 'message' in verdict ? verdict.message : null,
+    answer: answerOf(bought, provenance),
+  }
+}
+
+function endingOf(verdict: Verdict, used: number | null, remaining: number | null): Ending {
+  if (verdict.kind === 'unsent') return { kind: 'unsent' }
+  const priced = verdict.kind === 'answered'
+  if (used !== null) return { kind: 'settled', used, remaining, priced }
+  if (policy[verdict.kind].money === 'free') {
+    return { kind: 'settled', used: 0, remaining: null, priced: false }
+  }
+  return { kind: 'unknown' }
+}
+
+function effectOf(verdict: Verdict): Effect {
+  switch (policy[verdict.kind].task) {
+    case 'answered':
+      return { kind: 'answered' }
+    case 'fail':
+      return { kind: 'fail', ...words(verdict) }
+    case 'keep':
+      return { kind: 'keep', waitMs: verdict.kind === 'unsent' ? unreachableWaitMs : null }
+    case 'retry':
+      return {
+        kind: 'retry',
+        ambiguous: !('creditsUsed' in verdict) || verdict.creditsUsed === null,
+        death: false,
+        waitMs: 'waitMs' in verdict ? verdict.waitMs : null,
+        ...words(verdict),
+      }
+    default:
+      throw new Error(`unhandled verdict ${verdict.kind}`)
+  }
+}
+
+function words(verdict: Verdict): { code: string; message: string } {
+  if (verdict.kind === 'answered') return { code: '', message: '' }
+  return { code: verdict.code, message: verdict.message }
+}
+
+function signalOf(verdict: Verdict): Ended['signal'] {
+  switch (verdict.kind) {
+    case 'answered':
+      return 'welcome'
+    case 'key_refused':
+    case 'no_credit':
+      return verdict.kind
+    case 'slow_down':
+      return { waitMs: verdict.waitMs }
+    case 'refused':
+    case 'faulty':
+    case 'lost':
+    case 'unsent':
+      return null
+    default:
+      throw new Error(`unhandled verdict ${JSON.stringify(verdict satisfies never)}`)
+  }
+}
+
+/** Every body that was received is kept, an answer or not. */
+function answerOf({ task, call, reply, verdict }: Bought, provenance: Provenance) {
+  if (reply.kind === 'unsent') return null
+  const body = reply.kind === 'response' ? reply.body : reply.partial
+  if (body === null) return null
+  return {
+    callId: call,
+    status: reply.status ?? 0,
+    receivedAt: reply.receivedAt,
+    truncated: reply.kind === 'response' ? reply.truncated : true,
+    body,
+    search:
+      verdict.kind === 'answered'
+        ? { taskId: task.id, queryId: task.queryId, ...provenance, answer: verdict.answer }
+        : null,
+  } satisfies StoredAnswer
+}
+
+/** A call that was given up: its worker died, or its lease ran out. */
+export function lostCall(call: number): Ended {
+  const code = 'WORKER_DIED'
+  const message = 'the worker that made the call stopped before its answer was written down'
+  return {
+    ...nothingKnown(call),
+    ending: { kind: 'unknown' },
+    effect: { kind: 'retry', ambiguous: true, death: true, waitMs: 0, code, message },
+    code,
+    message,
+  }
+}
+
+/** A reservation of which this process knows that it never sent it. */
+export function unsentCall(call: number): Ended {
+  return {
+    ...nothingKnown(call),
+    ending: { kind: 'unsent' },
+    effect: { kind: 'keep', waitMs: null },
+    code: 'NOT_SENT',
+    message: 'the reservation was released: nothing was sent',
+  }
+}
+
+function nothingKnown(call: number) {
+  return {
+    call,
+    signal: null,
+    httpStatus: null,
+    creditsUsed: null,
+    creditsRemaining: null,
+    answer: null,
+  } as const
+}
+
+/** An answer that the tables refuse: its body and its cost are kept, its rows are not, and its task says why. */
+export function lighten(ended: Ended, error: unknown): Ended | null {
+  if (ended.answer === null || ended.answer.search === null) return null
+  const reason = error instanceof Error ? error.message : String(error)
+  const message = `the answer could not be stored: ${reason}`
+  return {
+    ...ended,
+    effect: { kind: 'fail', code: 'UNSTORABLE', message },
+    code: 'UNSTORABLE',
+    message,
+    answer: { ...ended.answer, search: null },
+  }
+}

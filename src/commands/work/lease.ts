@@ -1,0 +1,77 @@
+import { hostname } from 'node:os'
+import type { Clerk } from '../../credits/entry.ts'
+import { record } from '../../credits/record.ts'
+import type { Database } from '../../store/database.ts'
+import {
+  beatWorker,
+  closeWorker,
+  findAbandoned,
+  findForgotten,
+  openWorker,
+} from '../../store/ledger/workers.ts'
+import { lostCall, unsentCall } from './entry.ts'
+
+export interface LeaseOptions {
+  readonly db: Database
+  readonly account: number
+  readonly floor: number
+  readonly lanes: number
+  readonly leaseMs: number
+}
+
+const together = 100
+
+/** A worker's right to call its calls its own: on the database's clock, and on this process's monotonic one. */
+export class Lease {
+  readonly worker: number
+  readonly #options: LeaseOptions
+  #goodUntil: number
+
+  private constructor(worker: number, options: LeaseOptions, asked: number) {
+    this.worker = worker
+    this.#options = options
+    this.#goodUntil = asked + options.leaseMs
+  }
+
+  static async open(options: LeaseOptions): Promise<Lease> {
+    const asked = performance.now()
+    const worker = await openWorker(options.db, { ...options, host: hostname(), pid: process.pid })
+    return new Lease(worker, options, asked)
+  }
+
+  /** True when a call begun now, and its storing, end within the lease. */
+  covers(callMs: number): boolean {
+    return performance.now() + callMs < this.#goodUntil
+  }
+
+  async beat(): Promise<void> {
+    const asked = performance.now()
+    await beatWorker(this.#options.db, this.worker, this.#options.leaseMs)
+    this.#goodUntil = asked + this.#options.leaseMs
+  }
+
+  close(): Promise<void> {
+    return closeWorker(this.#options.db, this.worker)
+  }
+
+  /** Gives up calls whose worker's lease ran out: perhaps charged, and by nobody awaited. */
+  async reap(clerk: Omit<Clerk, 'account'>): Promise<number> {
+    const abandoned = await findAbandoned(this.#options.db, together)
+    for (const account of new Set(abandoned.map((call) => call.account))) {
+      const lost = abandoned.filter((call) => call.account === account)
+      await record(
+        this.#options.db,
+        { ...clerk, account },
+        lost.map(({ call }) => lostCall(call)),
+      )
+    }
+    return abandoned.length
+  }
+
+  /** Releases reservations of this worker that its memory does not hold: their commit was not heard of. */
+  async release(clerk: Clerk, known: ReadonlySet<number>): Promise<void> {
+    const open = await findForgotten(this.#options.db, this.worker)
+    const forgotten = open.filter((call) => !known.has(call))
+    if (forgotten.length > 0) await record(this.#options.db, clerk, forgotten.map(unsentCall))
+  }
+}

@@ -1,0 +1,57 @@
+import type { Clerk } from '../../credits/entry.ts'
+import type { Spender } from '../../credits/reserve.ts'
+import type { Wanted } from '../../credits/triage.ts'
+import { expectRoom, replay } from './unwritten.ts'
+import { Lease } from './lease.ts'
+import { spenderOf } from '../mill/supplier.ts'
+import type { Mill } from '../mill/mill.ts'
+import type { Task } from '../../pipeline.ts'
+import { openApi, type Api } from '../../search/call.ts'
+import { openAccount } from '../../store/ledger/books.ts'
+
+/** Moments at which a test may end the process. */
+export type Moment = 'before_reserve' | 'reserved' | 'replied' | 'stored'
+
+export interface WorkerOptions {
+  readonly lanes: number
+  readonly tell: (line: string) => void
+  /** Called at each of the moments; for tests that kill the process there. */
+  readonly at?: (moment: Moment) => void
+  /** Told how many seconds each paid request took. */
+  readonly onCall?: (seconds: number) => void
+}
+
+/** What a task asks of the gate. */
+export function askOf({ id, class: kind, priority }: Task): Wanted {
+  return { task: id, class: kind, priority }
+}
+
+/** What a worker is made of that has to be opened first. */
+export interface Parts {
+  readonly api: Api
+  readonly lease: Lease
+  readonly spender: Spender
+  readonly clerk: Clerk
+}
+
+/** Opens the parts of a worker; what an earlier one left in files is settled before anything is bought. */
+export async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
+  const { config, db, market } = mill
+  expectRoom(mill)
+  const { url, key } = await mill.api()
+  const account = await openAccount(db, { name: market.account, kind: market.origin })
+  const fingerprint = key.fingerprint()
+  const clerk = {
+    account,
+    key: fingerprint,
+    floor: config.creditFloor,
+    rebuy: config.unknown === 'retry',
+  }
+  await replay(mill, clerk, options.tell)
+  const { lanes } = options
+  const floor = config.creditFloor
+  const lease = await Lease.open({ db, account, floor, lanes, leaseMs: config.leaseMs })
+  const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
+  const spender = spenderOf(mill, { account, worker: lease.worker, key: fingerprint })
+  return { api, lease, spender, clerk }
+}

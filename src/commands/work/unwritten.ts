@@ -1,0 +1,86 @@
+import type { Clerk, Ended } from '../../credits/entry.ts'
+import { asError, codeOf, Misuse, Unreachable } from '../../shared/errors.ts'
+import type { Mill } from '../mill/mill.ts'
+import { openBatch } from './recording.ts'
+import { knownCalls } from '../../store/ledger/settlement.ts'
+import { forget, setAside, spool, unspool } from './spool.ts'
+
+/** Where answers wait that could not be written to the database. */
+function spoolFolder(mill: Mill): string {
+  return `${mill.config.home}/spool`
+}
+
+/** Fails before anything is bought when paid answers could not be kept in a file. */
+export function expectRoom(mill: Mill): void {
+  const folder = spoolFolder(mill)
+  try {
+    forget(spool(folder, `probe-${process.pid}-${Date.now()}`, []))
+  } catch (cause) {
+    throw new Misuse(
+      `expected MILL_HOME to be a folder where paid answers can be kept while the database is away, got ${codeOf(cause) ?? 'an error'} for ${folder}; correct MILL_HOME, or its rights`,
+      { cause },
+    )
+  }
+}
+
+interface Kept {
+  readonly account: number
+  readonly ended: Ended
+}
+
+/** Settles what a worker that ended left in files: before anything is bought, and before calls are given up. */
+export async function replay(
+  mill: Mill,
+  clerk: Clerk,
+  tell: (line: string) => void,
+): Promise<void> {
+  for (const { file, items, torn } of unspool<Kept>(spoolFolder(mill), mill.installation)) {
+    const known = await knownCalls(
+      mill.db,
+      items.map(({ ended }) => ended.call),
+    )
+    const ours = items.filter(({ ended }) => known.has(ended.call))
+    for (const account of new Set(ours.map((item) => item.account))) {
+      const ended = ours.filter((item) => item.account === account).map((item) => item.ended)
+      await settleAll(mill, { ...clerk, account }, ended)
+    }
+    const left = items.length - ours.length + torn
+    tell(`${ours.length} answers kept in ${file} are in the database now`)
+    if (left === 0) {
+      forget(file)
+    } else {
+      tell(
+        `${left} others in it are torn or of calls that this database does not know; they stay in ${setAside(file)}`,
+      )
+    }
+  }
+}
+
+/** In groups and one by one where it must be, like answers that have just come. */
+async function settleAll(mill: Mill, clerk: Clerk, ended: readonly Ended[]): Promise<void> {
+  let giveUp: (error: Error) => void = () => undefined
+  const stuck = new Promise<never>((_resolve, reject) => (giveUp = reject))
+  const batch = openBatch(mill, clerk, {
+    lanes: 1,
+    onAway: (away) => {
+      if (away) giveUp(new Unreachable('expected the database within reach, got none; try again'))
+    },
+    onStuck: (cause) => giveUp(asError(cause)),
+  })
+  try {
+    await Promise.race([Promise.all(ended.map(async (one) => batch.add(withoutKey(one)))), stuck])
+  } finally {
+    batch.abandon()
+  }
+}
+
+/** The key that was refused then is perhaps not the one that is set now: its next call will tell. */
+function withoutKey(ended: Ended): Ended {
+  return ended.signal === 'key_refused' ? { ...ended, signal: null } : ended
+}
+
+/** Keeps what could not be written to the database; gives back the file. */
+export function keep(mill: Mill, account: number, left: readonly Ended[]): string {
+  const items: Kept[] = left.map((ended) => ({ account, ended }))
+  return spool(spoolFolder(mill), `${mill.installation}-${process.pid}-${Date.now()}`, items)
+}

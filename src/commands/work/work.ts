@@ -1,0 +1,141 @@
+import { setTimeout } from 'node:timers/promises'
+import { startDuties } from './duties.ts'
+import type { Consumer } from '../../queue/slices.ts'
+import { keep } from './unwritten.ts'
+import { idleMs, Rounds } from './upkeep.ts'
+import { late, soon } from '../../shared/waiting.ts'
+import type { Mill } from '../mill/mill.ts'
+import { closeRuns } from '../../store/slices.ts'
+import { knownBalance, leftUnaffordable, standingStop } from '../../store/ledger/standstill.ts'
+import { refuseSkew } from '../../store/ledger/workers.ts'
+import { reaching } from '../../store/trouble.ts'
+import type { Finish, Summary } from './tally.ts'
+import type { WorkerOptions } from './setup.ts'
+import { Worker } from './worker.ts'
+
+export interface WorkOptions extends WorkerOptions {
+  /** True: ends when nothing is open, or when the account stands still. */
+  readonly drain: boolean
+  readonly signal: AbortSignal
+  /** Told what the worker has seen, some times a second. */
+  readonly onTick?: (worker: Worker) => void
+}
+
+const tickMs = 200
+/** A drain gives up on a part that stays away this long; with everything put away it ends within 40 s. */
+const giveUpMs = 18_000
+/** A database that says nothing for so long is out of reach, although no connection broke. */
+const silentMs = 5_000
+const putAwayMs = 5_000
+
+/** Works until stopped, or until there is nothing left to do; gives back what was done and why it ended. */
+export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
+  await reaching('the database', () => refuseSkew(mill.db))
+  const queue = await mill.queue()
+  const worker = await reaching('the database', () => Worker.open(mill, options))
+  const duties = startDuties(mill, worker, options.tell)
+  await closeRuns(mill.db)
+  const consumer = queue.consume((job) => worker.handle(job), worker.slots)
+  let finish: Finish = 'interrupted'
+  try {
+    finish = await waitForEnd(mill, worker, options)
+  } finally {
+    await putAway(mill, { worker, consumer, options })
+    duties.stop()
+  }
+  if (worker.fatal !== null) throw worker.fatal
+  const summary = worker.tally.sum(finish)
+  if (worker.outages.mute) return summary
+  const balance = await soon(knownBalance(mill.db, worker.clerk.account), { ms: putAwayMs })
+  return balance === late ? summary : { ...summary, credits_remaining: balance }
+}
+
+async function waitForEnd(mill: Mill, worker: Worker, options: WorkOptions): Promise<Finish> {
+  const rounds = new Rounds(mill, worker)
+  const look = async () => {
+    const open = await rounds.look()
+    return options.drain ? drained(mill, worker, open) : null
+  }
+  let looking: Promise<Finish | null> | null = null
+  while (!options.signal.aborted && worker.fatal === null) {
+    await pause(tickMs, options.signal)
+    options.onTick?.(worker)
+    looking ??= look()
+    const finish = await soon(looking, { ms: silentMs, signal: options.signal })
+    if (finish !== late) looking = null
+    else if (!options.signal.aborted) fallSilent(worker, options)
+    if (options.drain && worker.outages.longerThan(giveUpMs) !== null) return 'unreachable'
+    if (finish !== late && finish !== null) return finish
+  }
+  return 'interrupted'
+}
+
+function fallSilent({ outages }: Worker, { tell }: WorkOptions): void {
+  if (!outages.away('the database')) tell('the database is silent: it is taken for out of reach')
+  outages.mark('the database', true)
+}
+
+/** Why a drain is over; null while it is not. */
+async function drained(mill: Mill, worker: Worker, open: boolean | null): Promise<Finish | null> {
+  if (open === null || worker.dispatch.flying > 0) return null
+  const { standstill } = worker.dispatch
+  if (standstill !== null && worker.dispatch.inHand > 0) {
+    if (standstill.reason !== 'rate') return standstill.reason
+    return worker.tally.stillFor > mill.config.stallMs ? 'stalled' : null
+  }
+  if (worker.handling > 0) return null
+  if (!open) {
+    await closeRuns(mill.db)
+    return (await leftUnaffordable(mill.db, worker.tally.age)) ? 'budget' : 'completed'
+  }
+  // Others hold what is left: at a stop they will not let go of it.
+  if (worker.idleFor < idleMs) return null
+  const { account, key, floor } = worker.clerk
+  return standingStop(mill.db, { account, key, floor })
+}
+
+/** Lets calls in flight come back, hands slices back to the queue, and leaves no paid answer in memory. */
+async function putAway(
+  mill: Mill,
+  { worker, consumer, options }: { worker: Worker; consumer: Consumer; options: WorkOptions },
+): Promise<void> {
+  const stopped = consumer.pause()
+  worker.end()
+  if (worker.dispatch.flying > 0) {
+    options.tell(
+      `waiting for ${worker.dispatch.flying} calls in flight; again to abandon them (they may be charged)`,
+    )
+  }
+  // A gate in a database that is out of reach lets nothing through any more.
+  const atGate = () => worker.dispatch.atGate && !worker.outages.mute
+  const allBack = () => !atGate() && worker.dispatch.flying === worker.batch.size
+  await until(allBack, mill.config.timeoutMs + putAwayMs)
+  await worker.cut()
+  await until(() => worker.batch.size === 0 && worker.handling === 0, putAwayMs)
+  const left = worker.batch.abandon()
+  if (left.length > 0) {
+    const file = keep(mill, worker.clerk.account, left)
+    options.tell(
+      `${left.length} paid answers could not be written to the database; they are kept in ${file} and settled first at the next start`,
+    )
+  }
+  await stopped
+  await consumer.close()
+  if (worker.outages.mute) return
+  const closed = await soon(worker.lease.close(), { ms: putAwayMs })
+  if (closed === late) worker.outages.mark('the database', true)
+}
+
+async function until(done: () => boolean, withinMs: number): Promise<void> {
+  const end = performance.now() + withinMs
+  while (!done() && performance.now() < end) await pause(20)
+}
+
+/** Waits a while, or until a signal comes. */
+async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await setTimeout(ms, undefined, signal === undefined ? {} : { signal })
+  } catch (error) {
+    if (signal?.aborted !== true) throw error
+  }
+}

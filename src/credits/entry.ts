@@ -1,0 +1,47 @@
+import type { StoredAnswer } from '../store/answers/answers.ts'
+import type { OpenCall } from '../store/ledger/settlement.ts'
+import type { Ending } from './settle.ts'
+import type { Effect } from './tries.ts'
+
+/** One call that ended, with everything that is to be kept of it. */
+export interface Ended {
+  readonly call: number
+  readonly ending: Ending
+  readonly effect: Effect
+  /** What it says about the account itself. */
+  readonly signal:
+    | 'key_refused'
+    | 'no_credit'
+    | 'welcome'
+    | { readonly waitMs: number | null }
+    | null
+  readonly httpStatus: number | null
+  readonly creditsUsed: number | null
+  readonly creditsRemaining: number | null
+  readonly code: string | null
+  readonly message: string | null
+  readonly answer: StoredAnswer | null
+}
+
+/** Whose books are written, and by which rules. */
+export interface Clerk {
+  readonly account: number
+  readonly key: string
+  readonly floor: number
+  readonly rebuy: boolean
+}
+
+/** What became of the task of a call. */
+export interface Recorded {
+  readonly call: number
+  readonly task: number
+  readonly state: string
+  /** Milliseconds until the task may be tried again; null when it ended, or when nobody knows. */
+  readonly waitMs: number | null
+}
+
+/** A call that ended, beside its row. */
+export interface Matched {
+  readonly ended: Ended
+  readonly call: OpenCall
+}

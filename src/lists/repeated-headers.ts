@@ -1,0 +1,95 @@
+import { Misuse } from '../shared/errors.ts'
+import { isTitle, readHeader, show, type Columns } from './columns.ts'
+import { plainName, readMeaning } from './names.ts'
+import { isNumber } from './trial.ts'
+
+interface Header {
+  readonly header: readonly string[]
+  readonly columns: Columns
+}
+
+/** A record further down: a row, one that may be a header as well, or a header and its columns. */
+export type Judgement = 'row' | 'either' | Columns
+
+const mark = 0xfeff
+
+/** Exports put blocks, and people put files, one below the other: each begins with a header of its own. */
+export class Headers {
+  readonly #shown: string
+  readonly #wanted: string | undefined
+  readonly #met: Header[]
+  readonly #names: ReadonlySet<string>
+  #now: Header
+
+  constructor(shown: string, { header, columns }: Header, wanted: string | undefined) {
+    this.#shown = shown
+    this.#wanted = wanted
+    this.#now = { header: withoutMark(header), columns }
+    this.#met = header.length === 0 ? [] : [this.#now]
+    this.#names = new Set(header.map((cell) => plainName(cell)).filter((name) => name !== ''))
+  }
+
+  /** Asked for every record: of nearly all of them the first cell says that they are rows. */
+  judge(cells: readonly string[], line: number, blankBefore: boolean): Judgement {
+    const marked = cells[0]?.charCodeAt(0) === mark
+    const begins = blankBefore || marked
+    const bare = marked ? withoutMark(cells) : cells
+    for (const met of this.#met) {
+      if (bare[0] !== met.header[0] || !isSame(bare, met.header)) continue
+      if (begins || bare.length > 1) return this.#begin(met)
+    }
+    if (!begins) return 'row'
+    const { header, columns } = this.#now
+    if (isTitle(header)) return isTitle(bare) ? columns : 'row'
+    if (columns.width > 1) return this.#judgeNames(bare, line)
+    // Below a blank line a lone word may be a query that happens to be called "keyword"; a mark begins a file.
+    return marked && bare.length === 1 && this.#namesQueries(bare[0]) ? columns : 'row'
+  }
+
+  #begin(header: Header): Columns {
+    this.#now = header
+    return header.columns
+  }
+
+  #namesQueries(cell = ''): boolean {
+    const { header, columns } = this.#now
+    const name = plainName(cell)
+    if (name !== '' && name === plainName(header[columns.query] ?? '')) return true
+    return readMeaning(cell)?.role === 'query'
+  }
+
+  /** Other columns from here on when most of the cells are names: a row may well hold the word "keyword". */
+  #judgeNames(cells: readonly string[], line: number): Judgement {
+    const filled = cells.filter((cell) => cell.trim() !== '')
+    if (filled.length < 2 || filled.some(isNumber)) return 'row'
+    if (!filled.some((cell) => this.#namesQueries(cell))) return 'row'
+    const names = filled.filter(
+      (cell) => readMeaning(cell) !== undefined || this.#names.has(plainName(cell)),
+    )
+    if (names.length <= filled.length / 2) {
+      return this.#namesQueries(cells[this.#now.columns.query]) ? 'either' : 'row'
+    }
+    const reading = readHeader(cells, this.#wanted)
+    if (reading.kind !== 'columns') throw this.#refuse(filled, line)
+    const header = { header: cells, columns: reading.columns }
+    this.#met.push(header)
+    return this.#begin(header)
+  }
+
+  #refuse(cells: readonly string[], line: number): Misuse {
+    const wanted =
+      this.#wanted === undefined ? 'one column of queries' : `a column ${show(this.#wanted)}`
+    return new Misuse(
+      `${this.#shown}:${line}: expected ${wanted} in the header of this block too, got ${cells.slice(0, 12).map(show).join(', ')}; put the block into a file of its own, or take out the blank line above it if it is a row`,
+    )
+  }
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((cell, index) => cell === other[index])
+}
+
+function withoutMark(cells: readonly string[]): readonly string[] {
+  const [first, ...others] = cells
+  return first === undefined ? cells : [first.replace(/^\ufeff+/u, ''), ...others]
+}

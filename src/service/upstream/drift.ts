@@ -1,0 +1,45 @@
+import { fraction } from '../random.ts'
+
+/** How answers move from day to day, for histories that are made rather than lived through. */
+export interface Drift {
+  /** False: answers stand still, as they do unless the operator asks for histories. */
+  readonly moves: boolean
+  /** Puts the pages of a query, best first, into the order of the day; some are away on some days. */
+  rank<Page extends { readonly url: string }>(q: string, pages: readonly Page[]): Page[]
+}
+
+/** Answers that stand still. */
+export const noDrift: Drift = { moves: false, rank: (_q, pages) => [...pages] }
+
+const dayMs = 86_400_000
+// How many places a page wanders, at the top and further down: the first place is the steadiest.
+const restlessness = { top: 0.6, below: 0.35 }
+const awayShare = 0.04
+const stretchDays = 6
+
+/** Answers as of a day that the operator sets: the same seed and day always give the same order. */
+export function openDrift(seed: string, today: () => Date): Drift {
+  return {
+    moves: true,
+    rank(q, pages) {
+      const day = Math.floor(today().getTime() / dayMs)
+      return pages
+        .map((page, index) => ({ page, place: wander(`${seed}\n${q}\n${page.url}`, index, day) }))
+        .filter(({ place }) => Number.isFinite(place))
+        .toSorted((a, b) => a.place - b.place)
+        .map(({ page }) => page)
+    },
+  }
+}
+
+/** A slow swing, a quick one and the noise of one day; and now and then a page is gone for some days. */
+function wander(name: string, index: number, day: number): number {
+  const phase = fraction(`${name} phase`)
+  const stretch = Math.floor(day / stretchDays + phase)
+  if (fraction(`${name} away ${stretch}`) < awayShare * Math.min(1, index / 3)) return Infinity
+  const slow = Math.sin((day / (11 + 20 * phase) + phase) * 2 * Math.PI)
+  const quick = Math.sin((day / (3 + 4 * phase) + 2 * phase) * 2 * Math.PI)
+  const noise = 2 * fraction(`${name} ${day}`) - 1
+  const reach = restlessness.top + restlessness.below * index
+  return index + reach * (0.9 * slow + 0.3 * quick + 0.5 * noise)
+}

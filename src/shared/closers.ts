@@ -1,0 +1,38 @@
+import { late, soon } from './waiting.ts'
+
+interface Closer {
+  readonly name: string
+  readonly close: () => Promise<unknown>
+}
+
+/** What does not close by then never will: the process ends, and that closes everything. */
+const patienceMs = 30_000
+
+/** Closes in reverse order of opening, every one of them, and reports all failures together. */
+export class Closers {
+  readonly #open: Closer[] = []
+
+  /** Registers how a resource is closed on the line that opens it. */
+  add<T>(name: string, resource: T, close: (resource: T) => Promise<unknown>): T {
+    this.#open.push({ name, close: () => close(resource) })
+    return resource
+  }
+
+  /** Safe to call twice: what was closed is not closed again. */
+  async close(): Promise<void> {
+    const failures: unknown[] = []
+    for (let closer = this.#open.pop(); closer !== undefined; closer = this.#open.pop()) {
+      try {
+        await within(closer)
+      } catch (cause) {
+        failures.push(new Error(`expected ${closer.name} to close`, { cause }))
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, 'not everything could be closed')
+  }
+}
+
+async function within({ name, close }: Closer): Promise<void> {
+  const closed = await soon(close(), { ms: patienceMs })
+  if (closed === late) throw new Error(`${name} took longer than 30 s`)
+}

@@ -1,0 +1,153 @@
+import { join } from 'node:path'
+import { z } from 'zod'
+import { readCron } from './time/cron.ts'
+import { readDuration } from './time/duration.ts'
+import { root } from './root.ts'
+
+function whole(least: number, most = Number.MAX_SAFE_INTEGER) {
+  const expected =
+    most === Number.MAX_SAFE_INTEGER
+      ? `a whole number from ${least} up`
+      : `a whole number from ${least} to ${most}`
+  return z
+    .string()
+    .regex(/^-?\d+$/, { error: expected })
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, { error: expected })
+}
+
+function address(protocols: readonly string[], example: string) {
+  const expected = `an address like ${example}`
+  return z
+    .string()
+    .refine((text) => URL.canParse(text), { error: expected })
+    .refine((text) => !URL.canParse(text) || protocols.includes(new URL(text).protocol), {
+      error: expected,
+    })
+}
+
+const cronText = 'a cron pattern of five fields that some day fits, like "0 0 1 * *"'
+
+// Timers count to 2^31 milliseconds: given more, each would go off at once, again and again.
+const longestMs = 86_400_000
+const rateText = 'a number from 0.00001 up'
+
+/** One entry a setting: its shape, its default as a person would type it, and what to do when it is wrong. */
+export const settings = {
+  SEARCH_API_URL: {
+    shape: address(['http:', 'https:'], 'https://api.example.com').transform(
+      (text) => new URL(text),
+    ),
+    hint: 'give the base address, without /v1/search',
+  },
+  SEARCH_API_KEY: {
+    // A line break inside would end the header; fetch libraries print such a key in their own error.
+    shape: z.string().regex(/^[\x21-\x7e]+$/, { error: 'one word of printable ASCII characters' }),
+    hint: 'copy the key again from where it was issued',
+  },
+  SEARCH_API_KEY_FILE: { shape: z.string(), hint: 'name a readable file that holds the key' },
+  DATABASE_URL: {
+    shape: address(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/name'),
+    hint: 'leave it unset for the embedded Postgres',
+  },
+  REDIS_URL: {
+    shape: address(['redis:', 'rediss:'], 'redis://127.0.0.1:6379'),
+    hint: 'leave it unset to queue on Postgres',
+  },
+  MILL_HOME: {
+    shape: z.string(),
+    hint: 'name a folder that can be written',
+    fallback: join(root, '.querymill'),
+  },
+  MILL_ACCOUNT: { shape: z.string(), hint: 'any name; workers that share it share one balance' },
+  MILL_CREDIT_FLOOR: { shape: whole(0), hint: 'credits that must stay', fallback: '100' },
+  MILL_CONCURRENCY: { shape: whole(1, 1000), hint: 'calls in flight per worker', fallback: '8' },
+  MILL_RATE_LIMIT: {
+    shape: z
+      .string()
+      .regex(/^\d+(\.\d+)?$/, { error: rateText })
+      .transform(Number)
+      .refine((value) => value >= 0.00001, { error: rateText }),
+    hint: 'calls per second over all workers; leave it unset for no limit',
+  },
+  MILL_TIMEOUT_MS: {
+    shape: whole(1, 600_000),
+    hint: 'milliseconds for one whole call',
+    fallback: '30000',
+  },
+  MILL_MAX_AGE: {
+    shape: z.string().transform((text, context) => {
+      const value = readDuration(text)
+      if (value === null)
+        context.addIssue({
+          code: 'custom',
+          message: 'a duration like 12h, 90m or 0, at most 36500d',
+        })
+      return value ?? 0
+    }),
+    hint: 'an answer younger than this is reused; 0 buys all',
+    fallback: '12h',
+  },
+  MILL_DAILY_BUDGET: { shape: whole(1), hint: 'credits per day; leave it unset for no limit' },
+  MILL_UNKNOWN: {
+    shape: z.enum(['retry', 'hold'], { error: '"retry" or "hold"' }),
+    hint: 'hold: never buy again what may have been charged',
+    fallback: 'retry',
+  },
+  MILL_RENEWAL: {
+    shape: z.string().transform((text, context) => {
+      const reading = readCron(text)
+      if (reading.kind === 'cron') return reading.cron
+      context.addIssue({ code: 'custom', message: cronText })
+      return z.NEVER
+    }),
+    hint: 'when the plan renews; leave it unset if you do not know',
+  },
+  MILL_LEASE_MS: {
+    shape: whole(500, longestMs),
+    hint: 'longer than a call and its storing',
+    fallback: '90000',
+  },
+  MILL_STALL_MS: {
+    shape: whole(1000, longestMs),
+    hint: 'a drain that only ever is told to slow down ends after this',
+    fallback: '600000',
+  },
+  MILL_ZONE: {
+    shape: z.string().refine(isZone, { error: 'a time zone like Europe/Berlin' }),
+    hint: 'the zone of run dates',
+    fallback: 'UTC',
+  },
+  MILL_METRICS_PORT: { shape: whole(0, 65_535), hint: 'leave it unset for no metrics' },
+  UPSTREAM: {
+    shape: z.enum(['local', 'searxng', 'mock'], { error: '"local", "searxng" or "mock"' }),
+    hint: 'what live keys of the search service find',
+    fallback: 'local',
+  },
+  SEARXNG_URL: {
+    shape: address(['http:', 'https:'], 'http://127.0.0.1:8080').transform((text) => new URL(text)),
+    hint: 'the SearXNG behind the search service, for UPSTREAM=searxng',
+  },
+  MILL_WEBHOOK: {
+    shape: address(['http:', 'https:'], 'https://chat.example.com/hook').transform(
+      (text) => new URL(text),
+    ),
+    hint: 'leave it unset to tell nobody',
+  },
+} as const
+
+export type Name = keyof typeof settings
+export type Value<N extends Name> = z.output<(typeof settings)[N]['shape']>
+
+/** The names of all settings, in the order in which they are shown. */
+export const settingNames = Object.keys(settings)
+
+/** True for a name that the platform's own table of time zones knows. */
+export function isZone(zone: string): boolean {
+  if (zone === '') return false
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,171 @@
+import { Command, CommanderError } from 'commander'
+import { processEnvironment, type Environment } from '../config.ts'
+import { Closers } from '../closers.ts'
+import { codeOf, exits, MillError, Misuse, type Exit } from '../errors.ts'
+import { scrub } from '../secret.ts'
+
+/** What every command is given. */
+export interface Call<Options> {
+  readonly options: Options
+  readonly args: readonly string[]
+  readonly env: Environment
+  readonly closers: Closers
+  /** Aborted by the first signal, for commands that drain; the second one ends the process. */
+  readonly signal: AbortSignal
+}
+
+/** How a command speaks to its user before it runs. */
+export interface Manual {
+  readonly name: string
+  readonly about: string
+  /** Lines to copy, common ones first. */
+  readonly examples: readonly string[]
+  /** True: the first signal asks the command to put everything away. False: it ends at once. */
+  readonly drains?: boolean
+  readonly define?: (program: Command) => void
+}
+
+const exitHelp = `
+Exit codes: 0 done · 1 done, some tasks failed · 2 usage, settings or no usable line
+            3 stopped at the credit floor or a budget · 4 key refused
+            5 database, queue or API out of reach · 130 Ctrl-C · 70 a bug`
+
+/** Runs one command from its arguments to its exit code. */
+export async function runCommand<Options>(
+  manual: Manual,
+  action: (call: Call<Options>) => Promise<Exit>,
+): Promise<void> {
+  const env = processEnvironment()
+  const program = buildProgram(manual)
+  const closers = new Closers()
+  // A reader that has seen enough (`| head`) is no error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? exits.done : exits.bug)
+  })
+  let exit: Exit
+  try {
+    program.parse()
+    refuseSwallowed(program, manual.name, env)
+    const signal = watchSignals(manual.drains ?? false)
+    exit = await action({
+      options: program.opts<Options & object>(),
+      args: program.args,
+      env,
+      closers,
+      signal,
+    })
+  } catch (error) {
+    exit = explain(error)
+  }
+  try {
+    await closers.close()
+  } catch (error) {
+    exit = exit === exits.done ? explain(error) : exit
+  }
+  // What hangs on in a library (a socket, a timer) must not keep a finished command alive.
+  process.exitCode = exit
+  process.stdout.write('', () => process.exit(exit))
+}
+
+function buildProgram(manual: Manual): Command {
+  const program = new Command(`npm run ${manual.name} --`)
+  program
+    .description(manual.about)
+    .exitOverride()
+    .showHelpAfterError(`(npm run ${manual.name} -- --help shows what there is)`)
+    .helpOption('--help', 'show this')
+    .allowExcessArguments(false)
+    .configureOutput({ writeErr: (text) => process.stderr.write(text) })
+  manual.define?.(program)
+  const examples = manual.examples.map((example) => `  ${example}`).join('\n')
+  program.addHelpText('after', `\nExamples:\n${examples}\n${exitHelp}`)
+  return program
+}
+
+/** npm keeps flags that stand before `--` for itself: a dry run would spend money. Refused, with what to type. */
+function refuseSwallowed(program: Command, name: string, env: Environment): void {
+  if (env['npm_lifecycle_event'] !== name) return
+  const swallowed = program.options.filter((option) => {
+    const found = env[`npm_config_${option.name().replaceAll('-', '_')}`]
+    return (
+      found !== undefined &&
+      found !== '' &&
+      program.getOptionValueSource(option.attributeName()) !== 'cli'
+    )
+  })
+  if (swallowed.length === 0) return
+  const flags = swallowed.map((option) => `--${option.name()}`).join(' ')
+  throw new Misuse(
+    `expected flags after "--", got ${flags} before it, where npm keeps it for itself; type: npm run ${name} -- ${[...program.args, flags].join(' ')}`,
+  )
+}
+
+function watchSignals(drains: boolean): AbortSignal {
+  const stop = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      const asked = stop.signal.aborted
+      if (!drains || asked) process.exit(exits.interrupted)
+      stop.abort(name)
+    })
+  }
+  return stop.signal
+}
+
+/** Codes of a server that went away while it was asked: a connection broken, a shutdown, no room. */
+const outage = /^(08|57P|53|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
+/** Codes of a server that refuses the login a table, or any change of one: an analyst's login meets both. */
+const refusal = /^(42501|25006)$/
+
+/** One line for an error that we know, its stack for one that we do not. */
+function explain(error: unknown): Exit {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exits.done : exits.usage
+  if (error instanceof MillError) {
+    say(`error: ${error.message}`)
+    return error.exit
+  }
+  if (
+    error instanceof AggregateError &&
+    error.errors.every((inner) => inner instanceof MillError)
+  ) {
+    return error.errors.map(explain)[0] ?? exits.bug
+  }
+  const code = codeOf(error) ?? ''
+  if (outage.test(code)) {
+    say(
+      `error: expected the database and the queue within reach, got ${scrub(String(error))}; try again`,
+    )
+    return exits.unreachable
+  }
+  if (refusal.test(code)) {
+    say(
+      `error: expected a login that may read and change the tables of the mill, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login of whoever typed npm run migrate`,
+    )
+    return exits.unreachable
+  }
+  say(scrub(error instanceof Error ? (error.stack ?? error.message) : String(error)))
+  if (error instanceof AggregateError) for (const inner of error.errors) say(scrub(String(inner)))
+  return exits.bug
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+// eslint-disable-next-line no-control-regex -- a text from outside must not steer the reader's terminal
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
+
+/** For people: everything but data goes to stderr. */
+export function say(line: string): void {
+  process.stderr.write(`${line.replace(controls, '')}\n`)
+}
+
+/** Data: the only thing on stdout. */
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+/** One JSON object on stdout. */
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value, null, 2))
+}

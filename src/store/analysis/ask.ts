@@ -1,0 +1,156 @@
+import pg from 'pg'
+import type { Pool, PoolClient } from 'pg'
+import { Misuse } from '../../shared/errors.ts'
+import { ensureReader, withheld } from './analyst.ts'
+import { kindOfCell, type Column } from './cells.ts'
+
+/** Rows as Postgres writes their values; null is null. */
+export interface Batch {
+  readonly columns: readonly Column[]
+  readonly rows: readonly (readonly (string | null)[])[]
+}
+
+export interface Reading {
+  readonly text: string
+  readonly values?: readonly (string | null)[]
+  readonly timeoutMs: number
+  /** Kinds of answers that the views show; undefined: as the database says, live by default. */
+  readonly origins?: string | undefined
+  /** Told once when the server does not let us act as the role that may only read. */
+  readonly warn: (line: string) => void
+}
+
+const batchSize = 2000
+
+/** Asks one question as a role that may only read, within a time limit; never holds more than one batch of rows. */
+export async function* readBatches(pool: Pool, reading: Reading): AsyncGenerator<Batch> {
+  const kind = kindOf(reading.text)
+  const reader = await ensureReader(pool)
+  if (reader === null) {
+    reading.warn(
+      'the user of DATABASE_URL may not make roles: reading as that user, in a transaction that only reads',
+    )
+  }
+  const client = await pool.connect()
+  try {
+    await beginReading(client, reading, reader)
+    if (kind === 'rows') yield* fetchAll(client, reading)
+    else yield await ask(client, reading.text, reading.values)
+  } catch (error) {
+    throw explain(error)
+  } finally {
+    await leave(client)
+  }
+}
+
+/** Nothing is left to keep, and the settings of the transaction go with it. */
+async function leave(client: PoolClient): Promise<void> {
+  try {
+    await client.query('rollback')
+    client.release()
+  } catch {
+    // The connection is gone: the pool forgets it, and the first error is the one to be told.
+    client.release(true)
+  }
+}
+
+function kindOf(text: string): 'rows' | 'report' {
+  const code = text.replace(/^(\s+|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/|\()+/, '')
+  const word = /^[a-z]+/i.exec(code)?.[0].toLowerCase() ?? ''
+  if (['select', 'with', 'values', 'table'].includes(word)) return 'rows'
+  if (['show', 'explain'].includes(word)) return 'report'
+  throw new Misuse(
+    `expected a question that begins with select, with, values, table, show or explain, got ${JSON.stringify(word || text.slice(0, 20))}; this command only reads`,
+  )
+}
+
+async function beginReading(
+  client: PoolClient,
+  { timeoutMs, origins }: Reading,
+  reader: string | null,
+): Promise<void> {
+  await client.query('begin read only')
+  const settings: Record<string, string> = {
+    statement_timeout: String(timeoutMs),
+    // Compiling a question costs more than it saves on a few million rows.
+    jit: 'off',
+    work_mem: '64MB',
+    // Everything is read, so the plan for the first rows alone would be the wrong one.
+    cursor_tuple_fraction: '1',
+    ...(origins === undefined ? {} : { 'querymill.origins': origins }),
+  }
+  for (const [name, value] of Object.entries(settings)) {
+    await client.query('select set_config($1, $2, true)', [name, value])
+  }
+  if (reader !== null) await client.query(`set local role ${reader}`)
+}
+
+async function* fetchAll(client: PoolClient, { text, values }: Reading): AsyncGenerator<Batch> {
+  const question = text.trim().replace(/(;|\s|--[^\n]*$)+$/, '')
+  await client.query({
+    text: `declare question no scroll cursor for ${question}`,
+    values: [...(values ?? [])],
+    // One statement only: a second one behind a semicolon is refused by the server.
+    queryMode: 'extended',
+  } as pg.QueryConfig)
+  for (let first = true; ; first = false) {
+    const batch = await ask(client, `fetch ${batchSize} from question`)
+    // An answer without rows still has columns.
+    if (batch.rows.length > 0 || first) yield batch
+    if (batch.rows.length < batchSize) return
+  }
+}
+
+const asText = { getTypeParser: () => (value: string) => value }
+
+async function ask(
+  client: PoolClient,
+  text: string,
+  values: readonly (string | null)[] = [],
+): Promise<Batch> {
+  const { rows, fields } = await client.query<(string | null)[]>({
+    text,
+    values: [...values],
+    rowMode: 'array',
+    types: asText,
+    queryMode: 'extended',
+  } as pg.QueryArrayConfig)
+  const columns = fields.map(({ name, dataTypeID }) => {
+    return { name, kind: kindOfCell(dataTypeID), type: dataTypeID }
+  })
+  return { columns, rows }
+}
+
+const timedOut = '57014'
+const notAllowed = '42501'
+
+/** What an analyst typed wrong is no bug of ours: one line, with the server's own hint. */
+function explain(error: unknown): unknown {
+  if (!(error instanceof pg.DatabaseError)) return error
+  const hint = error.hint === undefined ? '' : `; ${error.hint}`
+  if (error.code === timedOut) {
+    return new Misuse('expected an answer within the time limit, got none; give --timeout more', {
+      cause: error,
+    })
+  }
+  if (error.code === notAllowed) return refuse(error)
+  return new Misuse(
+    `expected a question that the database can answer, got: ${error.message}${hint}`,
+    {
+      cause: error,
+    },
+  )
+}
+
+function refuse(error: pg.DatabaseError): Misuse {
+  // The server's words are in its own language, the name is in ours.
+  const kept = withheld.find((name) => new RegExp(`\\b${name}\\b`).test(error.message))
+  const got =
+    kept === undefined
+      ? error.message
+      : `${kept}, a table of the mill's own bookkeeping, which is neither shown nor exported`
+  return new Misuse(
+    `expected views of analysts or tables of answers, lists and runs, got: ${got}; docs/schema.md says what may be read`,
+    { cause: error },
+  )
+}

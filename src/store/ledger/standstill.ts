@@ -1,0 +1,60 @@
+import { sql } from '../kysely.ts'
+import { liveFloor } from './books.ts'
+import type { Database } from '../database.ts'
+
+/** A stop that ends a drain, as far as the tables know; null while none stands for this key and floor. */
+export async function standingStop(
+  db: Database,
+  { account, key, floor }: { account: number; key: string; floor: number },
+): Promise<'credit_floor' | 'budget' | 'auth' | null> {
+  const { rows } = await sql<{ reason: 'credit_floor' | 'budget' | 'auth' }>`
+    select s.reason
+    from stops s
+    join accounts a on a.id = s.account_id
+    where s.account_id = ${account}
+      and s.cleared_at is null
+      and (s.until is null or s.until > clock_timestamp())
+      and case s.reason
+        when 'auth' then a.blocked_key = ${key}
+        when 'credit_floor' then a.drained_floor <= greatest(${floor}, ${liveFloor}) and not a.probe_granted
+        when 'budget' then true
+        else false
+      end
+    order by s.since desc
+    limit 1`.execute(db)
+  return rows[0]?.reason ?? null
+}
+
+/** True when a run's budget left tasks unaffordable since a time ago. */
+export async function leftUnaffordable(db: Database, withinMs: number): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (
+      select from runs r
+      join tasks t on t.run_id = r.id and t.state = 'unaffordable'
+      where r.budget is not null
+        and t.finished_at >= clock_timestamp() - ${withinMs} * interval '1 millisecond'
+    ) as found`.execute(db)
+  return rows[0]?.found ?? false
+}
+
+/**
+ * The balance as far as answers tell, for people: of the answers that came while the newest started call was on its
+ * way, the smallest is the last one charged. The ledger itself reckons with less, with what it can prove.
+ */
+export const shownBalance = sql<number | null>`(
+  select least(a.obs_remaining, min(c.credits_remaining))::float8
+  from calls c
+  where c.account_id = a.id
+    and c.id > (select max(id) - 5000 from calls)
+    and c.outcome = 'settled'
+    and c.finished_at >= a.obs_at
+)`
+
+/** The newest known balance of an account; null before the first. */
+export async function knownBalance(db: Database, account: number): Promise<number | null> {
+  const { rows } = await sql<{ balance: number | null }>`
+    select ${shownBalance} as balance
+    from accounts a
+    where a.id = ${account}`.execute(db)
+  return rows[0]?.balance ?? null
+}

@@ -1,0 +1,98 @@
+import { WrongDatabase } from '../../shared/errors.ts'
+import type { Database } from '../database.ts'
+import { sql } from '../kysely.ts'
+
+/** Enters a worker with its first lease; gives back its number. */
+export async function openWorker(
+  db: Database,
+  worker: {
+    account: number
+    host: string
+    pid: number
+    floor: number
+    lanes: number
+    leaseMs: number
+  },
+): Promise<number> {
+  const { rows } = await sql<{ id: number }>`
+    insert into workers (account_id, host, pid, floor, concurrency, lease_until)
+    values (
+      ${worker.account}, ${worker.host}, ${worker.pid}, ${worker.floor}, ${worker.lanes},
+      clock_timestamp() + ${worker.leaseMs} * interval '1 millisecond'
+    )
+    returning id`.execute(db)
+  const row = rows[0]
+  if (row === undefined) throw new Error('expected the number of a new worker, got none')
+  return row.id
+}
+
+/** Extends the lease. False when it ran out before: others may have declared the calls lost. */
+export async function beatWorker(db: Database, id: number, leaseMs: number): Promise<boolean> {
+  const { rows } = await sql<{ alive: boolean }>`
+    with old as (
+      select id, lease_until > clock_timestamp() as alive
+      from workers
+      where id = ${id}
+      for update
+    )
+    update workers
+    set lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
+    from old
+    where workers.id = old.id
+    returning old.alive`.execute(db)
+  return rows[0]?.alive ?? false
+}
+
+/** Marks a worker as ended in good order. */
+export async function closeWorker(db: Database, id: number): Promise<void> {
+  await sql`update workers set stopped_at = clock_timestamp() where id = ${id}`.execute(db)
+}
+
+/** Calls in flight whose worker's lease has run out, oldest first, and the account each belongs to. */
+export async function findAbandoned(
+  db: Database,
+  limit: number,
+): Promise<readonly { call: number; account: number }[]> {
+  const { rows } = await sql<{ call: number; account: number }>`
+    select c.id as call, c.account_id as account
+    from calls c
+    join workers w on w.id = c.worker
+    where c.outcome is null
+      and (w.lease_until < clock_timestamp() or w.stopped_at is not null)
+    order by c.id
+    limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Difference between the clock of this process and that of the database, in milliseconds. */
+async function clockSkew(db: Database): Promise<number> {
+  const before = Date.now()
+  const { rows } = await sql<{ now: number }>`
+    select extract(epoch from clock_timestamp())::float8 * 1000 as now`.execute(db)
+  const after = Date.now()
+  const now = rows[0]?.now ?? after
+  if (now < before) return now - before
+  return now > after ? now - after : 0
+}
+
+/** Calls of a worker that have been in flight for some seconds. */
+export async function findForgotten(db: Database, worker: number): Promise<readonly number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select id
+    from calls
+    where worker = ${worker}
+      and outcome is null
+      and sent_at < clock_timestamp() - interval '5 seconds'`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+const largestSkewMs = 5_000
+
+/** A host whose clock is off would take jobs of others for stalled, and its own for due. */
+export async function refuseSkew(db: Database): Promise<void> {
+  const skew = await clockSkew(db)
+  if (Math.abs(skew) <= largestSkewMs) return
+  throw new WrongDatabase(
+    `expected the clock of this machine within ${largestSkewMs / 1000} s of the database's, got ${Math.round(skew / 1000)} s; set the clock`,
+  )
+}

@@ -1,0 +1,75 @@
+import { sql } from '../kysely.ts'
+import type { Database } from '../database.ts'
+
+/** What is kept about a schedule between two ticks. */
+export interface WatchRow {
+  readonly name: string
+  readonly list: string
+  readonly cron: string
+  readonly zone: string
+  readonly missed: string
+  readonly overlap: string
+  readonly enabled: boolean
+  readonly known_until: Date
+}
+
+/** Every schedule that a scheduler has ever seen. */
+export async function readWatches(db: Database): Promise<readonly WatchRow[]> {
+  const { rows } = await sql<WatchRow>`
+    select name, list, cron, zone, missed, overlap, enabled, known_until
+    from schedules
+    order by name`.execute(db)
+  return rows
+}
+
+/** Writes down what a schedule is now; `known_until` only where it begins anew. */
+export async function saveWatch(db: Database, watch: WatchRow): Promise<void> {
+  await sql`
+    insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)
+    values (
+      ${watch.name}, ${watch.list}, ${watch.cron}, ${watch.zone}, ${watch.missed}, ${watch.overlap},
+      ${watch.enabled}, ${watch.known_until}, clock_timestamp()
+    )
+    on conflict (name) do update
+    set list = excluded.list,
+      cron = excluded.cron,
+      zone = excluded.zone,
+      missed = excluded.missed,
+      overlap = excluded.overlap,
+      enabled = excluded.enabled,
+      known_until = greatest(schedules.known_until, excluded.known_until),
+      seen_at = excluded.seen_at`.execute(db)
+}
+
+/** Turns a schedule off that is not in the file any more. */
+export async function disable(db: Database, name: string): Promise<void> {
+  await sql`
+    update schedules
+    set enabled = false
+    where name = ${name}`.execute(db)
+}
+
+/** Makes a schedule that was decided ahead of time known until now; what runs ahead of time goes on. */
+export async function callBack(db: Database, name: string, now: Date): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await sql`
+      update schedules
+      set known_until = ${now}
+      where name = ${name}`.execute(trx)
+    // Written down before they came: left there, each would pass for decided when it comes.
+    await sql`
+      delete from nights
+      where schedule = ${name}
+        and due_at > ${now}
+        and run_id is null`.execute(trx)
+  })
+}
+
+/** Milliseconds since any scheduler last looked at its schedules; null when none ever did. A look under a clock that was ahead says nothing. */
+export async function lastLook(db: Database): Promise<number | null> {
+  const { rows } = await sql<{ ago: number | null }>`
+    select extract(epoch from clock_timestamp() - max(seen_at))::float8 * 1000 as ago
+    from schedules
+    where seen_at <= clock_timestamp()`.execute(db)
+  return rows[0]?.ago ?? null
+}

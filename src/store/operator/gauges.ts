@@ -1,0 +1,60 @@
+import { sql } from '../kysely.ts'
+import type { Database } from '../database.ts'
+import { shownBalance } from '../ledger/standstill.ts'
+
+/** What the tables say about an account, for metrics. */
+export interface AccountGauges {
+  readonly remaining: number | null
+  readonly reserved: number
+  readonly uncertain: number
+  readonly in_flight: number
+  readonly used: number
+  readonly stops: readonly string[]
+}
+
+/** The account as the ledger knows it; null before its first call. */
+export async function readAccountGauges(
+  db: Database,
+  { name, kind }: { name: string; kind: string },
+): Promise<AccountGauges | null> {
+  const { rows } = await sql<AccountGauges>`
+    select
+      ${shownBalance} as remaining,
+      a.reserved, a.uncertain, a.in_flight, a.used_total as used,
+      (
+        select coalesce(array_agg(s.reason), '{}')
+        from stops s
+        where s.account_id = a.id
+          and s.cleared_at is null
+          and (s.until is null or s.until > clock_timestamp())
+      ) as stops
+    from accounts a
+    where a.name = ${name}
+      and a.kind = ${kind}`.execute(db)
+  return rows[0] ?? null
+}
+
+/** When each list last had a run that ended with an answer for every task that has not been given up. */
+export async function readSuccesses(
+  db: Database,
+): Promise<readonly { list: string; seconds: number }[]> {
+  const { rows } = await sql<{ list: string; seconds: number }>`
+    select l.name as list, extract(epoch from max(r.finished_at))::float8 as seconds
+    from runs r
+    join lists l on l.id = r.list_id
+    where r.state = 'done'
+    group by l.name
+    order by l.name`.execute(db)
+  return rows
+}
+
+/** Tasks of open runs that are still open. */
+export async function countOpenTasks(db: Database): Promise<number> {
+  const { rows } = await sql<{ open: number }>`
+    select count(*) as open
+    from tasks t
+    join slices s on s.run_id = t.run_id and s.slice = t.slice and s.done_at is null
+    join runs r on r.id = t.run_id and r.state = 'open'
+    where t.state = 'open'`.execute(db)
+  return rows[0]?.open ?? 0
+}

@@ -1,0 +1,66 @@
+import { sql } from '../kysely.ts'
+import type { Database } from '../database.ts'
+
+/** Bodies of a given age. */
+export interface Bodies {
+  readonly bodies: number
+  /** Their length as received; on disk they are compressed. */
+  readonly bytes: number
+  /** Bodies of answers that could not be read: with them goes the chance to read them again. */
+  readonly unread: number
+}
+
+// Small enough that no settlement waits noticeably for the locks or the disk.
+const batch = 2000
+
+/** What `pruneBodies` would remove. */
+export async function countBodies(db: Database, olderMs: number): Promise<Bodies> {
+  const { rows } = await sql<Bodies>`
+    select
+      count(*) as bodies,
+      coalesce(sum(octet_length(r.body)), 0) as bytes,
+      count(*) filter (where s.parse_error is not null) as unread
+    from raw_answers r
+    left join searches s on s.id = r.call_id
+    where r.received_at < now() - ${olderMs} * interval '1 millisecond'
+  `.execute(db)
+  return rows[0] ?? { bodies: 0, bytes: 0, unread: 0 }
+}
+
+/** Removes raw bodies received longer ago than that, in small transactions; touches nothing else. */
+export async function pruneBodies(db: Database, olderMs: number): Promise<Bodies> {
+  let total: Bodies = { bodies: 0, bytes: 0, unread: 0 }
+  for (let after = 0; ;) {
+    const { rows } = await sql<Bodies & { last: number | null }>`
+      with old as (
+        select call_id
+        from raw_answers
+        where received_at < now() - ${olderMs} * interval '1 millisecond'
+          and call_id > ${after}
+        order by call_id
+        limit ${batch}
+      ),
+      gone as (
+        delete from raw_answers r
+        using old
+        where r.call_id = old.call_id
+        returning r.call_id, octet_length(r.body) as size
+      )
+      select
+        count(*) as bodies,
+        coalesce(sum(gone.size), 0) as bytes,
+        count(*) filter (where s.parse_error is not null) as unread,
+        max(gone.call_id) as last
+      from gone
+      left join searches s on s.id = gone.call_id
+    `.execute(db)
+    const [some] = rows
+    if (some === undefined || some.last === null) return total
+    after = some.last
+    total = {
+      bodies: total.bodies + some.bodies,
+      bytes: total.bytes + some.bytes,
+      unread: total.unread + some.unread,
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import { sql, type ControlledTransaction, type Kysely, type Transaction } from '../kysely.ts'
+import { awaitedLater } from '../later.ts'
+import { storeHeld, storeList } from './members.ts'
+import type { Planned, PlanOrder } from './order.ts'
+import { storeRejections } from './rejected.ts'
+import { only } from '../rows.ts'
+import type { DB } from '../schema.ts'
+import type { Connections } from './staged-tables.ts'
+import { addTasks, countAccepted, countClasses, mergeDuplicates, type Run } from './tasks.ts'
+
+/** What is to become of a stage. */
+export interface Planning {
+  readonly stage: number
+  readonly order: PlanOrder
+  /** False: it is looked at what would be, and nothing is kept. */
+  readonly keep: boolean
+  /** Called within the transaction of the run; what it throws undoes everything and comes out as it is. */
+  readonly record?: ((trx: Transaction<DB>, run: number) => Promise<void>) | undefined
+}
+
+/**
+ * Everything between the staged lines and the slices. The list is written in one transaction and its run in another,
+ * at the same time. The list is committed first: a crash between the two leaves a list that was read and has no run.
+ */
+export async function planStaged(
+  { held, wanted }: Connections,
+  { stage, order, keep, record }: Planning,
+): Promise<Planned> {
+  const begun: ControlledTransaction<DB>[] = []
+  const begin = async (connection: Kysely<DB>) => {
+    const trx = await connection.startTransaction().execute()
+    begun.push(trx)
+    return trx
+  }
+  let storing: Promise<void> = Promise.resolve()
+  try {
+    const ofList = await begin(held)
+    const ofRun = await begin(wanted)
+    await lockList(ofRun, order)
+    const list = await storeList(ofList, order)
+    if (keep) storing = awaitedLater(storeHeld(ofList, stage, { list, plain: order.plain }))
+    const planned = await planRun(ofRun, { stage, list }, order)
+    if (keep) await record?.(ofRun, planned.run)
+    await storing
+    // A connection that broke while the other one was at work is noticed before anything is committed.
+    await sql`select`.execute(ofRun)
+    for (const trx of begun) await (keep ? trx.commit() : trx.rollback()).execute()
+    return planned
+  } catch (error) {
+    await storing.catch(() => undefined)
+    // What was thrown says more than that a connection is gone.
+    await Promise.allSettled(begun.map(async (trx) => trx.rollback().execute()))
+    throw error
+  }
+}
+
+/** Two readings of one list wait for each other: the second one finds the tasks of the first. */
+async function lockList(trx: Transaction<DB>, { list }: PlanOrder): Promise<void> {
+  const name = `querymill list ${list}`
+  await sql`select pg_advisory_xact_lock(hashtextextended(${name}::text, 0))`.execute(trx)
+}
+
+async function planRun(
+  trx: Transaction<DB>,
+  { stage, list }: { stage: number; list: number },
+  order: PlanOrder,
+): Promise<Planned> {
+  await sql`set local work_mem = '64MB'`.execute(trx)
+  const { run, joined } = await findRun(trx, list, order)
+  const before = joined ? await readBefore(trx, run) : { spent: 0, open: 0 }
+  await mergeDuplicates(trx, stage, { run, joined, order })
+  const { queued, reused, already } = await addTasks(trx, run)
+  const tasks = queued + reused + already
+  const accepted = await countAccepted(trx, stage, { single: order.single, tasks })
+  const reasons = await storeRejections(trx, stage, run)
+  const rejected = reasons.reduce((sum, { lines }) => sum + lines, 0)
+  const duplicates = order.usable - accepted
+  const rows = order.usable + rejected
+  const done = await closeRun(trx, run, { rows, accepted, duplicates, rejected })
+  const toBuy = await countClasses(trx, stage, { queued, request: order.request })
+  const lines = { rows, accepted, duplicates, rejected, reasons }
+  return { run, joined, ...lines, tasks, queued, reused, already, before, done, toBuy }
+}
+
+async function findRun(
+  trx: Transaction<DB>,
+  list: number,
+  { kind, runDate, budget, maxAgeMs, into }: PlanOrder,
+): Promise<Run> {
+  const open = await sql<{ id: number }>`
+    update runs
+    set max_age_ms = ${maxAgeMs},
+      budget = case when ${budget === undefined} then budget else ${budget ?? null}::bigint end
+    where list_id = ${list}
+      and state in ('planning', 'open')
+      and case
+        when ${into}::bigint is null then kind = 'manual' and ${kind} = 'manual'
+        else id = ${into}::bigint
+      end
+    returning id`.execute(trx)
+  const [found] = open.rows
+  if (found !== undefined) return { run: found.id, joined: true }
+  const { rows } = await sql<{ id: number }>`
+    insert into runs (list_id, run_date, kind, state, budget, max_age_ms)
+    values (${list}, ${runDate}, ${kind}, 'planning', ${budget ?? null}, ${maxAgeMs})
+    returning id`.execute(trx)
+  return { run: only(rows).id, joined: false }
+}
+
+async function readBefore(trx: Transaction<DB>, run: number): Promise<Planned['before']> {
+  const { rows } = await sql<Planned['before']>`
+    select
+      spent + reserved as spent,
+      (select count(*) from tasks where run_id = ${run} and state = 'open') as open
+    from runs
+    where id = ${run}`.execute(trx)
+  return only(rows)
+}
+
+async function closeRun(
+  trx: Transaction<DB>,
+  run: number,
+  counts: { rows: number; accepted: number; duplicates: number; rejected: number },
+): Promise<boolean> {
+  const { rows } = await sql<{ state: string }>`
+    with work as (
+      select exists (select from slices where run_id = ${run} and done_at is null) as left_over
+    )
+    update runs
+    set rows = ${counts.rows},
+      accepted = ${counts.accepted},
+      duplicates = ${counts.duplicates},
+      rejected = ${counts.rejected},
+      state = case when left_over then 'open' else 'done' end,
+      finished_at = case when left_over then null else now() end
+    from work
+    where runs.id = ${run}
+    returning state`.execute(trx)
+  return only(rows).state === 'done'
+}

@@ -1,0 +1,75 @@
+import type { Query } from '../../shared/query.ts'
+import { DoubleColumn, IntegerColumn, TextColumn, UuidColumn, type Column } from '../arrays.ts'
+
+/** One query of a list as it is written down, before equal ones are merged. */
+export interface StagedQuery {
+  readonly line: number
+  /** As `queryIdBytes` makes it. */
+  readonly id: string
+  readonly key: string
+  readonly query: Query
+  readonly priority: number
+  readonly weight: number | null
+  readonly target: string | null
+  readonly tags: readonly string[]
+  readonly given: string | null
+}
+
+/** Stands between labels: no text of a list holds it. */
+const group = '\u001d'
+
+/** Queries of a list, gathered column by column until they are sent. */
+export class Lot {
+  readonly columns = {
+    line: new IntegerColumn(),
+    id: new UuidColumn(),
+    key: new TextColumn(),
+    q: new TextColumn(),
+    location: new TextColumn(),
+    hl: new TextColumn(),
+    gl: new TextColumn(),
+    num: new IntegerColumn(),
+    device: new TextColumn(),
+    priority: new IntegerColumn(),
+    weight: new DoubleColumn(),
+    target: new TextColumn(),
+    tags: new TextColumn(),
+    given: new TextColumn(),
+  }
+  readonly #all: readonly Column[] = Object.values(this.columns)
+  #rows = 0
+
+  get rows(): number {
+    return this.#rows
+  }
+
+  /** How much memory it takes. */
+  get bytes(): number {
+    return this.#all.reduce((sum, column) => sum + column.size, 0)
+  }
+
+  add({ line, id, key, query, priority, weight, target, tags, given }: StagedQuery): void {
+    const { columns } = this
+    this.#rows += 1
+    columns.line.add(line)
+    columns.id.add(id)
+    columns.key.add(key)
+    columns.q.add(query.q)
+    columns.location.add(query.location)
+    columns.hl.add(query.hl)
+    columns.gl.add(query.gl)
+    columns.num.add(query.num)
+    columns.device.add(query.device)
+    columns.priority.add(priority)
+    columns.weight.add(weight)
+    columns.target.add(target)
+    columns.tags.add(tags.length === 0 ? null : tags.join(group))
+    columns.given.add(given)
+  }
+
+  /** Begins anew; what was made of it before must have been sent. */
+  clear(): void {
+    this.#rows = 0
+    for (const column of this.#all) column.clear()
+  }
+}

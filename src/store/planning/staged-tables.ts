@@ -1,0 +1,144 @@
+import { sql, type Kysely } from '../kysely.ts'
+import type { DB } from '../schema.ts'
+import type { Column } from '../arrays.ts'
+import type { Lot } from './staged-columns.ts'
+
+/** Two connections, so that a list is written on one processor while its tasks are written on another. */
+export interface Connections {
+  /** For the list and its queries. */
+  readonly held: Kysely<DB>
+  /** For the run and its tasks. */
+  readonly wanted: Kysely<DB>
+}
+
+/** A line that gave no query, and why. */
+export interface StagedRejection {
+  readonly line: number
+  readonly reason: string
+  readonly content: string
+}
+
+/** The temporary table of what tasks are made of, on the connection of the run. */
+export function wantedName(number: number) {
+  return sql.id('pg_temp', `staged_wanted_${number}`)
+}
+
+/** The temporary table of the lines that gave no query, on the connection of the run. */
+export function rejectedName(number: number) {
+  return sql.id('pg_temp', `staged_rejected_${number}`)
+}
+
+/** The temporary table of the queries with what is said about them, on the connection of the list. */
+export function heldName(number: number) {
+  return sql.id('pg_temp', `staged_held_${number}`)
+}
+
+/** Makes the tables of one list. */
+export async function makeTables({ held, wanted }: Connections, number: number): Promise<void> {
+  await sql`
+    create temporary table ${wantedName(number)} (
+      ord integer generated always as identity,
+      line integer not null,
+      num integer not null,
+      priority smallint not null,
+      id uuid not null,
+      device text
+    )`.execute(wanted)
+  await sql`
+    create temporary table ${rejectedName(number)} (
+      line integer not null,
+      reason text not null,
+      content text not null
+    )`.execute(wanted)
+  await sql`
+    create temporary table ${heldName(number)} (
+      ord integer generated always as identity,
+      num integer not null,
+      priority smallint not null,
+      weight double precision,
+      id uuid not null,
+      key text not null,
+      q text not null,
+      location text,
+      hl text,
+      gl text,
+      device text,
+      target text,
+      tags text,
+      given text
+    )`.execute(held)
+}
+
+/** Takes them away, as far as they are there. */
+export async function dropTables({ held, wanted }: Connections, number: number): Promise<void> {
+  await sql`drop table if exists ${wantedName(number)}, ${rejectedName(number)}`.execute(wanted)
+  await sql`drop table if exists ${heldName(number)}`.execute(held)
+}
+
+/** What tasks are made of. */
+export async function addWanted(
+  connection: Kysely<DB>,
+  number: number,
+  { columns }: Lot,
+): Promise<void> {
+  await sql`
+    insert into ${wantedName(number)} (line, id, priority, num, device)
+    select *
+    from unnest(
+      ${parameterOf(columns.line)}::integer[],
+      ${parameterOf(columns.id)}::uuid[],
+      ${parameterOf(columns.priority)}::integer[],
+      ${parameterOf(columns.num)}::integer[],
+      ${parameterOf(columns.device)}::text[]
+    )`.execute(connection)
+}
+
+/** What a list holds: its queries, and what it says about them. */
+export async function addHeld(
+  connection: Kysely<DB>,
+  number: number,
+  { columns }: Lot,
+): Promise<void> {
+  await sql`
+    insert into ${heldName(number)}
+      (id, key, q, location, hl, gl, num, device, priority, weight, target, tags, given)
+    select *
+    from unnest(
+      ${parameterOf(columns.id)}::uuid[],
+      ${parameterOf(columns.key)}::text[],
+      ${parameterOf(columns.q)}::text[],
+      ${parameterOf(columns.location)}::text[],
+      ${parameterOf(columns.hl)}::text[],
+      ${parameterOf(columns.gl)}::text[],
+      ${parameterOf(columns.num)}::integer[],
+      ${parameterOf(columns.device)}::text[],
+      ${parameterOf(columns.priority)}::integer[],
+      ${parameterOf(columns.weight)}::double precision[],
+      ${parameterOf(columns.target)}::text[],
+      ${parameterOf(columns.tags)}::text[],
+      ${parameterOf(columns.given)}::text[]
+    )`.execute(connection)
+}
+
+/** A column that says nothing travels as nothing: `unnest` fills it with nulls. */
+function parameterOf(column: Column): Buffer | string {
+  return column.blank ? '{}' : column.toParameter()
+}
+
+const chunk = 5000
+
+/** Takes lines that gave no query. */
+export async function addRejections(
+  connection: Kysely<DB>,
+  number: number,
+  lines: readonly StagedRejection[],
+): Promise<void> {
+  for (let start = 0; start < lines.length; start += chunk) {
+    const some = JSON.stringify(lines.slice(start, start + chunk))
+    await sql`
+      insert into ${rejectedName(number)} (line, reason, content)
+      select line, reason, content
+      from jsonb_to_recordset(${some}::jsonb) as rows (line integer, reason text, content text)
+    `.execute(connection)
+  }
+}

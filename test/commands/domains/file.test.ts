@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readDomains } from '../../../src/commands/domains/file.ts'
+import { bindParameters, readQuestions } from '../../../src/commands/sql/questions.ts'
+import { Story } from '../../analysis/story.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
+import { run } from '../../support/run.ts'
+import { temporaryFolder } from '../../support/server.ts'
+
+let database: FreshDatabase
+const home = temporaryFolder('names')
+beforeAll(async () => {
+  database = await freshDatabase()
+  await new Story(database.pool).night('2026-01-01', { shoes: ['https://bücher.de/', 'a.com/'] })
+})
+afterAll(() => database.close())
+
+const read = (domain: string, label = '') =>
+  readDomains(
+    [
+      {
+        line: 2,
+        fields: new Map([
+          ['domain', domain],
+          ['label', label],
+        ]),
+      },
+    ],
+    'domains.csv',
+  )
+
+test('a domain of ours is counted as addresses spell it, and called as the file does', () => {
+  expect(read('WWW.Bücher.de')).toMatchObject([{ domain: 'xn--bcher-kva.de', label: 'bücher.de' }])
+  expect(read('bücher.de', 'Us')).toMatchObject([{ domain: 'xn--bcher-kva.de', label: 'Us' }])
+  expect(read('xn--bcher-kva.de')).toMatchObject([{ domain: 'xn--bcher-kva.de' }])
+})
+
+test('a domain that has no other spelling keeps its own in lower case', () => {
+  // A name that is read from both sides at once is no host.
+  expect(read('א1Ü.de')).toMatchObject([{ domain: 'א1ü.de', label: 'א1ü.de' }])
+})
+
+test('one domain spelled twice is told as a second line', () => {
+  const rows = ['bücher.de', 'xn--bcher-kva.de'].map((domain, index) => {
+    return { line: index + 2, fields: new Map([['domain', domain]]) }
+  })
+  expect(() => readDomains(rows, 'domains.csv')).toThrow(/domains.csv:3: .*got a second one/)
+})
+
+test('a question finds a domain as a person spells it', () => {
+  const question = readQuestions().find(({ name }) => name === 'rank_history')
+  if (question === undefined) throw new Error('expected rank_history in the library')
+  const bind = (domain: string) =>
+    bindParameters(question, ['--q', 'Bücher.de', '--domain', domain])
+  expect(bind('WWW.Bücher.de')).toEqual(['Bücher.de', 'xn--bcher-kva.de'])
+  expect(bind('')).toEqual(['Bücher.de', null])
+})
+
+test('the page follows a domain as a person spells it', async () => {
+  const { code } = await run('report', ['--to', 'page.html', '--domains', 'Bücher.de'], {
+    DATABASE_URL: database.url,
+    MILL_HOME: home,
+    INIT_CWD: home,
+  })
+  expect(code).toBe(0)
+  const page = readFileSync(join(home, 'page.html'), 'utf8')
+  expect(page).toMatch(/Rank history of xn--bcher-kva\.de.*shoes.*now 1/s)
+}, 120_000)

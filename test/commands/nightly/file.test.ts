@@ -1,0 +1,74 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { loadSchedules } from '../../../src/commands/nightly/file.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
+
+let database: FreshDatabase
+let folder: string
+
+beforeAll(async () => {
+  database = await freshDatabase()
+  folder = mkdtempSync(join(tmpdir(), 'querymill-schedules-'))
+  mkdirSync(join(folder, 'other'))
+  for (const list of ['a.csv', 'b.csv', 'other/a.csv']) {
+    writeFileSync(join(folder, list), 'query\nred shoes\n')
+  }
+})
+
+afterAll(async () => {
+  await database.close()
+  rmSync(folder, { recursive: true })
+})
+
+function load(...lines: string[]) {
+  const file = join(folder, 'schedules.csv')
+  const header = 'schedule,list,cron,zone,max_age,budget,priority,missed,overlap,on'
+  writeFileSync(file, [header, ...lines].join('\n'))
+  return loadSchedules(database.db, { file, zone: 'UTC' })
+}
+
+const line = (name: string, list: string, cron = '0 2 * * *') =>
+  `${name},${join(folder, list)},${cron},UTC,,,,,,yes`
+
+describe('the file of schedules', () => {
+  test('with a comma that tears a line apart: that line is refused by its number, the others go on', async () => {
+    const plan = await load(
+      line('one', 'a.csv'),
+      line('two', 'b.csv', '0 1,13 * * *'),
+      line('three', 'b.csv'),
+    )
+    expect(plan.schedules.map(({ name }) => name)).toEqual(['one', 'three'])
+    expect(plan.refusals.map(({ line: number }) => number)).toEqual([3])
+    expect(plan.names).toEqual(['one', 'two', 'three'])
+  })
+
+  test('with a quote that is never closed: that line is refused, the others go on', async () => {
+    const plan = await load(line('one', 'a.csv'), '"two,x', line('three', 'b.csv'))
+    expect(plan.schedules.map(({ name }) => name)).toEqual(['one', 'three'])
+    expect(plan.refusals).toMatchObject([{ line: 3 }])
+  })
+
+  test('with quotes around a cell that holds a comma: the cell is read whole', async () => {
+    const plan = await load(line('one', 'a.csv', '"0 1,13 * * *"'))
+    expect(plan.schedules[0]?.cron.pattern).toBe('0 1,13 * * *')
+  })
+
+  test('with two files that would be one list: the second is refused', async () => {
+    const plan = await load(
+      line('one', 'a.csv'),
+      line('two', 'other/a.csv'),
+      line('three', 'a.csv'),
+    )
+    expect(plan.schedules.map(({ name }) => name)).toEqual(['one', 'three'])
+    expect(plan.refusals[0]?.problem).toContain('both "a"')
+  })
+
+  test('with a list that is nowhere: its line is refused and says where it was looked for', async () => {
+    const plan = await load(line('one', 'a.csv'), line('two', 'nowhere.csv'))
+    expect(plan.schedules.map(({ name }) => name)).toEqual(['one'])
+    expect(plan.refusals).toMatchObject([{ line: 3 }])
+    expect(plan.refusals[0]?.problem).toContain('nowhere.csv')
+  })
+})

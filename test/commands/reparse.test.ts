@@ -1,0 +1,108 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { reparse } from '../../src/commands/reparse.ts'
+import { unreadAnswer } from '../../src/search/parse.ts'
+import { readAnswers, storeAnswers } from '../../src/store/answers/answers.ts'
+import type { StoredAnswer } from '../../src/store/answers/answer.ts'
+import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { askQuery, paid } from '../store/paid.ts'
+
+let database: FreshDatabase
+beforeAll(async () => {
+  database = await freshDatabase()
+})
+afterAll(() => database.close())
+
+beforeEach(async () => {
+  await sql`truncate searches, raw_answers, organic_results, search_clusters, tasks`.execute(
+    database.db,
+  )
+  await askQuery(database.db)
+})
+
+const shoes = {
+  intent: 'buy',
+  clusters: ['shoes'],
+  organic_results: [{ title: 'a' }, { title: 'b' }],
+}
+const unread = { all: false, run: null }
+const all = { all: true, run: null }
+
+/** As an older program would have left it that could not read such bodies. */
+function unreadable(answer: StoredAnswer): StoredAnswer {
+  const { search } = answer
+  if (search === null) return answer
+  return { ...answer, search: { ...search, answer: unreadAnswer('too new for me') } }
+}
+
+function store(...answers: StoredAnswer[]): Promise<void> {
+  return database.db.transaction().execute((trx) => storeAnswers(trx, answers))
+}
+
+async function searchOf(id: number) {
+  return database.db.selectFrom('searches').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+describe('reading bodies again', () => {
+  test('gives an answer its rows that could not be read before, and leaves its money and time alone', async () => {
+    await store(unreadable(paid(1, shoes)), paid(2, shoes))
+    const before = await searchOf(1)
+    expect(await reparse(database.db, unread)).toEqual({ read: 1, unread: 0, bodiless: 0 })
+    expect(await searchOf(1)).toEqual({
+      ...before,
+      intent: 'buy',
+      result_count: 2,
+      parse_error: null,
+      as_given: { missing: ['success', 'query', 'entities', 'related_searches'] },
+    })
+    const rows = await readAnswers(database.db, [1, 2])
+    expect(rows.get(1)).toEqual(rows.get(2))
+    expect(await reparse(database.db, unread)).toEqual({ read: 0, unread: 0, bodiless: 0 })
+  })
+
+  test('leaves an answer as it is that still cannot be read', async () => {
+    await store(paid(1, '<html>'), unreadable(paid(2, 'null')))
+    const before = await searchOf(2)
+    expect(await reparse(database.db, unread)).toEqual({ read: 0, unread: 2, bodiless: 0 })
+    expect(await searchOf(2)).toEqual(before)
+  })
+
+  test('makes the rows of every answer anew when all are asked for, each once', async () => {
+    await store(paid(1, shoes), paid(2, shoes))
+    const before = await readAnswers(database.db, [1, 2])
+    await sql`update organic_results set title = 'broken'`.execute(database.db)
+    await sql`delete from search_clusters`.execute(database.db)
+    expect(await reparse(database.db, all)).toEqual({ read: 2, unread: 0, bodiless: 0 })
+    expect(await readAnswers(database.db, [1, 2])).toEqual(before)
+  })
+
+  test('never takes rows away because a body cannot be read any more', async () => {
+    await store(paid(1, shoes))
+    await sql`update raw_answers set body = '<html>'`.execute(database.db)
+    expect(await reparse(database.db, all)).toEqual({ read: 0, unread: 1, bodiless: 0 })
+    expect(await searchOf(1)).toMatchObject({ parse_error: null, result_count: 2 })
+  })
+
+  test('counts answers whose bodies are gone', async () => {
+    await store(unreadable(paid(1, shoes)))
+    await sql`delete from raw_answers`.execute(database.db)
+    expect(await reparse(database.db, unread)).toEqual({ read: 0, unread: 0, bodiless: 1 })
+  })
+
+  test('keeps to the run that is asked for', async () => {
+    await store(unreadable(paid(1, shoes)), unreadable(paid(2, shoes)))
+    await sql`
+      insert into tasks (id, run_id, query_id, slice)
+      overriding system value
+      select task_id, case id when 1 then 7 else 8 end, query_id, 0 from searches
+    `.execute(database.db)
+    expect(await reparse(database.db, { all: false, run: 8 })).toMatchObject({ read: 1 })
+    expect(await searchOf(1)).toMatchObject({ parse_error: 'too new for me' })
+    expect(await searchOf(2)).toMatchObject({ parse_error: null })
+  })
+
+  test('reads any number of bodies', async () => {
+    await store(...Array.from({ length: 150 }, (_, index) => unreadable(paid(index + 1, shoes))))
+    expect(await reparse(database.db, unread)).toEqual({ read: 150, unread: 0, bodiless: 0 })
+  })
+})

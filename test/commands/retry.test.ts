@@ -1,0 +1,129 @@
+// What a person opens again is bought again; what was answered otherwise is never paid for twice.
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { rebuild } from '../../src/commands/rebuild.ts'
+import { chooseRuns, reopenTasks, type Selection } from '../../src/store/operator/reopen.ts'
+import { verifyPromises } from '../../src/store/operator/verify.ts'
+import { run as runCommand } from '../support/run.ts'
+import { openScene, queries, type Scene } from '../support/scene.ts'
+
+const hour = 3_600_000
+
+function selection(run: number, more: Partial<Selection> = {}): Selection {
+  return { run, list: null, states: ['failed', 'unknown'], error: null, buyAgain: false, ...more }
+}
+
+const everything = { states: ['answered', 'reused'], buyAgain: true }
+
+async function reopen({ mill }: Scene, selected: Selection): Promise<number> {
+  const { runs } = await chooseRuns(mill.db, selected)
+  const reopened = await reopenTasks(mill.db, selected, runs)
+  for (const run of runs) await rebuild(mill, run)
+  return reopened
+}
+
+describe('tasks that are to be bought again', () => {
+  test('are, however young the answer is that they had', async () => {
+    const scene = await openScene()
+    const { api, mill } = scene
+    const run = await mill.plan(queries(3), { maxAgeMs: hour })
+    await mill.drain()
+    expect(await reopen(scene, selection(run, everything))).toBe(3)
+    expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 3, reused: 0 })
+    expect(api.charges()).toHaveLength(6)
+    expect(await mill.states()).toEqual({ answered: 3 })
+    const { rows } = await sql<{ newest: boolean }>`
+      select search_id = (select max(id) from searches where query_id = tasks.query_id) as newest
+      from tasks`.execute(mill.db)
+    expect(rows.map(({ newest }) => newest)).toEqual([true, true, true])
+    const checks = await verifyPromises(mill.db)
+    expect(checks.filter(({ ok }) => !ok)).toEqual([])
+  })
+
+  test('are bought once for two runs that held the same answer', async () => {
+    const scene = await openScene()
+    const { api, mill } = scene
+    const first = await mill.plan(['shoes'], { maxAgeMs: hour, list: 'first' })
+    await mill.drain()
+    const second = await mill.plan(['shoes'], { maxAgeMs: hour, list: 'second' })
+    await mill.drain()
+    expect(await mill.states()).toEqual({ answered: 1, reused: 1 })
+    for (const run of [first, second]) await reopen(scene, selection(run, everything))
+    await mill.drain()
+    expect(api.charges()).toHaveLength(2)
+    expect(await mill.states()).toEqual({ answered: 1, reused: 1 })
+  })
+
+  test('are none that have an answer, unless somebody says so', async () => {
+    const scene = await openScene()
+    const run = await scene.mill.plan(queries(2))
+    await scene.mill.drain()
+    const answered = selection(run, { states: ['answered', 'reused'] })
+    expect((await chooseRuns(scene.mill.db, answered)).tasks).toBe(0)
+    expect(await reopen(scene, answered)).toBe(0)
+    expect(await scene.mill.states()).toEqual({ answered: 2 })
+  })
+})
+
+describe('failed tasks of several runs of one list', () => {
+  async function failedTwice(): Promise<Scene & { older: number; newer: number }> {
+    const scene = await openScene()
+    const { mill } = scene
+    const [older, newer] = [await mill.plan(queries(2)), await mill.plan(queries(3))]
+    await sql`
+      update tasks set state = 'failed', finished_at = now(), error_code = 'TIMEOUT'`.execute(
+      mill.db,
+    )
+    await sql`update slices set done_at = now()`.execute(mill.db)
+    await sql`update runs set kind = 'manual', state = 'done', finished_at = now()`.execute(mill.db)
+    return { ...scene, older, newer }
+  }
+
+  test('are opened in the newest of them, and it is said which ones stay closed', async () => {
+    const { mill, older, newer } = await failedTwice()
+    const { code, stdout, stderr } = await runCommand('retry', ['--json'], mill.env)
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toEqual({ tasks: 3, reopened: 3 })
+    expect(stderr).toContain(`run ${older} stays closed`)
+    expect(stderr).toContain(`that is run ${newer}`)
+    expect(await mill.states()).toEqual({ failed: 2, open: 3 })
+    await mill.drain()
+    expect(await reopen({ mill } as Scene, selection(older))).toBe(2)
+  })
+
+  test('stay as they are while another run of the list is open', async () => {
+    const { mill, older, newer } = await failedTwice()
+    await sql`update runs set state = 'open', finished_at = null where id = ${newer}`.execute(
+      mill.db,
+    )
+    const { code, stderr } = await runCommand('retry', ['--run', String(older)], mill.env)
+    expect(code).toBe(0)
+    expect(stderr).toContain(`run ${older} stays closed`)
+    expect(await mill.states()).toEqual({ failed: 5 })
+  })
+})
+
+describe('a slip of the hand', () => {
+  test.each([
+    ['retry', ['--run', '999'], 'which no run has'],
+    ['retry', ['--list', 'nosuch'], '"nosuch"; lists so far: test'],
+    ['status', ['--run', '999'], 'which no run has'],
+    ['reparse', ['--run', '999'], 'which no run has'],
+    ['cancel', ['--run', '999'], 'expected run 999 to be open'],
+    [
+      'retry',
+      ['--run', 'last'],
+      'to be the number of a run, got "last"; npm run status shows them',
+    ],
+    ['status', ['--run', '0'], 'to be the number of a run, got "0"'],
+    ['reparse', ['--run', '1.5'], 'to be the number of a run, got "1.5"'],
+    ['cancel', ['--run', ''], 'to be the number of a run, got ""'],
+    ['cancel', [], 'expected --run with the number of a run, got nothing'],
+  ])('%s %s ends with 2 and says what there is', async (job, flags, said) => {
+    const { mill } = await openScene()
+    await mill.plan(['shoes'])
+    const ended = await runCommand(job, flags, mill.env)
+    expect(ended.code).toBe(2)
+    expect(ended.stderr).toContain(said)
+  })
+})

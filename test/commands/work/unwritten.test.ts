@@ -1,0 +1,124 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { verifyPromises } from '../../../src/store/operator/verify.ts'
+import type { TestMill } from '../../support/mill.ts'
+import { start, type Result } from '../../support/run.ts'
+import { openScene, queries, type Scene } from '../../support/scene.ts'
+
+/** Makes the server refuse rows of a table with this code, as long as the condition holds. */
+async function refuse(
+  mill: TestMill,
+  table: string,
+  { code, when = 'true' }: { code: string; when?: string },
+) {
+  await sql
+    .raw(
+      `create function refuse_${table}() returns trigger language plpgsql as
+       $$ begin
+         if ${when} then raise exception 'refused' using errcode = '${code}'; end if;
+         return new;
+       end $$;
+       create trigger refuse before insert on ${table} for each row execute function refuse_${table}()`,
+    )
+    .execute(mill.db)
+}
+
+async function allow(mill: TestMill, table: string): Promise<void> {
+  await sql.raw(`drop function refuse_${table}() cascade`).execute(mill.db)
+}
+
+function spooled(mill: TestMill): string[] {
+  return readdirSync(join(mill.config.home, 'spool')).map((name) =>
+    join(mill.config.home, 'spool', name),
+  )
+}
+
+/** Four answers that the database refused with this code, in the file that they are kept in. */
+async function keepFour(
+  code: string,
+  leave: 'when told' | 'by itself' = 'when told',
+): Promise<Scene & { file: string; ended: Result }> {
+  const scene = await openScene()
+  const { api, mill } = scene
+  // Until a first answer has told price and balance, calls go out one by one.
+  await mill.plan(['known'])
+  await mill.drain()
+  await mill.plan(queries(4).map((q) => `kept ${q}`))
+  await refuse(mill, 'raw_answers', { code })
+  // A process of its own: what it leaves open ends with it, as it does outside of tests.
+  const work = start('work', leave === 'by itself' ? ['--drain'] : [], mill.env)
+  await expect.poll(() => api.charges(), { timeout: 20_000 }).toHaveLength(5)
+  if (leave === 'when told') work.kill('SIGTERM')
+  const ended = await work.ended
+  await allow(mill, 'raw_answers')
+  const files = spooled(mill)
+  expect(files).toHaveLength(1)
+  return { ...scene, file: files[0] ?? '', ended }
+}
+
+function linesOf(file: string): string[] {
+  return readFileSync(file, 'utf8').trimEnd().split('\n')
+}
+
+async function broken({ db }: TestMill): Promise<string[]> {
+  const checks = await verifyPromises(db)
+  return checks.filter(({ ok }) => !ok).map(({ name }) => name)
+}
+
+test('a drain whose database may only be read gives up with 5, and the next start settles unbought what is of this database', async () => {
+  const { api, mill, file, ended: left } = await keepFour('25006', 'by itself')
+  expect(left.code).toBe(5)
+  const lines = linesOf(file)
+  const [first = '', ...others] = lines
+  expect(others).toHaveLength(3)
+  const { ended, ...rest } = JSON.parse(first) as { ended: object }
+  // A key that was refused long ago must not stop the one that is set now.
+  const refused = JSON.stringify({ ...rest, ended: { ...ended, signal: 'key_refused' } })
+  const unknown = JSON.stringify({ ...rest, ended: { ...ended, call: 999_999 } })
+  writeFileSync(file, [refused, ...others, unknown, '{"account":1,"en'].join('\n'))
+  const told: string[] = []
+  expect((await mill.drain({ tell: (line) => told.push(line) })).finish).toBe('completed')
+  expect(await mill.states()).toEqual({ answered: 5 })
+  expect(api.charges()).toHaveLength(5)
+  expect(told.join('\n')).toContain('2 others in it are torn or of calls that this database')
+  expect(spooled(mill)).toEqual([`${file}.left`])
+  expect(await broken(mill)).toEqual([])
+}, 60_000)
+
+test('a fault of the database that nobody thought of ends the worker, is named, and costs no answer', async () => {
+  const { api, mill, ended } = await keepFour('XX000')
+  expect(ended.code).toBe(70)
+  expect(ended.stderr).toContain('refused')
+  expect(ended.stderr).toContain('4 paid answers could not be written to the database')
+  expect((await mill.drain()).finish).toBe('completed')
+  expect(await mill.states()).toEqual({ answered: 5 })
+  expect(api.charges()).toHaveLength(5)
+  expect(spooled(mill)).toEqual([])
+}, 60_000)
+
+test('a kept answer that cannot be stored takes none of the others along, and its body is there', async () => {
+  const { api, mill } = await keepFour('25006')
+  await refuse(mill, 'searches', {
+    code: '22023',
+    when: `exists (select from queries where id = new.query_id and q = 'kept query 2')`,
+  })
+  await mill.drain()
+  expect(await mill.states()).toEqual({ answered: 4, failed: 1 })
+  expect(api.charges()).toHaveLength(5)
+  const { rows } = await sql`select count(*) as n from raw_answers`.execute(mill.db)
+  expect(rows).toEqual([{ n: 5 }])
+}, 60_000)
+
+test('a worker that could not keep an answer in a file buys none, and says what to correct', async () => {
+  const { api, mill } = await openScene()
+  await mill.plan(queries(2))
+  const home = join(mill.config.home, 'file')
+  writeFileSync(home, 'no folder')
+  const { code, stderr } = await start('work', ['--drain'], { ...mill.env, MILL_HOME: home }).ended
+  expect(code).toBe(2)
+  expect(stderr).toContain('expected MILL_HOME to be a folder where paid answers can be kept')
+  expect(stderr).toContain('ENOTDIR')
+  expect(api.charges()).toEqual([])
+})

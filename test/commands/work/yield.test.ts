@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { turn } from '../../../src/commands/work/yield.ts'
+
+test('who asks for a turn gets it in order, each in a round of the event loop of its own', async () => {
+  const seen: string[] = []
+  let rounds = 0
+  const count = () => {
+    rounds += 1
+    if (rounds < 10) setImmediate(count)
+  }
+  setImmediate(count)
+  const take = async (name: string) => {
+    await turn()
+    seen.push(`${name} in round ${rounds}`)
+  }
+  await Promise.all(['first', 'second', 'third'].map(take))
+  expect(seen).toEqual(['first in round 1', 'second in round 2', 'third in round 3'])
+})

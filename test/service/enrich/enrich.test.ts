@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest'
+import { labelClusters } from '../../../src/service/enrich/clusters.ts'
+import { findEntities } from '../../../src/service/enrich/entities.ts'
+import { enrich } from '../../../src/service/enrich/enrich.ts'
+import { Gazetteer } from '../../../src/service/enrich/gazetteer.ts'
+import { labelIntent } from '../../../src/service/enrich/intent.ts'
+import { relateSearches } from '../../../src/service/enrich/related.ts'
+import { tone } from '../../../src/service/enrich/sentiment.ts'
+import { makeSnippet } from '../../../src/service/upstream/snippet.ts'
+import { measureEnrich } from '../../bench/enrich.ts'
+
+const none = new Gazetteer([])
+
+describe('labels', () => {
+  test('agree with those of the labelled set as well as they did', async () => {
+    const { intent, sentiment, entities } = await measureEnrich()
+    expect(intent.agreement).toBeGreaterThanOrEqual(0.95)
+    expect(sentiment.agreement).toBeGreaterThanOrEqual(0.95)
+    expect(entities.precision).toBeGreaterThanOrEqual(0.8)
+    expect(entities.recall).toBeGreaterThanOrEqual(0.7)
+  })
+
+  test('a brand is told by the host of the first result, not by a host further down', () => {
+    expect(labelIntent('git hub', ['github.com'])).toBe('navigational')
+    expect(labelIntent('git hub', ['other.example', 'github.com'])).toBe('informational')
+    expect(labelIntent('css', ['css-tricks.com'])).toBe('informational')
+  })
+
+  test('a negation turns a word round', () => {
+    expect(tone('good')).toBeGreaterThan(0)
+    expect(tone('not good')).toBeLessThan(0)
+    expect(tone('it isn’t bad')).toBeGreaterThan(0)
+    expect(tone('constructor toString')).toBe(0)
+  })
+})
+
+describe('entities', () => {
+  test('that are not known and not repeated are left out', async () => {
+    const texts = ['Rachel Andrew wrote this.', 'Another page altogether.']
+    expect(await findEntities({ q: 'css grid', texts, known: [] }, none)).toEqual([])
+  })
+
+  test('that two results name are found', async () => {
+    const texts = ['Rachel Andrew wrote this.', 'A talk by Rachel Andrew.']
+    expect(await findEntities({ q: 'css grid', texts, known: [] }, none)).toEqual([
+      { name: 'Rachel Andrew', type: 'Person' },
+    ])
+  })
+
+  test('what an upstream knows comes first and keeps its type', async () => {
+    const known = [{ name: 'Paris', type: 'CreativeWork' }]
+    const [first, ...rest] = await findEntities({ q: 'flights to paris', texts: [], known }, none)
+    expect(first).toEqual(known[0])
+    expect(rest.map(({ name }) => name)).not.toContain('Paris')
+  })
+
+  test('a known name of one everyday word counts in a query, not in a text', async () => {
+    const gazetteer = new Gazetteer([{ name: 'Grid', type: 'Technology' }])
+    const texts = ['A grid of rows.', 'The grid again.']
+    expect(await findEntities({ q: 'grid', texts: [], known: [] }, gazetteer)).toHaveLength(1)
+    expect(await findEntities({ q: 'rows', texts, known: [] }, gazetteer)).toEqual([])
+  })
+})
+
+describe('clusters', () => {
+  const page = (text: string, host = `${text.length}.example`) => ({ host, text })
+
+  test('of fewer than four results are none', () => {
+    const pages = ['heat pump noise', 'heat pump noise level', 'heat pump noise'].map((t) =>
+      page(t),
+    )
+    expect(labelClusters('garden', pages)).toEqual([])
+  })
+
+  test('are phrases that some results share, never the query itself', () => {
+    const texts = [
+      'Garden tools: the raised bed',
+      'A raised bed for your garden',
+      'Vertical garden ideas',
+      'More vertical garden plans',
+      'Watering',
+      'Compost heap',
+    ]
+    const labels = labelClusters(
+      'garden',
+      texts.map((text, index) => page(text, `${index}.example`)),
+    )
+    expect(labels).toContain('Raised Bed')
+    expect(labels).toContain('Vertical Garden')
+    expect(labels).not.toContain('Garden')
+  })
+
+  test('what every result says is no label', () => {
+    const texts = ['open source rake', 'open source hoe', 'open source spade', 'open source fork']
+    expect(
+      labelClusters(
+        'tools',
+        texts.map((text, index) => page(text, `${index}.example`)),
+      ),
+    ).toEqual([])
+  })
+})
+
+describe('related searches', () => {
+  const nothing = { suggestions: [], asked: [], titles: [], clusters: [] }
+
+  test('never hold the query, nor one twice in other words', () => {
+    const related = relateSearches('css grid', {
+      ...nothing,
+      suggestions: ['CSS grid', 'grid css', 'css grids', 'css grid gap'],
+      asked: ['css grid gaps', 'css flexbox'],
+    })
+    expect(related).toEqual(['css grid gap', 'css flexbox'])
+  })
+
+  test('take from titles what leads on, not what is about something else', () => {
+    const titles = [
+      'CSS Grid Lanes | Can I use',
+      'Tutorial',
+      'grid.area() - CSS',
+      'Cooking with gas',
+    ]
+    expect(relateSearches('css grid', { ...nothing, titles })).toEqual(['css grid lanes'])
+  })
+
+  test('put a label behind a short query only', () => {
+    const clusters = ['Shadow DOM']
+    expect(relateSearches('web components', { ...nothing, clusters })).toEqual([
+      'web components Shadow DOM'.toLowerCase(),
+    ])
+    expect(
+      relateSearches('build reusable web parts without frameworks', { ...nothing, clusters }),
+    ).toEqual([])
+  })
+})
+
+describe('an answer', () => {
+  test('about nothing says nothing', async () => {
+    const found = { results: [], pool: [], suggestions: [], asked: [], known: [] }
+    expect(await enrich('zzqqxx', found, none)).toEqual({
+      intent: 'informational',
+      sentiment: 'neutral',
+      clusters: [],
+      entities: [],
+      organic_results: [],
+      related_searches: [],
+    })
+  })
+})
+
+describe('snippets', () => {
+  test('of a short text are the text', () => {
+    expect(makeSnippet('a', '  Some\n text. ')).toBe('Some text.')
+  })
+
+  test('of a long text begin where the query is spoken of, and end at a word', () => {
+    const filler = 'Nothing of interest is said in this long opening sentence about weather. '
+    const text = `${filler.repeat(6)}The raised bed needs good soil. ${filler.repeat(6)}`
+    const snippet = makeSnippet('raised beds', text)
+    expect(snippet).toMatch(/^The raised bed needs good soil\./)
+    expect(snippet.length).toBeLessThanOrEqual(221)
+    expect(snippet).toMatch(/\p{L}…$/u)
+  })
+})

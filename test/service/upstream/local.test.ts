@@ -1,0 +1,244 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { parse } from 'csv-parse/sync'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { root } from '../../../src/shared/root.ts'
+import { addDocuments, loadShipped, shippedFile } from '../../../src/service/corpus/load.ts'
+import { openPages } from '../../../src/service/corpus/pages.ts'
+import { openTables, type Tables } from '../../../src/service/database.ts'
+import { findPages } from '../../../src/service/upstream/find.ts'
+import { emptyUrl } from '../../support/database.ts'
+import { openShop, type Shop } from '../shop.ts'
+
+let shop: Shop
+let tables: Tables
+let live: string
+
+beforeAll(async () => {
+  shop = await openShop({ upstream: 'local' })
+  tables = await openTables(shop.databaseUrl, 2)
+  live = await shop.live(1_000_000)
+})
+afterAll(async () => {
+  await tables.pool.end()
+  await shop.service.close()
+})
+
+async function search(q: string, params = '') {
+  const { status, json, headers } = await shop.ask(
+    `/v1/search?q=${encodeURIComponent(q)}${params}`,
+    live,
+  )
+  expect(status).toBe(200)
+  return { results: json.organic_results ?? [], related: json.related_searches ?? [], headers }
+}
+
+function lines(...documents: readonly object[]): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'corpus-')), 'pages.jsonl')
+  writeFileSync(file, documents.map((document) => JSON.stringify(document)).join('\n'))
+  return file
+}
+
+async function addFile(pool: pg.Pool, path: string) {
+  const pages = await openPages(path, path)
+  try {
+    return await addDocuments(pool, pages)
+  } finally {
+    await pages.close()
+  }
+}
+
+async function count(where = 'true'): Promise<number> {
+  const { rows } = await tables.pool.query<{ n: number }>(
+    `select count(*) as n from documents where ${where}`,
+  )
+  return rows[0]?.n ?? -1
+}
+
+describe('what is found offline', () => {
+  // Right pages for well-known terms, chosen before the ranking was looked at.
+  const known = [
+    ['service workers', 'https://www.w3.org/TR/service-workers/'],
+    ['webp', 'https://caniuse.com/webp'],
+    ['css grid layout', 'https://www.w3.org/TR/css-grid-1/'],
+    [
+      'array map javascript',
+      'https://developer.mozilla.org/docs/Web/JavaScript/Reference/Global_Objects/Array/map',
+    ],
+    ['indexeddb', 'https://caniuse.com/indexeddb'],
+    ['web audio api', 'https://www.w3.org/TR/webaudio-1.0/'],
+    ['shadow dom', 'https://web-platform-dx.github.io/web-features-explorer/features/shadow-dom/'],
+    ['content security policy level 3', 'https://www.w3.org/TR/CSP3/'],
+    ['dialog element', 'https://caniuse.com/dialog'],
+    ['intersection observer', 'https://www.w3.org/TR/intersection-observer/'],
+  ] as const
+  test.each(known)('%s leads to %s among the first five', async (q, url) => {
+    expect((await search(q)).results.slice(0, 5).map((result) => result.url)).toContain(url)
+  })
+
+  test('every query of the shipped list finds real pages', async () => {
+    const rows: { keyword: string }[] = parse(readFileSync(join(root, 'inputs/keywords.csv')), {
+      columns: true,
+    })
+    const empty = []
+    for (const { keyword } of rows) {
+      if ((await search(keyword)).results.length === 0) empty.push(keyword)
+    }
+    expect(rows.length).toBeGreaterThanOrEqual(40)
+    expect(empty).toEqual([])
+  })
+
+  test('pages with all words come before pages with some', async () => {
+    const { results } = await search('css subgrid masonry grid lanes')
+    const words = results.map(({ title, snippet }) => `${title} ${snippet}`.toLowerCase())
+    expect(words[0]).toMatch(/grid/)
+  })
+
+  test('a query that the documents know nothing about finds nothing rather than anything', async () => {
+    expect((await search('best running shoes')).results).toEqual([])
+  })
+
+  test('operators mean what they say', async () => {
+    const all = (await search('"css grid"', '&num=50')).results
+    const without = (await search('"css grid" -lanes', '&num=50')).results
+    expect(all.some(({ title }) => /lanes/i.test(title))).toBe(true)
+    expect(without.some(({ title }) => /lanes/i.test(title))).toBe(false)
+  })
+
+  test('queries of signs, quotes and odd spaces are no error', async () => {
+    for (const q of ['%', "'", '"', '\\', '() & | !', "';drop table x", '🌱', '\u00a0x']) {
+      expect((await search(q)).results.length).toBeLessThanOrEqual(10)
+    }
+  })
+
+  test('parameters without an effect are named', async () => {
+    const sent = '&location=Paris&gl=fr&device=mobile&hl=fr'
+    expect((await search('webp', sent)).headers['x-ignored-params']).toBe(
+      'location, hl, gl, device',
+    )
+    expect((await search('webp', '&hl=en')).headers['x-ignored-params']).toBeUndefined()
+  })
+
+  test('a query that one account asked is shown to nobody, one that two asked is related', async () => {
+    const [one, two] = [await shop.live(), await shop.live()]
+    await shop.ask('/v1/search?q=webp%20for%20my%20secret%20garden', one)
+    expect((await search('webp for my garden')).related).not.toContain('webp for my secret garden')
+    await shop.ask('/v1/search?q=webp%20for%20my%20secret%20garden', two)
+    expect((await search('webp for my garden')).related).toContain('webp for my secret garden')
+  })
+})
+
+describe('documents', () => {
+  test('the shipped ones are loaded once, whoever else starts', async () => {
+    const before = await count()
+    expect(before).toBeGreaterThan(15_000)
+    expect(await Promise.all([loadShipped(tables.pool), loadShipped(tables.pool)])).toEqual([0, 0])
+    expect(await count()).toBe(before)
+    expect(readFileSync(shippedFile).length).toBeLessThan(1_000_000)
+  })
+
+  test('another shipped file takes the place of the one before, and leaves added pages alone', async () => {
+    const lone = await openTables(await emptyUrl(), 2)
+    const file = join(mkdtempSync(join(tmpdir(), 'corpus-')), 'corpus.gz')
+    const pack = (url: string) =>
+      writeFileSync(file, gzipSync(`${JSON.stringify({ url, title: 'T' })}\n`))
+    pack('https://old.example/')
+    await loadShipped(lone.pool, file)
+    await addFile(lone.pool, lines({ url: 'https://added.example/', title: 'Added' }))
+    pack('https://new.example/')
+    expect(await loadShipped(lone.pool, file)).toBe(1)
+    const { rows } = await lone.pool.query('select url from documents order by url')
+    expect(rows).toEqual([{ url: 'https://added.example/' }, { url: 'https://new.example/' }])
+    await lone.pool.end()
+  })
+
+  test('an added page is found at once, in its own language', async () => {
+    const file = lines({
+      url: 'https://garten.example/hochbeet',
+      title: 'Hochbeete bauen',
+      text: 'So baut man ein Hochbeet aus Holz.',
+      lang: 'de',
+    })
+    expect(await addFile(tables.pool, file)).toEqual({ documents: 1, rejected: [] })
+    const { results, headers } = await search('hochbeet bauen', '&hl=de')
+    expect(results[0]?.url).toBe('https://garten.example/hochbeet')
+    expect(headers['x-ignored-params']).toBeUndefined()
+  })
+
+  test('lines that are no pages are named with their number, the others are added', async () => {
+    const file = lines(
+      { url: 'ftp://a.example/', title: 'x' },
+      { title: 'none' },
+      { url: 'https://ok.example/', title: 'ok' },
+    )
+    writeFileSync(file, `${readFileSync(file, 'utf8')}\nnot json\n`)
+    const { documents, rejected } = await addFile(tables.pool, file)
+    expect(documents).toBe(1)
+    expect(rejected.map((line) => line.split(':')[1])).toEqual(['1', '2', '4'])
+  })
+
+  test('a page that comes again is replaced, not doubled', async () => {
+    const url = 'https://again.example/'
+    await addFile(tables.pool, lines({ url, title: 'First' }, { url, title: 'Second' }))
+    await addFile(tables.pool, lines({ url, title: 'Third' }))
+    const { rows } = await tables.pool.query('select title from documents where url = $1', [url])
+    expect(rows).toEqual([{ title: 'Third' }])
+  })
+
+  test('a file that breaks off leaves everything as it was', async () => {
+    const before = await count()
+    const file = lines({ url: 'https://half.example/', title: 'Half' })
+    const pages = await openPages(file, 'half.jsonl')
+    async function* half() {
+      yield* pages.lines()
+      throw new Error('the disk is gone')
+    }
+    await expect(addDocuments(tables.pool, { ...pages, lines: half })).rejects.toThrow(
+      'the disk is gone',
+    )
+    expect(await count()).toBe(before)
+  })
+
+  test('a folder and a file that is not there are refused by name', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'corpus-'))
+    await expect(openPages(folder, 'folder')).rejects.toThrow('expected folder to be a readable')
+    await expect(openPages('/nowhere.jsonl', 'no.jsonl')).rejects.toThrow('expected no.jsonl to be')
+  })
+})
+
+describe('a server without trigrams', () => {
+  test('still finds pages', async () => {
+    const databaseUrl = await emptyUrl()
+    const admin = await openTables(databaseUrl, 1)
+    await admin.pool.query('drop extension pg_trgm cascade')
+    const plain: Tables = { pool: admin.pool, trigrams: false }
+    await loadShipped(plain.pool)
+    const wish = { q: 'service workers', num: 5, hl: null, gl: null, location: null, device: null }
+    const pages = await findPages(plain, wish, 5)
+    expect(pages.slice(0, 5).map(({ url }) => url)).toContain(
+      'https://www.w3.org/TR/service-workers/',
+    )
+    await admin.pool.end()
+  })
+
+  test('since it does not let this role have them, starts all the same', async () => {
+    const url = new URL(await emptyUrl())
+    const role = `plain_${randomBytes(4).toString('hex')}`
+    const admin = new pg.Client({ connectionString: url.href })
+    await admin.connect()
+    await admin.query(`create role ${role} login password 'plain'`)
+    const limited = Object.assign(new URL(url), { username: role, password: 'plain' }).href
+    await expect(openTables(limited, 1)).rejects.toThrow('create schema service authorization')
+    await admin.query(`create schema service authorization ${role}`)
+    const lone = await openTables(limited, 1)
+    expect(lone.trigrams).toBe(false)
+    await lone.pool.end()
+    await admin.query(`drop owned by ${role}`)
+    await admin.query(`drop role ${role}`)
+    await admin.end()
+  })
+})

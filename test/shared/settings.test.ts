@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest'
+import { readConfig } from '../../src/shared/config.ts'
+import { BadSettings } from '../../src/shared/errors.ts'
+import { marketOf, spenderOf } from '../../src/commands/mill/supplier.ts'
+
+const key = { SEARCH_API_KEY: 'sk_test_secret' }
+
+function said(env: Record<string, string>): string {
+  try {
+    readConfig(env)
+  } catch (error) {
+    if (error instanceof BadSettings) return error.message
+    throw error
+  }
+  return ''
+}
+
+describe('a setting of milliseconds', () => {
+  test.each(['MILL_LEASE_MS', 'MILL_STALL_MS', 'MILL_TIMEOUT_MS'])(
+    '%s longer than a timer can count is refused with the most it can be',
+    (name) => {
+      expect(said({ [name]: '12884901889' })).toMatch(
+        new RegExp(`${name}: expected a whole number from \\d+ to \\d+, got "12884901889"`),
+      )
+    },
+  )
+
+  test('of a whole day is taken', () => {
+    expect(readConfig({ MILL_LEASE_MS: '86400000' }).leaseMs).toBe(86_400_000)
+  })
+})
+
+describe('the limit of calls per second', () => {
+  test.each(['0', '0.000001', '-1', 'many'])(
+    '%s is refused: that is hardly one call a day',
+    (rate) => {
+      expect(said({ MILL_RATE_LIMIT: rate })).toContain(
+        `MILL_RATE_LIMIT: expected a number from 0.00001 up, got "${rate}"`,
+      )
+    },
+  )
+
+  test('may be one call a day', () => {
+    expect(readConfig({ MILL_RATE_LIMIT: '0.00002' }).rateLimit).toBe(0.00002)
+  })
+})
+
+describe('the renewal of the plan', () => {
+  test.each(['x x x x x', '0 0 30 2 *', '0 0 32 * *', '0 0 * *', '0 0 0 1 * *', '@monthly'])(
+    '%j is refused: no day ever fits it, or it is no pattern of five fields',
+    (pattern) => {
+      expect(said({ MILL_RENEWAL: pattern })).toContain(
+        `MILL_RENEWAL: expected a cron pattern of five fields that some day fits, like "0 0 1 * *", got "${pattern}"`,
+      )
+    },
+  )
+
+  test('is looked up in the zone of the settings', () => {
+    const config = readConfig({ MILL_RENEWAL: '0 0 1 * *', MILL_ZONE: 'Europe/Berlin' })
+    const ids = { account: 1, worker: 1, key: 'k' }
+    const { renewalAfter } = spenderOf({ config, market: marketOf(config) }, ids)
+    expect(renewalAfter(Date.parse('2026-11-21T00:00Z'))).toBe(Date.parse('2026-11-30T23:00Z'))
+  })
+})
+
+describe('the address of the API', () => {
+  test.each([
+    ['https://api.example.com/v1/search', 'https://api.example.com'],
+    ['https://api.example.com/v1/search/', 'https://api.example.com'],
+    ['https://api.example.com:8443/v1/search?q=a', 'https://api.example.com:8443'],
+    ['https://api.example.com/proxy/v1/search', 'https://api.example.com/proxy'],
+  ])('%s is refused with the right one, %s', (url, right) => {
+    expect(said({ SEARCH_API_URL: url, ...key })).toContain(
+      `SEARCH_API_URL: expected the base address ${right}, got one with /v1/search`,
+    )
+  })
+
+  test.each([
+    'https://api.example.com',
+    'https://api.example.com/',
+    'https://api.example.com/proxy',
+    'https://api.example.com/v1/search/proxy',
+    'https://api.example.com/v1/searches',
+    'http://127.0.0.1:8787',
+  ])('%s is taken as it is', (url) => {
+    expect(readConfig({ SEARCH_API_URL: url, ...key }).api?.url.href).toBe(new URL(url).href)
+  })
+
+  test('is judged together with the other settings, and no message shows a key', () => {
+    const message = said({
+      SEARCH_API_URL: 'http://me:pass@api.example.com/v1/search?api_key=sk_live_hidden',
+      MILL_CONCURRENCY: '0',
+    })
+    for (const problem of [
+      'SEARCH_API_URL: expected the base address http://api.example.com,',
+      'SEARCH_API_URL: expected an address without a key in it',
+      'SEARCH_API_URL: expected https, got http',
+      'SEARCH_API_KEY: expected a key',
+      'MILL_CONCURRENCY: expected a whole number',
+    ]) {
+      expect(message).toContain(problem)
+    }
+    expect(message).not.toMatch(/pass@|hidden/)
+  })
+})

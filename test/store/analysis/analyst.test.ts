@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { root } from '../../../src/shared/root.ts'
+import { ensureAnalyst } from '../../../src/store/analysis/analyst.ts'
+import { dropReader, Story } from '../../analysis/story.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
+import { run } from '../../support/run.ts'
+import { temporaryFolder } from '../../support/server.ts'
+
+let database: FreshDatabase
+const name = `grace_${process.pid}_${Date.now().toString(36)}`
+const home = temporaryFolder('login')
+const url = { owner: '', analyst: '' }
+beforeAll(async () => {
+  database = await freshDatabase()
+  await new Story(database.pool).night('2026-01-01', { shoes: ['a.com/'] })
+  await database.pool.query(`
+    insert into accounts (id, name, kind) overriding system value values (1, 'ours', 'live') on conflict do nothing;
+    update calls set credits_remaining = 900`)
+  const login = new URL(database.url)
+  url.owner = login.href
+  login.username = name
+  login.password = (await ensureAnalyst(database.pool, name)).password ?? ''
+  url.analyst = login.href
+})
+afterAll(async () => {
+  await database.pool.query(`drop role ${name}`)
+  await dropReader(database.pool)
+  await database.close()
+})
+
+const call = (login: keyof typeof url, command: string, ...args: string[]) =>
+  run(command, args, { DATABASE_URL: url[login], MILL_HOME: home, INIT_CWD: home })
+
+test("an analyst's login gets the page without balances, which it may not read", async () => {
+  const page = async (login: keyof typeof url) => {
+    const { code, stderr } = await call(login, 'report', '--to', 'page.html', '--domains', 'a.com')
+    expect([code, stderr]).toEqual([0, `the page is ${join(home, 'page.html')}\n`])
+    return readFileSync(join(home, 'page.html'), 'utf8')
+  }
+  expect(await page('owner')).toContain('<h2>Credits</h2>')
+  const shown = await page('analyst')
+  expect(shown).toContain('Rank history of a.com')
+  expect(shown).not.toContain('<h2>Credits</h2>')
+}, 120_000)
+
+test.each([
+  ['status', [], 'permission denied for \\w+ \\w+'],
+  ['verify', [], 'permission denied for \\w+ \\w+'],
+  ['enqueue', [join(root, 'inputs/keywords.csv')], '.+'],
+])(
+  "%s with an analyst's login ends with one line that says whose login it needs",
+  async (command, args, reason) => {
+    const { code, stdout, stderr } = await call('analyst', command, ...args)
+    expect(stderr).toMatch(
+      new RegExp(
+        `^error: expected a login that may read and change the tables of the mill, got ${reason}; set DATABASE_URL to .+\\n$`,
+      ),
+    )
+    expect([code, stdout]).toEqual([5, ''])
+  },
+  120_000,
+)

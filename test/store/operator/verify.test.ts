@@ -1,0 +1,65 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { planList } from '../../../src/commands/enqueue/planning.ts'
+import { queryId, queryKey } from '../../../src/shared/query.ts'
+import { verifyPromises } from '../../../src/store/operator/verify.ts'
+import { rebuild } from '../../../src/commands/rebuild.ts'
+import { openScene } from '../../support/scene.ts'
+import { openOffice, type Office } from '../../support/office.ts'
+
+let office: Office
+
+beforeAll(async () => {
+  office = await openOffice()
+})
+
+afterAll(async () => office.close())
+
+async function broken(): Promise<Record<string, number>> {
+  const checks = await verifyPromises(office.desk.db)
+  return Object.fromEntries(
+    checks.filter(({ ok }) => !ok).map(({ name, violations }) => [name, violations]),
+  )
+}
+
+test('a list that was planned breaks no promise', async () => {
+  await planList(office.desk, await office.order('kept', 'q,gl\nmünchen "x",us\na,\n日本語,jp\n'))
+  expect(await broken()).toEqual({})
+})
+
+test('an answer that was bought a second time although the first one was there is found', async () => {
+  const scene = await openScene()
+  const { mill } = scene
+  await mill.plan(['shoes'])
+  await mill.drain()
+  const twice = async () => {
+    const checks = await verifyPromises(mill.db)
+    return checks.filter(({ ok }) => !ok).map(({ name }) => name)
+  }
+  expect(await twice()).toEqual([])
+  // As if the mill had forgotten its answer, with nobody asking.
+  await sql`update tasks set state = 'open', search_id = null, finished_at = null`.execute(mill.db)
+  await sql`update slices set done_at = null, round = round + 1`.execute(mill.db)
+  await sql`update runs set state = 'open', finished_at = null`.execute(mill.db)
+  await rebuild(mill, 1)
+  await mill.drain()
+  const name =
+    'a task is paid once, and again only after a call nobody could read or a person asked'
+  expect(await twice()).toEqual([name])
+  await sql`update tasks set answers_after = (select min(fetched_at) from searches)`.execute(
+    mill.db,
+  )
+  expect(await twice()).toEqual([])
+})
+
+test('a query that stands under an id of its own making is found', async () => {
+  const query = { q: 'astray', location: null, hl: null, gl: null, num: 10, device: null }
+  const key = queryKey(query)
+  const id = queryId(queryKey({ ...query, num: 20 }))
+  await office.desk.db
+    .insertInto('queries')
+    .values({ id, key, ...query })
+    .execute()
+  expect(await broken()).toEqual({ 'each query has the id of its key': 1 })
+  await sql`delete from queries where id = ${id}`.execute(office.desk.db)
+})

@@ -1,0 +1,20 @@
+// A worker that kills itself at the moment it is told: `tsx test/whole/mortal.ts reserved`. `never` lets it live.
+import { Closers } from '../../src/shared/closers.ts'
+import { processEnvironment, readConfig } from '../../src/shared/config.ts'
+import { openMill } from '../../src/commands/mill/mill.ts'
+import { work } from '../../src/commands/work/work.ts'
+
+const [, , moment] = process.argv
+const config = readConfig(processEnvironment())
+const say = (line: string) => void process.stderr.write(`${line}\n`)
+const mill = await openMill({ config, closers: new Closers(), say, name: 'mortal' })
+await work(mill, {
+  drain: true,
+  lanes: config.concurrency,
+  signal: new AbortController().signal,
+  tell: say,
+  at: (now) => {
+    if (now === moment) process.kill(process.pid, 'SIGKILL')
+  },
+})
+process.exit(0)
