@@ -1,15 +1,17 @@
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
 import { codeOf, WrongDatabase } from '../shared/errors.ts'
 import { root } from '../shared/root.ts'
 
-/** One file of `sql/views`: a view or a function, with its comments. */
+/** One file below `sql/views`: a view or a function, with its comments. */
 export interface ViewFile {
   readonly name: string
+  /** Where it lies below `sql/views`, to be named in messages. */
+  readonly path: string
   readonly text: string
   readonly checksum: string
 }
@@ -21,40 +23,40 @@ export interface ViewFiles {
   readonly words: ReadonlyMap<string, string>
 }
 
-/** Where the definitions of this program lie. */
+/** Where the definitions of this program lie: a folder for each family, and their common words beside them. */
 const viewFolder = join(root, 'sql', 'views')
+const wordsFile = join(root, 'sql', 'columns.json')
 
 /** Reads all definitions, in an order in which they can be put in place. */
 export function readViews(folder = viewFolder): ViewFiles {
-  const words = z
-    .record(z.string(), z.string())
-    .parse(JSON.parse(readFileSync(join(folder, 'columns.json'), 'utf8')))
-  const texts = new Map<string, string>()
-  for (const file of readdirSync(folder).toSorted()) {
-    if (!file.endsWith('.sql')) continue
-    const text = readFileSync(join(folder, file), 'utf8').replaceAll('\r\n', '\n')
-    texts.set(file.slice(0, -'.sql'.length), text)
-  }
+  const words = z.record(z.string(), z.string()).parse(JSON.parse(readFileSync(wordsFile, 'utf8')))
   const meaning = JSON.stringify(words)
-  const files = inOrder(texts).map(([name, text]) => {
-    return { name, text, checksum: hash('sha256', `${text}\u001f${meaning}`, 'hex') }
-  })
-  return { files, words: new Map(Object.entries(words)) }
+  const found = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.sql'))
+    .map((path) => {
+      const text = readFileSync(join(folder, path), 'utf8').replaceAll('\r\n', '\n')
+      const checksum = hash('sha256', `${text}\u001f${meaning}`, 'hex')
+      return { name: basename(path, '.sql'), path, text, checksum }
+    })
+  return { files: inOrder(found), words: new Map(Object.entries(words)) }
 }
 
-function inOrder(texts: ReadonlyMap<string, string>): readonly (readonly [string, string])[] {
-  const sorted: (readonly [string, string])[] = []
+function inOrder(files: readonly ViewFile[]): readonly ViewFile[] {
+  const byName = new Map(
+    files.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((file) => [file.name, file]),
+  )
+  const sorted: ViewFile[] = []
   const begun = new Set<string>()
-  const visit = (name: string, text: string): void => {
-    if (begun.has(name)) return
-    begun.add(name)
-    for (const other of mentioned(text)) {
-      const found = texts.get(other)
-      if (found !== undefined) visit(other, found)
+  const visit = (file: ViewFile): void => {
+    if (begun.has(file.name)) return
+    begun.add(file.name)
+    for (const other of mentioned(file.text)) {
+      const found = byName.get(other)
+      if (found !== undefined) visit(found)
     }
-    sorted.push([name, text])
+    sorted.push(file)
   }
-  for (const [name, text] of texts) visit(name, text)
+  for (const file of byName.values()) visit(file)
   return sorted
 }
 
@@ -148,7 +150,7 @@ function explain(file: ViewFile, cause: unknown): WrongDatabase {
       ? 'columns of a view stay as they are, new ones come at the end'
       : 'mend the cause, then type npm run migrate again'
   return new WrongDatabase(
-    `expected sql/views/${file.name}.sql to be put in place, got: ${reason}; ${advice}`,
+    `expected sql/views/${file.path} to be put in place, got: ${reason}; ${advice}`,
     { cause },
   )
 }

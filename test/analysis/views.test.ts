@@ -11,7 +11,12 @@ beforeEach(async () => {
 })
 afterEach(() => database.close())
 
-const file = (text: string): ViewFile => ({ name: 'sample', text, checksum: text })
+const file = (text: string): ViewFile => ({
+  name: 'sample',
+  path: 'base/sample.sql',
+  text,
+  checksum: text,
+})
 const apply = (text: string, words: [string, string][] = []) =>
   applyViews(database.pool, { files: [file(text)], words: new Map(words) })
 const first = 'create or replace view analysis.sample as select 1 as a'
@@ -34,7 +39,7 @@ test('a column that goes away or changes its name is refused, and the view stays
   await expect(apply(first)).rejects.toThrow(/columns of a view stay as they are/)
   await expect(
     apply('create or replace view analysis.sample as select 1 as z, 2 as b'),
-  ).rejects.toThrow(/sql\/views\/sample.sql/)
+  ).rejects.toThrow(/sql\/views\/base\/sample.sql/)
   expect((await database.pool.query('select * from analysis.sample')).rows).toEqual([
     { a: 1, b: 2 },
   ])
