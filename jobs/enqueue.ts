@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import { enqueue } from '../src/commands/enqueue/enqueue.ts'
 import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
 import { readConfig } from '../src/shared/config.ts'
-import { exits } from '../src/shared/errors.ts'
+import { exits, unhandled } from '../src/shared/errors.ts'
 import { openIntake, type EnqueueFlags } from '../src/commands/enqueue/intake.ts'
 import { openMill } from '../src/commands/mill/mill.ts'
 import { Progress } from '../src/shared/terminal/progress.ts'
@@ -87,6 +87,6 @@ function phrase(step: Step): string {
     case 'queueing':
       return `queueing run ${step.run}: ${step.slices} slices`
     default:
-      throw new Error(`unhandled step ${JSON.stringify(step satisfies never)}`)
+      throw unhandled('step', step)
   }
 }

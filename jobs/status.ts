@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
 import { readConfig, type Config } from '../src/shared/config.ts'
 import { exits } from '../src/shared/errors.ts'
@@ -6,6 +5,7 @@ import type { Mill } from '../src/commands/mill/mill.ts'
 import type { NightSummary } from '../src/commands/nightly/outlook.ts'
 import type { StatusView } from '../src/commands/status.ts'
 import { runNumber } from '../src/shared/terminal/flags.ts'
+import { pause } from '../src/shared/waiting.ts'
 
 interface Options {
   readonly run?: number
@@ -48,7 +48,7 @@ await runCommand<Options>(
     for (;;) {
       await show(await look(mill, run), options)
       if (options.watch !== true || signal.aborted) return exits.done
-      await setTimeout(everyMs)
+      await pause(everyMs)
     }
   },
 )

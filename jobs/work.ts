@@ -1,6 +1,6 @@
 import { printJson, runCommand, say } from '../src/shared/terminal/command.ts'
 import { readConfig } from '../src/shared/config.ts'
-import { exits, type Exit } from '../src/shared/errors.ts'
+import { type Exit, exits, unhandled } from '../src/shared/errors.ts'
 import type { Mill } from '../src/commands/mill/mill.ts'
 import type { Finish, Summary } from '../src/commands/work/tally.ts'
 import type { Worker } from '../src/commands/work/worker.ts'
@@ -138,6 +138,6 @@ function exitOf({ finish, failed, unknown, unreadable }: Summary, signal: AbortS
     case 'interrupted':
       return signal.reason === 'SIGINT' ? exits.interrupted : exits.done
     default:
-      throw new Error(`unhandled finish ${String(finish satisfies never)}`)
+      throw unhandled('finish', finish)
   }
 }

@@ -6,8 +6,7 @@ import { root } from '../shared/root.ts'
 import type { Summary } from './work/tally.ts'
 import { work } from './work/work.ts'
 import { localDate } from '../shared/time/zone.ts'
-
-const dayMs = 86_400_000
+import { dayMs } from '../shared/time/duration.ts'
 
 export interface DemoOptions {
   readonly signal: AbortSignal

@@ -1,4 +1,5 @@
 import { constants, type Account, type Cost, type Costs } from './account.ts'
+import { unhandled } from '../shared/errors.ts'
 
 /** One call whose outcome is to be written down. */
 export interface Outcome {
@@ -83,7 +84,7 @@ function release(account: Account, { was, bound }: Outcome): Account {
     case 'washed':
       return account
     default:
-      throw new Error(`unhandled state ${String(was satisfies never)}`)
+      throw unhandled('state', was)
   }
 }
 
@@ -107,7 +108,7 @@ function book(account: Account, { was, bound, now }: Outcome): Account {
         spentSince: account.spentSince + now.used,
       }
     default:
-      throw new Error(`unhandled ending ${JSON.stringify(now satisfies never)}`)
+      throw unhandled('ending', now)
   }
 }
 
@@ -165,7 +166,7 @@ function heed(account: Account, signal: Signal, { floor, now, jitter }: Settleme
     case 'slow_down':
       return slowDown(account, signal, { now, jitter })
     default:
-      throw new Error(`unhandled signal ${JSON.stringify(signal satisfies never)}`)
+      throw unhandled('signal', signal)
   }
 }
 

@@ -1,4 +1,5 @@
 import { constants } from './account.ts'
+import { unhandled } from '../shared/errors.ts'
 
 /** The tries of a task, as they stand. */
 export interface Tries {
@@ -62,7 +63,7 @@ export function nextTry(tries: Tries, effect: Effect, patience: Patience): Chang
       if (tries.state !== 'open') return null
       return retry(tries, effect, patience)
     default:
-      throw new Error(`unhandled effect ${JSON.stringify(effect satisfies never)}`)
+      throw unhandled('effect', effect)
   }
 }
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Unreachable } from '../shared/errors.ts'
 import { isMissing } from './files.ts'
+import { pause } from '../shared/waiting.ts'
 
 // Nothing done under the lock takes longer; whoever holds it this long was stopped in mid-work.
 const abandonedMs = 120_000
@@ -18,7 +18,7 @@ export async function withLock<T>(file: string, work: () => Promise<T>): Promise
       )
     }
     clearAbandoned(file)
-    await sleep(20 + Math.random() * 30)
+    await pause(20 + Math.random() * 30)
   }
   try {
     return await work()

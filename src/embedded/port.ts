@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../shared/waiting.ts'
 
 // A killed process lets go of its port a moment after its end, when its memory has been cleared away.
 const lettingGoMs = 2_000
@@ -9,7 +9,7 @@ export async function becomesFree(port: number): Promise<boolean> {
   const deadline = Date.now() + lettingGoMs
   while ((await listen(port)) === null) {
     if (Date.now() > deadline) return false
-    await sleep(25)
+    await pause(25)
   }
   return true
 }

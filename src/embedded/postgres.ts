@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Unreachable } from '../shared/errors.ts'
 import { findBinaries, prepareBinaries } from './binaries.ts'
 import { serverUser } from './child.ts'
@@ -14,6 +13,7 @@ import { choosePlace } from './place.ts'
 import { becomesFree, freePort } from './port.ts'
 import { clearMark, findPostmaster } from './postmaster.ts'
 import { checkMajor, readState, urlOf, writeState, type State } from './state.ts'
+import { pause } from '../shared/waiting.ts'
 
 export interface StartOptions {
   /** Told before the first start, which takes about a second. */
@@ -129,7 +129,7 @@ async function waitForRunning(state: State, patienceMs: number): Promise<State |
         `expected the embedded PostgreSQL (process ${postmaster.pid}) to answer on port ${running.port}, got silence for ${patienceMs / 1000} s: ${lastWords(state.data)}; type npm run stack -- stop, then try again`,
       )
     }
-    await sleep(50)
+    await pause(50)
   }
 }
 
@@ -155,6 +155,6 @@ async function startFresh(
         `expected the embedded PostgreSQL to start on ${state.data}, got: ${lastWords(state.data)}; the whole story is in ${join(state.data, 'server.log')}`,
       )
     }
-    await sleep(200)
+    await pause(200)
   }
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isMissing } from './files.ts'
+import { pause } from '../shared/waiting.ts'
 
 /** The words that a live process was started with; null when it is gone, or dead and not yet buried. */
 export function commandOf(pid: number): readonly string[] | null {
@@ -39,6 +39,6 @@ export async function endProcess(
       if ((error as NodeJS.ErrnoException).code === 'ESRCH') return
       throw error
     }
-    for (const deadline = Date.now() + wait; isOurs() && Date.now() < deadline;) await sleep(20)
+    for (const deadline = Date.now() + wait; isOurs() && Date.now() < deadline;) await pause(20)
   }
 }

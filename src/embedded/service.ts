@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { Unreachable } from '../shared/errors.ts'
 import type { Secret } from '../shared/secret.ts'
@@ -11,6 +10,7 @@ import { withLock } from './lock.ts'
 import { becomesFree } from './port.ts'
 import { commandOf, endProcess } from './process.ts'
 import { startProgram } from './program.ts'
+import { pause } from '../shared/waiting.ts'
 
 export interface ServiceOptions {
   readonly home: string
@@ -105,7 +105,7 @@ async function start({ home, databaseUrl }: ServiceOptions): Promise<string> {
         `expected the bundled search service to start, got: ${readIfThere(files.log)?.trim().split('\n').at(-1) ?? 'nothing'}; the whole story is in ${files.log}`,
       )
     }
-    await sleep(25)
+    await pause(25)
   }
 }
 

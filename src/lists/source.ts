@@ -1,7 +1,6 @@
 import { constants, type Stats } from 'node:fs'
 import { open, stat, type FileHandle } from 'node:fs/promises'
-import { Misuse } from '../shared/errors.ts'
-import { unreadable } from '../shared/unreadable.ts'
+import { Misuse, unreadable } from '../shared/errors.ts'
 
 /** A list as bytes. */
 export interface Source {

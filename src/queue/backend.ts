@@ -1,7 +1,7 @@
 import { createPostgresBackend, Queue, Worker, type WorkerOptions } from 'bullmq'
 import { Redis } from 'ioredis'
-import { Unreachable, WrongDatabase } from '../shared/errors.ts'
-import { late, soon } from '../shared/waiting.ts'
+import { Unreachable, WrongDatabase, reasonOf } from '../shared/errors.ts'
+import { late, within } from '../shared/waiting.ts'
 import type { Pool } from '../store/database.ts'
 
 export type BackendName = 'postgres' | 'redis'
@@ -102,12 +102,12 @@ async function checkRedis(connection: Redis): Promise<void> {
 async function firstAnswer(connection: Redis): Promise<string> {
   const asked = connection.connect().then(() => connection.info('memory'))
   try {
-    const info = await soon(asked, { ms: 5_000 })
+    const info = await within(asked, { ms: 5_000 })
     if (info === late) throw new Error('no answer within 5 s')
     return info
   } catch (cause) {
     connection.disconnect()
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = reasonOf(cause)
     throw new Unreachable(
       `expected a Redis server at REDIS_URL, got ${reason}; start it, or unset REDIS_URL to queue on Postgres`,
       { cause },

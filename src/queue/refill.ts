@@ -1,7 +1,7 @@
 import type { Database } from '../store/database.ts'
-import { awaitedLater } from '../store/later.ts'
 import { listOpenSlices } from '../store/slices.ts'
 import type { QueuedSlice } from './slices.ts'
+import { awaitedLater } from '../shared/waiting.ts'
 
 /** Where slices are handed to. */
 export interface SliceSink {

@@ -1,7 +1,7 @@
 import type { Worker } from 'bullmq'
 import { z } from 'zod'
 import { Unreachable } from '../shared/errors.ts'
-import { late, soon } from '../shared/waiting.ts'
+import { late, within } from '../shared/waiting.ts'
 import { openBackend, type Backend, type BackendName, type QueueStore } from './backend.ts'
 
 /** A slice of a run, in one of its rounds: all that a job carries. */
@@ -53,23 +53,23 @@ function jobId({ run, slice, round }: SliceJob): string {
 export async function openQueue(store: QueueStore, id: string): Promise<SliceQueue> {
   const backend = await openBackend(store, id)
   const queue = backend.queue<SliceJob>(name)
-  await within(queue.waitUntilReady(), answerWithinMs, backend.name)
+  await answered(queue.waitUntilReady(), backend.name)
   return {
     backend: backend.name,
     add: async (slices) => {
       for (let start = 0; start < slices.length; start += chunk) {
         const jobs = slices.slice(start, start + chunk).map(jobOf)
-        await within(queue.addBulk(jobs), answerWithinMs, backend.name)
+        await answered(queue.addBulk(jobs), backend.name)
       }
     },
     consume: (work, slots) => consume(backend, work, slots),
     count: async () => {
       const counts = queue.getJobCounts('waiting', 'active', 'delayed', 'prioritized')
-      const found = await within(counts, answerWithinMs, backend.name)
+      const found = await answered(counts, backend.name)
       const jobs = Object.values(found).reduce((sum, count) => sum + count, 0)
-      return { jobs, paused: await within(queue.isPaused(), answerWithinMs, backend.name) }
+      return { jobs, paused: await answered(queue.isPaused(), backend.name) }
     },
-    metrics: () => within(queue.exportPrometheusMetrics(), answerWithinMs, backend.name),
+    metrics: () => answered(queue.exportPrometheusMetrics(), backend.name),
     close: async () => {
       await orGiveUp(queue.close())
       await backend.close()
@@ -112,11 +112,13 @@ function consume(
 
 /** Closing hangs while the store is away: a deadline of our own ends it. */
 async function orGiveUp(closing: Promise<unknown>): Promise<void> {
-  await soon(closing, { ms: closeWithinMs })
+  await within(closing, { ms: closeWithinMs })
 }
 
-async function within<T>(answer: Promise<T>, ms: number, backend: BackendName): Promise<T> {
-  const found = await soon(answer, { ms })
+async function answered<T>(answer: Promise<T>, backend: BackendName): Promise<T> {
+  const found = await within(answer, { ms: answerWithinMs })
   if (found !== late) return found
-  throw new Unreachable(`expected the queue on ${backend} to answer within ${ms} ms, got nothing`)
+  throw new Unreachable(
+    `expected the queue on ${backend} to answer within ${answerWithinMs} ms, got nothing`,
+  )
 }

@@ -1,4 +1,4 @@
-import { soon } from '../shared/waiting.ts'
+import { pause, within } from '../shared/waiting.ts'
 import { openBackend, type QueueStore } from './backend.ts'
 
 /** Calls one function every minute, in one of the processes that ask for it. */
@@ -32,7 +32,7 @@ export async function openTicker(
     } catch (error) {
       // On Postgres two processes that begin in the same moment collide; one of them was heard.
       if (left === 0) throw error
-      await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 200))
+      await pause(20 + Math.random() * 200)
     }
   }
   const worker = backend.worker<Record<string, never>>(name, () => onTick(), { concurrency: 1 })
@@ -47,5 +47,5 @@ export async function openTicker(
 
 /** Closing hangs while the store is away: a deadline of our own ends it. */
 async function orGiveUp(closing: Promise<unknown>): Promise<void> {
-  await soon(closing, { ms: closeWithinMs })
+  await within(closing, { ms: closeWithinMs })
 }

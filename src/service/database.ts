@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { Unreachable, WrongDatabase } from '../shared/errors.ts'
+import { Unreachable, WrongDatabase, reasonOf } from '../shared/errors.ts'
 import { root } from '../shared/root.ts'
 
 /** The tables of the service. It lives in a schema of its own and shares nothing with its clients. */
@@ -54,7 +54,7 @@ async function prepare(databaseUrl: string): Promise<string | null> {
   try {
     await client.connect()
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = reasonOf(cause)
     throw new Unreachable(
       `expected a PostgreSQL server at DATABASE_URL, got ${reason}; start it, or correct the address`,
       { cause },

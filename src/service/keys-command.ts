@@ -1,4 +1,4 @@
-import { Misuse } from '../shared/errors.ts'
+import { Misuse, unhandled } from '../shared/errors.ts'
 import { keyKinds } from './key.ts'
 import { wholeFlag, wordFlag } from './options.ts'
 import type { Keys } from './start.ts'
@@ -42,7 +42,7 @@ export async function runKeys(
     case 'usage':
       return await showUsage(keys)
     default:
-      throw new Error(`unhandled action ${JSON.stringify(action satisfies never)}`)
+      throw unhandled('action', action)
   }
 }
 

@@ -1,5 +1,5 @@
 import { Closers } from '../shared/closers.ts'
-import { Misuse } from '../shared/errors.ts'
+import { Misuse, unhandled } from '../shared/errors.ts'
 import { quietLog, type Log } from '../shared/log.ts'
 import type { Provider } from './answer.ts'
 import { buildApp, refuse } from './app.ts'
@@ -121,7 +121,7 @@ function openProvider(
     case 'searxng':
       return openSearxng({ url: needUrl(options.searxngUrl) })
     default:
-      throw new Error(`unhandled upstream ${JSON.stringify(upstream satisfies never)}`)
+      throw unhandled('upstream', upstream)
   }
 }
 

@@ -1,4 +1,4 @@
-import { late, soon } from './waiting.ts'
+import { late, within } from './waiting.ts'
 
 interface Closer {
   readonly name: string
@@ -23,7 +23,7 @@ export class Closers {
     const failures: unknown[] = []
     for (let closer = this.#open.pop(); closer !== undefined; closer = this.#open.pop()) {
       try {
-        await within(closer)
+        await closePatiently(closer)
       } catch (cause) {
         failures.push(new Error(`expected ${closer.name} to close`, { cause }))
       }
@@ -32,7 +32,7 @@ export class Closers {
   }
 }
 
-async function within({ name, close }: Closer): Promise<void> {
-  const closed = await soon(close(), { ms: patienceMs })
+async function closePatiently({ name, close }: Closer): Promise<void> {
+  const closed = await within(close(), { ms: patienceMs })
   if (closed === late) throw new Error(`${name} took longer than 30 s`)
 }

@@ -26,6 +26,17 @@ export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown))
 }
 
+/** What to say of something that was thrown: of several errors in one, the first. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
+  return error instanceof Error ? error.message || error.name : String(error)
+}
+
+/** For the last branch of a switch: the compiler sees that it is never reached, and a reader of the log what did. */
+export function unhandled(what: string, value: never): Error {
+  return new Error(`unhandled ${what} ${JSON.stringify(value)}`)
+}
+
 /** An error that we know: one line tells a person what, why and what to do; the class carries the verdict. */
 export abstract class MillError extends Error {
   abstract readonly exit: Exit
@@ -66,4 +77,18 @@ export class WrongDatabase extends MillError {
 export class Interrupted extends MillError {
   override readonly exit = exits.interrupted
   override readonly next = 'halt'
+}
+
+const unreadableReasons: Readonly<Record<string, string>> = {
+  ENOENT: 'nothing there; check the path',
+  EACCES: 'a file that may not be read; change its permissions',
+  ELOOP: 'a link that leads to itself; name the file',
+  ENOTDIR: 'a path through something that is no folder; check the path',
+}
+
+/** Says why a file cannot be read, and what to do; what to do about a folder depends on what the file is for. */
+export function unreadable(shown: string, cause: unknown, folder: string): Misuse {
+  const code = codeOf(cause) ?? 'an error'
+  const got = code === 'EISDIR' ? folder : (unreadableReasons[code] ?? code)
+  return new Misuse(`expected ${shown} to be a readable file, got ${got}`, { cause })
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { readCron } from './time/cron.ts'
-import { readDuration } from './time/duration.ts'
+import { dayMs, readDuration } from './time/duration.ts'
 import { root } from './root.ts'
 
 function whole(least: number, most = Number.MAX_SAFE_INTEGER) {
@@ -29,7 +29,7 @@ function address(protocols: readonly string[], example: string) {
 const cronText = 'a cron pattern of five fields that some day fits, like "0 0 1 * *"'
 
 // Timers count to 2^31 milliseconds: given more, each would go off at once, again and again.
-const longestMs = 86_400_000
+const longestMs = dayMs
 const rateText = 'a number from 0.00001 up'
 
 /** One entry a setting: its shape, its default as a person would type it, and what to do when it is wrong. */

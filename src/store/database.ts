@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect, sql, type Transaction as KyselyTransaction } from './kysely.ts'
 import pg from 'pg'
-import { Unreachable } from '../shared/errors.ts'
+import { Unreachable, reasonOf } from '../shared/errors.ts'
 import { keepPlans } from './prepared.ts'
 import type { DB } from './schema.ts'
 
@@ -100,13 +100,8 @@ export async function probeDatabase(db: Database): Promise<void> {
     await sql`select 1`.execute(db)
   } catch (cause) {
     throw new Unreachable(
-      `expected a PostgreSQL server at DATABASE_URL, got ${reason(cause)}; start it, or correct the address`,
+      `expected a PostgreSQL server at DATABASE_URL, got ${reasonOf(cause)}; start it, or correct the address`,
       { cause },
     )
   }
-}
-
-function reason(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reason(error.errors[0])
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,6 +1,6 @@
 import { Migrator, sql, type Kysely, type Migration } from './kysely.ts'
 import type { Pool } from 'pg'
-import { MillError, WrongDatabase } from '../shared/errors.ts'
+import { MillError, WrongDatabase, reasonOf } from '../shared/errors.ts'
 import { openDatabase, probeDatabase, type Database } from './database.ts'
 import { readMigrations, type MigrationFile } from './files.ts'
 
@@ -119,7 +119,7 @@ async function apply(db: Kysely<unknown>, file: MigrationFile): Promise<void> {
 
 function explain(cause: unknown, failed: { migrationName: string } | undefined): MillError {
   if (cause instanceof MillError) return cause
-  const reason = cause instanceof Error ? cause.message : String(cause)
+  const reason = reasonOf(cause)
   const what = failed === undefined ? 'the migrations' : `migration ${failed.migrationName}`
   return new WrongDatabase(
     `expected ${what} to be applied, got: ${reason}; nothing was changed: mend the cause, then type npm run migrate again`,

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { codeOf, Unreachable } from '../shared/errors.ts'
+import { Unreachable, codeOf, reasonOf } from '../shared/errors.ts'
 
 /** Why a statement failed, as far as it decides what to do: come back later, try again now, or look at the data. */
 export type Trouble = 'away' | 'conflict' | 'data'
@@ -33,7 +33,7 @@ export async function reaching<T>(what: string, open: () => Promise<T>): Promise
   } catch (cause) {
     const gone = codeOf(cause) !== null && troubleOf(cause) === 'away'
     if (!gone || cause instanceof Unreachable) throw cause
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = reasonOf(cause)
     throw new Unreachable(`expected ${what} within reach, got ${reason}; try again`, { cause })
   }
 }

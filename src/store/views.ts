@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
-import { codeOf, WrongDatabase } from '../shared/errors.ts'
+import { WrongDatabase, codeOf, reasonOf } from '../shared/errors.ts'
 import { root } from '../shared/root.ts'
+import { pause } from '../shared/waiting.ts'
 
 /** One file below `sql/views`: a view or a function, with its comments. */
 export interface ViewFile {
@@ -95,7 +95,7 @@ async function applyOne(client: PoolClient, file: ViewFile, words: ViewFiles['wo
       if (codeOf(cause) !== lockNotAvailable) throw explain(file, cause)
       if (attempt === attempts) throw inUse(file, cause)
       // Whoever came to read meanwhile goes first.
-      await sleep(50 + Math.random() * 100)
+      await pause(50 + Math.random() * 100)
     }
   }
 }
@@ -144,7 +144,7 @@ const lockNotAvailable = '55P03'
 const invalidTableDefinition = '42P16'
 
 function explain(file: ViewFile, cause: unknown): WrongDatabase {
-  const reason = cause instanceof Error ? cause.message : String(cause)
+  const reason = reasonOf(cause)
   const advice =
     codeOf(cause) === invalidTableDefinition
       ? 'columns of a view stay as they are, new ones come at the end'

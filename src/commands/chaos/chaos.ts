@@ -1,8 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Crew } from './crew.ts'
 import type { Judgement, Strikes } from './judge.ts'
 import { leaseMs, luckOf, openPack, type Strike } from './strikes.ts'
 import { Site, type SiteOptions } from './site.ts'
+import { unhandled } from '../../shared/errors.ts'
+import { pause } from '../../shared/waiting.ts'
 
 export interface ChaosOptions extends Omit<SiteOptions, 'credits'> {
   readonly seconds: number
@@ -66,10 +67,10 @@ class Torment {
     const feeding = this.#feed(left)
     const draw = openPack(this.#luck, this.#site.redis !== null)
     // Workers take some seconds to start, and the first calls of a new account are few.
-    await sleep(Math.min(6_000, left() / 4))
+    await pause(Math.min(6_000, left() / 4))
     while (left() > 0) {
       this.#strike(draw())
-      await sleep(Math.min(left(), 1_000 + this.#luck() * 3_000))
+      await pause(Math.min(left(), 1_000 + this.#luck() * 3_000))
     }
     await feeding
     await this.#restart
@@ -79,7 +80,7 @@ class Torment {
   async #feed(left: () => number): Promise<void> {
     let charged = 0
     while (left() > 0) {
-      await sleep(Math.min(3_000, left()))
+      await pause(Math.min(3_000, left()))
       const open = await this.#site.openTasks()
       if (open !== null && open < wave) await this.#site.refill(wave)
       const sums = await this.#site.front.sums()
@@ -113,7 +114,7 @@ class Torment {
       case 'flushes':
         return this.#once(async () => this.#site.redis?.flush())
       default:
-        throw new Error(`unhandled strike ${String(name satisfies never)}`)
+        throw unhandled('strike', name)
     }
   }
 
@@ -139,7 +140,7 @@ async function heal(site: Site, crew: Crew, say: (line: string) => void): Promis
       told = performance.now()
       say(`${open ?? 'nobody knows how many'} tasks are open`)
     }
-    await sleep(500)
+    await pause(500)
   }
   await crew.end()
   // What the last farewells left in files is settled by whoever works next.

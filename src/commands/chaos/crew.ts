@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Program } from './process.ts'
+import { pause } from '../../shared/waiting.ts'
 
 /** Exit codes with which a worker may end while faults are made: told to, or something was out of reach. */
 const usual: readonly (number | null)[] = [null, 0, 5]
@@ -44,7 +44,7 @@ export class Crew {
     for (const hand of this.#frozen) hand.signal('SIGCONT')
     for (const hand of this.#hands) hand.signal('SIGTERM')
     const hands = [...this.#hands]
-    const late = sleep(30_000).then(() => hands.forEach((hand) => hand.signal('SIGKILL')))
+    const late = pause(30_000).then(() => hands.forEach((hand) => hand.signal('SIGKILL')))
     await Promise.race([Promise.all(hands.map(({ ended }) => ended)), late])
     await Promise.all(hands.map(({ ended }) => ended))
   }
@@ -61,7 +61,7 @@ export class Crew {
   }
 
   async #thawLater(hand: Program, ms: number): Promise<void> {
-    await sleep(ms)
+    await pause(ms)
     this.#frozen.delete(hand)
     hand.signal('SIGCONT')
   }
@@ -78,7 +78,7 @@ export class Crew {
     this.#frozen.delete(hand)
     if (!usual.includes(code))
       this.accidents.push(`exit ${code}: ${hand.lastWords().slice(-2_000)}`)
-    await sleep(300)
+    await pause(300)
     if (!this.#ending && this.#hands.size < this.#size) this.#add()
   }
 }

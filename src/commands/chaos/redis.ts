@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { createConnection } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Unreachable } from '../../shared/errors.ts'
+import { pause } from '../../shared/waiting.ts'
 
 /** A Redis of one's own, to be killed and emptied. */
 export class Redis {
@@ -26,7 +26,7 @@ export class Redis {
   /** Ends it like a power cut; what was not yet on disk is lost. */
   async restart(awayMs: number): Promise<void> {
     await this.#end('SIGKILL')
-    await sleep(awayMs)
+    await pause(awayMs)
     await this.#start()
   }
 
@@ -50,7 +50,7 @@ export class Redis {
     })
     for (let tries = 0; tries < 200; tries += 1) {
       if (missing) break
-      await sleep(50)
+      await pause(50)
       if ((await this.#ask('PING').catch(() => '')).startsWith('+PONG')) return
     }
     throw new Unreachable(

@@ -1,7 +1,6 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Front } from './front.ts'
 import { judgeChaos, type Judgement } from './judge.ts'
 import { filesHolding } from './leak.ts'
@@ -15,6 +14,7 @@ import { ensurePostgres, postgresStatus, stopPostgres } from '../../embedded/pos
 import { findPostmaster } from '../../embedded/postmaster.ts'
 import { openDatabase, openPool, type Database } from '../../store/database.ts'
 import { countOpenTasks, witnessSums, witnessTasks } from '../../store/operator/witness.ts'
+import { pause } from '../../shared/waiting.ts'
 
 export interface SiteOptions {
   readonly backend: 'postgres' | 'redis'
@@ -110,9 +110,9 @@ export class Site {
     const found = data === null ? null : findPostmaster(data)
     if (found !== null && data !== null) {
       process.kill(found.pid, 'SIGQUIT')
-      while (findPostmaster(data) !== null) await sleep(20)
+      while (findPostmaster(data) !== null) await pause(20)
     }
-    await sleep(awayMs)
+    await pause(awayMs)
     await ensurePostgres(home)
   }
 

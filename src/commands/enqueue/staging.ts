@@ -4,10 +4,10 @@ import type { Entry } from '../../lists/rows.ts'
 import { openFile, openStream, type Source } from '../../lists/source.ts'
 import type { Market } from '../mill/supplier.ts'
 import type { Database, Transaction } from '../../store/database.ts'
-import { awaitedLater } from '../../store/later.ts'
 import type { PlanOrder } from '../../store/planning/order.ts'
 import { openStage, type Stage } from '../../store/planning/stage.ts'
 import type { Connections } from '../../store/planning/staged-tables.ts'
+import { awaitedLater } from '../../shared/waiting.ts'
 
 /** Where the queries of a list come from. */
 export type ListSource =

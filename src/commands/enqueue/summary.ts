@@ -1,5 +1,6 @@
 import { count } from '../../shared/terminal/wording.ts'
 import type { Estimate, Outlook } from './estimate.ts'
+import { unhandled } from '../../shared/errors.ts'
 
 /** What one list comes to, as far as a person needs to see it before buying. */
 export interface SummaryList {
@@ -59,7 +60,7 @@ function marketNote(origin: Summary['origin']): string {
     case 'sandbox':
       return ' (SANDBOX: no real credits are spent)'
     default:
-      throw new Error(`unhandled origin ${JSON.stringify(origin satisfies never)}`)
+      throw unhandled('origin', origin)
   }
 }
 
@@ -101,7 +102,7 @@ function costLine({ estimate, lists }: Summary): string {
     case 'seen':
       return `about ${count(credits ?? 0, 'credit')}, ${worst} at the worst (by costs seen so far)`
     default:
-      throw new Error(`unhandled basis ${JSON.stringify(basis satisfies never)}`)
+      throw unhandled('basis', basis)
   }
 }
 

@@ -1,6 +1,7 @@
 import { csvLines, type Cell } from '../../shared/csv.ts'
 import { jsonValue, type Column } from '../../store/analysis/cells.ts'
 import type { Batch } from '../../store/analysis/ask.ts'
+import { unhandled } from '../../shared/errors.ts'
 
 export const rowFormats = ['csv', 'ndjson'] as const
 export type RowFormat = (typeof rowFormats)[number]
@@ -26,7 +27,7 @@ export async function* writeRows(
         yield rows.map(([line]) => `${line?.replace(/[\r\n]+/g, ' ')}\n`).join('')
         break
       default:
-        throw new Error(`unhandled format ${JSON.stringify(format satisfies never)}`)
+        throw unhandled('format', format)
     }
     first = false
   }

@@ -9,8 +9,8 @@ import {
   type FileHandle,
 } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf, Misuse } from '../../shared/errors.ts'
+import { pause } from '../../shared/waiting.ts'
 
 /** Where a command writes to. */
 export interface Target {
@@ -94,7 +94,7 @@ async function openAsItIs({ path, kind }: Target): Promise<FileHandle> {
     } catch (error) {
       if (kind !== 'pipe' || codeOf(error) !== 'ENXIO') throw error
     }
-    await sleep(pauseMs)
+    await pause(pauseMs)
   }
 }
 
@@ -122,7 +122,7 @@ async function push(handle: FileHandle, bytes: Buffer): Promise<void> {
     } catch (error) {
       // A full pipe: its reader is slower than we are.
       if (codeOf(error) !== 'EAGAIN') throw error
-      await sleep(pauseMs)
+      await pause(pauseMs)
     }
   }
 }

@@ -6,7 +6,7 @@ import { marketOf, type Market } from './supplier.ts'
 import { migrateQueue } from '../../queue/migrate.ts'
 import { openQueue, type SliceQueue } from '../../queue/slices.ts'
 import type { Secret } from '../../shared/secret.ts'
-import { soon } from '../../shared/waiting.ts'
+import { within } from '../../shared/waiting.ts'
 import {
   openDatabase,
   openPool,
@@ -59,7 +59,7 @@ export async function openMill(options: MillOptions): Promise<Mill> {
   const { name, connections: max = 4, byKey = false } = options
   const pool = openPool(databaseUrl, { name, max, byKey })
   const db = closers.add('the database', openDatabase(pool), (open) =>
-    soon(open.destroy(), { ms: endWithinMs }),
+    within(open.destroy(), { ms: endWithinMs }),
   )
   await probeDatabase(db)
   if (config.databaseUrl === null) await migrateAll(pool, databaseUrl)
@@ -102,7 +102,7 @@ async function openSlices(
     )
   if (config.redisUrl !== null) return open(openQueue({ redisUrl: config.redisUrl }, installation))
   const pool = openQueuePool(databaseUrl)
-  closers.add('the pool of the queue', pool, (opened) => soon(opened.end(), { ms: endWithinMs }))
+  closers.add('the pool of the queue', pool, (opened) => within(opened.end(), { ms: endWithinMs }))
   return open(openQueue({ pool }, installation))
 }
 

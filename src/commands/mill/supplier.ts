@@ -2,6 +2,7 @@ import type { Config } from '../../shared/config.ts'
 import type { Spender } from '../../credits/reserve.ts'
 import { nextDues } from '../../shared/time/cron.ts'
 import { formatDate, instantsOf, wallTime } from '../../shared/time/zone.ts'
+import { dayMs } from '../../shared/time/duration.ts'
 
 /** Where answers are bought, and whose money pays for them. */
 export interface Market {
@@ -45,8 +46,6 @@ export function spenderOf(
     },
   }
 }
-
-const dayMs = 86_400_000
 
 /** The local date of an instant, and the instant at which that date ends. */
 function dayOf(zone: string, time: number): { day: string; ends: number } {

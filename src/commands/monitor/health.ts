@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Misuse } from '../../shared/errors.ts'
-import { late, soon } from '../../shared/waiting.ts'
+import { late, within } from '../../shared/waiting.ts'
 
 export interface HealthOptions {
   /** 0: any free port. */
@@ -58,13 +58,13 @@ async function answer(
       case '/healthz':
         return send(response, 200, 'ok\n')
       case '/readyz': {
-        const found = await within(problems())
+        const found = await answered(problems())
         return found.length === 0
           ? send(response, 200, 'ok\n')
           : send(response, 503, `${found.join('\n')}\n`)
       }
       case '/metrics':
-        return send(response, 200, await within(metrics()))
+        return send(response, 200, await answered(metrics()))
       default:
         return send(response, 404, 'here are /livez, /readyz and /metrics\n')
     }
@@ -84,8 +84,8 @@ function send(response: ServerResponse, status: number, text: string): void {
   response.end(text)
 }
 
-async function within<T>(found: Promise<T>): Promise<T> {
-  const read = await soon(found, { ms: answerWithinMs })
+async function answered<T>(found: Promise<T>): Promise<T> {
+  const read = await within(found, { ms: answerWithinMs })
   if (read !== late) return read
   throw new Error('no answer in time')
 }

@@ -2,6 +2,7 @@ import { overdueNights } from '../nightly/outlook.ts'
 import type { Database } from '../../store/database.ts'
 import { giveBack, takeNews, takeNotice, type News } from '../../store/operator/news.ts'
 import { post, type Notice } from './webhook.ts'
+import { reasonOf, unhandled } from '../../shared/errors.ts'
 
 // Who is switched on after a long time does not retell the past, and what failed to go out is tried for this long.
 const fresh = 3_600_000
@@ -25,7 +26,7 @@ export async function tellNews(
       told += 1
     } catch (error) {
       await giveBack(db, news)
-      tell(error instanceof Error ? error.message : String(error))
+      tell(reasonOf(error))
     }
   }
   return told
@@ -89,7 +90,7 @@ function textOf(same: readonly News[]): string {
       return `querymill: ${news.schedule}, due ${times}, ${outcomes[news.kind]}${why}`
     }
     default:
-      throw new Error(`unhandled news ${JSON.stringify(news satisfies never)}`)
+      throw unhandled('news', news)
   }
 }
 

@@ -1,6 +1,7 @@
 import { tellNews } from './news.ts'
-import { soon } from '../../shared/waiting.ts'
+import { within } from '../../shared/waiting.ts'
 import type { Database } from '../../store/database.ts'
+import { reasonOf } from '../../shared/errors.ts'
 
 interface Telling {
   readonly url: URL
@@ -21,7 +22,7 @@ export function startTelling(
       away = false
     } catch (error) {
       // Said once: work goes on without news, and so do the tries.
-      if (!away) tell(`news cannot be read: ${error instanceof Error ? error.message : 'error'}`)
+      if (!away) tell(`news cannot be read: ${reasonOf(error)}`)
       away = true
     }
   }
@@ -40,7 +41,7 @@ export function startTelling(
   return {
     close: async () => {
       clearInterval(timer)
-      await soon(lastRound(), { ms: everyMs })
+      await within(lastRound(), { ms: everyMs })
     },
   }
 }

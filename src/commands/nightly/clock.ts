@@ -1,9 +1,9 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Mill } from '../mill/mill.ts'
 import { openTicker } from '../../queue/tick.ts'
 import { describe, openStore, type Scheduler } from './scheduler.ts'
 import { troubleOf } from '../../store/trouble.ts'
 import { lastLook } from '../../store/nights/watch.ts'
+import { pause } from '../../shared/waiting.ts'
 
 // The queue's clock beats once a minute; unheard for longer, something is wrong with it.
 const silenceMs = 75_000
@@ -70,13 +70,5 @@ async function othersLook(mill: Mill): Promise<boolean> {
   } catch (error) {
     if (troubleOf(error) === 'data') throw error
     return false
-  }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await setTimeout(ms, undefined, { signal })
-  } catch (error) {
-    if (!signal.aborted) throw error
   }
 }

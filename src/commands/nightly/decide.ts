@@ -1,11 +1,13 @@
 import { dueBetween, nextDues, type Due } from '../../shared/time/cron.ts'
 import type { Schedule } from './schedule.ts'
+import { unhandled } from '../../shared/errors.ts'
+import { dayMs } from '../../shared/time/duration.ts'
 
 /** A tick comes once a minute: within this time a night counts as on time, past it as late. */
 export const graceMs = 5 * 60_000
 
 // After a long absence the times are decided in portions, so that a step stays small.
-const portionMs = 7 * 86_400_000
+const portionMs = 7 * dayMs
 
 const nobodyLooked = 'no scheduler was there, or the database was away'
 
@@ -99,7 +101,7 @@ function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: D
     case 'skip':
       return { kind: 'record', ...past, outcome: 'missed', note: nobodyLooked }
     default:
-      throw new Error(`unhandled rule ${String(missed satisfies never)}`)
+      throw unhandled('rule', missed)
   }
 }
 
@@ -131,7 +133,7 @@ function place(schedule: Schedule, night: Due, facts: Facts): Step {
     case 'merge':
       return { kind: 'run', night, outcome: late ? 'late' : 'ran', into: busy, known }
     default:
-      throw new Error(`unhandled rule ${String(schedule.overlap satisfies never)}`)
+      throw unhandled('rule', schedule.overlap)
   }
 }
 

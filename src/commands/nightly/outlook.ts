@@ -10,6 +10,7 @@ import {
   readOutlook,
   type LastNight,
 } from '../../store/nights/outlook.ts'
+import { dayMs } from '../../shared/time/duration.ts'
 
 /** One schedule as people see it. */
 export interface ScheduleView {
@@ -37,7 +38,7 @@ export async function readNightOutlook(db: Database, plan: Plan): Promise<Outloo
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
   const overdue = await overdueNights(db, now)
-  const counts = await countNights(db, new Date(now.getTime() - latelyDays * 86_400_000))
+  const counts = await countNights(db, new Date(now.getTime() - latelyDays * dayMs))
   const schedules = plan.schedules.map((schedule) => ({
     schedule,
     next: schedule.on

@@ -1,5 +1,5 @@
 import type { SliceSink } from '../../queue/refill.ts'
-import { MillError } from '../../shared/errors.ts'
+import { MillError, reasonOf } from '../../shared/errors.ts'
 import type { Mill } from '../mill/mill.ts'
 import type { NightDesk } from './run.ts'
 import { tick } from './tick.ts'
@@ -157,5 +157,5 @@ export function openStore(
 /** One line for an error, with everything that looks like a key taken out. */
 export function describe(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(describe).join('; ')
-  return scrub(error instanceof Error ? error.message || error.name : String(error))
+  return scrub(reasonOf(error))
 }

@@ -20,6 +20,7 @@ import {
   type WatchRow,
 } from '../../store/nights/watch.ts'
 import { formatMinute } from '../../shared/time/zone.ts'
+import { unhandled } from '../../shared/errors.ts'
 
 // Each step decides something, so there is an end; a rule that went in circles must not go on for ever.
 const mostSteps = 200_000
@@ -145,6 +146,6 @@ async function take(desk: NightDesk, schedule: Schedule, step: Step): Promise<vo
     case 'run':
       return runNight(desk, schedule, step)
     default:
-      throw new Error(`unhandled step ${JSON.stringify(step satisfies never)}`)
+      throw unhandled('step', step)
   }
 }

@@ -1,4 +1,5 @@
 import { scaleUtc, type ScaleTime } from 'd3-scale'
+import { dayMs } from '../../shared/time/duration.ts'
 
 /** What a point of a picture stands for. */
 export type Grain = 'day' | 'instant'
@@ -15,8 +16,6 @@ export interface Label {
   readonly at: number
   readonly text: string
 }
-
-const dayMs = 86_400_000
 
 /** Time from left to right; a single point stands in the middle. */
 export function timeScale({ times, range }: Span): ScaleTime<number, number> {

@@ -1,4 +1,4 @@
-import { Misuse } from '../../shared/errors.ts'
+import { Misuse, unhandled } from '../../shared/errors.ts'
 import type { Pool } from '../../store/database.ts'
 import { readBatches, type Batch, type Reading } from '../../store/analysis/ask.ts'
 import { bindParameters, readQuestions } from './questions.ts'
@@ -76,7 +76,7 @@ export async function* answerQuestion(
       yield* answerJson(batches)
       return
     default:
-      throw new Error(`unhandled format ${JSON.stringify(format satisfies never)}`)
+      throw unhandled('format', format)
   }
 }
 

@@ -1,3 +1,4 @@
+import { pause } from '../../shared/waiting.ts'
 /** What to do about a write that failed. */
 export type Setback = 'away' | 'conflict' | 'data'
 
@@ -122,7 +123,7 @@ export class Batch<Item, Result> {
 
   /** Waits out a store that is away and conflicts with others; what lies in the data comes back as an error. */
   async #persist(items: readonly Item[]): Promise<readonly Result[]> {
-    let pause = awayMs.first
+    let waitMs: number = awayMs.first
     for (let conflicts = 0; ;) {
       try {
         const results = await this.#options.write(items)
@@ -133,21 +134,15 @@ export class Batch<Item, Result> {
         if (setback === 'data' || this.#abandoned) throw error
         if (setback === 'conflict' && conflicts < conflictTries) {
           conflicts += 1
-          await sleep(Math.random() * 50 * conflicts)
+          await pause(Math.random() * 50 * conflicts)
           continue
         }
         // Fewer at a time may be let through.
         if (setback === 'conflict' && items.length > 1) throw error
         this.#options.onAway(true)
-        await sleep(pause)
-        pause = Math.min(awayMs.longest, pause * 2)
+        await pause(waitMs)
+        waitMs = Math.min(awayMs.longest, waitMs * 2)
       }
     }
   }
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })
 }

@@ -2,6 +2,7 @@ import type { Rest } from '../../credits/admission.ts'
 import type { Reserved } from '../../credits/reserve.ts'
 import { settle, type Hand, type Leftover } from './countdown.ts'
 import { buy, mostUrgent, type Outcome, type Steps, type Task } from '../../pipeline.ts'
+import { unhandled } from '../../shared/errors.ts'
 
 /** Why tasks in hand are not being bought right now. */
 export type Standstill = Extract<Rest, { kind: 'stop' }>
@@ -133,7 +134,7 @@ export class Dispatch {
           if (!granted.has(id)) this.#handBack(id, { open: true, busy: true })
         return 0
       default:
-        throw new Error(`unhandled rest ${JSON.stringify(rest satisfies never)}`)
+        throw unhandled('rest', rest)
     }
   }
 

@@ -5,6 +5,7 @@ import type { Bought } from '../../pipeline.ts'
 import { policy } from '../../search/policy.ts'
 import type { Verdict } from '../../search/verdict.ts'
 import type { StoredAnswer } from '../../store/answers/answers.ts'
+import { reasonOf, unhandled } from '../../shared/errors.ts'
 
 /** Where answers come from: kept with each of them. */
 export interface Provenance {
@@ -84,7 +85,7 @@ function signalOf(verdict: Verdict): Ended['signal'] {
     case 'unsent':
       return null
     default:
-      throw new Error(`unhandled verdict ${JSON.stringify(verdict satisfies never)}`)
+      throw unhandled('verdict', verdict)
   }
 }
 
@@ -144,7 +145,7 @@ function nothingKnown(call: number) {
 /** An answer that the tables refuse: its body and its cost are kept, its rows are not, and its task says why. */
 export function lighten(ended: Ended, error: unknown): Ended | null {
   if (ended.answer === null || ended.answer.search === null) return null
-  const reason = error instanceof Error ? error.message : String(error)
+  const reason = reasonOf(error)
   const message = `the answer could not be stored: ${reason}`
   return {
     ...ended,

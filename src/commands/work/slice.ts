@@ -2,6 +2,7 @@ import type { Mill } from '../mill/mill.ts'
 import type { SliceJob } from '../../queue/slices.ts'
 import { endRound } from '../../store/slices.ts'
 import { troubleOf } from '../../store/trouble.ts'
+import { pause } from '../../shared/waiting.ts'
 
 const busyDelayMs = 2_000
 const retryMs = 250
@@ -34,7 +35,7 @@ async function patiently<T>(ask: () => Promise<T>, ending: () => boolean): Promi
       return await ask()
     } catch (error) {
       if (troubleOf(error) === 'data' || (ending() && troubleOf(error) === 'away')) throw error
-      await new Promise((resolve) => setTimeout(resolve, retryMs))
+      await pause(retryMs)
     }
   }
 }

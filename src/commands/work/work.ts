@@ -1,9 +1,8 @@
-import { setTimeout } from 'node:timers/promises'
 import { startDuties } from './duties.ts'
 import type { Consumer } from '../../queue/slices.ts'
 import { keep } from './unwritten.ts'
 import { idleMs, Rounds } from './upkeep.ts'
-import { late, soon } from '../../shared/waiting.ts'
+import { late, pause, within } from '../../shared/waiting.ts'
 import type { Mill } from '../mill/mill.ts'
 import { closeRuns } from '../../store/slices.ts'
 import { knownBalance, leftUnaffordable, standingStop } from '../../store/ledger/standstill.ts'
@@ -46,7 +45,7 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   if (worker.fatal !== null) throw worker.fatal
   const summary = worker.tally.sum(finish)
   if (worker.outages.mute) return summary
-  const balance = await soon(knownBalance(mill.db, worker.clerk.account), { ms: putAwayMs })
+  const balance = await within(knownBalance(mill.db, worker.clerk.account), { ms: putAwayMs })
   return balance === late ? summary : { ...summary, credits_remaining: balance }
 }
 
@@ -61,7 +60,7 @@ async function waitForEnd(mill: Mill, worker: Worker, options: WorkOptions): Pro
     await pause(tickMs, options.signal)
     options.onTick?.(worker)
     looking ??= look()
-    const finish = await soon(looking, { ms: silentMs, signal: options.signal })
+    const finish = await within(looking, { ms: silentMs, signal: options.signal })
     if (finish !== late) looking = null
     else if (!options.signal.aborted) fallSilent(worker, options)
     if (options.drain && worker.outages.longerThan(giveUpMs) !== null) return 'unreachable'
@@ -122,20 +121,11 @@ async function putAway(
   await stopped
   await consumer.close()
   if (worker.outages.mute) return
-  const closed = await soon(worker.lease.close(), { ms: putAwayMs })
+  const closed = await within(worker.lease.close(), { ms: putAwayMs })
   if (closed === late) worker.outages.mark('the database', true)
 }
 
 async function until(done: () => boolean, withinMs: number): Promise<void> {
   const end = performance.now() + withinMs
   while (!done() && performance.now() < end) await pause(20)
-}
-
-/** Waits a while, or until a signal comes. */
-async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  try {
-    await setTimeout(ms, undefined, signal === undefined ? {} : { signal })
-  } catch (error) {
-    if (signal?.aborted !== true) throw error
-  }
 }

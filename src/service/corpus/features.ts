@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { plainName, plainText, type DocumentInput } from './document.ts'
+import { unhandled } from '../../shared/errors.ts'
 
 /** What a web feature is called and what it is, for the pages that belong to it. */
 export type FeatureText = Map<string, { readonly name: string; readonly text: string }>
@@ -66,6 +67,6 @@ function availability(status: Status | undefined): string {
     case undefined:
       return ''
     default:
-      throw new Error(`unhandled baseline ${JSON.stringify(baseline satisfies never)}`)
+      throw unhandled('baseline', baseline)
   }
 }

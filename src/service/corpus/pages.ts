@@ -1,5 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises'
-import { unreadable } from '../../shared/unreadable.ts'
+import { unreadable } from '../../shared/errors.ts'
 
 /** A JSONL file of pages, opened. */
 export interface Pages {

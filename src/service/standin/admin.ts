@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Books } from './books.ts'
 import type { Change } from './knobs.ts'
 import { bindLoopback } from '../listen.ts'
+import { reasonOf } from '../../shared/errors.ts'
 
 /** What the operator's port works on. */
 interface Desk {
@@ -50,7 +51,7 @@ async function change(
     desk.set(JSON.parse(text) as Change)
     reply(response, 200, { ok: true })
   } catch (error) {
-    reply(response, 400, { error: error instanceof Error ? error.message : String(error) })
+    reply(response, 400, { error: reasonOf(error) })
   }
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import type { Fault } from './fault.ts'
 import { oddBody, oddCredits, oddFields } from './odd.ts'
+import { unhandled } from '../../shared/errors.ts'
 
 /** A request whose money is settled, and what would be answered if all went well. */
 export interface Scene {
@@ -70,7 +71,7 @@ export async function misbehave(fault: Fault, scene: Scene): Promise<number | nu
       })
       return answerWell(scene)
     default:
-      throw new Error(`unhandled fault ${JSON.stringify(fault satisfies never)}`)
+      throw unhandled('fault', fault)
   }
 }
 

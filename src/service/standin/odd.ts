@@ -1,4 +1,5 @@
 import type { Fault } from './fault.ts'
+import { unhandled } from '../../shared/errors.ts'
 
 type Kind<Name extends Fault['kind']> = Extract<Fault, { kind: Name }>
 
@@ -34,7 +35,7 @@ function oddNumber(form: Kind<'credits'>['value'], value: number): string | null
     case 'zero':
       return '0'
     default:
-      throw new Error(`unhandled form ${JSON.stringify(form satisfies never)}`)
+      throw unhandled('form', form)
   }
 }
 

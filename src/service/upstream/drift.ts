@@ -1,4 +1,5 @@
 import { fraction } from '../random.ts'
+import { dayMs } from '../../shared/time/duration.ts'
 
 /** How answers move from day to day, for histories that are made rather than lived through. */
 export interface Drift {
@@ -11,7 +12,6 @@ export interface Drift {
 /** Answers that stand still. */
 export const noDrift: Drift = { moves: false, rank: (_q, pages) => [...pages] }
 
-const dayMs = 86_400_000
 // How many places a page wanders, at the top and further down: the first place is the steadiest.
 const restlessness = { top: 0.6, below: 0.35 }
 const awayShare = 0.04

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { processEnvironment, type Environment } from '../config.ts'
 import { Closers } from '../closers.ts'
-import { codeOf, exits, MillError, Misuse, type Exit } from '../errors.ts'
+import { type Exit, MillError, Misuse, codeOf, exits, reasonOf } from '../errors.ts'
 import { scrub } from '../secret.ts'
 
 /** What every command is given. */
@@ -146,10 +146,6 @@ function explain(error: unknown): Exit {
   say(scrub(error instanceof Error ? (error.stack ?? error.message) : String(error)))
   if (error instanceof AggregateError) for (const inner of error.errors) say(scrub(String(inner)))
   return exits.bug
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 // eslint-disable-next-line no-control-regex -- a text from outside must not steer the reader's terminal

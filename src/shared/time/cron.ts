@@ -1,6 +1,7 @@
 import { CronExpressionParser, type CronExpression } from 'cron-parser'
 import cronstrue from 'cronstrue'
 import { formatDate, instantsOf, largestJump, wallTime } from './zone.ts'
+import { reasonOf } from '../errors.ts'
 
 /** A pattern of five fields that was checked: minute, hour, day of month, month, day of week. */
 export interface Cron {
@@ -67,7 +68,7 @@ function parse(pattern: string, got: string): CronReading {
     const everyHour = expression.fields.hour.values.length === 24
     return { kind: 'cron', cron: { pattern, sentence, everyHour } }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = reasonOf(error)
     return problem(`expected a cron pattern, ${got}: ${why}; ${example}`)
   }
 }

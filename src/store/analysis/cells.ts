@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { unhandled } from '../../shared/errors.ts'
 
 /** What a column holds, as far as writing it down is concerned. */
 export type ColumnKind = 'number' | 'boolean' | 'instant' | 'json' | 'list' | 'text'
@@ -67,6 +68,6 @@ export function jsonValue(text: string | null, { kind, type }: Column): unknown 
     case 'text':
       return text
     default:
-      throw new Error(`unhandled kind ${JSON.stringify(kind satisfies never)}`)
+      throw unhandled('kind', kind)
   }
 }

@@ -1,5 +1,5 @@
 import { sql } from '../kysely.ts'
-import { Misuse } from '../../shared/errors.ts'
+import { Misuse, unhandled } from '../../shared/errors.ts'
 import type { Database } from '../database.ts'
 
 /** Finds a table or view by the name that a person typed; gives it as SQL needs it. */
@@ -39,6 +39,6 @@ export function selectRows(relation: string, format: 'csv' | 'ndjson'): string {
       // reads its JSON to write it anew keeps neither. The star: a column may have the name of the row.
       return `select row_to_json(line.*)::text as line from ${relation} as line`
     default:
-      throw new Error(`unhandled format ${JSON.stringify(format satisfies never)}`)
+      throw unhandled('format', format)
   }
 }

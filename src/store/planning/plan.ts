@@ -1,5 +1,4 @@
 import { sql, type ControlledTransaction, type Kysely, type Transaction } from '../kysely.ts'
-import { awaitedLater } from '../later.ts'
 import { storeHeld, storeList } from './members.ts'
 import type { Planned, PlanOrder } from './order.ts'
 import { storeRejections } from './rejected.ts'
@@ -7,6 +6,7 @@ import { only } from '../rows.ts'
 import type { DB } from '../schema.ts'
 import type { Connections } from './staged-tables.ts'
 import { addTasks, countAccepted, countClasses, mergeDuplicates, type Run } from './tasks.ts'
+import { awaitedLater } from '../../shared/waiting.ts'
 
 /** What is to become of a stage. */
 export interface Planning {

@@ -1,5 +1,5 @@
-import { awaitedLater } from '../later.ts'
 import { Lot, type StagedQuery } from './staged-columns.ts'
+import { awaitedLater } from '../../shared/waiting.ts'
 
 // Statements of this many rows are cheap for each row; a lot of long texts goes sooner.
 const mostRows = 5_000
