@@ -6,14 +6,18 @@ import { root } from '../../src/shared/root.ts'
 import type { Mutant } from './mutants.ts'
 import type { Core } from './world.ts'
 
-const files = ['account', 'asks', 'limits', 'admit', 'settle'] as const
+const files = ['account', 'admission', 'limits', 'admit', 'settle'] as const
 
 /** The ledger's core as it would be with this fault in its source. */
 export async function spoil(mutant: Mutant): Promise<Core> {
   const folder = mkdtempSync(join(tmpdir(), 'querymill-mutant-'))
   try {
     for (const file of files) {
-      const source = readFileSync(join(root, 'src/credits', `${file}.ts`), 'utf8')
+      // A copy elsewhere finds what lies outside of its room by the whole path.
+      const source = readFileSync(join(root, 'src/credits', `${file}.ts`), 'utf8').replaceAll(
+        "from '../",
+        `from '${pathToFileURL(join(root, 'src')).href}/`,
+      )
       writeFileSync(
         join(folder, `${file}.ts`),
         file === mutant.file ? replace(source, mutant) : source,

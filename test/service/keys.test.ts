@@ -177,7 +177,7 @@ describe('events, errors, limits and versions (sections 6 to 9)', () => {
       .filter((name) =>
         /(?<!\.)\bfetch\b|from 'undici'|http\.request/.test(code(join(folder, name))),
       )
-    expect(callers.toSorted()).toEqual(['metasearch.ts', 'searxng.ts'])
+    expect(callers.toSorted()).toEqual(['upstream/metasearch.ts', 'upstream/searxng.ts'])
   })
 
   test('57: spent credits are a 402, exactly, however many ask at once', async () => {

@@ -68,7 +68,7 @@ describe('a file', () => {
   test('leaves no draft behind when the process ends in the middle', () => {
     const folder = place()
     const program = `
-      const { findTarget, writeTarget } = await import('./src/report/target.ts')
+      const { findTarget, writeTarget } = await import('./src/commands/export/target.ts')
       async function* pieces() {
         yield 'half'
         process.stdout.write((await import('node:fs')).readdirSync(process.argv[1]).join())
@@ -160,7 +160,7 @@ describe('a pipe', () => {
 
   test('without a reader does not keep a process that is ended', () => {
     const program = `
-      const { findTarget, writeTarget } = await import('./src/report/target.ts')
+      const { findTarget, writeTarget } = await import('./src/commands/export/target.ts')
       setTimeout(() => process.exit(130), 100)
       await writeTarget(await findTarget(process.argv[1], 'pipe'), ['a'])`
     const ended = spawnSync(
