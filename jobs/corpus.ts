@@ -3,7 +3,7 @@ import { callerPath, readConfig } from '../src/shared/config.ts'
 import { exits, Misuse } from '../src/shared/errors.ts'
 import { buildCorpus } from '../src/service/corpus/build.ts'
 import { addDocuments, loadShipped, shippedFile } from '../src/service/corpus/load.ts'
-import { openPages, type Pages } from '../src/service/corpus/pages.ts'
+import { openPages, type PageFile } from '../src/service/corpus/pages.ts'
 import { openTables } from '../src/service/database.ts'
 
 interface Options {
@@ -44,7 +44,7 @@ await runCommand<Options>(
     }
     if (action === 'add' && files.length === 0) throw new Misuse('expected a file, got none')
     // Before anything is loaded: a slip in the last name must not leave half of the files added.
-    const opened: Pages[] = []
+    const opened: PageFile[] = []
     for (const file of files) {
       const pages = await openPages(callerPath(env, file), file)
       opened.push(closers.add(file, pages, (one) => one.close()))

@@ -12,7 +12,7 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { WrongDatabase } from '../shared/errors.ts'
-import { runAs, type Ended, type User } from './child.ts'
+import { runAs, type ProgramResult, type User } from './child.ts'
 
 /** The programs of the embedded PostgreSQL. */
 export interface Binaries {
@@ -72,11 +72,11 @@ export async function prepareBinaries(
 }
 
 /** Asks the server for its version: it loads every library and touches nothing. */
-function tryBinaries(binaries: Binaries, user: User): Promise<Ended> {
+function tryBinaries(binaries: Binaries, user: User): Promise<ProgramResult> {
   return runAs(user, program(binaries, 'postgres'), ['--version'])
 }
 
-function lastLine(ended: Ended): string {
+function lastLine(ended: ProgramResult): string {
   return ended.output.split('\n').at(-1) ?? 'no answer'
 }
 

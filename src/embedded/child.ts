@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 /** The user that a server runs as; null: the one who typed the command. */
 export type User = { readonly uid: number; readonly gid: number } | null
 
-export interface Ended {
+export interface ProgramResult {
   readonly code: number | null
   readonly output: string
   /** Why the program could not be started at all, as the system's own word. */
@@ -24,7 +24,11 @@ const environment = {
 }
 
 /** Runs a program of the server to its end, from a folder that every user can enter. */
-export function runAs(user: User, program: string, args: readonly string[]): Promise<Ended> {
+export function runAs(
+  user: User,
+  program: string,
+  args: readonly string[],
+): Promise<ProgramResult> {
   return new Promise((done) => {
     let output = ''
     const failed = (error: NodeJS.ErrnoException) =>

@@ -12,13 +12,13 @@ import { commandOf, endProcess } from './process.ts'
 import { startProgram } from './program.ts'
 import { pause } from '../shared/waiting.ts'
 
-export interface ServiceOptions {
+export interface BundledServiceOptions {
   readonly home: string
   readonly databaseUrl: string
 }
 
 /** The bundled search service of this machine, and the key that it knows us by. */
-export interface Service {
+export interface BundledService {
   readonly url: URL
   readonly key: Secret
 }
@@ -36,7 +36,7 @@ const patienceMs = 60_000
 const goodbyeMs = 10_000
 
 /** Gives the bundled service of this home, started when it does not answer; it goes on after the command. */
-export async function ensureService(options: ServiceOptions): Promise<Service> {
+export async function ensureService(options: BundledServiceOptions): Promise<BundledService> {
   const home = openHome(options.home)
   const wish = { home, databaseUrl: options.databaseUrl }
   return (await findService(wish)) ?? withLock(join(home, 'service.lock'), () => open(wish))
@@ -60,7 +60,10 @@ export async function serviceStatus(
   return { running: await isHealthy(state.url), url: state.url }
 }
 
-async function findService({ home, databaseUrl }: ServiceOptions): Promise<Service | null> {
+async function findService({
+  home,
+  databaseUrl,
+}: BundledServiceOptions): Promise<BundledService | null> {
   const state = readState(home)
   const key = readKey(home)
   if (state === null || key === null || state.database !== fingerprint(databaseUrl)) return null
@@ -69,7 +72,7 @@ async function findService({ home, databaseUrl }: ServiceOptions): Promise<Servi
 }
 
 /** Under the lock: whoever waited for it finds what the one before has started. */
-async function open(options: ServiceOptions): Promise<Service> {
+async function open(options: BundledServiceOptions): Promise<BundledService> {
   const found = await findService(options)
   if (found !== null) return found
   const { home, databaseUrl } = options
@@ -84,7 +87,7 @@ async function open(options: ServiceOptions): Promise<Service> {
   return { url: new URL(url), key: good ? issued : await issueKey(home, databaseUrl) }
 }
 
-async function start({ home, databaseUrl }: ServiceOptions): Promise<string> {
+async function start({ home, databaseUrl }: BundledServiceOptions): Promise<string> {
   const args = ['--port', String(await choosePort(home)), '--host', '127.0.0.1']
   const files = { out: join(home, 'service.out'), log: join(home, 'service.log') }
   const { pid, exit, letGo } = startProgram({ job: 'service', args, home, databaseUrl }, files)

@@ -1,18 +1,18 @@
-import type { Entity, OrganicResult, Search } from './schemas.ts'
+import type { NamedEntity, OrganicResult, Search } from './schemas.ts'
 
 /** What was found for a search: everything but its price. */
-export interface Answer {
+export interface FoundAnswer {
   readonly intent: string
   readonly sentiment: string
   readonly clusters: readonly string[]
-  readonly entities: readonly Entity[]
+  readonly entities: readonly NamedEntity[]
   readonly organic_results: readonly OrganicResult[]
   readonly related_searches: readonly string[]
 }
 
 /** An answer, with what its headers say about it. */
 export interface Answered {
-  readonly answer: Answer
+  readonly answer: FoundAnswer
   /** Parameters that were sent and had no effect. */
   readonly ignored: readonly string[]
   /** True when some of the engines behind the answer failed. */

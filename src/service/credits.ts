@@ -57,7 +57,7 @@ export async function reserveCredits(
 }
 
 /** How a charged request ended. */
-export interface Ending {
+export interface ChargeEnding {
   readonly credits: number
   readonly status: number
   readonly ms: number
@@ -68,7 +68,7 @@ export interface Ending {
 export async function settleCredits(
   pool: pg.Pool,
   charge: Charge,
-  ending: Ending,
+  ending: ChargeEnding,
 ): Promise<number> {
   const { rows } = await pool.query<{ remaining: number }>({
     name: 'settle',

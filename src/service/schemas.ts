@@ -116,7 +116,7 @@ export const errorResponse = z
   })
   .openapi('ErrorResponse')
 
-export type Entity = z.infer<typeof entity>
+export type NamedEntity = z.infer<typeof entity>
 export type OrganicResult = z.infer<typeof organicResult>
 export type SearchResponse = z.infer<typeof searchResponse>
 type SearchParams = z.infer<typeof searchParams>

@@ -11,7 +11,7 @@ import { settings, type Name, type Value } from './settings.ts'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Where a value came from: what stands further left wins. */
-export type Source = 'flag' | 'environment' | '.env' | 'default'
+export type SettingSource = 'flag' | 'environment' | '.env' | 'default'
 
 export interface Config {
   /** Null: the bundled service on this machine. */
@@ -42,7 +42,7 @@ export interface Config {
   /** What live keys of the search service find. */
   readonly upstream: 'local' | 'searxng' | 'mock'
   readonly searxngUrl: URL | null
-  readonly sources: ReadonlyMap<string, { readonly shown: string; readonly source: Source }>
+  readonly sources: ReadonlyMap<string, { readonly shown: string; readonly source: SettingSource }>
 }
 
 /** The environment of this process. Nothing else in the program reads it. */
@@ -92,8 +92,8 @@ export function readConfig(env: Environment, flags: Partial<Record<Name, string>
 
 class Reader {
   readonly problems: string[] = []
-  readonly sources = new Map<string, { shown: string; source: Source }>()
-  readonly #layers: readonly (readonly [Source, Environment])[]
+  readonly sources = new Map<string, { shown: string; source: SettingSource }>()
+  readonly #layers: readonly (readonly [SettingSource, Environment])[]
 
   constructor(env: Environment, flags: Environment) {
     const file = join(root, '.env')
@@ -172,7 +172,7 @@ class Reader {
     return undefined
   }
 
-  #find(name: string): { text: string; source: Source } | undefined {
+  #find(name: string): { text: string; source: SettingSource } | undefined {
     for (const [source, layer] of this.#layers) {
       const text = layer[name]?.trim()
       if (text !== undefined && text !== '') return { text, source }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ensureService, serviceStatus, stopService } from '../../src/embedded/service.ts'
-import type { Service } from '../../src/embedded/service.ts'
+import type { BundledService } from '../../src/embedded/service.ts'
 import { root } from '../../src/shared/root.ts'
 import { freshUrl } from '../support/database.ts'
 import { run } from '../support/run.ts'
@@ -25,7 +25,7 @@ function newHome(): string {
   return home
 }
 
-async function search({ url, key }: Service): Promise<number> {
+async function search({ url, key }: BundledService): Promise<number> {
   const headers = { authorization: `Bearer ${key.reveal()}` }
   return (await fetch(new URL('/v1/search?q=garden', url), { headers })).status
 }

@@ -4,7 +4,7 @@ import { dayMs } from '../../shared/time/duration.ts'
 /** What a point of a picture stands for. */
 export type Grain = 'day' | 'instant'
 
-export interface Span {
+export interface TimeAxis {
   readonly grain: Grain
   /** From the first point to the last one. */
   readonly times: readonly number[]
@@ -18,7 +18,7 @@ export interface Label {
 }
 
 /** Time from left to right; a single point stands in the middle. */
-export function timeScale({ times, range }: Span): ScaleTime<number, number> {
+export function timeScale({ times, range }: TimeAxis): ScaleTime<number, number> {
   return scaleUtc()
     .domain([new Date(Math.min(...times)), new Date(Math.max(...times))])
     .range([...range])
@@ -26,7 +26,7 @@ export function timeScale({ times, range }: Span): ScaleTime<number, number> {
 
 /** What stands below: days where points are days, and never the same words twice in a row. */
 export function timeLabels(
-  { grain, times, range }: Span,
+  { grain, times, range }: TimeAxis,
   x: ScaleTime<number, number>,
 ): readonly Label[] {
   const ticks = x.ticks(Math.max(2, Math.floor((range[1] - range[0]) / 110)))

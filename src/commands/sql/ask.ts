@@ -49,7 +49,7 @@ export function findQuestion(
   )
 }
 
-export interface Answering {
+export interface AnswerOptions {
   readonly format: AnswerFormat
   /** Most rows of a table. */
   readonly most: number
@@ -62,7 +62,7 @@ export interface Answering {
 export async function* answerQuestion(
   pool: Pool,
   reading: Reading,
-  { format, most, say, empty }: Answering,
+  { format, most, say, empty }: AnswerOptions,
 ): AsyncGenerator<string> {
   const batches = watch(readBatches(pool, reading), empty)
   switch (format) {

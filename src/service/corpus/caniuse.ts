@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { plainName, plainText, type DocumentInput } from './document.ts'
+import { withoutBackticks, plainText, type DocumentInput } from './document.ts'
 
 const shape = z.object({
   data: z.record(
@@ -19,7 +19,7 @@ const shape = z.object({
 export function readCaniuse(data: unknown): DocumentInput[] {
   const documents: DocumentInput[] = []
   for (const [id, feature] of Object.entries(shape.parse(data).data)) {
-    const title = plainName(feature.title)
+    const title = withoutBackticks(feature.title)
     const description = plainText(feature.description)
     const keywords = (feature.keywords ?? '').split(',').filter((word) => word !== '')
     documents.push({
@@ -34,7 +34,7 @@ export function readCaniuse(data: unknown): DocumentInput[] {
       if (!/^https?:/.test(link.url) || !URL.canParse(link.url)) continue
       documents.push({
         url: new URL(link.url).href,
-        title: plainName(link.title),
+        title: withoutBackticks(link.title),
         text: `${title}: ${description}`,
       })
     }

@@ -37,7 +37,7 @@ function decode(path: string): string {
 }
 
 /** A name as it is written: `<a>` in it is what it is about. */
-export function plainName(name: string): string {
+export function withoutBackticks(name: string): string {
   return name.replaceAll('`', '').trim()
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { plainName, plainText, type DocumentInput } from './document.ts'
+import { withoutBackticks, plainText, type DocumentInput } from './document.ts'
 import { unhandled } from '../../shared/errors.ts'
 
 /** What a web feature is called and what it is, for the pages that belong to it. */
@@ -34,16 +34,16 @@ export function readFeatures(data: unknown, texts: FeatureText): DocumentInput[]
   for (const [id, feature] of Object.entries(features)) {
     if (feature.kind !== 'feature' || feature.name === undefined) continue
     const description = plainText(feature.description ?? '')
-    texts.set(id, { name: plainName(feature.name), text: description })
+    texts.set(id, { name: withoutBackticks(feature.name), text: description })
     const names = [feature.group ?? []].flat().map((group) => groups[group]?.name ?? group)
     const status = availability(feature.status)
     documents.push({
       url: `https://web-platform-dx.github.io/web-features-explorer/features/${id}/`,
-      title: `${plainName(feature.name)} - Web features explorer`,
+      title: `${withoutBackticks(feature.name)} - Web features explorer`,
       text: [description, names.length > 0 ? `Part of ${names.join(', ')}.` : '', status]
         .filter((part) => part !== '')
         .join(' '),
-      entities: [{ name: plainName(feature.name), type: 'Technology' }],
+      entities: [{ name: withoutBackticks(feature.name), type: 'Technology' }],
     })
   }
   return documents

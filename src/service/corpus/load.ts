@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { Misuse } from '../../shared/errors.ts'
 import { root } from '../../shared/root.ts'
 import { documentShape, furtherWords, type Document } from './document.ts'
-import type { Pages } from './pages.ts'
+import type { PageFile } from './pages.ts'
 
 const corpusLock = 7_361_002
 const batchSize = 2000
@@ -43,7 +43,7 @@ export interface Added {
 }
 
 /** Adds the pages of a JSONL file; a line that is no page is named and left out. */
-export async function addDocuments(pool: pg.Pool, { shown, lines }: Pages): Promise<Added> {
+export async function addDocuments(pool: pg.Pool, { shown, lines }: PageFile): Promise<Added> {
   const rejected: string[] = []
   let documents = 0
   await inTransaction(pool, async (client) => {

@@ -2,7 +2,7 @@ import { open, type FileHandle } from 'node:fs/promises'
 import { unreadable } from '../../shared/errors.ts'
 
 /** A JSONL file of pages, opened. */
-export interface Pages {
+export interface PageFile {
   /** The path as the person typed it. */
   readonly shown: string
   readonly lines: () => AsyncIterable<string>
@@ -12,7 +12,7 @@ export interface Pages {
 const folder = 'a folder; name the files in it'
 
 /** Opens a file or a pipe; a folder is refused. */
-export async function openPages(path: string, shown: string): Promise<Pages> {
+export async function openPages(path: string, shown: string): Promise<PageFile> {
   const handle = await open(path).catch((cause: unknown) => {
     throw unreadable(shown, cause, folder)
   })

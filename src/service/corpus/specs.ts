@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { plainName, type DocumentInput } from './document.ts'
+import { withoutBackticks, type DocumentInput } from './document.ts'
 
 const shape = z.array(
   z.looseObject({
@@ -17,7 +17,7 @@ const shape = z.array(
 export function readSpecs(data: unknown): DocumentInput[] {
   return shape.parse(data).map((spec) => {
     const groups = (spec.groups ?? []).map(({ name }) => name)
-    const short = plainName(spec.shortTitle ?? spec.title)
+    const short = withoutBackticks(spec.shortTitle ?? spec.title)
     const parts = [
       short === spec.title ? '' : `${short}.`,
       `Specification${groups.length > 0 ? ` by the ${groups.join(' and the ')}` : ''}.`,
@@ -26,7 +26,7 @@ export function readSpecs(data: unknown): DocumentInput[] {
     ]
     return {
       url: spec.url,
-      title: plainName(spec.title),
+      title: withoutBackticks(spec.title),
       text: parts.filter((part) => part !== '' && part !== '.').join(' '),
       entities: [
         { name: short.replace(/ (Module )?Level \d+$/, ''), type: 'Technology' },

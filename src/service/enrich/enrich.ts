@@ -1,5 +1,5 @@
-import type { Answer } from '../answer.ts'
-import type { Entity, OrganicResult } from '../schemas.ts'
+import type { FoundAnswer } from '../answer.ts'
+import type { NamedEntity, OrganicResult } from '../schemas.ts'
 import { labelClusters, type ClusterText } from './clusters.ts'
 import { findEntities } from './entities.ts'
 import type { Gazetteer } from './gazetteer.ts'
@@ -14,11 +14,15 @@ export interface Findings {
   readonly pool: readonly { readonly title: string; readonly url: string; readonly text: string }[]
   readonly suggestions: readonly string[]
   readonly asked: readonly string[]
-  readonly known: readonly Entity[]
+  readonly known: readonly NamedEntity[]
 }
 
 /** Says what the findings are about. Nothing is padded: what is not known stays empty. */
-export async function enrich(q: string, found: Findings, gazetteer: Gazetteer): Promise<Answer> {
+export async function enrich(
+  q: string,
+  found: Findings,
+  gazetteer: Gazetteer,
+): Promise<FoundAnswer> {
   const { results, pool, suggestions, asked, known } = found
   const top = results.slice(0, 10)
   const texts = top.map(({ title, snippet }) => `${title}. ${snippet}`)

@@ -1,5 +1,5 @@
 import type nlpFunction from 'compromise/three'
-import type { Entity } from '../schemas.ts'
+import type { NamedEntity } from '../schemas.ts'
 import type { Gazetteer } from './gazetteer.ts'
 
 const most = 8
@@ -10,13 +10,13 @@ export interface Found {
   /** Title and snippet of each result. */
   readonly texts: readonly string[]
   /** What an upstream already knows, with types. */
-  readonly known: readonly Entity[]
+  readonly known: readonly NamedEntity[]
 }
 
 /** Known names first, then what a tagger finds; precise and sparse, an empty list when nothing is known. */
-export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<Entity[]> {
-  const byName = new Map<string, Entity>()
-  const add = (entity: Entity) => {
+export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<NamedEntity[]> {
+  const byName = new Map<string, NamedEntity>()
+  const add = (entity: NamedEntity) => {
     const key = entity.name.toLowerCase()
     if (!byName.has(key)) byName.set(key, entity)
   }
@@ -28,8 +28,8 @@ export async function findEntities(found: Found, gazetteer: Gazetteer): Promise<
 }
 
 /** A name in one result is chance, in two it is a subject. The most frequent first. */
-function repeated(lists: readonly (readonly Entity[])[]): Entity[] {
-  const counts = new Map<Entity, number>()
+function repeated(lists: readonly (readonly NamedEntity[])[]): NamedEntity[] {
+  const counts = new Map<NamedEntity, number>()
   for (const list of lists) {
     for (const entity of new Set(list)) counts.set(entity, (counts.get(entity) ?? 0) + 1)
   }
@@ -47,7 +47,7 @@ function loadTagger(): Promise<typeof nlpFunction> {
   return tagger
 }
 
-async function tag({ q, texts }: Found): Promise<Entity[]> {
+async function tag({ q, texts }: Found): Promise<NamedEntity[]> {
   const nlp = await loadTagger()
   const spoken = typed(nlp, q)
   const sentences = tellingSentences(texts)
@@ -60,7 +60,7 @@ const kinds = [
   ['organizations', 'Organization'],
 ] as const
 
-function typed(nlp: typeof nlpFunction, text: string): Entity[] {
+function typed(nlp: typeof nlpFunction, text: string): NamedEntity[] {
   const document = nlp(text)
   return kinds.flatMap(([method, type]) => {
     const names = document[method]().out('array') as string[]

@@ -1,4 +1,4 @@
-import type { Entity } from '../schemas.ts'
+import type { NamedEntity } from '../schemas.ts'
 import { stopWords } from './words.ts'
 
 const longestName = 6
@@ -8,9 +8,9 @@ const ownShape = /\p{L}.*[\p{Lu}\p{N}]/u
 
 /** Names that are known beforehand, found in a text word by word. */
 export class Gazetteer {
-  readonly #names = new Map<string, Entity>()
+  readonly #names = new Map<string, NamedEntity>()
 
-  constructor(entities: readonly Entity[]) {
+  constructor(entities: readonly NamedEntity[]) {
     for (const entity of entities) {
       // `CSS Grid Layout (level 1)` is spoken of without its level; `<select>` is no word at all.
       const name = entity.name.replace(/\s*\([^)]*\)$/, '')
@@ -21,19 +21,19 @@ export class Gazetteer {
   }
 
   /** Every known name in a query, where each word is meant. */
-  findAny(text: string): Entity[] {
+  findAny(text: string): NamedEntity[] {
     return this.#find(text)
   }
 
   /** Every known name in a text, but for single words that are names only by accident: Grid, Content, Object. */
-  findNames(text: string): Entity[] {
+  findNames(text: string): NamedEntity[] {
     return this.#find(text).filter(({ name }) => name.includes(' ') || ownShape.test(name))
   }
 
   /** The longest name at each place. */
-  #find(text: string): Entity[] {
+  #find(text: string): NamedEntity[] {
     const tokens = words(text)
-    const found: Entity[] = []
+    const found: NamedEntity[] = []
     for (let at = 0; at < tokens.length; at += 1) {
       for (let length = Math.min(longestName, tokens.length - at); length > 0; length -= 1) {
         const entity = this.#names.get(tokens.slice(at, at + length).join(' '))

@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Books } from './books.ts'
-import type { Change } from './knobs.ts'
+import type { StandInBooks } from './books.ts'
+import type { KnobChange } from './knobs.ts'
 import { bindLoopback } from '../listen.ts'
 import { reasonOf } from '../../shared/errors.ts'
 
 /** What the operator's port works on. */
 interface Desk {
-  readonly books: Books
-  set(change: Change): void
+  readonly books: StandInBooks
+  set(change: KnobChange): void
 }
 
 /** Books and knobs on a port of their own: a client of the API can reach neither through its address. */
@@ -48,7 +48,7 @@ async function change(
   try {
     let text = ''
     for await (const chunk of request) text += String(chunk)
-    desk.set(JSON.parse(text) as Change)
+    desk.set(JSON.parse(text) as KnobChange)
     reply(response, 200, { ok: true })
   } catch (error) {
     reply(response, 400, { error: reasonOf(error) })

@@ -1,10 +1,10 @@
 import { appendFileSync } from 'node:fs'
-import type { Price } from './knobs.ts'
+import type { PriceRule } from './knobs.ts'
 import { cost } from '../plans.ts'
 import { fraction } from '../random.ts'
 
 /** One request, as the stand-in's own books have it: what a client's ledger is held against. */
-export interface Entry {
+export interface RequestEntry {
   /** Number in order of arrival. */
   readonly n: number
   readonly q: string
@@ -35,8 +35,8 @@ export interface Event {
 }
 
 /** The balance and everything that ever happened to it. */
-export class Books {
-  readonly entries: Entry[] = []
+export class StandInBooks {
+  readonly entries: RequestEntry[] = []
   readonly events: Event[] = []
   readonly #file: string | null
   #balance: number
@@ -61,9 +61,9 @@ export class Books {
     return this.entries.reduce((sum, entry) => sum + entry.charged, 0)
   }
 
-  open(params: URLSearchParams): Entry {
+  open(params: URLSearchParams): RequestEntry {
     const num = params.get('num')
-    const entry: Entry = {
+    const entry: RequestEntry = {
       n: this.entries.length + 1,
       q: params.get('q') ?? '',
       num: num === null ? null : Number(num),
@@ -84,7 +84,7 @@ export class Books {
   }
 
   /** False when there is not that much left. */
-  charge(entry: Entry, credits: number): boolean {
+  charge(entry: RequestEntry, credits: number): boolean {
     if (credits > this.#balance) return false
     this.#move(-credits)
     entry.charged += credits
@@ -94,7 +94,7 @@ export class Books {
     return true
   }
 
-  end(entry: Entry, what: string, status: number | null): void {
+  end(entry: RequestEntry, what: string, status: number | null): void {
     entry.what = what
     entry.status = status
     entry.ended_at = Date.now()
@@ -133,7 +133,7 @@ export class Books {
 }
 
 /** What a request costs under the price that is set. */
-export function priceOf(price: Price, entry: Entry, seed: string): number {
+export function priceOf(price: PriceRule, entry: RequestEntry, seed: string): number {
   const num = entry.num ?? 10
   if (price === 'num') return cost(num)
   if (typeof price === 'number') return price

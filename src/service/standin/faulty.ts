@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as wait } from 'node:timers/promises'
 import { openAdmin } from './admin.ts'
 import { BodyWriter } from './bodies.ts'
-import { Books, priceOf, type Entry } from './books.ts'
+import { StandInBooks, priceOf, type RequestEntry } from './books.ts'
 import { chooseFault, type Fault } from './fault.ts'
 import { makeKey } from '../key.ts'
-import { changeShape, knobShape, type Change, type Knobs, type KnobsInput } from './knobs.ts'
+import { changeShape, knobShape, type KnobChange, type Knobs, type KnobsInput } from './knobs.ts'
 import { bindLoopback } from '../listen.ts'
 import { answerWell, errorBody, isCharged, misbehave, type Scene } from './misbehave.ts'
 import { fraction } from '../random.ts'
@@ -19,10 +19,10 @@ export interface Faulty {
   /** The smallest balance there ever was. */
   least(): number
   /** One entry for each request, in order of arrival. */
-  charges(): readonly Entry[]
-  readonly books: Books
+  charges(): readonly RequestEntry[]
+  readonly books: StandInBooks
   /** Turns knobs while it runs; what is not named stays. */
-  set(change: Change): void
+  set(change: KnobChange): void
   renew(credits: number): void
   /** Ends at once: connections in work are cut. */
   close(): Promise<void>
@@ -79,18 +79,18 @@ class Stand {
   url = ''
   knobs: Knobs
   readonly key: string
-  readonly books: Books
+  readonly books: StandInBooks
   readonly #writer: BodyWriter
   readonly #attempts = new Map<string, number>()
 
   constructor(knobs: Knobs) {
     this.knobs = knobs
     this.key = knobs.key ?? makeKey(knobs.kind)
-    this.books = new Books(knobs.credits, knobs.logFile ?? null)
+    this.books = new StandInBooks(knobs.credits, knobs.logFile ?? null)
     this.#writer = new BodyWriter(knobs.seed)
   }
 
-  set(change: Change): void {
+  set(change: KnobChange): void {
     const { credits, ...knobs } = changeShape.parse(change)
     if (credits !== undefined) this.books.renew(credits)
     const given = Object.entries(knobs).filter(([, value]) => value !== undefined)
@@ -118,7 +118,7 @@ class Stand {
     return key === this.key || this.knobs.keys.includes(key)
   }
 
-  #choose(entry: Entry, params: URLSearchParams): Fault | null {
+  #choose(entry: RequestEntry, params: URLSearchParams): Fault | null {
     params.delete('api_key')
     params.sort()
     const identity = params.toString()
@@ -129,7 +129,7 @@ class Stand {
   }
 
   /** The money moves at the set moment, whether or not the client still listens. */
-  async #serve(entry: Entry, response: ServerResponse, fault: Fault | null): Promise<void> {
+  async #serve(entry: RequestEntry, response: ServerResponse, fault: Fault | null): Promise<void> {
     const { chargeAt, delayMs, seed } = this.knobs
     const delay = pickDelay(delayMs, `${seed} delay ${entry.n}`)
     const share = { start: 0, end: 1, between: fraction(`${seed} moment ${entry.n}`) }[chargeAt]
@@ -159,7 +159,7 @@ class Stand {
   }
 
   /** A test key pays nothing. */
-  #charge(entry: Entry): boolean {
+  #charge(entry: RequestEntry): boolean {
     if (this.knobs.kind === 'test') return true
     return this.books.charge(entry, priceOf(this.knobs.cost, entry, this.knobs.seed))
   }

@@ -12,7 +12,7 @@ const price = z.union([
   z.strictObject({ byNum: z.record(z.string(), credits) }),
 ])
 
-export type Price = z.output<typeof price>
+export type PriceRule = z.output<typeof price>
 
 const changeable = {
   faults: z.array(faultShape),
@@ -53,4 +53,4 @@ export const changeShape = z.strictObject({ ...changeable, credits }).partial()
 
 export type Knobs = z.output<typeof knobShape>
 export type KnobsInput = z.input<typeof knobShape>
-export type Change = z.input<typeof changeShape>
+export type KnobChange = z.input<typeof changeShape>

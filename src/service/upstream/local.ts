@@ -5,7 +5,7 @@ import type { Drift } from './drift.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/gazetteer.ts'
 import { findAsked, findPages, languageOf, type FoundPage } from './find.ts'
-import type { Entity, OrganicResult, Search } from '../schemas.ts'
+import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { makeSnippet } from './snippet.ts'
 
 export interface Local extends Provider {
@@ -30,7 +30,7 @@ export function openLocal(tables: Tables, drift: Drift): Local {
 
 async function prepare({ pool }: Tables): Promise<Gazetteer> {
   await loadShipped(pool)
-  const { rows } = await pool.query<Entity>('select name, type from entities order by key')
+  const { rows } = await pool.query<NamedEntity>('select name, type from entities order by key')
   return new Gazetteer(rows)
 }
 

@@ -26,7 +26,7 @@ const pageShape = z.object({
   unresponsive_engines: z.array(z.unknown()).catch([]).default([]),
 })
 
-export type Page = z.output<typeof pageShape>
+export type EnginePage = z.output<typeof pageShape>
 
 /** A SearXNG and how it is reached. */
 export interface Web {
@@ -45,7 +45,11 @@ export interface PageWish {
 }
 
 /** One page; null when no engine could be asked. An upstream that lies is an error of its own. */
-export async function getPage(web: Web, search: Search, wish: PageWish): Promise<Page | null> {
+export async function getPage(
+  web: Web,
+  search: Search,
+  wish: PageWish,
+): Promise<EnginePage | null> {
   const url = new URL('search', baseOf(web.base))
   url.search = new URLSearchParams({
     q: withoutCommands(search.q),

@@ -1,7 +1,7 @@
-import type { Answer, Provider } from '../answer.ts'
+import type { FoundAnswer, Provider } from '../answer.ts'
 import { noDrift, type Drift } from './drift.ts'
 import { pick, seeded, type Random } from '../random.ts'
-import type { Entity, OrganicResult, Search } from '../schemas.ts'
+import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 
 const intents = ['informational', 'navigational', 'commercial', 'transactional'] as const
 const sentiments = ['neutral', 'neutral', 'positive', 'negative'] as const
@@ -43,7 +43,7 @@ const labels = [
   'Tutorials',
   'Pricing',
 ] as const
-const entities: readonly [Entity, ...Entity[]] = [
+const entities: readonly [NamedEntity, ...NamedEntity[]] = [
   { name: 'Example Foundation', type: 'Organization' },
   { name: 'Ada Example', type: 'Person' },
   { name: 'Exampleville', type: 'Place' },
@@ -74,7 +74,7 @@ export function openMock(drift: Drift = noDrift): Provider {
 }
 
 /** Every parameter of the search takes part in the seed: another place, another page of results. */
-function invent(search: Search, drift: Drift): Answer {
+function invent(search: Search, drift: Drift): FoundAnswer {
   const { q, location, hl, gl, device } = search
   // `num` is left out, so that the first ten of a hundred are the ten of ten.
   const random = seeded(JSON.stringify([q, location, hl, gl, device]))

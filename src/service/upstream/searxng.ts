@@ -2,8 +2,8 @@ import { sentParams, type Answered, type Provider } from '../answer.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/gazetteer.ts'
 import { guessRegion } from './locale.ts'
-import { complete, getPage, silence, type Page, type Web } from './metasearch.ts'
-import type { Entity, OrganicResult, Search } from '../schemas.ts'
+import { complete, getPage, silence, type EnginePage, type Web } from './metasearch.ts'
+import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { plainPage } from './webpage.ts'
 
 const mostPages = 10
@@ -60,7 +60,7 @@ interface Collected {
   readonly results: readonly OrganicResult[]
   readonly suggestions: ReadonlySet<string>
   readonly corrections: ReadonlySet<string>
-  readonly entities: readonly Entity[]
+  readonly entities: readonly NamedEntity[]
   readonly partial: boolean
 }
 
@@ -68,7 +68,7 @@ interface Collected {
 async function collect(web: Web, search: Search, signal: AbortSignal): Promise<Collected> {
   const byPlace = new Map<string, OrganicResult>()
   const [suggestions, corrections] = [new Set<string>(), new Set<string>()]
-  const entities: Entity[] = []
+  const entities: NamedEntity[] = []
   let partial = false
   const end = performance.now() + budgetMs
   for (let number = 1; number <= mostPages && performance.now() < end; number += 1) {
@@ -90,7 +90,10 @@ async function collect(web: Web, search: Search, signal: AbortSignal): Promise<C
   return { results: [...byPlace.values()], suggestions, corrections, entities, partial }
 }
 
-function addResult(byPlace: Map<string, OrganicResult>, given: Page['results'][number]): void {
+function addResult(
+  byPlace: Map<string, OrganicResult>,
+  given: EnginePage['results'][number],
+): void {
   const page = plainPage(given)
   if (page === null || byPlace.has(page.key)) return
   const { title, url, snippet, domain } = page
@@ -106,7 +109,7 @@ const typeByProperty: readonly (readonly [string, readonly string[]])[] = [
 ]
 
 /** What kind of thing an infobox is about, told by the Wikidata properties that it lists. */
-function typeOf({ attributes }: Page['infoboxes'][number]): string {
+function typeOf({ attributes }: EnginePage['infoboxes'][number]): string {
   const properties = (attributes ?? []).map(({ entity }) => entity)
   const found = typeByProperty.find(([, ids]) => ids.some((id) => properties.includes(id)))
   return found?.[0] ?? 'Thing'
