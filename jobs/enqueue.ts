@@ -5,7 +5,7 @@ import { readConfig } from '../src/shared/config.ts'
 import { exits, unhandled } from '../src/shared/errors.ts'
 import { openIntake, type EnqueueFlags } from '../src/commands/enqueue/intake.ts'
 import { openMill } from '../src/commands/mill/mill.ts'
-import { Progress } from '../src/shared/terminal/progress.ts'
+import { Progress } from '../src/commands/enqueue/progress.ts'
 import type { Step } from '../src/commands/enqueue/staging.ts'
 
 await runCommand<EnqueueFlags>(

@@ -3,7 +3,7 @@ import { readConfig, type Config } from '../src/shared/config.ts'
 import { exits } from '../src/shared/errors.ts'
 import type { Mill } from '../src/commands/mill/mill.ts'
 import type { NightSummary } from '../src/commands/nightly/outlook.ts'
-import type { StatusView } from '../src/commands/status.ts'
+import type { StatusView } from '../src/commands/status/screen.ts'
 import { runNumber } from '../src/shared/terminal/flags.ts'
 import { pause } from '../src/shared/waiting.ts'
 
@@ -95,7 +95,7 @@ async function show(view: View, { json, watch }: Options): Promise<void> {
     })
     return
   }
-  const { formatStatus } = await import('../src/commands/status.ts')
+  const { formatStatus } = await import('../src/commands/status/screen.ts')
   if (watch === true && process.stdout.isTTY) print('\u001b[2J\u001b[H')
   print(formatStatus(view))
 }
@@ -103,7 +103,7 @@ async function show(view: View, { json, watch }: Options): Promise<void> {
 async function showUnknown(mill: Mill, json: boolean) {
   const { readUnknown } = await import('../src/store/operator/status.ts')
   const calls = await readUnknown(mill.db, 1_000)
-  const { formatUnknown } = await import('../src/commands/status.ts')
+  const { formatUnknown } = await import('../src/commands/status/screen.ts')
   if (json)
     printJson({ calls, at_risk: calls.reduce((sum, call) => sum + call.credits_at_risk, 0) })
   else print(formatUnknown(calls))

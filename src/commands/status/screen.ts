@@ -1,6 +1,6 @@
-import { count } from '../shared/terminal/wording.ts'
-import type { AccountStatus, RunStatus, UnknownCall } from '../store/operator/status.ts'
-import { formatTable } from '../shared/terminal/table.ts'
+import { count } from '../../shared/terminal/wording.ts'
+import type { AccountStatus, RunStatus, UnknownCall } from '../../store/operator/status.ts'
+import { formatTable } from '../../shared/terminal/table.ts'
 
 /** Everything that `status` shows. */
 export interface StatusView {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { formatStatus, type StatusView } from '../../src/commands/status.ts'
+import { formatStatus, type StatusView } from '../../../src/commands/status/screen.ts'
 
 type Run = StatusView['runs'][number]
 type Account = NonNullable<StatusView['account']>
