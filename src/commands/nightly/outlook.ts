@@ -1,5 +1,5 @@
 import { nextAfter, nextDues, readCron } from '../../shared/time/cron.ts'
-import { findOverdue, type Overdue, type Watch } from './overdue.ts'
+import { findOverdue, type Overdue, type Watch } from '../../store/nights/overdue.ts'
 import type { Refusal, Schedule } from './schedule.ts'
 import type { Plan } from './file.ts'
 import type { Database } from '../../store/database.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { decide, graceMs, type Busy, type Facts } from '../../../src/commands/nightly/decide.ts'
-import { findOverdue } from '../../../src/commands/nightly/overdue.ts'
+import { findOverdue } from '../../../src/store/nights/overdue.ts'
 import { cronOf, scheduleOf } from './world.ts'
 
 const due = new Date('2026-10-03T02:00:00Z')
