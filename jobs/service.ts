@@ -1,25 +1,7 @@
-import { once } from 'node:events'
-import { print, runCommand, say } from '../src/shared/terminal/command.ts'
-import { readConfig } from '../src/shared/config.ts'
-import { exits } from '../src/shared/errors.ts'
-import { openLog } from '../src/shared/log.ts'
-import { dayFlag, pathFlag, wholeFlag, wordFlag } from '../src/service/options.ts'
-import { startService, upstreams } from '../src/service/start.ts'
-import { standIn } from '../src/service/standin/standin.ts'
+import { runService, type ServiceFlags } from '../src/service/service-command.ts'
+import { runCommand, say } from '../src/shared/terminal/command.ts'
 
-interface Options {
-  readonly port: string
-  readonly host: string
-  readonly upstream?: string
-  readonly basePath: string
-  readonly drift?: string
-  readonly today?: string
-  readonly faults?: string
-  readonly canned?: boolean
-  readonly latency: string
-}
-
-await runCommand<Options>(
+await runCommand<ServiceFlags>(
   {
     name: 'service',
     about: 'Runs the search service: test keys get invented answers, live keys real pages.',
@@ -44,35 +26,9 @@ await runCommand<Options>(
         .option('--canned', 'a stand-in for benchmarks that looks nothing up')
         .option('--latency <ms>', 'with --canned: how long an answer takes', '0'),
   },
-  async ({ options, env, closers, signal }) => {
-    const port = wholeFlag('port', options.port, 65_535) ?? 0
-    const other = await standIn(options, env, port)
-    if (other !== null) {
-      closers.add('stand-in', other, (open) => open.close())
-      print(JSON.stringify(other.shown))
-      if (!signal.aborted) await once(signal, 'abort')
-      return exits.done
-    }
-    const basePath = pathFlag('base-path', options.basePath)
-    const today = dayFlag('today', options.today)
-    const { databaseUrl, home, searxngUrl, ...config } = readConfig(env)
-    const upstream = wordFlag('upstream', options.upstream ?? config.upstream, upstreams)
-    const { ensurePostgres } = await import('../src/embedded/postgres.ts')
-    const service = await startService({
-      databaseUrl: databaseUrl ?? (await ensurePostgres(home, { say })).url,
-      port,
-      host: options.host,
-      upstream,
-      basePath,
-      log: await openLog('service'),
-      ...(searxngUrl === null ? {} : { searxngUrl }),
-      ...(options.drift === undefined ? {} : { drift: options.drift }),
-      ...(today === undefined ? {} : { today }),
-    })
-    closers.add('service', service, (open) => open.close())
-    print(JSON.stringify({ url: service.url }))
-    say(`the search service answers at ${service.url}; Ctrl-C ends it`)
-    if (!signal.aborted) await once(signal, 'abort')
-    return exits.done
-  },
+  (call) =>
+    runService(call, async (home) => {
+      const { ensurePostgres } = await import('../src/embedded/postgres.ts')
+      return (await ensurePostgres(home, { say })).url
+    }),
 )

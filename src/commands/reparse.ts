@@ -8,6 +8,18 @@ import {
   type KeptBody,
 } from '../store/answers/bodies.ts'
 import type { Database } from '../store/database.ts'
+import { expectRun } from '../store/operator/known.ts'
+import { readConfig } from '../shared/config.ts'
+import { exits, type Exit } from '../shared/errors.ts'
+import { printJson, say, type Call } from '../shared/terminal/command.ts'
+import { count } from '../shared/terminal/wording.ts'
+import { openMill } from './mill/mill.ts'
+
+export interface ReparseOptions {
+  readonly all?: true
+  readonly run?: number
+  readonly json?: true
+}
 
 export interface Reparsed {
   /** Answers whose rows were made anew. */
@@ -19,6 +31,19 @@ export interface Reparsed {
 }
 
 const batch = 64
+
+/** The reparse command: reads what was asked for again, and says how much of it can be read now. */
+export async function runReparse({ options, env, closers }: Call<ReparseOptions>): Promise<Exit> {
+  const run = options.run ?? null
+  const config = readConfig(env)
+  const { db } = await openMill({ config, closers, say, name: 'reparse', connections: 2 })
+  if (run !== null) await expectRun(db, run)
+  const found = await reparse(db, { all: options.all === true, run })
+  if (options.json === true) printJson(found)
+  say(`${count(found.read, 'answer')} read, ${found.unread} cannot be read and stay as they were`)
+  if (found.bodiless > 0) say(`of ${count(found.bodiless, 'answer')} the body was pruned`)
+  return found.unread > 0 ? exits.failures : exits.done
+}
 
 /** Reads kept bodies again, as the program reads them today. Buys nothing. */
 export async function reparse(db: Database, choice: BodyChoice): Promise<Reparsed> {

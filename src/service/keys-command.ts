@@ -1,6 +1,6 @@
 import { Misuse, unhandled } from '../shared/errors.ts'
 import { keyKinds } from './key.ts'
-import { wholeFlag, wordFlag } from './options.ts'
+import { wholeFlag, wordFlag } from '../shared/terminal/flags.ts'
 import type { Keys } from './start.ts'
 
 export interface KeysOptions {

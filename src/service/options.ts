@@ -1,28 +1,5 @@
 import { Misuse } from '../shared/errors.ts'
 
-/** A whole number from a flag; undefined when the flag is not there. */
-export function wholeFlag(
-  name: string,
-  text: string | undefined,
-  most: number,
-): number | undefined {
-  if (text === undefined) return undefined
-  const value = Number(text)
-  if (/^\d+$/.test(text) && value <= most) return value
-  throw new Misuse(`expected --${name} to be a whole number up to ${most}, got ${text}`)
-}
-
-/** One of the words that a flag knows. */
-export function wordFlag<Word extends string>(
-  name: string,
-  text: string,
-  words: readonly Word[],
-): Word {
-  const found = words.find((word) => word === text)
-  if (found !== undefined) return found
-  throw new Misuse(`expected --${name} to be one of ${words.join(', ')}, got ${text}`)
-}
-
 /** A path from a flag under which everything lives, as it stands before `/v1`: empty for none. */
 export function pathFlag(name: string, text: string): string {
   // Signs beyond these mean something to the routes, or would be sent in another spelling.

@@ -4,9 +4,9 @@ import type { Tree } from './tree.ts'
 /** Top first. A room sees the rooms of lower floors only, never one beside it. */
 const floors: readonly (readonly string[])[] = [
   ['jobs'],
-  ['commands/nightly', 'commands/sql', 'commands/demo'],
+  ['commands/nightly', 'commands/sql', 'commands/demo', 'commands/report'],
   ['commands'],
-  ['commands/mill', 'pipeline'],
+  ['commands/mill', 'commands/domains', 'pipeline'],
   ['lists', 'queue', 'credits', 'search', 'embedded'],
   ['store'],
   ['shared'],

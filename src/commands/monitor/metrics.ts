@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Market } from '../mill/supplier.ts'
-import { overdueNights } from '../nightly/outlook.ts'
+import { overdueNights } from '../../store/nights/overdue.ts'
 import { seldom } from './seldom.ts'
 import type { Database } from '../../store/database.ts'
 import { countOpenTasks, readAccountGauges, readSuccesses } from '../../store/operator/gauges.ts'

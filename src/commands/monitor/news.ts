@@ -1,4 +1,4 @@
-import { overdueNights } from '../nightly/outlook.ts'
+import { overdueNights } from '../../store/nights/overdue.ts'
 import type { Database } from '../../store/database.ts'
 import { giveBack, takeNews, takeNotice, type News } from '../../store/operator/news.ts'
 import { post, type Notice } from './webhook.ts'

@@ -1,15 +1,10 @@
-import { nextAfter, nextDues, readCron } from '../../shared/time/cron.ts'
-import { findOverdue, type Overdue, type Watch } from '../../store/nights/overdue.ts'
+import { nextDues } from '../../shared/time/cron.ts'
+import { overdueNights, type Overdue } from '../../store/nights/overdue.ts'
 import type { Refusal, Schedule } from './schedule.ts'
 import type { Plan } from './file.ts'
 import type { Database } from '../../store/database.ts'
 import { databaseNow } from '../../store/nights/nights.ts'
-import {
-  countNights,
-  readLastNights,
-  readOutlook,
-  type LastNight,
-} from '../../store/nights/outlook.ts'
+import { countNights, readLastNights, type LastNight } from '../../store/nights/outlook.ts'
 import { dayMs } from '../../shared/time/duration.ts'
 
 /** One schedule as people see it. */
@@ -55,37 +50,4 @@ export async function readNightOutlook(db: Database, plan: Plan): Promise<Outloo
     ),
   }))
   return { schedules, refusals: plan.refusals }
-}
-
-/** Nights of which nothing has become although they ought to have; no file is needed to know. */
-export async function overdueNights(db: Database, now?: Date): Promise<readonly Overdue[]> {
-  const watches = (await readOutlook(db)).flatMap((row): Watch[] => {
-    const reading = readCron(row.cron)
-    if (reading.kind === 'problem') return []
-    return [{ ...row, cron: reading.cron, known: row.known_until }]
-  })
-  return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))
-}
-
-/** One line for each schedule that is on or overdue: for those who look at the whole mill. */
-export interface NightSummary {
-  readonly schedule: string
-  readonly zone: string
-  readonly last: LastNight | null
-  readonly next: Date | null
-  readonly overdue: readonly Overdue[]
-}
-
-/** Schedules as the tables know them, without their file. */
-export async function summariseNights(db: Database): Promise<readonly NightSummary[]> {
-  const now = await databaseNow(db)
-  const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
-  const overdue = await overdueNights(db, now)
-  return (await readOutlook(db)).map(({ name, cron, zone }) => ({
-    schedule: name,
-    zone,
-    last: last.get(name) ?? null,
-    next: nextAfter(cron, zone, now),
-    overdue: overdue.filter(({ schedule }) => schedule === name),
-  }))
 }

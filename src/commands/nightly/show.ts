@@ -1,5 +1,5 @@
-import { latelyDays, type NightSummary, type Outlook, type ScheduleView } from './outlook.ts'
-import type { LastNight } from '../../store/nights/outlook.ts'
+import { latelyDays, type Outlook, type ScheduleView } from './outlook.ts'
+import { describeLastNight } from '../status/nights.ts'
 import type { NightLine } from './table.ts'
 import { formatMinute } from '../../shared/time/zone.ts'
 
@@ -16,7 +16,7 @@ export function nightLines({ schedules }: Outlook): readonly NightLine[] {
       on: schedule.on,
       rules: rulesOf(view),
       next: next.map(minute),
-      last: lastOf(schedule.zone, view.last),
+      last: describeLastNight(schedule.zone, view.last),
       lately: latelyOf(view),
       overdue: overdue.map(({ dueAt, problem }) => `${minute(dueAt)}: ${problem}`),
     }
@@ -31,17 +31,6 @@ function rulesOf({ schedule }: ScheduleView): string {
 function latelyOf({ lately }: ScheduleView): string {
   const counts = Object.entries(lately).map(([outcome, nights]) => `${nights} ${outcome}`)
   return `${counts.join(', ') || 'none'} in the last ${latelyDays} days`
-}
-
-function lastOf(zone: string, last: LastNight | null): string {
-  if (last === null) return 'none yet'
-  const outcome = last.outcome ?? 'waiting'
-  const run =
-    last.run === null
-      ? ''
-      : `, run ${last.run} ${last.run_state ?? ''}, ${last.tasks - last.open} of ${last.tasks} tasks done`
-  const note = last.note === null ? '' : ` (${last.note})`
-  return `${formatMinute(zone, last.due_at)} ${outcome}${run}${note}`
 }
 
 /** The same for programs. */
@@ -76,12 +65,4 @@ export function nightsJson({ schedules, refusals }: Outlook) {
     })),
     refused: refusals,
   }
-}
-
-/** One line for each schedule: what became of its last night, when the next one is due, what is overdue. */
-export function summaryLines(nights: readonly NightSummary[]): readonly string[] {
-  return nights.flatMap(({ schedule, zone, last, next, overdue }) => [
-    `nightly ${schedule}: last ${lastOf(zone, last)}; next ${next === null ? 'never' : `${formatMinute(zone, next)} ${zone}`}`,
-    ...overdue.map(({ dueAt, problem }) => `  OVERDUE ${formatMinute(zone, dueAt)}: ${problem}`),
-  ])
 }

@@ -23,7 +23,7 @@ export interface Question {
 }
 
 /** Where the library lies. */
-export const questionFolder = join(root, 'sql', 'queries')
+const questionFolder = join(root, 'sql', 'queries')
 
 /** Reads the whole library, by name. */
 export function readQuestions(folder = questionFolder): readonly Question[] {

@@ -6,7 +6,7 @@ import { Misuse } from '../../shared/errors.ts'
 import { startCanned } from './canned.ts'
 import { startFaulty } from './faulty.ts'
 import { knobShape, type KnobsInput } from './knobs.ts'
-import { wholeFlag } from '../options.ts'
+import { wholeFlag } from '../../shared/terminal/flags.ts'
 
 export interface StandInOptions {
   readonly host: string

@@ -1,4 +1,7 @@
-import { nextDues, type Cron } from '../../shared/time/cron.ts'
+import { nextDues, readCron, type Cron } from '../../shared/time/cron.ts'
+import type { Database } from '../database.ts'
+import { databaseNow } from './nights.ts'
+import { readOutlook } from './outlook.ts'
 
 // Twice the time within which a night counts as on time: a scheduler that is there has decided long before.
 const patienceMs = 10 * 60_000
@@ -18,6 +21,16 @@ export interface Overdue {
   readonly schedule: string
   readonly dueAt: Date
   readonly problem: string
+}
+
+/** Nights of which nothing has become although they ought to have; no file is needed to know. */
+export async function overdueNights(db: Database, now?: Date): Promise<readonly Overdue[]> {
+  const watches = (await readOutlook(db)).flatMap((row): Watch[] => {
+    const reading = readCron(row.cron)
+    if (reading.kind === 'problem') return []
+    return [{ ...row, cron: reading.cron, known: row.known_until }]
+  })
+  return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))
 }
 
 /** What nobody has decided although it is long due, and what has waited until the next night is due as well. */

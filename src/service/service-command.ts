@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import { readConfig } from '../shared/config.ts'
+import { exits, type Exit } from '../shared/errors.ts'
+import { openLog } from '../shared/log.ts'
+import { print, say, type Call } from '../shared/terminal/command.ts'
+import { wholeFlag, wordFlag } from '../shared/terminal/flags.ts'
+import { dayFlag, pathFlag } from './options.ts'
+import { standIn } from './standin/standin.ts'
+import { startService, upstreams, type Service } from './start.ts'
+
+export interface ServiceFlags {
+  readonly port: string
+  readonly host: string
+  readonly upstream?: string
+  readonly basePath: string
+  readonly drift?: string
+  readonly today?: string
+  readonly faults?: string
+  readonly canned?: boolean
+  readonly latency: string
+}
+
+/** Gives the address of the database of this machine's own, for a service whose settings name none. */
+export type EmbeddedDatabase = (home: string) => Promise<string>
+
+/** The service command: the service itself, or a stand-in for it, until a signal comes. */
+export async function runService(
+  { options, env, closers, signal }: Call<ServiceFlags>,
+  embedded: EmbeddedDatabase,
+): Promise<Exit> {
+  const port = wholeFlag('port', options.port, 65_535) ?? 0
+  const other = await standIn(options, env, port)
+  if (other !== null) {
+    closers.add('stand-in', other, (open) => open.close())
+    print(JSON.stringify(other.shown))
+  } else {
+    const service = await startFromFlags(options, { port, env, embedded })
+    closers.add('service', service, (open) => open.close())
+    print(JSON.stringify({ url: service.url }))
+    say(`the search service answers at ${service.url}; Ctrl-C ends it`)
+  }
+  if (!signal.aborted) await once(signal, 'abort')
+  return exits.done
+}
+
+async function startFromFlags(
+  options: ServiceFlags,
+  {
+    port,
+    env,
+    embedded,
+  }: { port: number; env: Call<ServiceFlags>['env']; embedded: EmbeddedDatabase },
+): Promise<Service> {
+  const basePath = pathFlag('base-path', options.basePath)
+  const today = dayFlag('today', options.today)
+  const { databaseUrl, home, searxngUrl, ...config } = readConfig(env)
+  const upstream = wordFlag('upstream', options.upstream ?? config.upstream, upstreams)
+  return startService({
+    databaseUrl: databaseUrl ?? (await embedded(home)),
+    port,
+    host: options.host,
+    upstream,
+    basePath,
+    log: await openLog('service'),
+    ...(searxngUrl === null ? {} : { searxngUrl }),
+    ...(options.drift === undefined ? {} : { drift: options.drift }),
+    ...(today === undefined ? {} : { today }),
+  })
+}

@@ -1,0 +1,11 @@
+/** What can be measured by itself. */
+export const benchNames = [
+  'mill',
+  'lists',
+  'ledger',
+  'growth',
+  'soak',
+  'service',
+  'enrich',
+  'analysis',
+] as const
