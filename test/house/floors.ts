@@ -13,7 +13,7 @@ const floors: readonly (readonly string[])[] = [
 ]
 
 /** What a file belongs to: a folder of src/ or of src/commands/, or a single file there. */
-function roomOf(path: string): string {
+export function roomOf(path: string): string {
   const [top = '', second = '', third] = path.replace(/\.ts$/, '').split('/')
   if (top !== 'src') return top
   return second === 'commands' && third !== undefined ? `commands/${third}` : second

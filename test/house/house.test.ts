@@ -3,10 +3,15 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { root } from '../../src/shared/root.ts'
+import { idleDoors, pastDoors } from './doors.ts'
 import { climbs, owners, strays, trespasses } from './floors.ts'
 import { cyclesOf, importsOf } from './imports.ts'
+import { thickJobs } from './jobs.ts'
 import { environmentReaders, nameless, shortcuts, tooLong, weakTitles } from './manners.ts'
+import { misplacedTests, untestedFolders } from './mirrors.ts'
+import { repeatedNames } from './names.ts'
 import { deadLinks, jobsOf, placesOfOneMachine, unknownCommands } from './papers.ts'
+import { lonely } from './sharing.ts'
 import { readTree } from './tree.ts'
 
 const manifest = z
@@ -59,6 +64,15 @@ describe('the rooms', () => {
     expect(climbs(sources).filter((climb) => !uncut.test(climb))).toEqual([])
   })
 
+  test('what lies behind the doors of a room is imported by the room alone, and no door is idle', () => {
+    expect(pastDoors(program)).toEqual([])
+    expect(idleDoors(program)).toEqual([])
+  })
+
+  test('what is shared is used by two rooms or more', () => {
+    expect(lonely(program)).toEqual([])
+  })
+
   test('each outside library is imported by its owner alone', () => {
     expect(trespasses(program)).toEqual([])
   })
@@ -67,6 +81,17 @@ describe('the rooms', () => {
     const runners = ['tsx']
     const needed = Object.keys(manifest.dependencies).filter((name) => !runners.includes(name))
     expect(Object.keys(owners).toSorted()).toEqual(needed.toSorted())
+  })
+
+  test('jobs are thin', () => {
+    // Their rooms take in what they hold next: chaos, enqueue, nightly, retry, work and the small ones beside them.
+    const later = /^jobs\/(cancel|chaos|enqueue|migrate|nightly|rebuild|resume|retry|work)\.ts: /
+    expect(thickJobs(program).filter((job) => !later.test(job))).toEqual([])
+  })
+
+  test('tests lie where their subjects do', () => {
+    expect(misplacedTests(sources)).toEqual([])
+    expect(untestedFolders(sources)).toEqual([])
   })
 
   test('no imports run in a circle', () => {
@@ -85,6 +110,21 @@ describe('the manners', () => {
 
   test('every file is named after its idea', () => {
     expect(nameless(sources)).toEqual([])
+  })
+
+  test('a name is exported by one file', () => {
+    const later = [
+      // lists
+      ...['Column', 'Judgement', 'Reading'],
+      // commands/enqueue, commands/nightly and commands/chaos
+      ...['Outlook', 'Plan', 'Program', 'Refusal', 'Step', 'Summary', 'startProgram'],
+      // commands/work, credits and search
+      ...['Batch', 'Ending', 'Outcome', 'Settlement', 'Trouble', 'WorkOptions', 'settle'],
+      // store
+      ...['Origin', 'Purse', 'countOpenTasks'],
+    ]
+    const repeated = repeatedNames(program)
+    expect(repeated.filter((found) => !later.includes(found.split(':')[0] ?? ''))).toEqual([])
   })
 
   test('no file is longer than one sitting', () => {

@@ -1,0 +1,55 @@
+import { roomOf } from './floors.ts'
+import { importsOf } from './imports.ts'
+import type { Tree } from './tree.ts'
+
+/**
+ * The files of a room that others may import; what is not named here is the room's own business. A room that is not
+ * named has one door: the file of its own name (`commands/sql/sql.ts`), or itself where it is a single file.
+ */
+export const doors: Readonly<Record<string, readonly string[]>> = {
+  'commands/chaos': ['chaos', 'judge'],
+  'commands/domains': ['refresh'],
+  'commands/enqueue': ['enqueue', 'intake', 'planning', 'progress', 'staging'],
+  'commands/export': ['export', 'rows', 'target'],
+  'commands/mill': ['mill', 'supplier'],
+  'commands/nightly': ['clock', 'file', 'outlook', 'scheduler', 'show', 'table'],
+  'commands/status': ['nights', 'status'],
+  'commands/work': ['tally', 'work', 'worker'],
+  credits: ['account', 'admission', 'entry', 'record', 'reserve', 'settle', 'triage', 'tries'],
+  embedded: ['port', 'postgres', 'postmaster', 'service'],
+  lists: ['files', 'flags', 'read', 'rejects', 'requests', 'rows', 'source', 'table'],
+  queue: ['backend', 'migrate', 'refill', 'slices', 'tick'],
+  search: ['call', 'lane', 'parse', 'policy', 'verdict'],
+  service: ['corpus-command', 'corpus/load', 'keys-command', 'service-command', 'start'],
+}
+
+/** Rooms that all stand on: every file of them is there for others. */
+const open = ['shared', 'store']
+
+/** Imports of something behind the doors of its room, as `from -> to`. Tests may look anywhere. */
+export function pastDoors(tree: Tree): string[] {
+  return entries(tree)
+    .filter(({ to }) => !doorsOf(roomOf(to)).includes(to))
+    .map(({ from, to }) => `${from} -> ${to}`)
+}
+
+/** Doors that nobody goes through: they are to be closed. */
+export function idleDoors(tree: Tree): string[] {
+  const used = new Set(entries(tree).map(({ to }) => to))
+  return Object.keys(doors)
+    .flatMap(doorsOf)
+    .filter((door) => !used.has(door))
+}
+
+function entries(tree: Tree) {
+  return importsOf(tree).filter(({ from, to, outside }) => {
+    if (outside || !to.startsWith('src/') || from.startsWith('test/')) return false
+    return roomOf(from) !== roomOf(to) && !open.includes(roomOf(to))
+  })
+}
+
+function doorsOf(room: string): string[] {
+  const own = room.slice(room.lastIndexOf('/') + 1)
+  const named = doors[room]?.map((door) => `src/${room}/${door}.ts`)
+  return named ?? [`src/${room}.ts`, `src/${room}/${own}.ts`]
+}

@@ -1,0 +1,46 @@
+import { posix } from 'node:path'
+import type { Tree } from './tree.ts'
+
+/** Folders of tests whose subject is no folder of src/. */
+const otherSubjects: Readonly<Record<string, string>> = {
+  'test/analysis': 'the views and questions of sql/',
+  'test/house': 'the repository itself',
+  'test/whole': 'the mill as a whole',
+}
+
+/** Folders of src/ whose tests lie elsewhere, and where. */
+export const testedElsewhere: Readonly<Record<string, string>> = {
+  'src/commands/chaos': 'test/whole/points.test.ts',
+  'src/commands/mill': 'test/whole/mill.test.ts',
+  'src/commands/sql': 'test/analysis/questions.test.ts',
+  'src/service/corpus': 'test/service/commands.test.ts',
+  'src/store/nights': 'test/commands/nightly/decide.test.ts',
+}
+
+/** Tests in a folder that mirrors none of src/. */
+export function misplacedTests(tree: Tree): string[] {
+  const folders = foldersOf(tree, 'src/')
+  return [...tree.keys()].filter((path) => {
+    const folder = posix.dirname(path)
+    if (!path.endsWith('.test.ts') || Object.hasOwn(otherSubjects, folder)) return false
+    return !folders.has(folder.replace(/^test/, 'src'))
+  })
+}
+
+/** Folders of src/ without a test in the folder of test/ that mirrors them, or in the place that is named. */
+export function untestedFolders(
+  tree: Tree,
+  elsewhere: Readonly<Record<string, string>> = testedElsewhere,
+): string[] {
+  const tested = foldersOf(tree, 'test/', '.test.ts')
+  return [...foldersOf(tree, 'src/')].filter((folder) => {
+    const named = elsewhere[folder]
+    const mirrored = tested.has(folder.replace(/^src/, 'test'))
+    return named === undefined ? !mirrored : mirrored || !tree.has(named)
+  })
+}
+
+function foldersOf(tree: Tree, top: string, ending = '.ts'): ReadonlySet<string> {
+  const files = [...tree.keys()].filter((path) => path.startsWith(top) && path.endsWith(ending))
+  return new Set(files.map((path) => posix.dirname(path)).filter((folder) => folder.includes('/')))
+}
