@@ -40,6 +40,15 @@ export function climbs(tree: Tree): string[] {
     .map(({ from, to }) => `${from} -> ${to}`)
 }
 
+/** Every room of the mill with the number of its floor, the lowest first, as `floor room`. */
+export function roomsByFloor(tree: Tree): string[] {
+  const rooms = new Set([...tree.keys()].map(roomOf))
+  return [...rooms]
+    .filter((room) => room !== 'service')
+    .map((room) => `${floors.length - floorOf(room)} ${room}`)
+    .toSorted()
+}
+
 /** Source files that stand in no room of the house. */
 export function strays(tree: Tree): string[] {
   return [...tree.keys()].filter((path) => {

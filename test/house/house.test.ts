@@ -4,13 +4,20 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { root } from '../../src/shared/root.ts'
 import { idleDoors, pastDoors } from './doors.ts'
-import { climbs, owners, strays, trespasses } from './floors.ts'
+import { climbs, owners, roomsByFloor, strays, trespasses } from './floors.ts'
 import { cyclesOf, importsOf } from './imports.ts'
 import { thickJobs } from './jobs.ts'
 import { environmentReaders, nameless, shortcuts, tooLong, weakTitles } from './manners.ts'
 import { misplacedTests, untestedFolders } from './mirrors.ts'
 import { repeatedNames } from './names.ts'
-import { deadLinks, jobsOf, placesOfOneMachine, unknownCommands } from './papers.ts'
+import {
+  deadLinks,
+  deadPaths,
+  jobsOf,
+  picturedRooms,
+  placesOfOneMachine,
+  unknownCommands,
+} from './papers.ts'
 import { lonely } from './sharing.ts'
 import { readTree } from './tree.ts'
 
@@ -143,6 +150,16 @@ describe('the papers', () => {
 
   test('every file that they link to exists', () => {
     expect(deadLinks(papers, (path) => existsSync(join(root, path)))).toEqual([])
+  })
+
+  test('every file and folder that they name exists', () => {
+    expect(deadPaths(papers, (path) => existsSync(join(root, path)))).toEqual([])
+  })
+
+  test('the picture of the house shows every room on its floor', () => {
+    const rooms = roomsByFloor(program)
+    const names = new Set(rooms.map((room) => room.slice(2)))
+    expect(picturedRooms(papers.get('docs/house.md') ?? '', names)).toEqual(rooms)
   })
 
   test('every script starts a file that is there, and every job has a script', () => {

@@ -3,7 +3,7 @@ import { nodesOf, type Tree } from './tree.ts'
 const mostLines = 60
 
 /** Programs that may load more than one thing once they are needed, each with the reason. */
-export const manyLoads: Readonly<Record<string, string>> = {
+const manyLoads: Readonly<Record<string, string>> = {
   'jobs/demo.ts': 'the mill and the search service meet over HTTP: only a job sees both',
 }
 

@@ -9,7 +9,7 @@ const otherSubjects: Readonly<Record<string, string>> = {
 }
 
 /** Folders of src/ whose tests lie elsewhere, and where. */
-export const testedElsewhere: Readonly<Record<string, string>> = {
+const testedElsewhere: Readonly<Record<string, string>> = {
   'src/commands/chaos': 'test/whole/points.test.ts',
   'src/commands/mill': 'test/whole/mill.test.ts',
   'src/commands/sql': 'test/analysis/questions.test.ts',

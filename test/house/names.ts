@@ -1,7 +1,7 @@
 import { isNode, nodesOf, type Node, type Tree } from './tree.ts'
 
 /** Names that may be exported by more than one file, each with the reason. */
-export const sameNames: Readonly<Record<string, string>> = {}
+const sameNames: Readonly<Record<string, string>> = {}
 
 /** Names that two files or more export, as `name: files`; the generated types name what the tables name. */
 export function repeatedNames(

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import {
   deadLinks,
+  deadPaths,
   keysShown,
+  picturedRooms,
   placesOfOneMachine,
   settingsShown,
   unknownCommands,
@@ -19,6 +21,33 @@ describe('papers', () => {
     const text = '[a](decisions/a.md#top) [b](b.md) [c](https://example.com/c)'
     const exists = (path: string) => path === 'docs/decisions/a.md'
     expect(deadLinks(tree({ 'docs/README.md': text }), exists)).toEqual(['docs/README.md: b.md'])
+  })
+
+  test('a path of the project that is not there is found, one with a part left open is not', () => {
+    const text = 'See `src/old.ts`, `src/new/`, `jobs/NAME.ts`, `inputs/*.csv` and `npm run sql`.'
+    const exists = (path: string) => path === 'src/new/'
+    expect(deadPaths(tree({ 'docs/house.md': text }), exists)).toEqual([
+      'docs/house.md: src/old.ts',
+    ])
+  })
+
+  test('a picture of the house shows rooms on floors, and its words are no rooms', () => {
+    const page = [
+      'The way goes from `jobs` to `store`.',
+      '```',
+      '3  jobs/      short programs, one a command',
+      '2  commands/  sql/  demo      pipeline   the main path',
+      '1  store/     every statement',
+      '```',
+    ].join('\n')
+    const rooms = new Set(['jobs', 'commands/sql', 'commands/demo', 'pipeline', 'store', 'shared'])
+    expect(picturedRooms(page, rooms)).toEqual([
+      '1 store',
+      '2 commands/demo',
+      '2 commands/sql',
+      '2 pipeline',
+      '3 jobs',
+    ])
   })
 
   test('a path of one workplace and a host of a registry are found, a path inside the project is not', () => {

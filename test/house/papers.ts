@@ -24,6 +24,33 @@ export function deadLinks(papers: Tree, exists: (path: string) => boolean): stri
   return found
 }
 
+/** Files and folders of the project that the papers name in code and that are not there, as `file: path`. */
+export function deadPaths(papers: Tree, exists: (path: string) => boolean): string[] {
+  const found: string[] = []
+  for (const [file, text] of papers) {
+    for (const [, path] of text.matchAll(/`((?:src|jobs|test|sql|docs|inputs)\/[^\s`]*)`/g)) {
+      // NAME and * stand for what the reader puts there.
+      if (path === undefined || /[A-Z]{3,}|[*…]/.test(path)) continue
+      if (!exists(path)) found.push(`${file}: ${path}`)
+    }
+  }
+  return found
+}
+
+/** The rooms that a picture of the house shows on its floors, as `floor room`, its text aside. */
+export function picturedRooms(page: string, rooms: ReadonlySet<string>): string[] {
+  const picture = page.split('\n```')[1] ?? ''
+  const found = [...picture.matchAll(/^(\d) +(.*)$/gm)].flatMap(([, floor, line = '']) => {
+    const folder = line.startsWith('commands/') ? 'commands/' : ''
+    const words = line.match(/[a-z-]+/g) ?? []
+    return words
+      .flatMap((word) => [word, folder + word])
+      .filter((room) => rooms.has(room))
+      .map((room) => `${floor} ${room}`)
+  })
+  return [...new Set(found)].toSorted()
+}
+
 /** The program files that scripts start, by the name of the script. */
 export function jobsOf(scripts: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
   const jobs = new Map<string, string>()
