@@ -12,9 +12,8 @@ const otherSubjects: Readonly<Record<string, string>> = {
 const testedElsewhere: Readonly<Record<string, string>> = {
   'src/commands/chaos': 'test/whole/points.test.ts',
   'src/commands/mill': 'test/whole/mill.test.ts',
-  'src/commands/sql': 'test/analysis/questions.test.ts',
-  'src/service/corpus': 'test/service/commands.test.ts',
-  'src/store/nights': 'test/commands/nightly/decide.test.ts',
+  'src/commands/sql': 'test/analysis/library.test.ts',
+  'src/service/corpus': 'test/service/upstream/local.test.ts',
 }
 
 /** Tests in a folder that mirrors none of src/. */

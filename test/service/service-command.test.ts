@@ -1,7 +1,6 @@
 import { writeFileSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { freshUrl } from '../support/database.ts'
 import { run, start, type Running } from '../support/run.ts'
@@ -109,86 +108,5 @@ describe('the service command', () => {
     })
     service.kill('SIGTERM')
     await service.ended
-  })
-})
-
-describe('the keys command', () => {
-  test('creates, lists, revokes and shows usage', async () => {
-    const issued = await makeKey('--kind', 'live', '--credits', '42')
-    expect(issued).toMatchObject({ kind: 'live', credits: 42 })
-    const list = await run('keys', ['list', '--json'], env)
-    expect(list.stdout).toContain(`sk_live_…${issued.key.slice(-4)}`)
-    expect(list.stdout).not.toContain(issued.key)
-    const revoked = await run('keys', ['revoke', issued.key], env)
-    expect([revoked.code, revoked.stdout]).toEqual([0, ''])
-    const again = await run('keys', ['list'], env)
-    expect(again.stdout).toMatch(/\trevoked/)
-    const usage = JSON.parse((await run('keys', ['usage', '--json'], env)).stdout) as object
-    expect(usage).toHaveProperty('usage')
-  })
-
-  test('refuses what it does not know, without repeating a key', async () => {
-    const secret = 'sk_live_0000000000000000000000000000000000notakey'
-    const wrong = [
-      ['revoke', secret],
-      ['revoke'],
-      ['destroy'],
-      ['list', secret],
-      ['create', '--kind', 'x'],
-    ]
-    for (const args of wrong) {
-      const { code, stderr } = await run('keys', args, env)
-      expect(code).toBe(2)
-      expect(stderr).not.toContain('notakey')
-    }
-  })
-
-  test.each([
-    ['--plan or --credits', '--kind live --plan pro --credits 5'],
-    ['--kind live with --plan', '--plan pro'],
-    ['--kind live with --credits', '--credits 5'],
-    ['--kind live with --rate', '--kind test --rate 5'],
-    ['--account or --credits', '--kind live --account 1 --credits 5'],
-  ])('issues nothing for flags that do not go together, and asks for %s', async (wish, flags) => {
-    const before = (await run('keys', ['list'], env)).stdout
-    const { code, stdout, stderr } = await run('keys', ['create', ...flags.split(' ')], env)
-    expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toContain(`expected ${wish}, got`)
-    expect((await run('keys', ['list'], env)).stdout).toBe(before)
-  })
-})
-
-describe('the corpus command', () => {
-  test('adds pages and says how many lines it left out', async () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'pages-')), 'pages.jsonl')
-    writeFileSync(file, '{"url":"https://a.example/","title":"A"}\nnot a page\n')
-    const { code, stdout, stderr } = await run('corpus', ['add', file, '--json'], env)
-    expect(code).toBe(0)
-    expect(JSON.parse(stdout)).toMatchObject({ added: 1, rejected: 1 })
-    expect(stderr).toContain(`${file}:2: `)
-  })
-
-  test('names a file that is not there, and adds nothing of the others', async () => {
-    await run('corpus', ['load'], env)
-    const folder = mkdtempSync(join(tmpdir(), 'pages-'))
-    writeFileSync(join(folder, 'pages.jsonl'), '{"url":"https://early.example/","title":"E"}\n')
-    const there = { ...env, INIT_CWD: folder }
-    const { code, stderr } = await run('corpus', ['add', 'pages.jsonl', 'missing.jsonl'], there)
-    expect(stderr).toBe(
-      'error: expected missing.jsonl to be a readable file, got nothing there; check the path\n',
-    )
-    expect(code).toBe(2)
-    const pool = new pg.Pool({ connectionString: env['DATABASE_URL'], max: 1 })
-    const { rows } = await pool.query(
-      "select from service.documents where url = 'https://early.example/'",
-    )
-    await pool.end()
-    expect(rows).toEqual([])
-  })
-
-  test('refuses to build without its packages', async () => {
-    const { code, stderr } = await run('corpus', ['build'], env)
-    expect(code).toBe(2)
-    expect(stderr).toContain('web-features')
   })
 })
