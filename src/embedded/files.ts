@@ -56,7 +56,7 @@ function makeFolders(folder: string): boolean {
     mkdirSync(folder)
     return true
   } catch (error) {
-    // Another command was first.
+    // Another command has made it meanwhile.
     if (isThere()) return false
     throw error
   }

@@ -6,7 +6,7 @@ import { Secret } from '../shared/secret.ts'
 import { readIfThere, writePrivate } from './files.ts'
 import { startProgram } from './program.ts'
 
-// As good as endless for trying things out, and still a number that goes down before one's eyes.
+// More than anybody uses up while trying things out, and small enough to see it go down.
 const credits = 1_000_000
 
 const shape = z.looseObject({ key: z.string().startsWith('sk_live_') })
@@ -44,7 +44,7 @@ export async function issueKey(home: string, databaseUrl: string): Promise<Secre
   }
 }
 
-/** Asks for nothing, which costs nothing: a key that is not known is refused before the question is looked at. */
+/** Asks without a query, which costs nothing: a key that is not known is refused before the question is looked at. */
 export async function isGoodKey(url: string, key: Secret): Promise<boolean> {
   const response = await fetch(new URL('/v1/search', url), {
     headers: { authorization: `Bearer ${key.reveal()}` },

@@ -22,7 +22,7 @@ export async function choosePlace(home: string, user: User): Promise<string> {
   )
 }
 
-/** False when the folder cannot be made, or is a trap that somebody else laid under the name. */
+/** False when the folder cannot be made, or when another user has put something else under its name. */
 function makeOwn(folder: string): boolean {
   try {
     mkdirSync(folder, { recursive: true })

@@ -16,7 +16,7 @@ import { checkMajor, readState, urlOf, writeState, type State } from './state.ts
 import { pause } from '../shared/waiting.ts'
 
 export interface StartOptions {
-  /** Told before the first start, which takes about a second. */
+  /** Says a line before the first start, which takes about a second. */
   readonly say?: (line: string) => void
   readonly tuning?: Tuning
   /** How long a server may take that starts, or mends itself after a crash. */
@@ -73,7 +73,7 @@ export async function postgresStatus(home: string): Promise<PostgresStatus> {
   return { running: await isRunning(state), url: urlOf(state), data: state.data }
 }
 
-/** A stranger on our port may take a connection and keep silent: nobody is asked while no server of ours lives. */
+/** Another program on our port may take a connection and keep silent: it is not asked while no server of ours lives. */
 async function isRunning(state: State): Promise<boolean> {
   return findPostmaster(state.data) !== null && (await contact(state)) === 'ours'
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { isMissing } from './files.ts'
 import { pause } from '../shared/waiting.ts'
 
-/** The words that a live process was started with; null when it is gone, or dead and not yet buried. */
+/** The words that a live process was started with; null when it is gone or a zombie. */
 export function commandOf(pid: number): readonly string[] | null {
   if (process.platform !== 'linux') {
     const line = spawnSync('/bin/ps', ['-ww', '-o', 'command=', '-p', String(pid)]).stdout

@@ -129,7 +129,7 @@ export async function refundOrphans(pool: pg.Pool, olderThanMs: number): Promise
   return rows[0]?.refunded ?? 0
 }
 
-/** Postgres holds no NUL, everything else that a query can contain it does. */
+/** A query as Postgres can hold it: everything but NUL. */
 function storable(text: string): string {
   return text.replaceAll('\0', '\u{fffd}')
 }

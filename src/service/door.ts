@@ -19,7 +19,7 @@ export function askForKey(keys: KeyRing) {
   })
 }
 
-// Spec gap 5.2: a Bearer header wins, in good and in bad; any other scheme is as if it were not there.
+// Spec gap 5.2: a Bearer header counts, whether its key is good or not; any other scheme counts as no header.
 function sentKey(header: string | undefined, params: string[] | undefined): string | null {
   const bearer = header === undefined ? null : /^bearer(?:\s+(.*))?$/i.exec(header.trim())
   if (bearer !== null) return bearer[1]?.trim() || null

@@ -17,7 +17,7 @@ export interface Listening {
 const longestUrl = 16_384
 const largestHead = 65_536
 
-/** Opens the port. What node refuses before a request is one is told in the error shape too. */
+/** Opens the port. Bytes that Node refuses before they are a request are answered in the error shape too. */
 export async function listen(
   answer: Answering,
   where: { host: string; port: number; docsUrl: () => string },
@@ -41,7 +41,7 @@ export function bindLoopback(server: TcpServer, port: number): Promise<string> {
   return bind(server, { host: '127.0.0.1', port })
 }
 
-// No port would help there.
+// The address is wrong: another port would not help.
 const strangeHosts = ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL']
 
 async function bind(server: TcpServer, where: { host: string; port: number }): Promise<string> {
@@ -56,7 +56,7 @@ async function bind(server: TcpServer, where: { host: string; port: number }): P
     server.listen(where.port, where.host, resolve)
   })
   const { port } = server.address() as AddressInfo
-  // A service that listens everywhere is told by an address that can be typed.
+  // A service that listens everywhere is shown by an address that can be typed.
   const host = where.host === '0.0.0.0' || where.host === '::' ? '127.0.0.1' : where.host
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
@@ -78,7 +78,7 @@ function refuseRaw(error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string
   )
 }
 
-/** What no route may decide: other methods spend nothing (HEAD would run a search), and length has a limit. */
+/** Checked before any route: other methods spend nothing (HEAD would run a search), and length has a limit. */
 export function checkRequest(request: Request): Refusal | null {
   if (request.method !== 'GET') {
     return new Refusal(405, `${request.method} is not answered here`, { allow: 'GET' })

@@ -2,7 +2,7 @@ import { Misuse } from '../shared/errors.ts'
 
 /** A path from a flag under which everything lives, as it stands before `/v1`: empty for none. */
 export function pathFlag(name: string, text: string): string {
-  // Signs beyond these mean something to the routes, or would be sent in another spelling.
+  // Other characters mean something to the router, or are sent in another spelling.
   if (/^(?:\/[\w.~-]+)*\/?$/.test(text)) return text.replace(/\/$/, '')
   throw new Misuse(`expected --${name} to be a path like /search-api, got ${text}`)
 }

@@ -137,7 +137,7 @@ async function sweepOrphans({ pool }: Tables, log: Log): Promise<void> {
     const refunded = await refundOrphans(pool, orphanAgeMs)
     if (refunded > 0) log.warn({ refunded }, 'requests that died with their process were refunded')
   } catch (error) {
-    // The next sweep comes in a minute; requests themselves tell when the database is away.
+    // The next sweep comes in a minute; requests report it themselves when the database is away.
     log.error({ err: error }, 'the sweep of unfinished requests failed')
   }
 }

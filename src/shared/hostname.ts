@@ -5,7 +5,7 @@ const longest = 253
 
 /** A host in the letters in which addresses carry it: bücher.de is xn--bcher-kva.de. What is no host keeps its spelling. */
 export function asciiHost(host: string): string {
-  // Nearly all are; and the converter would make an address of 1.2 and drop what follows a slash.
+  // Nearly every host is ASCII already; the converter would make an address of 1.2 and drop what follows a slash.
   if (/^[ -~]*$/.test(host) || /[\s/\\?#%:@]/.test(host) || host.length > longest) return host
   const ascii = domainToASCII(host)
   return ascii === '' ? host : ascii

@@ -12,7 +12,7 @@ export async function openLog(name: string, secrets: readonly Secret[] = []): Pr
   return pino(options, pretty({ sync: true, destination: 2, ignore: 'pid,name,hostname' }))
 }
 
-/** For tests and for library callers that have nobody to tell. */
+/** A log that nobody reads: for tests, and for callers that gave none. */
 export function quietLog(): Log {
   return pino({ level: 'silent' })
 }

@@ -57,7 +57,7 @@ describe('the programs of the embedded PostgreSQL', () => {
     expect(await prepareBinaries(bare, user, place)).toEqual(copy)
   })
 
-  test('a machine that cannot run them is told to bring a database of its own', async () => {
+  test('a machine that cannot run the programs is refused with the advice to set DATABASE_URL', async () => {
     expect(() => findBinaries('win32', 'x64')).toThrow(/Linux or macOS.*set DATABASE_URL/)
     expect(() => findBinaries('linux', 'riscv64')).toThrow(/Linux or macOS.*set DATABASE_URL/)
     const bare = bareCopy()

@@ -10,7 +10,7 @@ async function hold(port: number) {
   return server
 }
 
-test('a port that its holder lets go of a moment later becomes free', async () => {
+test('a port that is released a moment later becomes free', async () => {
   const port = await freePort()
   const server = await hold(port)
   const free = becomesFree(port)
@@ -18,7 +18,7 @@ test('a port that its holder lets go of a moment later becomes free', async () =
   expect(await free).toBe(true)
 })
 
-test('a port that somebody goes on to hold is not free', async () => {
+test('a port that stays in use is not free', async () => {
   const port = await freePort()
   await hold(port)
   expect(await becomesFree(port)).toBe(false)

@@ -124,7 +124,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await ask(second.url, 'select number from kept')).toEqual({ number: 42 })
   })
 
-  test('a mark of a server that is gone, whose number another process has now, is no hindrance', async () => {
+  test('a pid file of a server that is gone, whose number another process has now, does not stop the next start', async () => {
     const home = newHome()
     const { url, data } = await ensure(home)
     const mark = readFileSync(join(data, 'postmaster.pid'), 'utf8')
@@ -135,7 +135,7 @@ describe('the embedded PostgreSQL', () => {
     expect(await ensure(home)).toEqual({ url, data, started: true })
   })
 
-  test('when somebody else has the port since, it moves to another one', async () => {
+  test('a server whose port another program has taken since moves to another port', async () => {
     const home = newHome()
     const first = await ensure(home)
     await ask(first.url, 'create table kept as select 42 as number')

@@ -37,7 +37,7 @@ async function left(key: string): Promise<number | undefined> {
   return json.credits_remaining
 }
 
-describe('requests that are none', () => {
+describe('requests that cannot be searched', () => {
   test('other methods are a 405 that names GET, and spend nothing', async () => {
     const key = await shop.live(5)
     for (const method of ['HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
@@ -69,7 +69,7 @@ describe('requests that are none', () => {
     expect((await shop.ask('/v1/search?q=%ff%fe', live)).status).toBe(200)
   })
 
-  test('a NUL in a query is searched for and echoed', async () => {
+  test('a query with a NUL is searched for and sent back as it came', async () => {
     const { status, json } = await shop.ask('/v1/search?q=a%00b', live)
     expect([status, json.query]).toEqual([200, 'a\0b'])
   })
@@ -178,7 +178,7 @@ describe('secrets', () => {
     expect(lines).not.toContain(live.slice(8))
   })
 
-  test('an answer tells nobody to keep it, and no other site where it came from', async () => {
+  test('an answer forbids caches to keep it, and browsers to name it to other sites', async () => {
     for (const path of ['/v1/search?q=a', '/v1/search']) {
       const { headers } = await shop.ask(path, live)
       expect(headers).toMatchObject({
@@ -190,7 +190,7 @@ describe('secrets', () => {
   })
 })
 
-describe('an end', () => {
+describe('the end of the service', () => {
   async function openSlow() {
     const answers: (() => void)[] = []
     let arrived = () => {}
@@ -214,7 +214,7 @@ describe('an end', () => {
     expect(server.listening).toBe(false)
   })
 
-  test('does not wait for ever for one that never ends', async () => {
+  test('does not wait for ever for a request that never ends', async () => {
     const { server, url, arrival } = await openSlow()
     const reply = get(url).catch((error: unknown) => error)
     await arrival

@@ -54,7 +54,7 @@ export interface AnswerOptions {
   /** Most rows of a table. */
   readonly most: number
   readonly say: (line: string) => void
-  /** Told at the end when there was no row. */
+  /** Called at the end when there was no row. */
   readonly empty: () => void
 }
 

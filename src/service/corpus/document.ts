@@ -36,7 +36,7 @@ function decode(path: string): string {
   }
 }
 
-/** A name as it is written: `<a>` in it is what it is about. */
+/** A name without the backticks around code in it; `<a>` stays, since that is its subject. */
 export function withoutBackticks(name: string): string {
   return name.replaceAll('`', '').trim()
 }

@@ -25,7 +25,7 @@ const balance = 1_000_000_000_000
 
 /**
  * Answers without looking anything up, and without node's HTTP server, so that a benchmark of a client measures this
- * side as little as can be. It is spoken to by clients that speak HTTP/1.1 properly, and takes requests without a body.
+ * side as little as can be. It expects clients that speak HTTP/1.1 properly, and requests without a body.
  */
 export async function startCanned(options: CannedOptions = {}): Promise<Canned> {
   const writer = new BodyWriter(options.seed ?? 'canned')
@@ -47,7 +47,7 @@ export async function startCanned(options: CannedOptions = {}): Promise<Canned> 
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
-    // Whoever hangs up has had enough.
+    // A client may close the connection at any time: that is no error.
     socket.on('error', () => undefined)
     readRequests(socket, (path) => {
       if (latencyMs === 0) answer(path, socket)

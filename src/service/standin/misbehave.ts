@@ -126,7 +126,7 @@ function oversize(fault: Kind<'oversize'>, { response }: Scene): number {
       for (let round = 0; round < rounds; round += 1) yield piece
     })(),
   )
-  // A client that hangs up in the middle is what this is for.
+  // The client is meant to hang up in the middle of this body.
   body.on('error', () => undefined)
   response.on('close', () => body.destroy())
   body.pipe(response)

@@ -29,7 +29,7 @@ export async function standIn(
 ): Promise<StandIn | null> {
   const faults = options.faults
   if (faults === undefined && options.canned !== true) return null
-  // What lies on purpose must not be reached by anybody who believes it.
+  // A stand-in answers wrongly on purpose: no other machine may reach it.
   if (!isLoopback(options.host)) {
     throw new Misuse(`expected --host to be this machine for a stand-in, got ${options.host}`)
   }

@@ -16,7 +16,7 @@ export interface Local extends Provider {
 /** Finds real pages without a network, among the documents that ship with the program and those added since. */
 export function openLocal(tables: Tables, drift: Drift): Local {
   const gazetteer = prepare(tables)
-  // A search that waits for it tells the failure; nobody else has to.
+  // A search that waits for the documents reports the failure; unheard, it would end the process.
   gazetteer.catch(() => undefined)
   return {
     name: 'local',

@@ -44,7 +44,7 @@ export interface PageWish {
   readonly signal: AbortSignal
 }
 
-/** One page; null when no engine could be asked. An upstream that lies is an error of its own. */
+/** One page of results; null when no engine could be asked. An answer that is not SearXNG's is an error. */
 export async function getPage(
   web: Web,
   search: Search,

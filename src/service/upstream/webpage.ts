@@ -16,7 +16,7 @@ interface Given {
 
 const tracking = /^(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|igshid)$/i
 
-/** Null for what is no page: images and maps come without an address, some with one of another kind. */
+/** Null for a result that is no page: images and maps come without an address, or with one that is not of the web. */
 export function plainPage({ url, title, content }: Given): WebPage | null {
   if (url === null || url === undefined || !URL.canParse(url)) return null
   const address = new URL(url)

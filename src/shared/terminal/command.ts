@@ -62,7 +62,7 @@ export async function runCommand<Options>(
   } catch (error) {
     exit = exit === exits.done ? explain(error) : exit
   }
-  // What hangs on in a library (a socket, a timer) must not keep a finished command alive.
+  // A socket or a timer that a library still holds must not keep a finished command alive.
   process.exitCode = exit
   process.stdout.write('', () => process.exit(exit))
 }
@@ -104,8 +104,8 @@ function watchSignals(drains: boolean): AbortSignal {
   const stop = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
-      const asked = stop.signal.aborted
-      if (!drains || asked) process.exit(exits.interrupted)
+      const second = stop.signal.aborted
+      if (!drains || second) process.exit(exits.interrupted)
       stop.abort(name)
     })
   }

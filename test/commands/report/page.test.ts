@@ -318,7 +318,7 @@ describe.skipIf(!there && !required)('in a browser', () => {
     await page.close()
   }, 120_000)
 
-  test('it prints', async () => {
+  test('becomes a PDF when it is printed', async () => {
     const { page } = await open(renderPage(evil(), made))
     const printed = await page.pdf({ format: 'A4' })
     expect(printed.subarray(0, 5).toString()).toBe('%PDF-')

@@ -64,7 +64,7 @@ function view(more: Partial<StatusView> = {}): StatusView {
 }
 
 describe('the status', () => {
-  test('says how long open tasks will take, in words for one as well', () => {
+  test('says how long open tasks will take, with one of a thing in the singular', () => {
     const lines = formatStatus(view()).split('\n')
     expect(lines).toContain('queue on postgres: 1 job')
     expect(lines).toContain('1 open task, 1 call ended in the last minute: about 1 min to go')

@@ -20,7 +20,7 @@ describe('labels', () => {
     expect(entities.recall).toBeGreaterThanOrEqual(0.7)
   })
 
-  test('a brand is told by the host of the first result, not by a host further down', () => {
+  test('a brand is recognised by the host of the first result, not by a host further down', () => {
     expect(labelIntent('git hub', ['github.com'])).toBe('navigational')
     expect(labelIntent('git hub', ['other.example', 'github.com'])).toBe('informational')
     expect(labelIntent('css', ['css-tricks.com'])).toBe('informational')

@@ -23,7 +23,7 @@ test('the canned stand-in answers like the API, each query with an answer of its
   expect(calls()).toBe(2)
 })
 
-test('it takes requests however their bytes are cut, and answers them in order', async () => {
+test('the canned stand-in takes requests however their bytes are cut, and answers them in order', async () => {
   const { url, calls } = await open()
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   await once(socket, 'connect')
@@ -38,7 +38,7 @@ test('it takes requests however their bytes are cut, and answers them in order',
   socket.destroy()
 })
 
-test('it ends although somebody is still connected', async () => {
+test('the canned stand-in ends although a client is still connected', async () => {
   const canned = await startCanned({ latencyMs: 60_000 })
   const asked = fetch(`${canned.url}/v1/search?q=late`).then(
     () => 'answered',
