@@ -87,7 +87,7 @@ describe('keys and how they are sent (section 5)', () => {
     expect((await shop.ask(`${tea}&api_key=${mock}`)).status).toBe(200)
   })
 
-  test('49: when both are sent the header counts, in good and in bad', async () => {
+  test('49: when both are sent the header counts, whether its key is good or not', async () => {
     const wrong = 'sk_live_wrong'
     expect((await shop.ask(`${tea}&api_key=${wrong}`, mock)).status).toBe(200)
     expect((await shop.ask(`${tea}&api_key=${mock}`, wrong)).status).toBe(403)
