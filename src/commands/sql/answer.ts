@@ -1,0 +1,37 @@
+import { pipeline } from 'node:stream/promises'
+import { readConfig } from '../../shared/config.ts'
+import { say, type Call } from '../../shared/terminal/command.ts'
+import { hintOrigins, readOrigins } from '../../store/analysis/origins.ts'
+import type { Reading } from '../../store/analysis/ask.ts'
+import { refreshDomains } from '../domains/refresh.ts'
+import { openMill } from '../mill/mill.ts'
+import { answerQuestion, type AnswerFormat } from './ask.ts'
+
+export interface SqlRequest {
+  readonly question: Pick<Reading, 'text' | 'values'>
+  readonly timeoutMs: number
+  readonly format: AnswerFormat
+  /** Most rows of a table. */
+  readonly most: number
+  /** Kinds of answers to show, as they were typed. */
+  readonly origins: string | undefined
+}
+
+/** Opens the tables, asks them, and prints the answer as it comes. */
+export async function printAnswer(
+  { question, timeoutMs, format, most, ...asked }: SqlRequest,
+  { env, closers }: Pick<Call<unknown>, 'env' | 'closers'>,
+): Promise<void> {
+  const config = readConfig(env)
+  const mill = await openMill({ config, closers, say, name: 'sql' })
+  await refreshDomains(mill.db, { zone: config.zone })
+  const origins = asked.origins === undefined ? undefined : readOrigins(asked.origins)
+  const reading = { ...question, timeoutMs, origins, warn: say }
+  // A question about the tables alone needs no hint about the views, unless that may be why there is no row.
+  let views = /\banalysis\./i.test(question.text)
+  const empty = () => (views = true)
+  const answer = answerQuestion(mill.pool, reading, { format, most, say, empty })
+  await pipeline(answer, process.stdout, { end: false })
+  const hint = views ? await hintOrigins(mill.db, origins) : null
+  if (hint !== null) say(hint)
+}

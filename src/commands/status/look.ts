@@ -1,0 +1,95 @@
+import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
+import { readConfig } from '../../shared/config.ts'
+import { exits, type Exit } from '../../shared/errors.ts'
+import { pause } from '../../shared/waiting.ts'
+import { expectRun } from '../../store/operator/known.ts'
+import {
+  countRuns,
+  endedLastMinute,
+  readAccount,
+  readRuns,
+  readUnknown,
+} from '../../store/operator/status.ts'
+import { openMill, type Mill } from '../mill/mill.ts'
+import { summariseNights, nightSummaryLines, type NightSummary } from './nights.ts'
+import { formatStatus, formatUnknown, type StatusView } from './screen.ts'
+
+export interface LookOptions {
+  readonly run?: number
+  readonly watch?: true
+  readonly unknown?: true
+  readonly json?: true
+}
+
+const everyMs = 2_000
+const mostRuns = 20
+const mostUnknown = 1_000
+
+/** Shows the state of the mill once, or again and again with `--watch`. */
+export async function showMill({
+  options,
+  env,
+  closers,
+  signal,
+}: Call<LookOptions>): Promise<Exit> {
+  const config = readConfig(env)
+  const json = options.json === true
+  const run = options.run ?? null
+  const mill = await openMill({ config, closers, say, name: 'status', connections: 2 })
+  if (run !== null) await expectRun(mill.db, run)
+  if (options.unknown === true) return showUnknown(mill, json)
+  for (;;) {
+    const view = await look(mill, run)
+    if (json) printJson(statusJson(view))
+    else {
+      if (options.watch === true && process.stdout.isTTY) print('\u001b[2J\u001b[H')
+      print(formatStatus(view))
+    }
+    if (options.watch !== true || signal.aborted) return exits.done
+    await pause(everyMs)
+  }
+}
+
+type View = StatusView & { readonly summaries: readonly NightSummary[] }
+
+async function look(mill: Mill, run: number | null): Promise<View> {
+  const { account: name, origin: kind } = mill.market
+  const queue = await mill.queue()
+  const account = await readAccount(mill.db, { name, kind })
+  const summaries = await summariseNights(mill.db)
+  const runs = await readRuns(mill.db, { run, limit: mostRuns })
+  return {
+    runs,
+    older: run === null ? (await countRuns(mill.db)) - runs.length : 0,
+    account,
+    accountName: name,
+    origin: kind,
+    floor: account?.floor ?? mill.config.creditFloor,
+    queue: { backend: queue.backend, ...(await queue.count()) },
+    endedLastMinute: await endedLastMinute(mill.db),
+    nights: nightSummaryLines(summaries),
+    summaries,
+  }
+}
+
+/** The state of the mill for programs. */
+function statusJson({ account, floor, accountName: name, ...view }: View) {
+  const known = {
+    remaining: account?.remaining ?? null,
+    observed_at: account?.observed_at ?? null,
+  }
+  return {
+    runs: view.runs,
+    account: { ...account, name, ...known, floor, stop: account?.stops[0]?.reason ?? null },
+    queue: view.queue,
+    nights: view.summaries,
+  }
+}
+
+async function showUnknown(mill: Mill, json: boolean): Promise<Exit> {
+  const calls = await readUnknown(mill.db, mostUnknown)
+  if (json) {
+    printJson({ calls, at_risk: calls.reduce((sum, call) => sum + call.credits_at_risk, 0) })
+  } else print(formatUnknown(calls))
+  return exits.done
+}
