@@ -5,8 +5,7 @@ import { sql } from 'kysely'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WrongDatabase } from '../../src/shared/errors.ts'
 import { openDatabase, openPool, type Database } from '../../src/store/database.ts'
-import { readMigrations } from '../../src/store/files.ts'
-import { checkDatabase, migrateDatabase } from '../../src/store/migrate.ts'
+import { checkDatabase, migrateDatabase, readMigrations } from '../../src/store/migrate.ts'
 import { emptyUrl, freshDatabase } from '../support/database.ts'
 
 const files = readMigrations()

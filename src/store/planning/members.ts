@@ -1,6 +1,6 @@
 import { sql, type ControlledTransaction, type RawBuilder, type Transaction } from '../kysely.ts'
 import type { PlanOrder } from './order.ts'
-import { only } from '../rows.ts'
+import { only } from '../statement.ts'
 import type { DB } from '../schema.ts'
 import { heldName } from './staged-tables.ts'
 import { isDuplicate } from '../trouble.ts'

@@ -1,6 +1,6 @@
 import { sql, type Transaction } from '../kysely.ts'
 import type { Planned, PlanOrder } from './order.ts'
-import { only } from '../rows.ts'
+import { only } from '../statement.ts'
 import type { DB } from '../schema.ts'
 import { wantedName } from './staged-tables.ts'
 
