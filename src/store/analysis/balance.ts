@@ -1,5 +1,6 @@
 import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
+import { floorInForce } from '../ledger/floor.ts'
 
 export interface BalancePoint {
   readonly account: string
@@ -7,14 +8,29 @@ export interface BalancePoint {
   readonly remaining: number
 }
 
-/** The credits that must stay, as the newest worker says; null where there is none, or for a login that may not know. */
+/**
+ * The highest floor in force for the accounts that are shown; where no worker lives, what the last one said. Null where
+ * there never was one, or for a login that may not know.
+ */
 export async function readFloor(trx: Database): Promise<number | null> {
-  if (!(await mayRead(trx, 'public.workers'))) return null
-  const { rows } = await sql<{ floor: number }>`
-    select floor
-    from workers
-    order by id desc
-    limit 1
+  if (!(await mayRead(trx, 'public.workers')) || !(await mayRead(trx, 'public.accounts')))
+    return null
+  const { rows } = await sql<{ floor: number | null }>`
+    with shown as (
+      select id
+      from accounts
+      where kind = any ((select analysis.origins())::text[])
+    )
+    select coalesce(
+      (select max(${floorInForce}) from shown as a),
+      (
+        select workers.floor
+        from workers
+        join shown on shown.id = workers.account_id
+        order by workers.id desc
+        limit 1
+      )
+    ) as floor
   `.execute(trx)
   return rows[0]?.floor ?? null
 }

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from '../kysely.ts'
 import type { Database } from '../database.ts'
+import { floorInForce } from './floor.ts'
 import { statement } from '../statement.ts'
 import type { Trip } from '../pipelining.ts'
 
@@ -45,7 +46,7 @@ export interface StopRow {
 export interface Books {
   readonly account: AccountRow
   readonly now_ms: number
-  /** The highest floor among live workers. */
+  /** The floor in force; nought where no worker lives. */
   readonly floor: number
   readonly costs: readonly CostRow[]
   readonly stops: readonly StopRow[]
@@ -60,17 +61,10 @@ const accountColumns = sql`
   extract(epoch from a.rate_next_at)::float8 * 1000 as rate_next_at_ms,
   a.slowdowns, a.blocked_key, a.day::text as day, a.day_spent`
 
-/** The highest floor among live workers of an account: it holds for all of them. */
-export const liveFloor = sql`(
-    select coalesce(max(w.floor), 0)::float8
-    from workers w
-    where w.account_id = a.id and w.stopped_at is null and w.lease_until > clock_timestamp()
-  )`
-
 /** What the core needs beside it. */
 const booksColumns = sql`
   extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
-  ${liveFloor} as floor,
+  coalesce(${floorInForce}, 0) as floor,
   (
     select coalesce(jsonb_agg(jsonb_build_object(
       'class', c.class, 'dearest', c.dearest, 'cheapest', c.cheapest, 'seen', c.seen, 'trying', c.trying

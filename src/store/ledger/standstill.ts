@@ -1,6 +1,6 @@
 import { sql } from '../kysely.ts'
-import { liveFloor } from './books.ts'
 import type { Database } from '../database.ts'
+import { floorInForce } from './floor.ts'
 
 /** A stop that ends a drain, as far as the tables know; null while none stands for this key and floor. */
 export async function standingStop(
@@ -16,7 +16,7 @@ export async function standingStop(
       and (s.until is null or s.until > clock_timestamp())
       and case s.reason
         when 'auth' then a.blocked_key = ${key}
-        when 'credit_floor' then a.drained_floor <= greatest(${floor}, ${liveFloor}) and not a.probe_granted
+        when 'credit_floor' then a.drained_floor <= greatest(${floor}, ${floorInForce}) and not a.probe_granted
         when 'budget' then true
         else false
       end

@@ -1,5 +1,6 @@
 import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
+import { floorInForce } from '../ledger/floor.ts'
 import { shownBalance } from '../ledger/standstill.ts'
 
 export const taskStates = [
@@ -99,10 +100,7 @@ export async function readAccount(
       ${shownBalance} as remaining,
       to_char(a.obs_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as observed_at,
       round(extract(epoch from clock_timestamp() - a.obs_at))::float8 as observed_ago_s,
-      (
-        select max(w.floor)::float8 from workers w
-        where w.account_id = a.id and w.stopped_at is null and w.lease_until > clock_timestamp()
-      ) as floor,
+      ${floorInForce} as floor,
       (
         select count(*) from workers w
         where w.account_id = a.id and w.stopped_at is null and w.lease_until > clock_timestamp()

@@ -1,5 +1,6 @@
 import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
+import { floorInForce } from '../ledger/floor.ts'
 import { shownBalance } from '../ledger/standstill.ts'
 import type { Origin } from './order.ts'
 
@@ -16,7 +17,7 @@ export interface Purse {
   /** What is left when the calls on their way are paid; null while no balance was ever seen. */
   readonly remaining: number | null
   readonly observedAt: Date | null
-  /** The highest floor among live workers; null when there is none. */
+  /** The floor in force; null where no worker lives. */
   readonly floor: number | null
   readonly costs: readonly ClassCost[]
 }
@@ -38,13 +39,7 @@ export async function readPurse(
       a.id,
       ${shownBalance} - a.reserved - a.uncertain as remaining,
       a.obs_at as "observedAt",
-      (
-        select max(floor)
-        from workers
-        where account_id = a.id
-          and stopped_at is null
-          and lease_until > now()
-      ) as floor
+      ${floorInForce} as floor
     from accounts as a
     where a.name = ${account.name}
       and a.kind = ${account.kind}`.execute(db)

@@ -1,0 +1,82 @@
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readFigures } from '../../../src/store/analysis/figures.ts'
+import { openAccount, takeBooks } from '../../../src/store/ledger/books.ts'
+import { standingStop } from '../../../src/store/ledger/standstill.ts'
+import { closeWorker, openWorker } from '../../../src/store/ledger/workers.ts'
+import { readAccount } from '../../../src/store/operator/status.ts'
+import { travel } from '../../../src/store/pipelining.ts'
+import { readPurse } from '../../../src/store/planning/prices.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
+
+const market = { name: 'api.example.com', kind: 'live' } as const
+
+let database: FreshDatabase
+let account: number
+beforeEach(async () => {
+  database = await freshDatabase()
+  account = await openAccount(database.db, market)
+})
+afterEach(() => database.close())
+
+const enter = (floor: number, more: { account?: number; leaseMs?: number } = {}) =>
+  openWorker(database.db, {
+    ...{ account, leaseMs: 60_000, host: 'here', pid: 1, lanes: 1 },
+    ...more,
+    floor,
+  })
+
+const onThePage = async (origins?: string) => {
+  const options = { origins, tag: '*', domains: [], today: '2026-01-05' }
+  return (await readFigures(database.db, options)).floor
+}
+
+/** The floor as each of its readers says it. */
+async function readings() {
+  const { db } = database
+  const books = await travel(db, (trip) => takeBooks(trip, account, sql`1 as one`))
+  return {
+    ledger: books.floor,
+    status: (await readAccount(db, market))?.floor,
+    forecast: (await readPurse(db, market)).floor,
+    page: await onThePage(),
+  }
+}
+
+describe('the floor in force', () => {
+  test('is the highest among live workers, for the ledger, status, a forecast and the page', async () => {
+    await enter(300, { leaseMs: -1 })
+    await enter(200)
+    await enter(100)
+    const left = await enter(400)
+    await closeWorker(database.db, left)
+    expect(await readings()).toEqual({ ledger: 200, status: 200, forecast: 200, page: 200 })
+  })
+
+  test('is nobody’s where no worker lives: the page says what the last one said', async () => {
+    await enter(200, { leaseMs: -1 })
+    await enter(100, { leaseMs: -1 })
+    expect(await readings()).toEqual({ ledger: 0, status: null, forecast: null, page: 100 })
+  })
+
+  test('is that of the accounts whose answers are shown', async () => {
+    expect(await onThePage()).toBe(null)
+    const sandbox = await openAccount(database.db, { name: 'bundled', kind: 'sandbox' })
+    await enter(100)
+    await enter(900, { account: sandbox })
+    expect(await onThePage()).toBe(100)
+    expect(await onThePage('sandbox')).toBe(900)
+    expect(await onThePage('live,sandbox')).toBe(900)
+  })
+
+  test('keeps a drain standing when another worker’s floor is higher than its own', async () => {
+    const stands = () => standingStop(database.db, { account, key: 'key', floor: 50 })
+    await sql`update accounts set drained_floor = 100`.execute(database.db)
+    await sql`insert into stops (account_id, reason) values (${account}, 'credit_floor')`.execute(
+      database.db,
+    )
+    expect(await stands()).toBe(null)
+    await enter(100)
+    expect(await stands()).toBe('credit_floor')
+  })
+})
