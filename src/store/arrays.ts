@@ -15,7 +15,7 @@ const headerBytes = 20
 const jsonbVersion = 1
 
 /** An array that grows value by value. */
-export abstract class Column {
+export abstract class ArrayColumn {
   readonly #oid: number
   protected bytes: Buffer
   /** Where the next value begins, behind its length. */
@@ -91,7 +91,7 @@ function setInt32(bytes: Buffer, at: number, value: number): void {
   bytes[at + 3] = value
 }
 
-export class TextColumn extends Column {
+export class TextColumn extends ArrayColumn {
   constructor() {
     super('text')
   }
@@ -104,7 +104,7 @@ export class TextColumn extends Column {
 }
 
 /** Ids as `idBytes` makes them, of 16 characters below 256. */
-export class UuidColumn extends Column {
+export class UuidColumn extends ArrayColumn {
   constructor() {
     super('uuid')
   }
@@ -119,7 +119,7 @@ export class UuidColumn extends Column {
   }
 }
 
-export class IntegerColumn extends Column {
+export class IntegerColumn extends ArrayColumn {
   constructor() {
     super('integer')
   }
@@ -131,7 +131,7 @@ export class IntegerColumn extends Column {
   }
 }
 
-export class BigintColumn extends Column {
+export class BigintColumn extends ArrayColumn {
   constructor() {
     super('bigint')
   }
@@ -147,7 +147,7 @@ export class BigintColumn extends Column {
   }
 }
 
-export class DoubleColumn extends Column {
+export class DoubleColumn extends ArrayColumn {
   constructor() {
     super('double')
   }
@@ -160,7 +160,7 @@ export class DoubleColumn extends Column {
   }
 }
 
-export class JsonbColumn extends Column {
+export class JsonbColumn extends ArrayColumn {
   constructor() {
     super('jsonb')
   }
@@ -174,7 +174,7 @@ export class JsonbColumn extends Column {
   }
 }
 
-export class BytesColumn extends Column {
+export class BytesColumn extends ArrayColumn {
   constructor(room: number) {
     super('bytea', room)
   }

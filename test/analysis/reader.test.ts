@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ensureAnalyst, readable, withheld } from '../../src/store/analysis/analyst.ts'
-import { readBatches, type Reading } from '../../src/store/analysis/ask.ts'
+import { readBatches, type Inquiry } from '../../src/store/analysis/ask.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { dropReader, Story } from './story.ts'
 
@@ -19,7 +19,7 @@ afterAll(async () => {
   await database.close()
 })
 
-async function read(text: string, more: Partial<Reading> = {}): Promise<unknown[]> {
+async function read(text: string, more: Partial<Inquiry> = {}): Promise<unknown[]> {
   const rows: unknown[] = []
   const reading = { text, timeoutMs: 20_000, warn: () => undefined, ...more }
   for await (const batch of readBatches(database.pool, reading)) rows.push(...batch.rows)

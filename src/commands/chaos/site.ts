@@ -13,7 +13,7 @@ import { freePort } from '../../embedded/port.ts'
 import { ensurePostgres, postgresStatus, stopPostgres } from '../../embedded/postgres.ts'
 import { findPostmaster } from '../../embedded/postmaster.ts'
 import { openDatabase, openPool, type Database } from '../../store/database.ts'
-import { countOpenTasks, witnessSums, witnessTasks } from '../../store/operator/witness.ts'
+import { countUnfinishedTasks, witnessSums, witnessTasks } from '../../store/operator/witness.ts'
 import { pause } from '../../shared/waiting.ts'
 
 export interface SiteOptions {
@@ -119,7 +119,7 @@ export class Site {
   /** Tasks that are not bought yet; null while the database is away, as it is meant to be. */
   async openTasks(): Promise<number | null> {
     try {
-      return await this.#ask(countOpenTasks)
+      return await this.#ask(countUnfinishedTasks)
     } catch {
       return null
     }

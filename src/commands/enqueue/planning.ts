@@ -3,7 +3,7 @@ import type { Heading } from '../../lists/read.ts'
 import { estimateCost, type Estimate } from './estimate.ts'
 import { refill, type SliceSink } from '../../queue/refill.ts'
 import { stageList, type Desk, type ListOrder, type Staged } from './staging.ts'
-import { readPurse, type Purse } from '../../store/planning/prices.ts'
+import { readFunds, type Funds } from '../../store/planning/prices.ts'
 import type { Planned } from '../../store/planning/order.ts'
 import { planStaged } from '../../store/planning/plan.ts'
 import { onConnections } from '../../store/planning/stage.ts'
@@ -20,7 +20,7 @@ export interface ListPlan extends Planned {
 
 export interface Plans {
   readonly lists: readonly ListPlan[]
-  readonly purse: Purse
+  readonly purse: Funds
   /** False after a preview that nobody agreed to: nothing was written. */
   readonly committed: boolean
 }
@@ -31,7 +31,7 @@ export async function planLists(
   orders: readonly ListOrder[],
   agree: 'always' | 'never' | ((preview: Plans) => Promise<boolean>),
 ): Promise<Plans> {
-  const purse = await readPurse(desk.db, { name: desk.market.account, kind: desk.market.origin })
+  const purse = await readFunds(desk.db, { name: desk.market.account, kind: desk.market.origin })
   return onConnections(desk.db, async (connections) => {
     const staged: Staged[] = []
     for (const [index, order] of orders.entries()) {
@@ -69,7 +69,7 @@ export async function planList(desk: Desk, order: ListOrder): Promise<ListPlan> 
 async function planStage(
   connections: Connections,
   { stage, order, record, heading, headersAgain, lines }: Staged,
-  { desk, purse, keep }: { desk: Desk; purse: Purse; keep: boolean },
+  { desk, purse, keep }: { desk: Desk; purse: Funds; keep: boolean },
 ): Promise<ListPlan> {
   desk.progress?.({ kind: 'planning', list: order.list, lines })
   const planned = await planStaged(connections, { stage: stage.number, order, keep, record })

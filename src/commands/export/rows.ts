@@ -1,6 +1,6 @@
 import { csvLines, type Cell } from '../../shared/csv.ts'
-import { jsonValue, type Column } from '../../store/analysis/cells.ts'
-import type { Batch } from '../../store/analysis/ask.ts'
+import { jsonValue, type CellColumn } from '../../store/analysis/cells.ts'
+import type { CellBatch } from '../../store/analysis/ask.ts'
 import { unhandled } from '../../shared/errors.ts'
 
 export const rowFormats = ['csv', 'ndjson'] as const
@@ -8,7 +8,7 @@ export type RowFormat = (typeof rowFormats)[number]
 
 /** Rows as a file wants them, batch by batch: memory stays the same however many there are. Lines of JSON are the database's own. */
 export async function* writeRows(
-  batches: AsyncIterable<Batch>,
+  batches: AsyncIterable<CellBatch>,
   format: RowFormat,
   raw: boolean,
 ): AsyncGenerator<string> {
@@ -36,14 +36,14 @@ export async function* writeRows(
 /** One row with its columns by name. */
 export function object(
   row: readonly (string | null)[],
-  columns: readonly Column[],
+  columns: readonly CellColumn[],
 ): Record<string, unknown> {
   return Object.fromEntries(
     columns.map((column, index) => [column.name, jsonValue(row[index] ?? null, column)]),
   )
 }
 
-function cell(value: string | null, column: Column | undefined): Cell {
+function cell(value: string | null, column: CellColumn | undefined): Cell {
   if (value === null || column?.kind !== 'number') return value
   // Digits as the database has them, and no formula: a minus sign is no danger before a number.
   return /^-?\d+$/.test(value) ? BigInt(value) : Number(value)

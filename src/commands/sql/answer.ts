@@ -2,13 +2,13 @@ import { pipeline } from 'node:stream/promises'
 import { readConfig } from '../../shared/config.ts'
 import { say, type Call } from '../../shared/terminal/command.ts'
 import { hintOrigins, readOrigins } from '../../store/analysis/origins.ts'
-import type { Reading } from '../../store/analysis/ask.ts'
+import type { Inquiry } from '../../store/analysis/ask.ts'
 import { refreshDomains } from '../domains/refresh.ts'
 import { openMill } from '../mill/mill.ts'
 import { answerQuestion, type AnswerFormat } from './ask.ts'
 
 export interface SqlRequest {
-  readonly question: Pick<Reading, 'text' | 'values'>
+  readonly question: Pick<Inquiry, 'text' | 'values'>
   readonly timeoutMs: number
   readonly format: AnswerFormat
   /** Most rows of a table. */

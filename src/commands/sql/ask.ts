@@ -1,6 +1,6 @@
 import { Misuse, unhandled } from '../../shared/errors.ts'
 import type { Pool } from '../../store/database.ts'
-import { readBatches, type Batch, type Reading } from '../../store/analysis/ask.ts'
+import { readBatches, type CellBatch, type Inquiry } from '../../store/analysis/ask.ts'
 import { bindParameters, readQuestions } from './questions.ts'
 import { object, writeRows } from '../export/rows.ts'
 import { formatTable } from '../../shared/terminal/table.ts'
@@ -28,7 +28,7 @@ export function describeLibrary(): string {
 export function findQuestion(
   typed: string,
   flags: readonly string[],
-): Pick<Reading, 'text' | 'values'> {
+): Pick<Inquiry, 'text' | 'values'> {
   // A name has no blanks, and no SQL that asks anything does without.
   if (/\s/.test(typed.trim())) {
     if (flags.length === 0) return { text: typed, values: [] }
@@ -61,7 +61,7 @@ export interface AnswerOptions {
 /** Asks and gives the answer piece by piece, as it is to be printed. */
 export async function* answerQuestion(
   pool: Pool,
-  reading: Reading,
+  reading: Inquiry,
   { format, most, say, empty }: AnswerOptions,
 ): AsyncGenerator<string> {
   const batches = watch(readBatches(pool, reading), empty)
@@ -80,7 +80,10 @@ export async function* answerQuestion(
   }
 }
 
-async function* watch(batches: AsyncIterable<Batch>, empty: () => void): AsyncGenerator<Batch> {
+async function* watch(
+  batches: AsyncIterable<CellBatch>,
+  empty: () => void,
+): AsyncGenerator<CellBatch> {
   let some = false
   for await (const batch of batches) {
     some ||= batch.rows.length > 0
@@ -90,12 +93,12 @@ async function* watch(batches: AsyncIterable<Batch>, empty: () => void): AsyncGe
 }
 
 async function* answerTable(
-  batches: AsyncIterable<Batch>,
+  batches: AsyncIterable<CellBatch>,
   most: number,
   say: (line: string) => void,
 ): AsyncGenerator<string> {
   const rows: (readonly (string | null)[])[] = []
-  let columns: Batch['columns'] = []
+  let columns: CellBatch['columns'] = []
   for await (const batch of batches) {
     columns = batch.columns
     rows.push(...batch.rows)
@@ -110,7 +113,7 @@ async function* answerTable(
   }
 }
 
-async function* answerJson(batches: AsyncIterable<Batch>): AsyncGenerator<string> {
+async function* answerJson(batches: AsyncIterable<CellBatch>): AsyncGenerator<string> {
   let begun = false
   let between = ''
   for await (const { columns, rows } of batches) {

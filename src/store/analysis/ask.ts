@@ -2,15 +2,16 @@ import pg from 'pg'
 import type { Pool, PoolClient } from 'pg'
 import { Misuse } from '../../shared/errors.ts'
 import { ensureReader, withheld } from './analyst.ts'
-import { kindOfCell, type Column } from './cells.ts'
+import { kindOfCell, type CellColumn } from './cells.ts'
 
 /** Rows as Postgres writes their values; null is null. */
-export interface Batch {
-  readonly columns: readonly Column[]
+export interface CellBatch {
+  readonly columns: readonly CellColumn[]
   readonly rows: readonly (readonly (string | null)[])[]
 }
 
-export interface Reading {
+/** A question, and how it is to be asked. */
+export interface Inquiry {
   readonly text: string
   readonly values?: readonly (string | null)[]
   readonly timeoutMs: number
@@ -23,19 +24,19 @@ export interface Reading {
 const batchSize = 2000
 
 /** Asks one question as a role that may only read, within a time limit; never holds more than one batch of rows. */
-export async function* readBatches(pool: Pool, reading: Reading): AsyncGenerator<Batch> {
-  const kind = kindOf(reading.text)
+export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator<CellBatch> {
+  const kind = kindOf(inquiry.text)
   const reader = await ensureReader(pool)
   if (reader === null) {
-    reading.warn(
+    inquiry.warn(
       'the user of DATABASE_URL may not make roles: reading as that user, in a transaction that only reads',
     )
   }
   const client = await pool.connect()
   try {
-    await beginReading(client, reading, reader)
-    if (kind === 'rows') yield* fetchAll(client, reading)
-    else yield await ask(client, reading.text, reading.values)
+    await beginReading(client, inquiry, reader)
+    if (kind === 'rows') yield* fetchAll(client, inquiry)
+    else yield await ask(client, inquiry.text, inquiry.values)
   } catch (error) {
     throw explain(error)
   } finally {
@@ -66,7 +67,7 @@ function kindOf(text: string): 'rows' | 'report' {
 
 async function beginReading(
   client: PoolClient,
-  { timeoutMs, origins }: Reading,
+  { timeoutMs, origins }: Inquiry,
   reader: string | null,
 ): Promise<void> {
   await client.query('begin read only')
@@ -85,7 +86,7 @@ async function beginReading(
   if (reader !== null) await client.query(`set local role ${reader}`)
 }
 
-async function* fetchAll(client: PoolClient, { text, values }: Reading): AsyncGenerator<Batch> {
+async function* fetchAll(client: PoolClient, { text, values }: Inquiry): AsyncGenerator<CellBatch> {
   const question = text.trim().replace(/(;|\s|--[^\n]*$)+$/, '')
   await client.query({
     text: `declare question no scroll cursor for ${question}`,
@@ -107,7 +108,7 @@ async function ask(
   client: PoolClient,
   text: string,
   values: readonly (string | null)[] = [],
-): Promise<Batch> {
+): Promise<CellBatch> {
   const { rows, fields } = await client.query<(string | null)[]>({
     text,
     values: [...values],

@@ -4,7 +4,8 @@ import { unhandled } from '../../shared/errors.ts'
 /** What a column holds, as far as writing it down is concerned. */
 export type ColumnKind = 'number' | 'boolean' | 'instant' | 'json' | 'list' | 'text'
 
-export interface Column {
+/** A column of an answer, as the server describes it. */
+export interface CellColumn {
   readonly name: string
   readonly kind: ColumnKind
   readonly type: number
@@ -48,7 +49,7 @@ function numberIn(value: unknown, type: number): unknown {
 }
 
 /** A value of Postgres as JSON has it. */
-export function jsonValue(text: string | null, { kind, type }: Column): unknown {
+export function jsonValue(text: string | null, { kind, type }: CellColumn): unknown {
   if (text === null) return null
   switch (kind) {
     case 'number': {

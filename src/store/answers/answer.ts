@@ -4,7 +4,7 @@ export interface JsonObject {
   readonly [name: string]: Json
 }
 
-/** Whose answers these are: rule 6, only live answers are shown as live. */
+/** Where an answer was bought: on the market, with a test key, or from the bundled service. Only live ones are shown as live. */
 export type Origin = 'live' | 'test' | 'sandbox'
 
 export interface Domain {

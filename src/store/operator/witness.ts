@@ -53,8 +53,8 @@ export async function witnessSums(db: Database): Promise<Sums> {
   return sums
 }
 
-/** Tasks that are still to be bought. */
-export async function countOpenTasks(db: Database): Promise<number> {
+/** Tasks in the state open, whatever is said of their runs and slices. */
+export async function countUnfinishedTasks(db: Database): Promise<number> {
   const { rows } = await sql<{ open: number }>`
     select count(*)::integer as open from tasks where state = 'open'`.execute(db)
   return rows[0]?.open ?? 0

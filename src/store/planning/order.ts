@@ -1,5 +1,4 @@
-/** Whose answers they are: of the market, of a test key, or of the bundled service. */
-export type Origin = 'live' | 'test' | 'sandbox'
+import type { Origin } from '../answers/answer.ts'
 
 /** What a list is to become. */
 export interface PlanOrder {

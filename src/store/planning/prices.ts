@@ -2,7 +2,7 @@ import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
 import { floorInForce } from '../ledger/floor.ts'
 import { shownBalance } from '../ledger/standstill.ts'
-import type { Origin } from './order.ts'
+import type { Origin } from '../answers/answer.ts'
 
 /** What calls of one class have cost. */
 export interface ClassCost {
@@ -13,7 +13,7 @@ export interface ClassCost {
 }
 
 /** What is known about a balance and its prices. */
-export interface Purse {
+export interface Funds {
   /** What is left when the calls on their way are paid; null while no balance was ever seen. */
   readonly remaining: number | null
   readonly observedAt: Date | null
@@ -25,10 +25,10 @@ export interface Purse {
 const newest = 2000
 
 /** Reads balance and prices; an account that was never used has neither. */
-export async function readPurse(
+export async function readFunds(
   db: Database,
   account: { readonly name: string; readonly kind: Origin },
-): Promise<Purse> {
+): Promise<Funds> {
   const found = await sql<{
     id: number
     remaining: number | null

@@ -1,5 +1,5 @@
 import type { Query } from '../../shared/query.ts'
-import { DoubleColumn, IntegerColumn, TextColumn, UuidColumn, type Column } from '../arrays.ts'
+import { DoubleColumn, IntegerColumn, TextColumn, UuidColumn, type ArrayColumn } from '../arrays.ts'
 
 /** One query of a list as it is written down, before equal ones are merged. */
 export interface StagedQuery {
@@ -36,7 +36,7 @@ export class Lot {
     tags: new TextColumn(),
     given: new TextColumn(),
   }
-  readonly #all: readonly Column[] = Object.values(this.columns)
+  readonly #all: readonly ArrayColumn[] = Object.values(this.columns)
   #rows = 0
 
   get rows(): number {

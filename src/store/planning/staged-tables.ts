@@ -1,6 +1,6 @@
 import { sql, type Kysely } from '../kysely.ts'
 import type { DB } from '../schema.ts'
-import type { Column } from '../arrays.ts'
+import type { ArrayColumn } from '../arrays.ts'
 import type { Lot } from './staged-columns.ts'
 
 /** Two connections, so that a list is written on one processor while its tasks are written on another. */
@@ -121,7 +121,7 @@ export async function addHeld(
 }
 
 /** A column that says nothing travels as nothing: `unnest` fills it with nulls. */
-function parameterOf(column: Column): Buffer | string {
+function parameterOf(column: ArrayColumn): Buffer | string {
   return column.blank ? '{}' : column.toParameter()
 }
 

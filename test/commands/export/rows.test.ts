@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { object, rowFormats, writeRows, type RowFormat } from '../../../src/commands/export/rows.ts'
 import type { ColumnKind } from '../../../src/store/analysis/cells.ts'
-import type { Batch } from '../../../src/store/analysis/ask.ts'
+import type { CellBatch } from '../../../src/store/analysis/ask.ts'
 
 async function write(
   columns: Record<string, ColumnKind>,
   rows: (string | null)[][],
   { format = 'csv', raw = false }: { format?: RowFormat; raw?: boolean } = {},
 ): Promise<string> {
-  async function* batches(): AsyncGenerator<Batch> {
+  async function* batches(): AsyncGenerator<CellBatch> {
     yield {
       columns: Object.entries(columns).map(([name, kind]) => ({ name, kind, type: 25 })),
       rows,

@@ -6,7 +6,7 @@ import { standingStop } from '../../../src/store/ledger/standstill.ts'
 import { closeWorker, openWorker } from '../../../src/store/ledger/workers.ts'
 import { readAccount } from '../../../src/store/operator/status.ts'
 import { travel } from '../../../src/store/pipelining.ts'
-import { readPurse } from '../../../src/store/planning/prices.ts'
+import { readFunds } from '../../../src/store/planning/prices.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 
 const market = { name: 'api.example.com', kind: 'live' } as const
@@ -38,7 +38,7 @@ async function readings() {
   return {
     ledger: books.floor,
     status: (await readAccount(db, market))?.floor,
-    forecast: (await readPurse(db, market)).floor,
+    forecast: (await readFunds(db, market)).floor,
     page: await onThePage(),
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readPurse } from '../../../src/store/planning/prices.ts'
+import { readFunds } from '../../../src/store/planning/prices.ts'
 import { openScene, queries } from '../../support/scene.ts'
 
 test('a forecast begins with the balance that the answers told, as status does', async () => {
@@ -8,5 +8,5 @@ test('a forecast begins with the balance that the answers told, as status does',
   const { credits_remaining: left } = await mill.drain()
   const { account: name, origin: kind } = mill.market
   expect(left).toBe(9_970)
-  expect(await readPurse(mill.db, { name, kind })).toMatchObject({ remaining: left })
+  expect(await readFunds(mill.db, { name, kind })).toMatchObject({ remaining: left })
 })
