@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect, sql, type Transaction as KyselyTransaction } from './kysely.ts'
 import pg from 'pg'
 import { Unreachable, reasonOf } from '../shared/errors.ts'
-import { keepPlans } from './prepared.ts'
+import { preparedDialect } from './prepared.ts'
 import type { DB } from './schema.ts'
 
 /** The tables, typed. */
@@ -28,8 +28,6 @@ export interface PoolOptions {
   readonly statementTimeoutMs?: number
   /** Its commits may be lost in a crash of the server: what they say is found out again. */
   readonly hasty?: boolean
-  /** Its statements come again and again, and all of them go by key. */
-  readonly byKey?: boolean
 }
 
 /** Opens a pool that survives a restart of the server; nothing is connected yet. */
@@ -52,7 +50,6 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   // So is one that breaks between two statements of a transaction: the next statement says it.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('connect', (client) => codeBreaks(client, 'query'))
-  if (options.byKey === true) pool.on('connect', keepPlans)
   codeBreaks(pool, 'query')
   codeBreaks(pool, 'connect')
   return pool
@@ -89,9 +86,15 @@ function isWordless(error: unknown): error is Error {
   return error instanceof Error && error.constructor === Error && !('code' in error)
 }
 
+export interface DatabaseOptions {
+  /** Its statements come again and again, and all of them go by key. */
+  readonly byKey?: boolean
+}
+
 /** The tables of the pipeline over a pool; destroying it ends the pool. */
-export function openDatabase(pool: pg.Pool): Database {
-  return new Kysely<DB>({ dialect: new PostgresDialect({ pool }) })
+export function openDatabase(pool: pg.Pool, { byKey = false }: DatabaseOptions = {}): Database {
+  const dialect = byKey ? preparedDialect(pool) : new PostgresDialect({ pool })
+  return new Kysely<DB>({ dialect })
 }
 
 /** Fails with one readable line when the database does not answer. */

@@ -1,4 +1,11 @@
-import type { ClientBase } from 'pg'
+import type { Pool, PoolClient } from 'pg'
+import {
+  PostgresDialect,
+  type Dialect,
+  type PostgresCursor,
+  type PostgresPoolClient,
+  type PostgresQueryResult,
+} from './kysely.ts'
 
 /** A connection keeps the plans of so many statements; what comes beyond them is planned each time. */
 const mostPlans = 50
@@ -33,31 +40,58 @@ class Plan {
   }
 }
 
-/**
- * Makes a connection keep the plan of a statement that comes again: for a short one planning costs as much as running
- * does. For connections whose statements all go by key.
- */
-export function keepPlans(client: ClientBase): void {
-  const query: unknown = Reflect.get(client, 'query')
-  if (typeof query !== 'function') throw new TypeError('expected a method query of the driver')
-  const passed = new Set<string>()
-  const plans = new Map<string, Plan>()
-  const planOf = (text: string): Plan | undefined => {
-    if (plans.size < mostPlans && passed.delete(text)) plans.set(text, new Plan(plans.size))
-    else if (plans.size < mostPlans && !plans.has(text)) passed.add(text)
+/** A connection of the driver as kysely uses it, which keeps the plan of a statement that comes again. */
+class PreparedClient implements PostgresPoolClient {
+  readonly #client: PoolClient
+  readonly #passed = new Set<string>()
+  readonly #plans = new Map<string, Plan>()
+
+  constructor(client: PoolClient) {
+    this.#client = client
+    void client.query(byKeyOnly).catch(() => undefined)
+  }
+
+  query<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>>
+  query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>
+  query<Row>(
+    text: string | PostgresCursor<Row>,
+    values: readonly unknown[] = [],
+  ): PostgresCursor<Row> | Promise<PostgresQueryResult<Row>> {
+    if (typeof text !== 'string') throw new TypeError('expected a statement, got a cursor')
+    return this.#send(text, [...values]) as Promise<PostgresQueryResult<Row>>
+  }
+
+  release(): void {
+    this.#client.release()
+  }
+
+  #send(text: string, values: unknown[]): Promise<unknown> {
+    const plan = values.length === 0 ? undefined : this.#planOf(text)
+    if (plan === undefined) return this.#client.query(text, values)
+    const old = plan.use()
+    if (old !== null) void this.#client.query(`deallocate ${old}`).catch(() => undefined)
+    return this.#client.query({ name: plan.name, text, values })
+  }
+
+  #planOf(text: string): Plan | undefined {
+    const plans = this.#plans
+    if (plans.size < mostPlans && this.#passed.delete(text)) plans.set(text, new Plan(plans.size))
+    else if (plans.size < mostPlans && !plans.has(text)) this.#passed.add(text)
     return plans.get(text)
   }
-  const planned = (text: unknown, values: unknown, ...others: unknown[]): unknown => {
-    const plan = typeof text === 'string' && isGiven(values) ? planOf(text) : undefined
-    if (plan === undefined) return Reflect.apply(query, client, [text, values, ...others])
-    const old = plan.use()
-    if (old !== null) void client.query(`deallocate ${old}`).catch(() => undefined)
-    return Reflect.apply(query, client, [{ name: plan.name, text, values }, ...others])
-  }
-  Reflect.set(client, 'query', planned)
-  void client.query(byKeyOnly).catch(() => undefined)
 }
 
-function isGiven(values: unknown): boolean {
-  return Array.isArray(values) && values.length > 0
+/**
+ * Kysely's dialect over connections that keep the plans of statements that come again: for a short one planning costs as
+ * much as running does. For connections whose statements all go by key.
+ */
+export function preparedDialect(pool: Pool): Dialect {
+  const clients = new WeakMap<PoolClient, PreparedClient>()
+  const connect = async () => {
+    const client = await pool.connect()
+    const known = clients.get(client) ?? new PreparedClient(client)
+    clients.set(client, known)
+    return known
+  }
+  return new PostgresDialect({ pool: { connect, end: () => pool.end() } })
 }

@@ -101,8 +101,8 @@ export async function openBenchMill(
     ...options.settings,
   })
   const { connections: max, byKey } = { ...workerPool, ...options }
-  const pool = openPool(url, { name: options.name, max, byKey })
-  const db = openDatabase(pool)
+  const pool = openPool(url, { name: options.name, max })
+  const db = openDatabase(pool, { byKey })
   const installation = await installationId(db)
   const queuePool = openQueuePool(url)
   const store =
