@@ -61,8 +61,9 @@ const accountColumns = sql`
   extract(epoch from a.rate_next_at)::float8 * 1000 as rate_next_at_ms,
   a.slowdowns, a.blocked_key, a.day::text as day, a.day_spent`
 
-/** What the core needs beside it. */
-const booksColumns = sql`
+/** All that a decision needs of the books of an account `a`; they are read into a `BooksRow`. */
+export const booksColumns = sql`
+  ${accountColumns},
   extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
   coalesce(${floorInForce}, 0) as floor,
   (
@@ -83,7 +84,8 @@ const booksColumns = sql`
     where s.account_id = a.id and s.cleared_at is null
   ) as stops`
 
-interface LooseBooks extends AccountRow {
+/** The books of an account in one row. */
+export interface BooksRow extends AccountRow {
   readonly now_ms: number
   readonly floor: number
   readonly costs: CostRow[]
@@ -91,25 +93,22 @@ interface LooseBooks extends AccountRow {
 }
 
 /**
- * Takes the account's row: whoever holds it decides alone. Then reads the books, and `more` beside them, where `a` is
- * the account: a statement of its own, so that it sees all that was written before.
+ * Takes the account's row: whoever holds it decides alone. Then reads the books, and what stands beside them: a
+ * statement of its own, so that it sees all that was written before.
  */
-export async function takeBooks<More>(
+export async function takeBooks<Row extends BooksRow>(
   trip: Trip,
   account: number,
-  more: RawBuilder<unknown>,
-): Promise<LooseBooks & More> {
+  books: RawBuilder<Row>,
+): Promise<Row> {
   void trip.run(sql`select from accounts where id = ${account} for no key update`)
-  const [row] = await trip.run(sql<LooseBooks & More>`
-    select ${accountColumns}, ${booksColumns}, ${more}
-    from accounts a
-    where a.id = ${account}`)
+  const [row] = await trip.run(books)
   if (row === undefined) throw new Error(`expected account ${account}, got none`)
   return row
 }
 
 /** Parts one reading into account and what stands beside it. */
-export function booksOf(row: LooseBooks): Books {
+export function booksOf(row: BooksRow): Books {
   const { now_ms, floor, costs, stops, ...account } = row
   return { account, now_ms, floor, costs, stops }
 }

@@ -1,5 +1,6 @@
 import { sql } from '../kysely.ts'
-import { booksOf, keepBooks, takeBooks, type Books, type Entries } from './books.ts'
+import { booksColumns, booksOf, keepBooks, takeBooks } from './books.ts'
+import type { Books, BooksRow, Entries } from './books.ts'
 import type { Trip } from '../pipelining.ts'
 
 /** A task as the gate needs it. */
@@ -67,7 +68,7 @@ function waitingTasks(wanted: Wanted) {
       ) as tasks`
 }
 
-interface Read {
+interface Read extends BooksRow {
   readonly lease_live: boolean
   readonly tasks: readonly WaitingTask[]
 }
@@ -77,16 +78,17 @@ export async function readForReserve(
   trip: Trip,
   wanted: Wanted,
 ): Promise<{ books: Books; leaseLive: boolean; tasks: readonly WaitingTask[] }> {
-  const { lease_live, tasks, ...books } = await takeBooks<Read>(
+  const { lease_live, tasks, ...books } = await takeBooks(
     trip,
     wanted.account,
-    sql`
-      (
+    sql<Read>`
+      select ${booksColumns}, ${waitingTasks(wanted)}, (
         select w.lease_until > clock_timestamp() and w.stopped_at is null
         from workers w
         where w.id = ${wanted.worker}
-      ) as lease_live,
-      ${waitingTasks(wanted)}`,
+      ) as lease_live
+      from accounts a
+      where a.id = ${wanted.account}`,
   )
   return { books: booksOf(books), leaseLive: lease_live, tasks }
 }

@@ -1,6 +1,7 @@
 import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
-import { booksOf, keepBooks, takeBooks, type Books, type Entries } from './books.ts'
+import { booksColumns, booksOf, keepBooks, takeBooks } from './books.ts'
+import type { Books, BooksRow, Entries } from './books.ts'
 import type { Trip } from '../pipelining.ts'
 
 /** A call as settlement needs it, with the tries of its task. */
@@ -27,7 +28,7 @@ export interface HeldCall {
   readonly bound: number
 }
 
-interface Read {
+interface Read extends BooksRow {
   readonly calls: readonly OpenCall[]
   readonly held: readonly HeldCall[]
 }
@@ -42,11 +43,11 @@ export async function readForSettle(
     calls: ended,
     held,
     ...books
-  } = await takeBooks<Read>(
+  } = await takeBooks(
     trip,
     account,
-    sql`
-      (
+    sql<Read>`
+      select ${booksColumns}, (
         select coalesce(jsonb_agg(jsonb_build_object(
           'id', c.id,
           'outcome', c.outcome,
@@ -75,7 +76,9 @@ export async function readForSettle(
         )), '[]')
         from calls c
         where a.uncertain > 0 and c.account_id = a.id and c.outcome = 'unknown' and c.washed_at is null
-      ) as held`,
+      ) as held
+      from accounts a
+      where a.id = ${account}`,
   )
   return { books: booksOf(books), calls: ended, held }
 }

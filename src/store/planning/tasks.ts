@@ -13,6 +13,9 @@ export interface Run {
   readonly joined: boolean
 }
 
+/** Which answers may be used again. */
+type Reuse = Pick<PlanOrder, 'maxAgeMs' | 'origin' | 'api'>
+
 /**
  * One row for each distinct query of a stage: the first line that gave it, the most urgent priority, whether the run
  * has it already, and the answer that can be used again, if there is one.
@@ -20,7 +23,7 @@ export interface Run {
 export async function mergeDuplicates(
   trx: Transaction<DB>,
   stage: number,
-  { run, joined, order }: Run & { order: PlanOrder },
+  { run, joined, order }: Run & { order: Reuse },
 ): Promise<void> {
   const wanted = wantedName(stage)
   await sql`analyze ${wanted} (id)`.execute(trx)
@@ -41,7 +44,7 @@ export async function mergeDuplicates(
     left join lateral (${youngAnswer(order)}) as answer on not known.already`.execute(trx)
 }
 
-function youngAnswer({ maxAgeMs, origin, api }: PlanOrder) {
+function youngAnswer({ maxAgeMs, origin, api }: Reuse) {
   if (maxAgeMs === 0) return sql`select null::bigint as id`
   return sql`
     select id

@@ -1,7 +1,12 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readFigures } from '../../../src/store/analysis/figures.ts'
-import { openAccount, takeBooks } from '../../../src/store/ledger/books.ts'
+import {
+  booksColumns,
+  openAccount,
+  takeBooks,
+  type BooksRow,
+} from '../../../src/store/ledger/books.ts'
 import { standingStop } from '../../../src/store/ledger/standstill.ts'
 import { closeWorker, openWorker } from '../../../src/store/ledger/workers.ts'
 import { readAccount } from '../../../src/store/operator/status.ts'
@@ -34,7 +39,8 @@ const onThePage = async (origins?: string) => {
 /** The floor as each of its readers says it. */
 async function readings() {
   const { db } = database
-  const books = await travel(db, (trip) => takeBooks(trip, account, sql`1 as one`))
+  const reading = sql<BooksRow>`select ${booksColumns} from accounts a where a.id = ${account}`
+  const books = await travel(db, (trip) => takeBooks(trip, account, reading))
   return {
     ledger: books.floor,
     status: (await readAccount(db, market))?.floor,

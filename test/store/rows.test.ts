@@ -1,0 +1,114 @@
+import { sql, type RawBuilder } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makeTables } from '../../src/store/planning/staged-tables.ts'
+import { mergeDuplicates } from '../../src/store/planning/tasks.ts'
+import { statement } from '../../src/store/statement.ts'
+import { readTree } from '../house/tree.ts'
+import { freshUrl } from '../support/database.ts'
+import { openDescriber, type Describer } from './rows/columns.ts'
+import { compareRows } from './rows/compare.ts'
+import { openCompiler, type Compiler } from './rows/compiler.ts'
+import { makeProbes } from './rows/documents.ts'
+import { statementsOf } from './rows/statements.ts'
+
+/** Fragments that only a running program knows: each is left out of the statement that is looked at. */
+const unknownFragments = [
+  // One of the promises of `npm run verify`; whatever it is, what is counted is a number.
+  'src/store/operator/verify.ts from',
+]
+
+/** What the server cannot know, with the reason why the type is right. */
+const knownBetter = [
+  // The statement leaves out prices that nobody has seen yet.
+  'src/store/planning/prices.ts dearest may be null',
+]
+
+let compiler: Compiler
+let server: Describer
+beforeAll(async () => {
+  compiler = openCompiler()
+  server = await openDescriber(await freshUrl())
+  await makeProbes(server.db)
+  await makeStage()
+})
+afterAll(async () => {
+  compiler.close()
+  await server.close()
+})
+
+/** The temporary tables in which a list is planned. */
+async function makeStage() {
+  const { db } = server
+  await makeTables({ held: db, wanted: db }, 0)
+  const order = { maxAgeMs: 0, origin: 'live', api: 'api.example.com' } as const
+  await db.transaction().execute(async (trx) => {
+    await mergeDuplicates(trx, 0, { run: 1, joined: false, order })
+    await sql`create temporary table kept (like merged)`.execute(trx)
+  })
+  // The other one went with its transaction.
+  await sql`alter table kept rename to merged`.execute(db)
+}
+
+interface Night {
+  readonly schedule: string
+  readonly due_at: Date
+  readonly note: string
+}
+
+const notes = (all: boolean): RawBuilder<Pick<Night, 'schedule' | 'note'>> =>
+  sql`select schedule, ${sql`note`} from nights ${all ? sql`` : sql`where node is null`}`
+
+/** Rows that are not what their types say. They are looked at and never asked for. */
+const wrong = () => [
+  sql<{ id: string }>`select id from runs`,
+  sql<{ number: number }>`select id from runs`,
+  sql<{ id: number }>`select id, state from runs where state = ${'open'}`,
+  sql<Omit<Night, 'note'>>`select schedule, due_at::date from nights`,
+  notes(true),
+  statement<{ id: number; task_id: string }>('keep_books', []),
+  sql<{ run: { id: string } }>`select jsonb_build_object('id', id) as run from runs`,
+  sql<{ run: { id: number; day: Date }[] }>`
+    select jsonb_agg(jsonb_build_object('id', id, 'date', run_date)) as run from runs`,
+]
+
+async function look(paths: readonly string[]) {
+  const seen = { statements: 0, unknown: [] as string[], complaints: [] as string[] }
+  for (const path of paths) {
+    for (const found of statementsOf(compiler, path)) {
+      seen.statements += 1
+      seen.unknown.push(...found.unknown.map((fragment) => `${path} ${fragment}`))
+      const complaints = await compareRows(server, found)
+      seen.complaints.push(...complaints.map((complaint) => `${path} ${complaint}`))
+    }
+  }
+  return seen
+}
+
+describe('the type of a raw statement', () => {
+  test('says what the server says of its rows, wherever one stands', async () => {
+    const paths = [...readTree(['src/store'], ['.ts']).keys()]
+    const { statements, unknown, complaints } = await look(paths)
+    expect(statements).toBeGreaterThan(70)
+    expect(unknown).toEqual(unknownFragments)
+    expect(complaints).toEqual(knownBetter)
+  })
+
+  test('is found wrong in names, in kinds, in what may be null and in documents', async () => {
+    const { statements, complaints } = await look(['test/store/rows.test.ts'])
+    expect(statements).toBe(wrong().length)
+    expect(complaints.map((complaint) => complaint.replace(/^\S+ /, ''))).toEqual([
+      'note may be null',
+      'is refused: column "node" does not exist',
+      'id is number, not string',
+      'number is not in the rows',
+      'id is not in the type',
+      'state is not in the type',
+      'due_at is string, not Date',
+      'task_id is number, not string',
+      'is refused: function pg_temp.is string(bigint) does not exist',
+      'day is in no document',
+      'date of a document is not in the type',
+      'day of a document cannot be a Date',
+    ])
+  })
+})
