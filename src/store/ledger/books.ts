@@ -133,10 +133,11 @@ export async function openAccount(
   db: Database,
   { name, kind }: { name: string; kind: 'live' | 'test' | 'sandbox' },
 ): Promise<number> {
-  await sql`
-    insert into accounts (name, kind)
-    values (${name}, ${kind})
-    on conflict (name, kind) do nothing`.execute(db)
+  await db
+    .insertInto('accounts')
+    .values({ name, kind })
+    .onConflict((conflict) => conflict.columns(['name', 'kind']).doNothing())
+    .execute()
   const { id } = await db
     .selectFrom('accounts')
     .select('id')

@@ -43,29 +43,30 @@ export interface FactRows {
 /** What a decision about one schedule is made from, as of one moment. */
 export async function readFacts(
   db: Database,
-  of: { schedule: string; list: string; account: string; kind: string },
+  subject: { schedule: string; list: string; account: string; kind: string },
 ): Promise<FactRows> {
   // One snapshot: a night that another scheduler decides meanwhile must not look undecided beside its own run.
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
-      const known = await sql<{ known_until: Date }>`
-        select known_until
-        from schedules
-        where name = ${of.schedule}`.execute(trx)
-      const since = known.rows[0]?.known_until ?? new Date()
+      const known = await trx
+        .selectFrom('schedules')
+        .select('known_until')
+        .where('name', '=', subject.schedule)
+        .executeTakeFirst()
+      const since = known?.known_until ?? new Date()
       const nights = await sql<{ at: Date; date: string; waits: boolean }>`
         select due_at as at, run_date as date, outcome is null as waits
         from nights
-        where schedule = ${of.schedule}
+        where schedule = ${subject.schedule}
           and (due_at > ${since} or outcome is null)
         order by due_at`.execute(trx)
       return {
         known: since,
         decided: nights.rows.map(({ at }) => at),
         waiting: nights.rows.filter(({ waits }) => waits).map(({ at, date }) => ({ at, date })),
-        busy: await readBusy(trx, of),
+        busy: await readBusy(trx, subject),
       }
     })
 }

@@ -15,11 +15,11 @@ export interface WatchRow {
 
 /** Every schedule that a scheduler has ever seen. */
 export async function readWatches(db: Database): Promise<readonly WatchRow[]> {
-  const { rows } = await sql<WatchRow>`
-    select name, list, cron, zone, missed, overlap, enabled, known_until
-    from schedules
-    order by name`.execute(db)
-  return rows
+  return db
+    .selectFrom('schedules')
+    .select(['name', 'list', 'cron', 'zone', 'missed', 'overlap', 'enabled', 'known_until'])
+    .orderBy('name')
+    .execute()
 }
 
 /** Writes down what a schedule is now; `known_until` only where it begins anew. */
@@ -43,10 +43,7 @@ export async function saveWatch(db: Database, watch: WatchRow): Promise<void> {
 
 /** Turns a schedule off that is not in the file any more. */
 export async function disable(db: Database, name: string): Promise<void> {
-  await sql`
-    update schedules
-    set enabled = false
-    where name = ${name}`.execute(db)
+  await db.updateTable('schedules').set({ enabled: false }).where('name', '=', name).execute()
 }
 
 /** Makes a schedule that was decided ahead of time known until now; what runs ahead of time goes on. */

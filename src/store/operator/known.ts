@@ -1,12 +1,11 @@
-import { sql } from '../kysely.ts'
 import { firstNames } from '../../shared/terminal/wording.ts'
 import { Misuse } from '../../shared/errors.ts'
 import type { Database } from '../database.ts'
 
 /** Refuses a number that no run has: a slip of the hand must not look like a run with nothing to do. */
 export async function expectRun(db: Database, run: number): Promise<void> {
-  const { rows } = await sql`select from runs where id = ${run}`.execute(db)
-  if (rows.length > 0) return
+  const found = await db.selectFrom('runs').select('id').where('id', '=', run).executeTakeFirst()
+  if (found !== undefined) return
   throw new Misuse(
     `expected --run to be the number of a run, got ${run}, which no run has; npm run status shows them`,
   )
@@ -14,8 +13,8 @@ export async function expectRun(db: Database, run: number): Promise<void> {
 
 /** Refuses a name that no list has. */
 export async function expectList(db: Database, list: string): Promise<void> {
-  const { rows } = await sql<{ name: string }>`select name from lists order by name`.execute(db)
-  const names = rows.map(({ name }) => name)
+  const lists = await db.selectFrom('lists').select('name').orderBy('name').execute()
+  const names = lists.map(({ name }) => name)
   if (names.includes(list)) return
   throw new Misuse(
     `expected --list to be the name of a list, got ${JSON.stringify(list)}; lists so far: ${firstNames(names)}`,

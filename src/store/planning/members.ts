@@ -10,20 +10,25 @@ export async function storeList(
   trx: Transaction<DB>,
   { list, source }: Pick<PlanOrder, 'list' | 'source'>,
 ): Promise<number> {
-  await sql`
-    insert into lists (name, source)
-    values (${list}, ${source ?? ''})
-    on conflict (name) do nothing`.execute(trx)
-  await sql`
-    update lists
-    set source = ${source}::text
-    where name = ${list}
-      and source <> ${source}::text`.execute(trx)
-  const { rows } = await sql<{ id: number }>`
-    select id
-    from lists
-    where name = ${list}`.execute(trx)
-  return only(rows).id
+  await trx
+    .insertInto('lists')
+    .values({ name: list, source: source ?? '' })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute()
+  if (source !== null) {
+    await trx
+      .updateTable('lists')
+      .set({ source })
+      .where('name', '=', list)
+      .where('source', '<>', source)
+      .execute()
+  }
+  const { id } = await trx
+    .selectFrom('lists')
+    .select('id')
+    .where('name', '=', list)
+    .executeTakeFirstOrThrow()
+  return id
 }
 
 /** Writes the queries of a stage, and that the list holds them. */

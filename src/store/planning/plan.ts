@@ -100,11 +100,19 @@ async function findRun(
     returning id`.execute(trx)
   const [found] = open.rows
   if (found !== undefined) return { run: found.id, joined: true }
-  const { rows } = await sql<{ id: number }>`
-    insert into runs (list_id, run_date, kind, state, budget, max_age_ms)
-    values (${list}, ${runDate}, ${kind}, 'planning', ${budget ?? null}, ${maxAgeMs})
-    returning id`.execute(trx)
-  return { run: only(rows).id, joined: false }
+  const { id } = await trx
+    .insertInto('runs')
+    .values({
+      list_id: list,
+      run_date: runDate,
+      kind,
+      state: 'planning',
+      budget: budget ?? null,
+      max_age_ms: maxAgeMs,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return { run: id, joined: false }
 }
 
 async function readBefore(trx: Transaction<DB>, run: number): Promise<Planned['before']> {

@@ -11,7 +11,7 @@ export async function storeRejections(
   run: number,
 ): Promise<Planned['reasons']> {
   const rejected = rejectedName(stage)
-  await sql`delete from rejected_lines where run_id = ${run}`.execute(trx)
+  await trx.deleteFrom('rejected_lines').where('run_id', '=', run).execute()
   await sql`
     insert into rejected_lines (run_id, line, reason, content)
     select ${run}::bigint, line, reason, content
@@ -32,13 +32,15 @@ export async function* rejectedLines(
 ): AsyncGenerator<readonly { line: number; reason: string; content: string }[]> {
   const size = 2000
   for (let offset = 0; ; offset += size) {
-    const { rows } = await sql<{ line: number; reason: string; content: string }>`
-      select line, reason, content
-      from rejected_lines
-      where run_id = ${run}
-      order by line, reason
-      limit ${size}
-      offset ${offset}`.execute(db)
+    const rows = await db
+      .selectFrom('rejected_lines')
+      .select(['line', 'reason', 'content'])
+      .where('run_id', '=', run)
+      .orderBy('line')
+      .orderBy('reason')
+      .limit(size)
+      .offset(offset)
+      .execute()
     if (rows.length === 0) return
     yield rows
   }
