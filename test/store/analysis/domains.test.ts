@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { readDomains } from '../../src/commands/domains/file.ts'
-import { loadDomains, type OwnDomain } from '../../src/store/analysis/origins.ts'
-import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { readDomains } from '../../../src/commands/domains/file.ts'
+import { loadDomains, type OwnDomain } from '../../../src/store/analysis/origins.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 
 describe('our domains in the tables', () => {
   let database: FreshDatabase

@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ensureAnalyst, readable, withheld } from '../../src/store/analysis/analyst.ts'
-import { readBatches, type Inquiry } from '../../src/store/analysis/ask.ts'
-import { freshDatabase, type FreshDatabase } from '../support/database.ts'
-import { dropReader, Story } from './story.ts'
+import { ensureAnalyst, readable, withheld } from '../../../src/store/analysis/analyst.ts'
+import { readBatches, type Inquiry } from '../../../src/store/analysis/ask.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
+import { dropReader, Story } from '../../analysis/story.ts'
 
 let database: FreshDatabase
 const name = `analyst_${process.pid}_${Date.now().toString(36)}`
