@@ -12,7 +12,6 @@ const otherSubjects: Readonly<Record<string, string>> = {
 const testedElsewhere: Readonly<Record<string, string>> = {
   'src/commands/chaos': 'test/whole/points.test.ts',
   'src/commands/mill': 'test/whole/mill.test.ts',
-  'src/commands/sql': 'test/analysis/library.test.ts',
   'src/service/corpus': 'test/service/upstream/local.test.ts',
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Misuse } from '../../shared/errors.ts'
 import { domainName } from '../../shared/hostname.ts'
-import type { OwnDomain } from '../../store/analysis/origins.ts'
+import type { OwnDomain } from '../../store/analysis/domains.ts'
 
 /** A row of a small CSV file: its line, its cells by the names of the header. */
 export interface NamedRow {

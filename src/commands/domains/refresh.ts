@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { readTable } from '../../lists/table.ts'
 import { readDomains } from './file.ts'
 import { root } from '../../shared/root.ts'
-import { loadDomains, type LoadedDomains } from '../../store/analysis/origins.ts'
+import { loadDomains, type LoadedDomains } from '../../store/analysis/domains.ts'
 import { isReadersOnly } from '../../store/analysis/analyst.ts'
 import type { Database } from '../../store/database.ts'
 

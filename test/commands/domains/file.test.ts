@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readDomains } from '../../../src/commands/domains/file.ts'
 import { bindParameters, readQuestions } from '../../../src/commands/sql/questions.ts'
 import { Story } from '../../analysis/story.ts'
@@ -67,3 +67,30 @@ test('the page follows a domain as a person spells it', async () => {
   const page = readFileSync(join(home, 'page.html'), 'utf8')
   expect(page).toMatch(/Rank history of xn--bcher-kva\.de.*shoes.*now 1/s)
 }, 120_000)
+
+describe('our domains in the file', () => {
+  const readAll = (...rows: Record<string, string>[]) =>
+    readDomains(
+      rows.map((fields, index) => ({ line: index + 2, fields: new Map(Object.entries(fields)) })),
+      'domains.csv',
+    )
+
+  test('a domain is written as answers are counted, and a missing label is the domain', () => {
+    expect(readAll({ domain: 'WWW.Us.com', label: '' })).toEqual([
+      { domain: 'us.com', label: 'us.com', since: null, until: null },
+    ])
+  })
+
+  test('every line that cannot be used is told at once, with its number', () => {
+    expect(() =>
+      readAll(
+        { domain: 'https://us.com/' },
+        { domain: 'us.com', since: '1.1.2026' },
+        { domain: 'b.com', since: '2026-02-01', until: '2026-01-01' },
+        { domain: 'b.com', since: '2026-02-01' },
+      ),
+    ).toThrow(
+      /domains.csv:2: expected a domain.*\n.*:3: expected since.*\n.*:4: expected until.*\n.*:5: expected one line/,
+    )
+  })
+})

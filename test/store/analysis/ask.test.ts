@@ -1,20 +1,15 @@
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ensureAnalyst, readable, withheld } from '../../../src/store/analysis/analyst.ts'
+import { readable, withheld } from '../../../src/store/analysis/analyst.ts'
 import { readBatches, type Inquiry } from '../../../src/store/analysis/ask.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { dropReader, Story } from '../../analysis/story.ts'
 
 let database: FreshDatabase
-const name = `analyst_${process.pid}_${Date.now().toString(36)}`
-let password: string
 beforeAll(async () => {
   database = await freshDatabase()
   await new Story(database.pool).night('2026-01-01', { shoes: ['a.com/'] })
-  password = (await ensureAnalyst(database.pool, name)).password ?? ''
 })
 afterAll(async () => {
-  await database.pool.query(`drop role ${name}`)
   await dropReader(database.pool)
   await database.close()
 })
@@ -82,63 +77,5 @@ describe('a question', () => {
     expect(await read('select analysis.origins()')).toEqual([['{live}']])
     const { rows } = await database.pool.query('select current_user = session_user as myself')
     expect(rows).toEqual([{ myself: true }])
-  })
-})
-
-describe('an analyst', () => {
-  async function as<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const url = new URL(database.url)
-    url.username = name
-    url.password = password
-    const client = new pg.Client({ connectionString: url.href })
-    await client.connect()
-    try {
-      return await work(client)
-    } finally {
-      await client.end()
-    }
-  }
-
-  test('logs in, reads, and finds views without naming their schema', async () => {
-    const rows = await as(
-      async (client) => (await client.query('select q, domain from results')).rows,
-    )
-    expect(rows).toEqual([{ q: 'shoes', domain: 'a.com' }])
-  })
-
-  test('writes nothing even after lifting the courtesies', async () => {
-    await as(async (client) => {
-      await client.query('set default_transaction_read_only = off')
-      await client.query('set statement_timeout = 0')
-      for (const text of [
-        'delete from tasks',
-        "insert into lists (name, source) values ('x', 'x')",
-        'update searches set depth = 0',
-        'drop view analysis.movers',
-        'create view analysis.mine as select 1',
-        'select * from accounts',
-        'select * from workers',
-        `alter role ${name} superuser`,
-      ]) {
-        await expect(client.query(text)).rejects.toThrow(/permission denied|must be/)
-      }
-    })
-  })
-
-  test('made a second time keeps the password and the rights', async () => {
-    expect(await ensureAnalyst(database.pool, name)).toEqual({ name, password: null })
-    expect(await as(async (client) => (await client.query('select 1 as a')).rows)).toEqual([
-      { a: 1 },
-    ])
-  })
-
-  test('never takes over a role that is another one’s', async () => {
-    const { rows } = await database.pool.query<{ me: string }>('select current_user as me')
-    await expect(ensureAnalyst(database.pool, rows[0]?.me ?? '')).rejects.toThrow(
-      /another name|small letters/,
-    )
-    await expect(ensureAnalyst(database.pool, 'Robert"; drop table tasks')).rejects.toThrow(
-      /small letters/,
-    )
   })
 })

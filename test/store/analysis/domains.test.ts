@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { readDomains } from '../../../src/commands/domains/file.ts'
-import { loadDomains, type OwnDomain } from '../../../src/store/analysis/origins.ts'
+import { loadDomains, type OwnDomain } from '../../../src/store/analysis/domains.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 
 describe('our domains in the tables', () => {
@@ -74,32 +73,5 @@ describe('our domains in the tables', () => {
       ['us.com', 'Old', null, '2025-12-31'],
       ['us.com', 'New', '2026-01-01', null],
     ])
-  })
-})
-
-describe('our domains in the file', () => {
-  const read = (...rows: Record<string, string>[]) =>
-    readDomains(
-      rows.map((fields, index) => ({ line: index + 2, fields: new Map(Object.entries(fields)) })),
-      'domains.csv',
-    )
-
-  test('a domain is written as answers are counted, and a missing label is the domain', () => {
-    expect(read({ domain: 'WWW.Us.com', label: '' })).toEqual([
-      { domain: 'us.com', label: 'us.com', since: null, until: null },
-    ])
-  })
-
-  test('every line that cannot be used is told at once, with its number', () => {
-    expect(() =>
-      read(
-        { domain: 'https://us.com/' },
-        { domain: 'us.com', since: '1.1.2026' },
-        { domain: 'b.com', since: '2026-02-01', until: '2026-01-01' },
-        { domain: 'b.com', since: '2026-02-01' },
-      ),
-    ).toThrow(
-      /domains.csv:2: expected a domain.*\n.*:3: expected since.*\n.*:4: expected until.*\n.*:5: expected one line/,
-    )
   })
 })
