@@ -1,4 +1,4 @@
--- Takes what happened since $1 (timestamptz) and was not told yet, for telling; gives it back as jsonb, oldest first.
+-- Takes what happened since $1 (timestamptz) and was not sent yet; gives it back as jsonb, oldest first.
 with news as (
   select
     'run_finished' as kind, r.id::text as subject, r.finished_at as at,

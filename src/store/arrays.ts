@@ -63,7 +63,7 @@ export abstract class ArrayColumn {
     return this.#nulls === this.#count
   }
 
-  /** Begins anew, in the memory that is there: the parameter made before must have been sent. */
+  /** Empties the array and keeps its memory: the parameter made of it must have been sent. */
   clear(): void {
     this.start = headerBytes + 4
     this.#count = 0

@@ -26,7 +26,7 @@ export interface PoolOptions {
   /** The schema that unqualified names mean. */
   readonly schema?: string
   readonly statementTimeoutMs?: number
-  /** Its commits may be lost in a crash of the server: what they say is found out again. */
+  /** Its commits do not wait for the disk: what a crash of the server loses is found again from the tables. */
   readonly hasty?: boolean
 }
 
@@ -63,13 +63,13 @@ function settingsOf({ schema, hasty }: PoolOptions): { options?: string } {
   return settings.length === 0 ? {} : { options: settings.join(' ') }
 }
 
-/** Where the driver says in words of its own that a connection broke, the error gets the code that a server gives. */
+/** Gives an error without a code, which the driver throws when a connection broke, the code that a server would give. */
 function codeBreaks(owner: object, name: string): void {
   const method: unknown = Reflect.get(owner, name)
   if (typeof method !== 'function') throw new TypeError(`expected a method ${name} of the driver`)
   const coded = (...args: unknown[]): unknown => {
     const answer: unknown = Reflect.apply(method, owner, args)
-    // First to listen, so that whoever waits finds the code.
+    // Attached before the caller waits, so that the caller finds the code.
     if (answer instanceof Promise) answer.catch(giveCode)
     return answer
   }
@@ -79,10 +79,10 @@ function codeBreaks(owner: object, name: string): void {
 const connectionFailure = '08006'
 
 function giveCode(error: unknown): void {
-  if (isWordless(error)) Object.assign(error, { code: connectionFailure })
+  if (lacksCode(error)) Object.assign(error, { code: connectionFailure })
 }
 
-function isWordless(error: unknown): error is Error {
+function lacksCode(error: unknown): error is Error {
   return error instanceof Error && error.constructor === Error && !('code' in error)
 }
 

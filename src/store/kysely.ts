@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type * as Builder from 'kysely'
 
 // The query builder ships as almost 300 modules: loaded one by one they took a quarter of the time in which a command
-// starts. In its other form, as one that is required, it is there at once.
+// starts. Its CommonJS build, loaded by `require`, is there at once.
 const builder = createRequire(import.meta.url)('kysely') as typeof Builder
 
 export const { CompiledQuery, Kysely, Migrator, PostgresDialect, sql } = builder

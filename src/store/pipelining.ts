@@ -3,15 +3,15 @@ import type { Database } from './database.ts'
 
 /** A transaction whose statements need not wait for the answers of those before them. */
 export interface Trip {
-  /** Sends a statement at once; Postgres takes them in order, and what fails takes those behind it along. */
+  /** Sends a statement at once; Postgres takes them in order, and after a failure those behind it fail as well. */
   run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]>
   /** Sends the last statement with the commit behind it; resolves when both are done. */
   end<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]>
 }
 
 /**
- * One transaction in as few turns as its decisions need. A row that all workers wait for is held while Postgres works
- * on it, and not while every single answer travels and this process finds the time to read it.
+ * One transaction in as few turns as its decisions need. The row that all workers wait for is locked while Postgres
+ * works, and not while each single answer travels and waits to be read by this process.
  */
 export function travel<T>(db: Database, work: (trip: Trip) => Promise<T>): Promise<T> {
   return db.getExecutor().provideConnection(async (connection) => {
@@ -39,7 +39,7 @@ class Sent implements Trip {
 
   run<Row>(query: RawBuilder<Row> | CompiledQuery<Row>): Promise<readonly Row[]> {
     const compiled = 'compile' in query ? query.compile(this.#db) : query
-    // Begun no sooner than there is something to send: until then nothing is held.
+    // The transaction begins with its first statement, so that it holds nothing before.
     if (this.#answers.length === 0) void this.#send(CompiledQuery.raw('begin'))
     return this.#send(compiled)
   }
@@ -54,7 +54,7 @@ class Sent implements Trip {
     if (this.#committed || this.#answers.length === 0) return
     this.#committed = true
     void this.#send(CompiledQuery.raw('commit'))
-    // Postgres makes a rollback of a commit that comes after a failure, and says it to nobody.
+    // After a failure Postgres turns the commit into a rollback without an error: the answers before it say it.
     for (const answer of this.#answers) await answer
   }
 
@@ -72,7 +72,7 @@ class Sent implements Trip {
   #send<Row>(query: CompiledQuery<Row>): Promise<readonly Row[]> {
     const rows = this.#connection.executeQuery<Row>(query).then((result) => result.rows)
     this.#answers.push(rows)
-    // Whoever waits for it hears of a failure, and so does the commit.
+    // Nobody needs to wait for the rows: the commit reports a failure as well.
     rows.catch(() => undefined)
     return rows
   }

@@ -144,7 +144,7 @@ export async function closeRuns(db: Database, run: number | null = null): Promis
 
 /**
  * Slices with an open task, in pages: what the queue ought to hold. The tasks of each slice are looked up by its key:
- * as a condition of the whole, they would be read all of them for each page.
+ * joined to all slices at once, every open task would be read for each page.
  */
 export async function listOpenSlices(
   db: Database,

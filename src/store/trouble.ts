@@ -4,8 +4,8 @@ import { Unreachable, codeOf, reasonOf } from '../shared/errors.ts'
 /** Why a statement failed, as far as it decides what to do: come back later, try again now, or look at the data. */
 export type Trouble = 'away' | 'conflict' | 'data'
 
-// Classes and codes of PostgreSQL. A server that may only be read, lets nobody in or has lost the database is not there
-// for us either: somebody has to mend it, and what was paid for waits.
+// Classes and codes of PostgreSQL. A server that only takes reads, refuses logins or has lost the database counts as
+// away too: a person has to mend it, and answers that were paid for wait.
 const away = /^(08|57P|53|58|25006|28|3D000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
 const conflicts = new Set(['40001', '40P01', '55P03', '57014'])

@@ -94,7 +94,7 @@ async function applyOne(client: PoolClient, file: ViewFile, words: ViewFiles['wo
       await client.query('rollback')
       if (codeOf(cause) !== lockNotAvailable) throw explain(file, cause)
       if (attempt === attempts) throw inUse(file, cause)
-      // Whoever came to read meanwhile goes first.
+      // Readers that queued up meanwhile go first.
       await pause(50 + Math.random() * 100)
     }
   }

@@ -42,7 +42,7 @@ describe('commands for analysts', () => {
     })
   }, 120_000)
 
-  test('an answer that is empty because nothing is live says how to see the rest', async () => {
+  test('an answer that is empty because no answer is live comes with the flag that shows the others', async () => {
     const { code, stdout, stderr } = await call('sql', 'movers', '--rows', '5')
     expect(code).toBe(0)
     expect(stdout.trim()).toBe(
@@ -51,7 +51,7 @@ describe('commands for analysts', () => {
     expect(stderr).toMatch(/--origins sandbox/)
   }, 120_000)
 
-  test('tables that have rows are shown without a word about the views', async () => {
+  test('rows of tables come without a hint about what the views show', async () => {
     const asked = await call('sql', 'select id from searches order by id')
     expect(asked.stdout.trim().split('\n')).toHaveLength(3)
     expect(asked.stderr).toBe('')
@@ -142,7 +142,7 @@ describe('commands for analysts', () => {
     expect(three.code).toBe(0)
   }, 120_000)
 
-  test('a label that no list has is said, and one that a list has is not', async () => {
+  test('a label that no list has is named with those that there are, and a known one is not', async () => {
     const page = (tag: string) =>
       call('report', '--to', 'tag.html', '--tag', tag, '--origins', 'sandbox')
     const wrong = await page('brnd')

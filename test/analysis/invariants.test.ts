@@ -75,7 +75,7 @@ test('whatever the answers: shares add up, volatility stays within 0 and 1, and 
   )
 }, 240_000)
 
-test('an answer compared with itself never moved, and with strangers moved wholly', async () => {
+test('the volatility of the same pages again is 0, of other pages 1, at every depth', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 12 }), async (depth) => {
       const database = await freshDatabase()

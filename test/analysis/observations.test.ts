@@ -22,7 +22,7 @@ test('of two answers of one day the newer one is the observation', async () => {
   ])
 })
 
-test('an unreadable answer is no observation, and the one bought again for its task is', async () => {
+test('an unreadable answer is no observation, the answer bought again for its task is one', async () => {
   const night = await story.night('2026-01-01', { shoes: { unreadable: true } })
   expect(await ask('select * from analysis.observations')).toEqual([])
   await story.late(night.get('shoes') ?? 0, { results: ['a.com/'] })

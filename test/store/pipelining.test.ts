@@ -43,7 +43,7 @@ describe('a trip to the database', () => {
     expect(await notes()).toEqual([1])
   })
 
-  test('is nothing at all when nothing is sent', async () => {
+  test('gives its result, and its connection back, when it has no statement', async () => {
     const { db, pool } = await open()
     expect(await travel(db, async () => 7)).toBe(7)
     expect(pool.idleCount).toBe(pool.totalCount)

@@ -18,7 +18,7 @@ async function open(byKey: boolean) {
 }
 
 describe('a connection whose statements go by key', () => {
-  test('keeps the plan of a statement that comes again, not of one that passes once', async () => {
+  test('keeps the plan of a statement that is sent again, not of one that is sent once', async () => {
     const { ask, kept } = await open(true)
     await ask('select $1::int as once', [1])
     for (const number of [1, 2, 3]) {

@@ -85,7 +85,7 @@ async function look(paths: readonly string[]) {
 }
 
 describe('the type of a raw statement', () => {
-  test('says what the server says of its rows, wherever one stands', async () => {
+  test('names the columns that the server describes, in every file of the store', async () => {
     const paths = [...readTree(['src/store'], ['.ts']).keys()]
     const { statements, unknown, complaints } = await look(paths)
     expect(statements).toBeGreaterThan(70)

@@ -133,7 +133,7 @@ async function grantAnalyst(client: PoolClient, name: string, reader: string): P
   if (password !== null) {
     await client.query(`create role ${role} login password ${client.escapeLiteral(password)}`)
   }
-  // Courtesies, which an analyst may change; what may be read is for the grants to say.
+  // Settings for comfort, which an analyst may change; what may be read is decided by the grants.
   await client.query(`
     grant ${reader} to ${role};
     alter role ${role} set default_transaction_read_only = on;

@@ -17,7 +17,7 @@ export interface Inquiry {
   readonly timeoutMs: number
   /** Kinds of answers that the views show; undefined: as the database says, live by default. */
   readonly origins?: string | undefined
-  /** Told once when the server does not let us act as the role that may only read. */
+  /** Called once when the server does not let us act as the role that may only read. */
   readonly warn: (line: string) => void
 }
 
@@ -44,13 +44,13 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   }
 }
 
-/** Nothing is left to keep, and the settings of the transaction go with it. */
+/** Ends the transaction, and its settings with it; it changed nothing. */
 async function leave(client: PoolClient): Promise<void> {
   try {
     await client.query('rollback')
     client.release()
   } catch {
-    // The connection is gone: the pool forgets it, and the first error is the one to be told.
+    // The connection is gone: the pool forgets it, and the first error is the one to report.
     client.release(true)
   }
 }

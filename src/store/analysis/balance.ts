@@ -9,7 +9,7 @@ export interface BalancePoint {
 }
 
 /**
- * The highest floor in force for the accounts that are shown; where no worker lives, what the last one said. Null where
+ * The highest floor in force for the accounts that are shown; where no worker lives, that of the last one. Null where
  * there never was one, or for a login that may not know.
  */
 export async function readFloor(trx: Database): Promise<number | null> {
@@ -59,7 +59,7 @@ export async function readBalance(trx: Database): Promise<readonly BalancePoint[
   return rows
 }
 
-/** Asked first: a refusal would end the transaction, and the page with it. */
+/** To be asked before reading: a refused read would end the transaction, and the page with it. */
 async function mayRead(trx: Database, table: string): Promise<boolean> {
   const { rows } = await sql<{ may: boolean }>`
     select has_table_privilege(${table}, 'select') as may

@@ -35,8 +35,8 @@ export function selectRows(relation: string, format: 'csv' | 'ndjson'): string {
     case 'csv':
       return `select * from ${relation}`
     case 'ndjson':
-      // The server writes every digit of numbers and times, in the kind of the column and not of the value; one who
-      // reads its JSON to write it anew keeps neither. The star: a column may have the name of the row.
+      // The server writes every digit of numbers and times, and each value in the kind of its column: read here and
+      // written again, both would be lost. `line.*`, since a column may be called line.
       return `select row_to_json(line.*)::text as line from ${relation} as line`
     default:
       throw unhandled('format', format)

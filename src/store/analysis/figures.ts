@@ -115,7 +115,7 @@ async function readRuns(trx: Database): Promise<readonly RunFigures[]> {
   return rows
 }
 
-/** The page has room for no more. */
+/** How many domains the page has room for. */
 export const mostDomains = 3
 
 async function chooseDomains(
@@ -130,7 +130,7 @@ async function chooseDomains(
     from own_domains
     order by domain, ours desc, since desc nulls last
   `.execute(trx)
-  // One that is asked for keeps its name after it has ended.
+  // A domain that is asked for has its label even after its last day.
   const labels = new Map(rows.map(({ domain, label }) => [domain, label]))
   const ours = rows.filter((row) => row.ours).map(({ domain }) => domain)
   const last = shares.at(-1)?.runDate

@@ -17,7 +17,7 @@ export function readOrigins(typed: string): string {
   )
 }
 
-/** Says so when the tables hold answers, but none of a kind that the views show. */
+/** A hint for the reader when the tables hold answers, but none of a kind that the views show; else null. */
 export async function hintOrigins(db: Database, asked: string | undefined): Promise<string | null> {
   const { rows } = await sql<{ shown: boolean; there: string | null }>`
     select

@@ -54,7 +54,7 @@ export interface Answer {
   readonly sentiment: string | null
   readonly creditsUsed: number | null
   readonly creditsRemaining: number | null
-  /** Greatest position; null when no result tells one. */
+  /** Greatest position; null when no result has one. */
   readonly depth: number | null
   readonly replaced: number
   /** Null when the body was read; otherwise all lists are empty. */

@@ -11,7 +11,7 @@ import { Domains, Entities, Pages, Terms, type Dictionary } from './dictionaries
 
 type Row = Readonly<Record<string, unknown>>
 
-/** A batch as the parameters of `store_answers.sql`: what there are hundreds of goes column by column. */
+/** The parameters of `store_answers.sql` for a batch; what an answer has hundreds of is sent as one array per column. */
 export function describeBatch(batch: readonly StoredAnswer[]): unknown[] {
   const size = batch.reduce((sum, { body }) => sum + 8 + body.length, 0)
   const described = new Described(size)

@@ -1,7 +1,7 @@
 import type { Domain, Entity, Page, Term } from './answer.ts'
 import { TextColumn, UuidColumn } from '../arrays.ts'
 
-/** Things that answers share, each of them once. */
+/** Things that several answers name, each of them kept once. */
 export abstract class Dictionary<T extends { readonly id: string }> {
   protected readonly ids = new UuidColumn()
   readonly #known = new Set<string>()

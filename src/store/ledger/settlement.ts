@@ -113,7 +113,7 @@ export async function saveSettlement(trip: Trip, settlement: Settlement): Promis
   await trip.end(keepBooks(settlement))
 }
 
-/** Those of the calls that this database has: one that was restored from a copy does not know what came after it. */
+/** Those of the calls that this database has: one that was restored from a copy lacks those sent after the copy. */
 export async function knownCalls(db: Database, calls: readonly number[]): Promise<Set<number>> {
   const { rows } = await sql<{ id: number }>`
     select id

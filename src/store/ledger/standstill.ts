@@ -25,7 +25,7 @@ export async function standingStop(
   return rows[0]?.reason ?? null
 }
 
-/** True when a run's budget left tasks unaffordable since a time ago. */
+/** True when a run's budget left tasks unaffordable within that time. */
 export async function leftUnaffordable(db: Database, withinMs: number): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`
     select exists (

@@ -88,7 +88,7 @@ export async function findForgotten(db: Database, worker: number): Promise<reado
 
 const largestSkewMs = 5_000
 
-/** A host whose clock is off would take jobs of others for stalled, and its own for due. */
+/** Refuses a host whose clock is off: it would take jobs of others for stalled, and its own for due. */
 export async function refuseSkew(db: Database): Promise<void> {
   const skew = await clockSkew(db)
   if (Math.abs(skew) <= largestSkewMs) return

@@ -14,7 +14,7 @@ export async function databaseNow(db: Database): Promise<Date> {
   return rows[0]?.now ?? new Date()
 }
 
-/** Times up to here have been decided. */
+/** Notes that all times up to `known` have been decided. */
 export async function advance(db: Database, schedule: string, known: Date): Promise<void> {
   await sql`
     update schedules

@@ -35,7 +35,7 @@ export async function readLastNights(db: Database): Promise<readonly LastNight[]
   return rows
 }
 
-/** Nights by what became of them, over a time. */
+/** Counts the nights that were decided since a time, by their outcome. */
 export async function countNights(
   db: Database,
   since: Date,

@@ -22,7 +22,7 @@ export async function readWatches(db: Database): Promise<readonly WatchRow[]> {
     .execute()
 }
 
-/** Writes down what a schedule is now; `known_until` only where it begins anew. */
+/** Stores a schedule as its file has it now; `known_until` never goes back. */
 export async function saveWatch(db: Database, watch: WatchRow): Promise<void> {
   await sql`
     insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)
@@ -53,7 +53,7 @@ export async function callBack(db: Database, name: string, now: Date): Promise<v
       update schedules
       set known_until = ${now}
       where name = ${name}`.execute(trx)
-    // Written down before they came: left there, each would pass for decided when it comes.
+    // Nights that were decided ahead of time: their rows would make them look decided when they are due.
     await sql`
       delete from nights
       where schedule = ${name}
@@ -62,7 +62,7 @@ export async function callBack(db: Database, name: string, now: Date): Promise<v
   })
 }
 
-/** Milliseconds since any scheduler last looked at its schedules; null when none ever did. A look under a clock that was ahead says nothing. */
+/** Milliseconds since any scheduler last looked at its schedules; null when none ever did. Times ahead of the clock do not count. */
 export async function lastLook(db: Database): Promise<number | null> {
   const { rows } = await sql<{ ago: number | null }>`
     select extract(epoch from clock_timestamp() - max(seen_at))::float8 * 1000 as ago

@@ -48,7 +48,7 @@ export async function readSuccesses(
   return rows
 }
 
-/** Tasks of open runs that are still open. */
+/** Counts open tasks that work can still reach: those of open runs and of slices that are not done. */
 export async function countOpenTasks(db: Database): Promise<number> {
   const { rows } = await sql<{ open: number }>`
     select count(*) as open

@@ -2,7 +2,7 @@ import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
 import { statement } from '../statement.ts'
 
-/** Something that happened and that nobody has told yet. */
+/** Something that happened and that no webhook has been sent for. */
 export type News =
   | {
       readonly kind: 'run_finished'
@@ -33,15 +33,15 @@ export type News =
     }
 
 /**
- * What happened since a time and was not told, taken for telling: of several processes that ask, each piece goes to
- * one. Oldest first.
+ * Takes what happened since a time and was not sent yet, oldest first: of several processes that ask, each piece goes
+ * to one.
  */
 export async function takeNews(db: Database, since: Date): Promise<readonly News[]> {
   const { rows } = await db.executeQuery(statement<{ fields: News }>('take_news', [since]))
   return rows.map(({ fields }) => fields)
 }
 
-/** Takes one piece of news that is known by other means; false when it was told already. */
+/** Takes one piece of news that does not come from the tables; false when it was taken before. */
 export async function takeNotice(db: Database, kind: string, subject: string): Promise<boolean> {
   const { rows } = await sql`
     insert into notices (kind, subject)
@@ -51,7 +51,7 @@ export async function takeNotice(db: Database, kind: string, subject: string): P
   return rows.length > 0
 }
 
-/** Gives news back that could not be told: the next one who asks tries again. */
+/** Gives back news that could not be sent: the next process that asks gets it. */
 export async function giveBack(
   db: Database,
   news: readonly { readonly kind: string; readonly subject: string }[],

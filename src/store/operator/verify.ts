@@ -126,7 +126,7 @@ function counting(from: RawBuilder<unknown>): RawBuilder<{ violations: number }>
   return sql<{ violations: number }>`select count(*) as violations ${from}`
 }
 
-/** Asks every question over one snapshot, so that a mill at work looks as consistent as it is. */
+/** Asks every question over one snapshot: rows that change between two questions would look like a broken promise. */
 export async function verifyPromises(db: Database): Promise<readonly Check[]> {
   return db
     .transaction()

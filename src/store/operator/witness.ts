@@ -1,7 +1,7 @@
 import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
 
-/** A task with what it says of itself, to be held against the books of the API. */
+/** A task and its state, to be compared with the API's own books. */
 export interface TaskWitness {
   readonly q: string
   readonly state: string
@@ -53,7 +53,7 @@ export async function witnessSums(db: Database): Promise<Sums> {
   return sums
 }
 
-/** Tasks in the state open, whatever is said of their runs and slices. */
+/** Counts tasks whose state is open, whatever the state of their run and slice. */
 export async function countUnfinishedTasks(db: Database): Promise<number> {
   const { rows } = await sql<{ open: number }>`
     select count(*)::integer as open from tasks where state = 'open'`.execute(db)

@@ -44,8 +44,8 @@ export async function storeHeld(
 }
 
 /**
- * Hardly ever does somebody else add one of these queries at the same time: to be ready for it at each row costs a
- * third of writing them. When it happens the statement fails, and is done again with more care.
+ * Another planner hardly ever adds one of these queries at the same time, and to look for conflicts at each row costs a
+ * third of writing them. When it happens the statement fails, and is repeated so that it passes over what is there.
  */
 async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Promise<void> {
   const saved = await trx.savepoint('queries').execute()
@@ -59,7 +59,7 @@ async function storeQueries(trx: ControlledTransaction<DB>, stage: number): Prom
   }
 }
 
-/** In the order of their ids, like everybody who adds to this table: two of us never wait for each other in a ring. */
+/** In the order of their ids, as every writer of this table: so no two of them can wait for each other. */
 async function addQueries(
   trx: Transaction<DB>,
   stage: number,
@@ -119,7 +119,7 @@ async function addMembers(
     order by id`.execute(trx)
 }
 
-/** Most lists say nothing more about their queries: only those that do pay for bringing it together. */
+/** For a list that gives its queries a priority and a weight at most: there are no labels and targets to merge. */
 function countMembers(stage: number) {
   return sql`
     select

@@ -12,7 +12,7 @@ import { awaitedLater } from '../../shared/waiting.ts'
 export interface Planning {
   readonly stage: number
   readonly order: PlanOrder
-  /** False: it is looked at what would be, and nothing is kept. */
+  /** False for a preview: everything is planned, and then undone. */
   readonly keep: boolean
   /** Called within the transaction of the run; what it throws undoes everything and comes out as it is. */
   readonly record?: ((trx: Transaction<DB>, run: number) => Promise<void>) | undefined
@@ -34,21 +34,21 @@ export async function planStaged(
   }
   let storing: Promise<void> = Promise.resolve()
   try {
-    const ofList = await begin(held)
-    const ofRun = await begin(wanted)
-    await lockList(ofRun, order)
-    const list = await storeList(ofList, order)
-    if (keep) storing = awaitedLater(storeHeld(ofList, stage, { list, plain: order.plain }))
-    const planned = await planRun(ofRun, { stage, list }, order)
-    if (keep) await record?.(ofRun, planned.run)
+    const listTrx = await begin(held)
+    const runTrx = await begin(wanted)
+    await lockList(runTrx, order)
+    const list = await storeList(listTrx, order)
+    if (keep) storing = awaitedLater(storeHeld(listTrx, stage, { list, plain: order.plain }))
+    const planned = await planRun(runTrx, { stage, list }, order)
+    if (keep) await record?.(runTrx, planned.run)
     await storing
     // A connection that broke while the other one was at work is noticed before anything is committed.
-    await sql`select`.execute(ofRun)
+    await sql`select`.execute(runTrx)
     for (const trx of begun) await (keep ? trx.commit() : trx.rollback()).execute()
     return planned
   } catch (error) {
     await storing.catch(() => undefined)
-    // What was thrown says more than that a connection is gone.
+    // The first error says more than that its connection is gone now.
     await Promise.allSettled(begun.map(async (trx) => trx.rollback().execute()))
     throw error
   }

@@ -7,7 +7,7 @@ const mostBytes = 4_000_000
 
 /** Sends rows in lots: one is gathered while the one before is on its way. */
 export class Sender {
-  // These take turns, in the same memory all the way.
+  // The two change places with each lot, so that no lot needs new memory.
   #gathering = new Lot()
   #travelling = new Lot()
   #sent: Promise<void> = Promise.resolve()

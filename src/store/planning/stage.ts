@@ -54,7 +54,7 @@ export async function openStage(connections: Connections, number: number): Promi
   }
 }
 
-/** The tables hold these already: only tasks are made of them. */
+/** Adds the members of a list to what tasks are made of; the tables hold their queries already. */
 async function addMembers(connection: Kysely<DB>, number: number, list: number): Promise<number> {
   const { numAffectedRows } = await sql`
     insert into ${wantedName(number)} (line, id, priority, num, device)

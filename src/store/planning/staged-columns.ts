@@ -15,7 +15,7 @@ export interface StagedQuery {
   readonly given: string | null
 }
 
-/** Stands between labels: no text of a list holds it. */
+/** Separates the labels of a query; no text of a list contains it. */
 const group = '\u001d'
 
 /** Queries of a list, gathered column by column until they are sent. */
@@ -67,7 +67,7 @@ export class Lot {
     columns.given.add(given)
   }
 
-  /** Begins anew; what was made of it before must have been sent. */
+  /** Empties the columns for the next lot; what was made of them before must have been sent. */
   clear(): void {
     this.#rows = 0
     for (const column of this.#all) column.clear()

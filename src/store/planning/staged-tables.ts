@@ -69,13 +69,13 @@ export async function makeTables({ held, wanted }: Connections, number: number):
     )`.execute(held)
 }
 
-/** Takes them away, as far as they are there. */
+/** Drops the tables of one list, as far as they exist. */
 export async function dropTables({ held, wanted }: Connections, number: number): Promise<void> {
   await sql`drop table if exists ${wantedName(number)}, ${rejectedName(number)}`.execute(wanted)
   await sql`drop table if exists ${heldName(number)}`.execute(held)
 }
 
-/** What tasks are made of. */
+/** Adds the rows that tasks are made of. */
 export async function addWanted(
   connection: Kysely<DB>,
   number: number,
@@ -93,7 +93,7 @@ export async function addWanted(
     )`.execute(connection)
 }
 
-/** What a list holds: its queries, and what it says about them. */
+/** Adds the queries of a list, with what the list says about them. */
 export async function addHeld(
   connection: Kysely<DB>,
   number: number,
@@ -120,14 +120,14 @@ export async function addHeld(
     )`.execute(connection)
 }
 
-/** A column that says nothing travels as nothing: `unnest` fills it with nulls. */
+/** A column of nulls is sent as an empty array: `unnest` fills it with nulls. */
 function parameterOf(column: ArrayColumn): Buffer | string {
   return column.blank ? '{}' : column.toParameter()
 }
 
 const chunk = 5000
 
-/** Takes lines that gave no query. */
+/** Adds lines that gave no query. */
 export async function addRejections(
   connection: Kysely<DB>,
   number: number,

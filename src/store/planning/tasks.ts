@@ -98,7 +98,7 @@ export async function addTasks(
   }
 }
 
-/** Counts tasks and slices by what keeps slices apart. */
+/** Counts tasks and slices by what all tasks of a slice have in common. */
 async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly Group[]> {
   const { rows } = await sql<Group>`
     select

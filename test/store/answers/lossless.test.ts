@@ -199,7 +199,7 @@ describe('the rows of an answer', () => {
     expect(JSON.stringify(sorted(rebuilt))).toBe(JSON.stringify(sorted(said(given))))
   })
 
-  test('nested as deep as is read say so when read again', async () => {
+  test('come back whole from the deepest nesting that is read', async () => {
     const deep = `{"x":${'[{"y":'.repeat(31)}[1]${'}]'.repeat(31)}}`
     expect(await roundTrip([deep])).toEqual([JSON.parse(deep)])
   })

@@ -59,7 +59,7 @@ describe('the floor in force', () => {
     expect(await readings()).toEqual({ ledger: 200, status: 200, forecast: 200, page: 200 })
   })
 
-  test('is nobody’s where no worker lives: the page says what the last one said', async () => {
+  test('is unknown where no worker lives; the page shows that of the last one', async () => {
     await enter(200, { leaseMs: -1 })
     await enter(100, { leaseMs: -1 })
     expect(await readings()).toEqual({ ledger: 0, status: null, forecast: null, page: 100 })

@@ -81,7 +81,7 @@ describe('rows on their way to the database', () => {
     expect(slow.sent).toBe(2)
   })
 
-  test('say with the next lot, or at the end, that one did not arrive', async () => {
+  test('report a lot that did not arrive with the next one, or at the end', async () => {
     for (const next of ['add', 'end'] as const) {
       const slow = new Slow()
       const some = new Sender(slow.send)
@@ -91,7 +91,7 @@ describe('rows on their way to the database', () => {
     }
   })
 
-  test('of which there are none are not sent', async () => {
+  test('are not sent when there are none', async () => {
     const slow = new Slow()
     await new Sender(slow.send).end()
     expect(slow.sent).toBe(0)
