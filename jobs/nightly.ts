@@ -79,13 +79,13 @@ async function keepRunning(
   options: { signal: AbortSignal; tell: (line: string) => void },
 ): Promise<Exit> {
   const { keepTime } = await import('../src/commands/nightly/clock.ts')
-  const { showSigns } = await import('../src/commands/monitor/monitor.ts')
+  const { startMonitor } = await import('../src/commands/monitor/monitor.ts')
   const problems = () => (scheduler.trouble === null ? [] : ['the last tick was not done'])
-  const signs = await showSigns(mill, { tell: options.tell, problems })
+  const monitor = await startMonitor(mill, { tell: options.tell, problems })
   try {
     await keepTime(mill, scheduler, options)
   } finally {
-    await signs.close()
+    await monitor.close()
   }
   return options.signal.reason === 'SIGINT' ? exits.interrupted : exits.done
 }

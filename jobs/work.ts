@@ -62,16 +62,16 @@ await runCommand<Options>(
     const { openLog } = await import('../src/shared/log.ts')
     const log = drain ? null : await openLog('work', config.api === null ? [] : [config.api.key])
     const tell = log === null ? say : (line: string) => log.info(line)
-    const { showSigns } = await import('../src/commands/monitor/monitor.ts')
+    const { startMonitor } = await import('../src/commands/monitor/monitor.ts')
     let worker: Worker | null = null
-    const signs = closers.add(
-      'the signs of life',
-      await showSigns(mill, {
+    const monitor = closers.add(
+      'the monitor',
+      await startMonitor(mill, {
         tell,
         ...lookInto(() => worker),
         more: async () => (await mill.queue()).metrics(),
       }),
-      (shown) => shown.close(),
+      (started) => started.close(),
     )
     let reported = performance.now()
     const summary = await work(mill, {
@@ -79,7 +79,7 @@ await runCommand<Options>(
       lanes: config.concurrency,
       signal,
       tell,
-      onCall: signs.observe,
+      onCall: monitor.observe,
       onTick: (current) => {
         worker = current
         const { tally, dispatch } = current

@@ -1,19 +1,19 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Market } from '../mill/supplier.ts'
 import { overdueNights } from '../../store/nights/overdue.ts'
-import { seldom } from './seldom.ts'
 import type { Database } from '../../store/database.ts'
 import { countOpenTasks, readAccountGauges, readSuccesses } from '../../store/operator/gauges.ts'
-import type { Summary } from '../work/tally.ts'
 
-/** What a worker has counted so far: the part of its sums that ends tasks. */
-export type Counted = Pick<Summary, 'answered' | 'reused' | 'failed' | 'unknown'>
+const states = ['answered', 'reused', 'failed', 'unknown'] as const
+
+/** How many tasks a worker has brought to each end so far. */
+export type TaskCounts = Readonly<Record<(typeof states)[number], number>>
 
 export interface MetricsOptions {
   readonly db: Database
   readonly market: Market
   /** Sums of the worker in this process; absent in a process that has none. */
-  readonly counted?: () => Counted
+  readonly counted?: () => TaskCounts
   /** Text of further metrics, such as those of the queue. */
   readonly more?: () => Promise<string>
 }
@@ -23,8 +23,6 @@ export interface Metrics {
   observe(seconds: number): void
   text(): Promise<string>
 }
-
-const states = ['answered', 'reused', 'failed', 'unknown'] as const
 
 /** Names and units by the conventions of Prometheus. No label holds a query: their number has no end. */
 export function openMetrics(options: MetricsOptions): Metrics {
@@ -56,7 +54,7 @@ export function openMetrics(options: MetricsOptions): Metrics {
 }
 
 /** A counter that follows the worker's own sums: what it ended since it began. */
-function mirrorTasks(registers: Registry[], counted: () => Counted): void {
+function mirrorTasks(registers: Registry[], counted: () => TaskCounts): void {
   const seen = { answered: 0, reused: 0, failed: 0, unknown: 0 }
   const tasks = new Counter({
     name: 'querymill_tasks_total',
@@ -130,11 +128,29 @@ function listGauges(registers: Registry[], db: Database) {
     name: 'nights_overdue',
     help: 'Nights of which nothing has become although they ought to have.',
   })
-  // Read from every open task: with millions of them that takes a while, and it is asked for all the time.
-  const countOpen = seldom(async () => countOpenTasks(db))
+  // Counting reads every open task, which takes a while with millions of them, and probes come all the time.
+  const countOpen = askSparingly(() => countOpenTasks(db))
   return async () => {
     open.set(await countOpen())
     overdue.set((await overdueNights(db)).length)
     for (const { list, seconds } of await readSuccesses(db)) success.set({ list }, seconds)
+  }
+}
+
+const restShare = 20
+
+/** Asks for at most a twentieth of the time: an answer that took a second is given again for twenty seconds. */
+export function askSparingly<T>(
+  ask: () => Promise<T>,
+  clock = () => performance.now(),
+): () => Promise<T> {
+  let kept: { readonly value: T; readonly until: number } | undefined
+  return async () => {
+    const began = clock()
+    if (kept !== undefined && began < kept.until) return kept.value
+    const value = await ask()
+    const ended = clock()
+    kept = { value, until: ended + restShare * (ended - began) }
+    return value
   }
 }

@@ -1,20 +1,21 @@
-import { startHealth } from './health.ts'
-import type { Mill } from '../mill/mill.ts'
-import { openMetrics, type Counted } from './metrics.ts'
 import { probeDatabase } from '../../store/database.ts'
+import type { Mill } from '../mill/mill.ts'
+import { startHealth } from './health.ts'
+import { openMetrics, type TaskCounts } from './metrics.ts'
 import { startTelling } from './telling.ts'
 
-export interface SignsOptions {
+export interface MonitorOptions {
   readonly tell: (line: string) => void
   /** What this process itself lacks before it can work: one short line each. */
   readonly problems?: () => readonly string[]
   /** Sums of the worker in this process. */
-  readonly counted?: () => Counted
+  readonly counted?: () => TaskCounts
+  /** Text of further metrics, such as those of the queue. */
   readonly more?: () => Promise<string>
 }
 
-/** What a long-lived process shows of itself. */
-export interface Signs {
+/** What a long-lived process lets others see of itself: health checks, metrics, news. */
+export interface Monitor {
   /** A paid request came back after so many seconds. */
   readonly observe: (seconds: number) => void
   /** The port that answers probes; null when MILL_METRICS_PORT is unset. */
@@ -25,8 +26,9 @@ export interface Signs {
 const newsEveryMs = 5_000
 
 /** Health checks and metrics when a port is set, news when a webhook is: otherwise nothing. */
-export async function showSigns(mill: Mill, options: SignsOptions): Promise<Signs> {
+export async function startMonitor(mill: Mill, options: MonitorOptions): Promise<Monitor> {
   const { metricsPort, webhook } = mill.config
+  const { tell } = options
   // Unless somebody reads them, they are not even counted.
   const metrics =
     metricsPort === null ? null : openMetrics({ db: mill.db, market: mill.market, ...options })
@@ -41,11 +43,9 @@ export async function showSigns(mill: Mill, options: SignsOptions): Promise<Sign
           ],
           metrics: () => metrics.text(),
         })
-  if (health !== null) options.tell(`health and metrics on http://127.0.0.1:${health.port}`)
+  if (health !== null) tell(`health and metrics on http://127.0.0.1:${health.port}`)
   const news =
-    webhook === null
-      ? null
-      : startTelling(mill.db, { url: webhook, tell: options.tell, everyMs: newsEveryMs })
+    webhook === null ? null : startTelling(mill.db, { url: webhook, tell, everyMs: newsEveryMs })
   return {
     observe: (seconds) => metrics?.observe(seconds),
     port: health?.port ?? null,

@@ -1,11 +1,19 @@
-import { overdueNights } from '../../store/nights/overdue.ts'
+import { overdueNights, type Overdue } from '../../store/nights/overdue.ts'
 import type { Database } from '../../store/database.ts'
 import { giveBack, takeNews, takeNotice, type News } from '../../store/operator/news.ts'
 import { post, type Notice } from './webhook.ts'
 import { reasonOf, unhandled } from '../../shared/errors.ts'
 
-// Who is switched on after a long time does not retell the past, and what failed to go out is tried for this long.
-const fresh = 3_600_000
+// A process that starts after a long time tells nothing older than this, and what failed to go out is tried for so long.
+const newsAgeMs = 3_600_000
+
+export interface NewsOptions {
+  /** Where notices go. */
+  readonly url: URL
+  readonly tell: (line: string) => void
+  /** How long to wait before each further try of a notice. */
+  readonly pauses?: number[]
+}
 
 /** A notice, with everything that it stands for: many missed nights are one line. */
 interface Bundle {
@@ -13,28 +21,26 @@ interface Bundle {
   readonly news: readonly { readonly kind: string; readonly subject: string }[]
 }
 
-/** Tells the webhook what happened since the last time anybody asked; gives back what could not be told. */
-export async function tellNews(
-  db: Database,
-  { url, tell, pauses }: { url: URL; tell: (line: string) => void; pauses?: number[] },
-): Promise<number> {
-  const bundles = [...bundle(await takeNews(db, new Date(Date.now() - fresh))), ...(await late(db))]
-  let told = 0
+/** Posts to the webhook what no process has posted yet; what could not be posted is given back for a later look. */
+export async function tellNews(db: Database, { url, tell, pauses }: NewsOptions): Promise<number> {
+  const happened = await takeNews(db, new Date(Date.now() - newsAgeMs))
+  const bundles = [...bundle(happened), ...(await noticeOverdue(db, await overdueNights(db)))]
+  let posted = 0
   for (const { notice, news } of bundles) {
     try {
       await post(url, notice, pauses)
-      told += 1
+      posted += 1
     } catch (error) {
       await giveBack(db, news)
       tell(reasonOf(error))
     }
   }
-  return told
+  return posted
 }
 
-async function late(db: Database): Promise<Bundle[]> {
+async function noticeOverdue(db: Database, nights: readonly Overdue[]): Promise<Bundle[]> {
   const found: Bundle[] = []
-  for (const { schedule, dueAt, problem } of await overdueNights(db)) {
+  for (const { schedule, dueAt, problem } of nights) {
     const kind = 'night_overdue'
     const subject = `${schedule} ${dueAt.toISOString()}`
     if (!(await takeNotice(db, kind, subject))) continue

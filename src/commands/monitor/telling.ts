@@ -1,28 +1,22 @@
-import { tellNews } from './news.ts'
+import { tellNews, type NewsOptions } from './news.ts'
 import { within } from '../../shared/waiting.ts'
 import type { Database } from '../../store/database.ts'
 import { reasonOf } from '../../shared/errors.ts'
 
-interface Telling {
-  readonly url: URL
-  readonly tell: (line: string) => void
-  readonly everyMs: number
-}
-
 /** Tells news now and then, one telling at a time; work never waits for it. */
 export function startTelling(
   db: Database,
-  { url, tell, everyMs }: Telling,
+  { everyMs, ...options }: NewsOptions & { readonly everyMs: number },
 ): { close: () => Promise<void> } {
   let telling: Promise<unknown> | null = null
   let away = false
   const tellAll = async () => {
     try {
-      await tellNews(db, { url, tell })
+      await tellNews(db, options)
       away = false
     } catch (error) {
       // Said once: work goes on without news, and so do the tries.
-      if (!away) tell(`news cannot be read: ${reasonOf(error)}`)
+      if (!away) options.tell(`news cannot be read: ${reasonOf(error)}`)
       away = true
     }
   }

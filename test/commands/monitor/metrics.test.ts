@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { seldom } from '../../../src/commands/monitor/seldom.ts'
+import { askSparingly } from '../../../src/commands/monitor/metrics.ts'
 
 /** Takes a second of a clock that only it moves, and gives 1, 2, 3 and so on. */
 function slowCount() {
   const clock = { ms: 0 }
   let asked = 0
-  const count = seldom(
+  const count = askSparingly(
     async () => {
       clock.ms += 1000
       return ++asked
@@ -26,7 +26,7 @@ test('what took a second to count is counted again after twenty, not before', as
 
 test('a count that failed is tried again at once', async () => {
   let tries = 0
-  const count = seldom(async () => {
+  const count = askSparingly(async () => {
     tries += 1
     if (tries === 1) throw new Error('gone')
     return tries

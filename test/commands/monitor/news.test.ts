@@ -53,8 +53,11 @@ async function openReceiver(): Promise<Receiver> {
 }
 
 function tell(): Promise<number> {
-  const { url } = receiver
-  return tellNews(database.db, { url, tell: (line) => said.push(line), pauses: [1, 1] })
+  return tellNews(database.db, { ...options(receiver.url), pauses: [1, 1] })
+}
+
+function options(url: URL) {
+  return { url, tell: (line: string) => said.push(line) }
 }
 
 async function happen(): Promise<void> {
@@ -135,7 +138,7 @@ describe('news', () => {
     const silent = createServer((request) => void asked.push(request.url))
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     const url = new URL(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`)
-    const telling = startTelling(database.db, { url, tell: (line) => said.push(line), everyMs: 50 })
+    const telling = startTelling(database.db, { ...options(url), everyMs: 50 })
     await expect.poll(() => asked.length).toBeGreaterThan(0)
     await telling.close()
     expect(said).toEqual([])
