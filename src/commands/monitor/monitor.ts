@@ -2,7 +2,7 @@ import { probeDatabase } from '../../store/database.ts'
 import type { Mill } from '../mill/mill.ts'
 import { startHealth } from './health.ts'
 import { openMetrics, type TaskCounts } from './metrics.ts'
-import { startTelling } from './telling.ts'
+import { startNews } from './news.ts'
 
 export interface MonitorOptions {
   readonly tell: (line: string) => void
@@ -45,7 +45,7 @@ export async function startMonitor(mill: Mill, options: MonitorOptions): Promise
         })
   if (health !== null) tell(`health and metrics on http://127.0.0.1:${health.port}`)
   const news =
-    webhook === null ? null : startTelling(mill.db, { url: webhook, tell, everyMs: newsEveryMs })
+    webhook === null ? null : startNews(mill.db, { url: webhook, tell, everyMs: newsEveryMs })
   return {
     observe: (seconds) => metrics?.observe(seconds),
     port: health?.port ?? null,

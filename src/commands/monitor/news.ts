@@ -1,8 +1,9 @@
 import { overdueNights, type Overdue } from '../../store/nights/overdue.ts'
 import type { Database } from '../../store/database.ts'
 import { giveBack, takeNews, takeNotice, type News } from '../../store/operator/news.ts'
-import { post, type Notice } from './webhook.ts'
 import { reasonOf, unhandled } from '../../shared/errors.ts'
+import { within } from '../../shared/waiting.ts'
+import { post, type Notice } from './webhook.ts'
 
 // A process that starts after a long time tells nothing older than this, and what failed to go out is tried for so long.
 const newsAgeMs = 3_600_000
@@ -21,8 +22,45 @@ interface Bundle {
   readonly news: readonly { readonly kind: string; readonly subject: string }[]
 }
 
+/** Posts news at intervals, one look at a time; work never waits for it. */
+export function startNews(
+  db: Database,
+  { everyMs, ...options }: NewsOptions & { readonly everyMs: number },
+): { close: () => Promise<void> } {
+  let looking: Promise<unknown> | null = null
+  let unreadable = false
+  const tryToPost = async () => {
+    try {
+      await postNews(db, options)
+      unreadable = false
+    } catch (error) {
+      // Said once: work goes on without news, and so do the tries.
+      if (!unreadable) options.tell(`news cannot be read: ${reasonOf(error)}`)
+      unreadable = true
+    }
+  }
+  const look = () => {
+    looking ??= tryToPost().finally(() => {
+      looking = null
+    })
+    return looking
+  }
+  const timer = setInterval(() => void look(), everyMs)
+  // What happened in the last moments, such as the end of the run, goes out as well.
+  const lastLook = async () => {
+    await looking
+    await look()
+  }
+  return {
+    close: async () => {
+      clearInterval(timer)
+      await within(lastLook(), { ms: everyMs })
+    },
+  }
+}
+
 /** Posts to the webhook what no process has posted yet; what could not be posted is given back for a later look. */
-export async function tellNews(db: Database, { url, tell, pauses }: NewsOptions): Promise<number> {
+export async function postNews(db: Database, { url, tell, pauses }: NewsOptions): Promise<number> {
   const happened = await takeNews(db, new Date(Date.now() - newsAgeMs))
   const bundles = [...bundle(happened), ...(await noticeOverdue(db, await overdueNights(db)))]
   let posted = 0

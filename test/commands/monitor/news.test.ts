@@ -3,9 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../../src/shared/config.ts'
-import { openMetrics } from '../../../src/commands/monitor/metrics.ts'
-import { tellNews } from '../../../src/commands/monitor/news.ts'
-import { startTelling } from '../../../src/commands/monitor/telling.ts'
+import { postNews, startNews } from '../../../src/commands/monitor/news.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 
 interface Receiver {
@@ -53,7 +51,7 @@ async function openReceiver(): Promise<Receiver> {
 }
 
 function tell(): Promise<number> {
-  return tellNews(database.db, { ...options(receiver.url), pauses: [1, 1] })
+  return postNews(database.db, { ...options(receiver.url), pauses: [1, 1] })
 }
 
 function options(url: URL) {
@@ -138,9 +136,9 @@ describe('news', () => {
     const silent = createServer((request) => void asked.push(request.url))
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     const url = new URL(`http://127.0.0.1:${(silent.address() as AddressInfo).port}`)
-    const telling = startTelling(database.db, { ...options(url), everyMs: 50 })
+    const news = startNews(database.db, { ...options(url), everyMs: 50 })
     await expect.poll(() => asked.length).toBeGreaterThan(0)
-    await telling.close()
+    await news.close()
     expect(said).toEqual([])
     silent.closeAllConnections()
     silent.close()
@@ -164,40 +162,6 @@ describe('news', () => {
     expect(await tell()).toBe(1)
     expect(await tell()).toBe(0)
     expect(receiver.bodies).toMatchObject([{ event: 'night_overdue', schedule: 'words' }])
-  })
-})
-
-describe('metrics', () => {
-  test('tell balance, stops, successes, tasks and request times, and no query text', async () => {
-    await happen()
-    await sql`update accounts set obs_remaining = 103, used_total = 42`.execute(database.db)
-    const metrics = openMetrics({
-      db: database.db,
-      market: { origin: 'live', api: 'api.example.com', account: 'api.example.com' },
-      counted: () => ({ answered: 5, reused: 1, failed: 0, unknown: 0 }),
-      more: async () => 'bullmq_jobs 0',
-    })
-    metrics.observe(0.3)
-    await metrics.text()
-    const lines = (await metrics.text()).split('\n')
-    expect(lines).toContain('querymill_credits_remaining 103')
-    expect(lines).toContain('querymill_credits_used_total 42')
-    expect(lines).toContain('querymill_account_stopped{reason="credit_floor"} 1')
-    expect(lines).toContain('querymill_tasks_total{state="answered"} 5')
-    expect(lines).toContain('querymill_api_request_duration_seconds_count 1')
-    expect(lines).toContainEqual(
-      expect.stringMatching(/^querymill_last_success_timestamp_seconds\{list="words"\} 1\d{9}/),
-    )
-    expect(lines).toContain('bullmq_jobs 0')
-  })
-
-  test('of a queue that is away leave the others readable', async () => {
-    const metrics = openMetrics({
-      db: database.db,
-      market: { origin: 'live', api: 'api.example.com', account: 'api.example.com' },
-      more: () => Promise.reject(new Error('away')),
-    })
-    expect(await metrics.text()).toContain('querymill_tasks_open 0')
   })
 })
 
