@@ -1,6 +1,5 @@
-import { request as plain } from 'node:http'
-import { request as secure } from 'node:https'
 import { setTimeout } from 'node:timers/promises'
+import { codeOf } from '../../shared/errors.ts'
 
 /** What is told: one line that a chat tool shows as it is, and the same as fields. */
 export interface Notice {
@@ -28,7 +27,7 @@ export async function post(url: URL, notice: Notice, pauses = pausesMs): Promise
   }
 }
 
-/** The receiver answered, and not with thanks. Its address stays out of the message: it is often a secret. */
+/** The receiver answered, but not with success. Its address stays out of the message: it is often a secret. */
 class Refused extends Error {
   readonly forGood: boolean
 
@@ -38,25 +37,45 @@ class Refused extends Error {
   }
 }
 
-function send(url: URL, body: string): Promise<void> {
-  const request = url.protocol === 'https:' ? secure : plain
-  return new Promise((resolve, reject) => {
-    const headers = {
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': Buffer.byteLength(body),
-      'user-agent': 'querymill',
-    }
-    const signal = AbortSignal.timeout(answerWithinMs)
-    const sent = request(url, { method: 'POST', headers, signal }, (answer) => {
-      answer.resume()
-      const status = answer.statusCode ?? 0
-      if (status >= 200 && status < 300) resolve()
-      else reject(new Refused(status))
+async function send(url: URL, body: string): Promise<void> {
+  const answer = await ask(url, body)
+  await answer.body?.cancel()
+  if (!answer.ok) throw new Refused(answer.status)
+}
+
+async function ask(url: URL, body: string): Promise<Response> {
+  const { address, authorization } = withoutLogin(url)
+  try {
+    return await fetch(address, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json; charset=utf-8',
+        'user-agent': 'querymill',
+        ...authorization,
+      },
+      body,
+      // A redirect is a refusal: it would carry the notice to an address that nobody set.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(answerWithinMs),
     })
-    sent.on('error', (cause: NodeJS.ErrnoException) => {
-      const why = cause.code ?? cause.name
-      reject(new Error(`expected the webhook to answer, got ${why}`, { cause }))
-    })
-    sent.end(body)
-  })
+  } catch (cause) {
+    throw new Error(`expected the webhook to answer, got ${whyUnanswered(cause)}`, { cause })
+  }
+}
+
+/** Only a code or a name: the words of the error hold the address. */
+function whyUnanswered(error: unknown): string {
+  if (!(error instanceof Error)) return 'an error'
+  return codeOf(error.cause) ?? error.name
+}
+
+/** A name and password in the address go into a header: fetch refuses to send them in the address. */
+function withoutLogin(url: URL) {
+  if (url.username === '' && url.password === '') return { address: url, authorization: {} }
+  const address = new URL(url)
+  address.username = ''
+  address.password = ''
+  const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
+  const authorization = `Basic ${Buffer.from(login).toString('base64')}`
+  return { address, authorization: { authorization } }
 }
