@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Misuse } from '../shared/errors.ts'
-import { lastBoundary } from './boundary.ts'
+import { lastCharacterEnd } from './line-ends.ts'
 import type { Encoding } from './encoding.ts'
 
 /**
@@ -38,7 +38,7 @@ class Utf8 {
 
   push(chunk: Buffer, last: boolean): Buffer {
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
-    const end = last ? bytes.length : lastBoundary(bytes)
+    const end = last ? bytes.length : lastCharacterEnd(bytes)
     const text = bytes.subarray(0, end)
     if (!isUtf8(text)) throw this.#refuse(text)
     this.#rest = bytes.subarray(end)
@@ -53,10 +53,10 @@ class Utf8 {
     while (bad - good > 1) {
       const middle = (good + bad) >> 1
       const part = text.subarray(0, middle)
-      if (isUtf8(part.subarray(0, lastBoundary(part)))) good = middle
+      if (isUtf8(part.subarray(0, lastCharacterEnd(part)))) good = middle
       else bad = middle
     }
-    const at = lastBoundary(text.subarray(0, good))
+    const at = lastCharacterEnd(text.subarray(0, good))
     const line = this.#line + lineEnds(text.subarray(0, at))
     return new Misuse(
       `${this.#shown}:${line}: expected UTF-8 to the end, got other bytes at offset ${this.offset + at}; name the encoding with --encoding, such as --encoding windows-1252, or save the file as UTF-8`,

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Misuse } from '../shared/errors.ts'
-import { lastBoundary } from './boundary.ts'
+import { lastCharacterEnd } from './line-ends.ts'
 
 /** How the bytes of a list spell its text. */
 export interface Encoding {
@@ -35,7 +35,7 @@ export async function detectEncoding(
   }
   const wide = wideLabel(head)
   if (wide !== undefined) return { label: wide, mark: 0, guessed: false }
-  if (isUtf8(whole ? head : head.subarray(0, lastBoundary(head)))) {
+  if (isUtf8(whole ? head : head.subarray(0, lastCharacterEnd(head)))) {
     return { label: 'utf-8', mark: 0, guessed: false }
   }
   return { label: await guessLabel(head), mark: 0, guessed: true }

@@ -1,4 +1,4 @@
-// Line ends in UTF-8 text: LF, CR, or both together.
+// Where lines and characters end in UTF-8 text; a line ends with LF, CR, or both together.
 
 const lf = 10
 export const cr = 13
@@ -35,4 +35,17 @@ export function countLines(bytes: Buffer): number {
   }
   const last = bytes[bytes.length - 1]
   return last === undefined || last === lf || last === cr ? count : count + 1
+}
+
+/** Where the last whole character of UTF-8 ends: what comes after it goes on in the next piece. */
+export function lastCharacterEnd(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(4, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0
+    if (byte < 0x80) return bytes.length
+    if (byte >= 0xc0) {
+      const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2
+      return back >= length ? bytes.length : bytes.length - back
+    }
+  }
+  return bytes.length
 }

@@ -4,7 +4,7 @@ import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 import { csvLines } from '../shared/csv.ts'
 import { codeOf } from '../shared/errors.ts'
-import { lastBoundary } from './boundary.ts'
+import { lastCharacterEnd } from './line-ends.ts'
 import type { Rejection } from './rows.ts'
 
 const header = ['line', 'reason', 'content'] as const
@@ -45,7 +45,7 @@ function rejectsElsewhere({ path, name, home }: RejectsOf): string {
 function markedName(stem: string, of: string): string {
   const rest = `.${hash('sha256', of, 'hex').slice(0, 8)}${ending}`
   const most = Buffer.from(stem).subarray(0, longestName - rest.length)
-  return `${most.toString('utf8', 0, lastBoundary(most))}${rest}`
+  return `${most.toString('utf8', 0, lastCharacterEnd(most))}${rest}`
 }
 
 /**
