@@ -64,12 +64,11 @@ function secretsOf({ api }: Config) {
 async function show(mill: Mill, file: string, json: boolean): Promise<Exit> {
   const { loadSchedules } = await import('../src/commands/nightly/file.ts')
   const { readNightOutlook } = await import('../src/commands/nightly/outlook.ts')
-  const { nightLines, nightsJson } = await import('../src/commands/nightly/show.ts')
-  const { formatNights } = await import('../src/commands/nightly/table.ts')
+  const { formatNights, nightsJson } = await import('../src/commands/nightly/show.ts')
   const plan = await loadSchedules(mill.db, { file, zone: mill.config.zone })
   const outlook = await readNightOutlook(mill.db, plan)
   if (json) printJson(nightsJson(outlook))
-  else print(formatNights(nightLines(outlook), outlook.refusals))
+  else print(formatNights(outlook))
   return plan.schedules.length === 0 && plan.refusals.length > 0 ? exits.usage : exits.done
 }
 

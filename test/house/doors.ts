@@ -12,7 +12,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   'commands/enqueue': ['enqueue', 'intake', 'planning', 'progress', 'staging'],
   'commands/export': ['export', 'rows', 'target'],
   'commands/mill': ['mill', 'supplier'],
-  'commands/nightly': ['clock', 'file', 'outlook', 'scheduler', 'show', 'table'],
+  'commands/nightly': ['clock', 'file', 'outlook', 'scheduler', 'show'],
   'commands/status': ['nights', 'status'],
   'commands/work': ['tally', 'work', 'worker'],
   credits: ['account', 'admission', 'entry', 'record', 'reserve', 'settle', 'triage', 'tries'],

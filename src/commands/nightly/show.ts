@@ -1,26 +1,34 @@
 import { latelyDays, type Outlook, type ScheduleView } from './outlook.ts'
 import { describeLastNight } from '../status/nights.ts'
-import type { NightLine } from './table.ts'
+import { formatTable } from '../../shared/terminal/table.ts'
 import { formatMinute } from '../../shared/time/zone.ts'
 
-/** The schedules in words. */
-export function nightLines({ schedules }: Outlook): readonly NightLine[] {
-  return schedules.map((view) => {
-    const { schedule, next, overdue } = view
-    const minute = (time: Date) => formatMinute(schedule.zone, time)
-    return {
-      name: schedule.name,
-      list: schedule.list,
-      sentence: schedule.cron.sentence,
-      zone: schedule.zone,
-      on: schedule.on,
-      rules: rulesOf(view),
-      next: next.map(minute),
-      last: describeLastNight(schedule.zone, view.last),
-      lately: latelyOf(view),
-      overdue: overdue.map(({ dueAt, problem }) => `${minute(dueAt)}: ${problem}`),
-    }
-  })
+/** The schedules for people: a table for each, then the lines of the file that cannot be used. */
+export function formatNights({ schedules, refusals }: Outlook): string {
+  const parts: string[] = []
+  if (schedules.length === 0) parts.push('No schedule can be used.')
+  for (const view of schedules) parts.push(formatSchedule(view))
+  for (const { line, problem } of refusals) parts.push(`refused, line ${line}: ${problem}`)
+  return parts.join('\n\n')
+}
+
+function formatSchedule(view: ScheduleView): string {
+  const { schedule, next, last, overdue } = view
+  const { name, on, cron, zone } = schedule
+  const minute = (time: Date) => formatMinute(zone, time)
+  const rows = [
+    ['list', schedule.list],
+    ['rules', rulesOf(view)],
+    ['next', next.length === 0 ? 'never, it is off' : next.map(minute).join(', ')],
+    ['last', describeLastNight(zone, last)],
+    ['lately', latelyOf(view)],
+    ...overdue.map(({ dueAt, problem }) => ['OVERDUE', `${minute(dueAt)}: ${problem}`]),
+  ]
+  const table = formatTable(['', ''], rows, { widest: null })
+  // The heads of the table are empty: its first line holds nothing.
+  const body = table.split('\n').filter((text) => text.trim() !== '')
+  const head = `${name}${on ? '' : ' (off)'}: ${cron.sentence}, ${zone}`
+  return [head, ...body.map((text) => `  ${text}`)].join('\n')
 }
 
 function rulesOf({ schedule }: ScheduleView): string {
@@ -33,7 +41,7 @@ function latelyOf({ lately }: ScheduleView): string {
   return `${counts.join(', ') || 'none'} in the last ${latelyDays} days`
 }
 
-/** The same for programs. */
+/** The schedules for programs. */
 export function nightsJson({ schedules, refusals }: Outlook) {
   return {
     schedules: schedules.map(({ schedule, next, last, overdue, lately }) => ({
