@@ -3,7 +3,7 @@ import { isBlockTitle, plainName, readMeaning, type Role } from './names.ts'
 /** Where a record holds what. */
 export interface Columns {
   readonly query: number
-  readonly others: readonly Column[]
+  readonly others: readonly ListColumn[]
   /** Cells that a row must have for its query to be known. */
   readonly needed: number
   /** Cells of the header. */
@@ -12,20 +12,20 @@ export interface Columns {
   readonly ignored: readonly string[]
 }
 
-export interface Column {
+export interface ListColumn {
   readonly role: Exclude<Role, 'query'>
   readonly index: number
   readonly several: boolean
 }
 
 /** A header, as far as it can be told from its cells alone. */
-export type Reading =
+export type HeaderReading =
   | { readonly kind: 'columns'; readonly columns: Columns }
   | { readonly kind: 'none' }
   | { readonly kind: 'unclear'; readonly problem: string }
 
 /** Reads a record as a header; `wanted` is the person's own name for the column of queries. */
-export function readHeader(cells: readonly string[], wanted: string | undefined): Reading {
+export function readHeader(cells: readonly string[], wanted: string | undefined): HeaderReading {
   const meanings = cells.map((cell) => readMeaning(cell))
   const queries = queryColumns(cells, wanted)
   const [query] = queries
@@ -34,7 +34,7 @@ export function readHeader(cells: readonly string[], wanted: string | undefined)
     const found = queries.map((index) => `${show(cells[index] ?? '')} (${index + 1})`).join(', ')
     return { kind: 'unclear', problem: `expected one column of queries, got ${found}` }
   }
-  const others: Column[] = []
+  const others: ListColumn[] = []
   for (const [index, meaning] of meanings.entries()) {
     if (meaning === undefined || meaning.role === 'query' || index === query) continue
     const twice = others.some(({ role }) => role === meaning.role)
@@ -51,7 +51,7 @@ export function readHeader(cells: readonly string[], wanted: string | undefined)
   return { kind: 'columns', columns: { query, others, needed, width: cells.length, ignored } }
 }
 
-function shapesRequest({ role }: Column): boolean {
+function shapesRequest({ role }: ListColumn): boolean {
   return role !== 'tags' && role !== 'target' && role !== 'weight' && role !== 'priority'
 }
 

@@ -6,7 +6,7 @@ import { decode } from './decode.ts'
 import { detectEncoding, type Encoding } from './encoding.ts'
 import { Cutter } from './records.ts'
 import type { Defaults } from './requests.ts'
-import { contentOf, Rows, type Entry, type Rejection } from './rows.ts'
+import { contentOf, Rows, type ListedQuery, type Rejection } from './rows.ts'
 import { peek, type Source } from './source.ts'
 
 export interface ReadOptions {
@@ -26,8 +26,8 @@ export interface Heading {
 }
 
 /** A piece of a list: what its lines gave, in their order. */
-export interface Batch {
-  readonly entries: readonly Entry[]
+export interface ListPiece {
+  readonly queries: readonly ListedQuery[]
   readonly rejected: readonly Rejection[]
   /** Lines that gave queries. */
   readonly usable: number
@@ -37,14 +37,14 @@ export interface Batch {
 
 export interface OpenList {
   readonly heading: Heading
-  readonly batches: AsyncIterable<Batch>
+  readonly pieces: AsyncIterable<ListPiece>
   /** Headers found further down, where blocks or joined files begin. */
   readonly headersAgain: readonly number[]
 }
 
 const headSize = 256 * 1024
 // Places, languages and devices multiply out: a few lines may give very many queries.
-const mostEntries = 5_000
+const mostQueries = 5_000
 
 const nameOrQuery = 'the name of a column where a block begins: a header or a query'
 
@@ -61,7 +61,7 @@ export async function openList(source: Source, options: ReadOptions): Promise<Op
   return {
     heading: { encoding, dialect },
     headersAgain: reader.headersAgain,
-    batches: readAll(source, decode(all, encoding, { shown: source.shown }), reader),
+    pieces: readAll(source, decode(all, encoding, { shown: source.shown }), reader),
   }
 }
 
@@ -106,20 +106,20 @@ async function* readAll(
   source: Source,
   pieces: AsyncIterable<Buffer>,
   reader: Reader,
-): AsyncGenerator<Batch> {
+): AsyncGenerator<ListPiece> {
   for await (const piece of pieces) yield* reader.read(piece, false)
   yield* reader.read(Buffer.alloc(0), true)
   await source.check()
 }
 
 interface Found {
-  readonly entries: Entry[]
+  readonly queries: ListedQuery[]
   readonly rejected: Rejection[]
   usable: number
 }
 
 function nothingYet(): Found {
-  return { entries: [], rejected: [], usable: 0 }
+  return { queries: [], rejected: [], usable: 0 }
 }
 
 class Reader {
@@ -142,7 +142,7 @@ class Reader {
     this.#rows = new Rows({ ...options, columns: dialect.columns })
   }
 
-  *read(piece: Buffer, last: boolean): Generator<Batch> {
+  *read(piece: Buffer, last: boolean): Generator<ListPiece> {
     const records = this.#cutter.push(piece, last)
     const from = this.#dialect.headerLine ?? 0
     let found = nothingYet()
@@ -152,7 +152,7 @@ class Reader {
       if (line > this.#line) this.#line = line
       if (line <= from || this.#isHeaderAgain(cells, line, found)) continue
       this.#readRow(cells, line, found)
-      if (found.entries.length < mostEntries) continue
+      if (found.queries.length < mostQueries) continue
       yield { ...found, line: this.#line }
       found = nothingYet()
     }
@@ -171,7 +171,7 @@ class Reader {
       return
     }
     found.usable++
-    for (const entry of row) found.entries.push(entry)
+    for (const query of row) found.queries.push(query)
   }
 
   /** True for a record that holds no query of its own: a header, or what may be one. */
@@ -192,6 +192,6 @@ class Reader {
   }
 }
 
-function isRejection(found: readonly Entry[] | Rejection): found is Rejection {
+function isRejection(found: readonly ListedQuery[] | Rejection): found is Rejection {
   return !Array.isArray(found)
 }

@@ -9,7 +9,7 @@ interface Header {
 }
 
 /** A record further down: a row, one that may be a header as well, or a header and its columns. */
-export type Judgement = 'row' | 'either' | Columns
+export type RowOrHeader = 'row' | 'either' | Columns
 
 const mark = 0xfeff
 
@@ -30,7 +30,7 @@ export class Headers {
   }
 
   /** Asked for every record: of nearly all of them the first cell says that they are rows. */
-  judge(cells: readonly string[], line: number, blankBefore: boolean): Judgement {
+  judge(cells: readonly string[], line: number, blankBefore: boolean): RowOrHeader {
     const marked = cells[0]?.charCodeAt(0) === mark
     const begins = blankBefore || marked
     const bare = marked ? withoutMark(cells) : cells
@@ -59,7 +59,7 @@ export class Headers {
   }
 
   /** Other columns from here on when most of the cells are names: a row may well hold the word "keyword". */
-  #judgeNames(cells: readonly string[], line: number): Judgement {
+  #judgeNames(cells: readonly string[], line: number): RowOrHeader {
     const filled = cells.filter((cell) => cell.trim() !== '')
     if (filled.length < 2 || filled.some(isNumber)) return 'row'
     if (!filled.some((cell) => this.#namesQueries(cell))) return 'row'

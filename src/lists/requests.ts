@@ -1,6 +1,6 @@
 import { Misuse } from '../shared/errors.ts'
 import { requestTail, type Device, type Query } from '../shared/query.ts'
-import type { Column } from './columns.ts'
+import type { ListColumn } from './columns.ts'
 import {
   checkCountry,
   checkDevice,
@@ -46,13 +46,13 @@ export const requestRoles = ['location', 'hl', 'gl', 'num', 'device'] as const
 
 /** What the rows of a list ask for besides their text; several values multiply out. */
 export class Requests {
-  readonly #columns: ReadonlyMap<string, Column>
+  readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #defaults: Defaults
   readonly #read: readonly number[]
   readonly #known = new Map<string, Checked<readonly Requested[]>>()
   #kept = 0
 
-  constructor(columns: ReadonlyMap<string, Column>, defaults: Defaults) {
+  constructor(columns: ReadonlyMap<string, ListColumn>, defaults: Defaults) {
     refuseTooMany(defaults)
     this.#columns = columns
     this.#defaults = defaults

@@ -1,5 +1,5 @@
 import { keyOf, queryIdBytes, type Query } from '../shared/query.ts'
-import type { Column, Columns } from './columns.ts'
+import type { ListColumn, Columns } from './columns.ts'
 import { requestRoles, Requests, type Defaults, type Requested } from './requests.ts'
 import {
   checkPriority,
@@ -12,7 +12,7 @@ import {
 } from './values.ts'
 
 /** One query of a row, with what the row says about it. */
-export interface Entry {
+export interface ListedQuery {
   readonly line: number
   /** As `queryIdBytes` makes it. */
   readonly id: string
@@ -38,12 +38,12 @@ export interface RowOptions {
   readonly matchTypes: 'keep' | 'strip'
 }
 
-type About = Pick<Entry, 'priority' | 'weight' | 'target' | 'tags'>
+type About = Pick<ListedQuery, 'priority' | 'weight' | 'target' | 'tags'>
 /** Turns the records of one list into queries. */
 export class Rows {
   readonly #options: RowOptions
   readonly #requests: Requests
-  readonly #columns: ReadonlyMap<string, Column>
+  readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #tagColumns: readonly number[]
   /** What is said about every query, when no column says more. */
   readonly #same: About | null
@@ -59,7 +59,7 @@ export class Rows {
   }
 
   /** The queries of a record, or why it gives none; undefined for a record that holds nothing. */
-  read(cells: readonly string[], line: number): readonly Entry[] | Rejection | undefined {
+  read(cells: readonly string[], line: number): readonly ListedQuery[] | Rejection | undefined {
     const { columns, matchTypes } = this.#options
     const given = cells[columns.query]
     if ((given === undefined || given === '') && cells.every((cell) => cell.trim() === ''))
@@ -77,8 +77,8 @@ export class Rows {
     const shown = given === text.value ? null : (given ?? '')
     const of = { line, about: about.value, given: shown }
     const [only] = asked.value
-    if (only !== undefined && asked.value.length === 1) return [entryOf(text.value, only, of)]
-    return asked.value.map((rest) => entryOf(text.value, rest, of))
+    if (only !== undefined && asked.value.length === 1) return [queryOf(text.value, only, of)]
+    return asked.value.map((rest) => queryOf(text.value, rest, of))
   }
 
   #about(cells: readonly string[]): Checked<About> {
@@ -111,11 +111,11 @@ function valueOf<T>(checked: Checked<T>): T | null {
   return checked.ok ? checked.value : null
 }
 
-function entryOf(
+function queryOf(
   q: string,
   { location, hl, gl, num, device, tail }: Requested,
   { line, about, given }: { line: number; about: About; given: string | null },
-): Entry {
+): ListedQuery {
   const key = keyOf(q, tail)
   const { priority, weight, target, tags } = about
   const query = { q, location, hl, gl, num, device }

@@ -120,7 +120,7 @@ async function readOurs(path: string): Promise<number> {
   const source = await openFile(path, path)
   const list = await openList(source, { matchTypes: 'keep', yes: false, defaults: noDefaults })
   let rows = 0
-  for await (const { entries } of list.batches) rows += entries.length
+  for await (const { queries } of list.pieces) rows += queries.length
   await source.close()
   return rows
 }

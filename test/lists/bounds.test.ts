@@ -16,10 +16,10 @@ describe('a list that is larger than it looks', () => {
     const list = await openList(openStream(piped(text)), { ...options, defaults })
     let given = 0
     let usable = 0
-    for await (const batch of list.batches) {
-      expect(batch.entries.length).toBeLessThan(5_000 + places.length)
-      given += batch.entries.length
-      usable += batch.usable
+    for await (const piece of list.pieces) {
+      expect(piece.queries.length).toBeLessThan(5_000 + places.length)
+      given += piece.queries.length
+      usable += piece.usable
     }
     expect(given).toBe(100 * places.length)
     expect(usable).toBe(100)
@@ -27,11 +27,11 @@ describe('a list that is larger than it looks', () => {
 
   test('with more places than are kept in mind has each query at its own place', async () => {
     const lines = Array.from({ length: 12_000 }, (_, index) => `word,Place number ${index}\n`)
-    const { entries } = await read(`q,location\n${lines.join('')}${lines.join('')}`)
-    const places = entries.map(({ query }) => query.location)
+    const { queries } = await read(`q,location\n${lines.join('')}${lines.join('')}`)
+    const places = queries.map(({ query }) => query.location)
     const expected = lines.map((_, index) => `Place number ${index}`)
     expect(places).toEqual([...expected, ...expected])
-    expect(new Set(entries.map(({ id }) => id)).size).toBe(12_000)
+    expect(new Set(queries.map(({ id }) => id)).size).toBe(12_000)
   })
 
   test('has lines that multiply out too far rejected, and the others read', async () => {
@@ -39,12 +39,12 @@ describe('a list that is larger than it looks', () => {
     const places = (count: number) =>
       Array.from({ length: count }, (_, index) => `Place ${index}`).join('|')
     const text = `q,nums,locations\nfoo,${numbers},${places(201)}\nbar,${numbers},${places(200)}\n`
-    const { usable, rejected, entries } = await read(text)
+    const { usable, rejected, queries } = await read(text)
     expect(rejected).toMatchObject([
       { line: 2, reason: 'multiplies out to more than 20000 queries' },
     ])
     expect(usable).toBe(1)
-    expect(entries).toHaveLength(20_000)
+    expect(queries).toHaveLength(20_000)
   })
 
   test('is refused when what holds for all its lines multiplies out too far', async () => {

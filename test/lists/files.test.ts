@@ -91,7 +91,7 @@ describe('the files of a call', () => {
     const source = await openFile(path, 'a.csv')
     const drain = async (): Promise<void> => {
       const list = await openList(source, options)
-      for await (const _ of list.batches) await writeFile(path, 'q\nbar\nbaz\n')
+      for await (const _ of list.pieces) await writeFile(path, 'q\nbar\nbaz\n')
     }
     await expect(drain()).rejects.toThrow('got a file that changed')
     await source.close()

@@ -61,8 +61,8 @@ describe('an export of a search console', () => {
       'Top queries,Clicks,Impressions,CTR,Position\n' +
       '"site:pages.dev ""クーポン"" -site:amazon.com \n-site:rakuten.co.jp",3,40,3.7%,3.63\n' +
       'plain,1,2,3%,4'
-    const { entries } = await read(text)
-    expect(entries.map(({ line, query }) => [line, query.q])).toEqual([
+    const { queries } = await read(text)
+    expect(queries.map(({ line, query }) => [line, query.q])).toEqual([
       [2, 'site:pages.dev "クーポン" -site:amazon.com -site:rakuten.co.jp'],
       [4, 'plain'],
     ])
@@ -131,9 +131,9 @@ describe('an export of an advertising account', () => {
   })
 
   test('loses its match types when that is asked for', async () => {
-    const { texts, entries } = await read(report, { matchTypes: 'strip' })
+    const { texts, queries } = await read(report, { matchTypes: 'strip' })
     expect(texts).toEqual(['bank', 'stoel hout', 'tafel', 'eiken kast'])
-    expect(entries[1]?.given).toBe('"stoel hout"')
+    expect(queries[1]?.given).toBe('"stoel hout"')
   })
 })
 

@@ -98,10 +98,10 @@ describe('any bytes', () => {
       fc.asyncProperty(soup, fc.boolean(), async (bytes, yes) => {
         const found = await read(Buffer.from(bytes), { yes }).catch(refusal)
         if (found === null) return
-        const { entries, usable, rejected } = found
-        expect(entries.length).toBe(usable)
-        for (const { query } of entries) expect(query.q).toBe(canonicalText(query.q))
-        const lines = [...entries, ...rejected].map(({ line }) => line)
+        const { queries, usable, rejected } = found
+        expect(queries.length).toBe(usable)
+        for (const { query } of queries) expect(query.q).toBe(canonicalText(query.q))
+        const lines = [...queries, ...rejected].map(({ line }) => line)
         expect(new Set(lines).size).toBe(lines.length)
       }),
       { numRuns: 300 },

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openList, type Heading, type ReadOptions } from '../../src/lists/read.ts'
 import { noDefaults } from '../../src/lists/requests.ts'
-import type { Entry, Rejection } from '../../src/lists/rows.ts'
+import type { ListedQuery, Rejection } from '../../src/lists/rows.ts'
 import { openFile } from '../../src/lists/source.ts'
 
 export interface Read {
-  readonly entries: readonly Entry[]
+  readonly queries: readonly ListedQuery[]
   readonly texts: readonly string[]
   readonly rejected: readonly Rejection[]
   readonly usable: number
@@ -26,17 +26,17 @@ export async function read(bytes: Buffer | string, more: Partial<ReadOptions> = 
     const source = await openFile(path, 'list.csv')
     try {
       const list = await openList(source, { ...options, ...more })
-      const entries: Entry[] = []
+      const queries: ListedQuery[] = []
       const rejected: Rejection[] = []
       let usable = 0
-      for await (const batch of list.batches) {
-        for (const entry of batch.entries) entries.push(entry)
-        for (const rejection of batch.rejected) rejected.push(rejection)
-        usable += batch.usable
+      for await (const piece of list.pieces) {
+        for (const query of piece.queries) queries.push(query)
+        for (const rejection of piece.rejected) rejected.push(rejection)
+        usable += piece.usable
       }
       const { heading, headersAgain } = list
-      const texts = entries.map(({ query }) => query.q)
-      return { entries, texts, rejected, usable, heading, headersAgain }
+      const texts = queries.map(({ query }) => query.q)
+      return { queries, texts, rejected, usable, heading, headersAgain }
     } finally {
       await source.close()
     }

@@ -174,16 +174,16 @@ describe('a list without queries', () => {
 
 describe('line ends', () => {
   test.each(['\n', '\r\n', '\r'])('written as %j end lines', async (end) => {
-    const { entries } = await read(['q,gl', 'a,us', '"b\u0020c",de', ''].join(end))
-    expect(entries.map(({ line, query }) => [line, query.q, query.gl])).toEqual([
+    const { queries } = await read(['q,gl', 'a,us', '"b\u0020c",de', ''].join(end))
+    expect(queries.map(({ line, query }) => [line, query.q, query.gl])).toEqual([
       [2, 'a', 'us'],
       [3, 'b c', 'de'],
     ])
   })
 
   test('of every kind may be mixed', async () => {
-    const { entries } = await read('q,gl\r\na,us\nb,de\rc,fr\r\n"d\r\ne",es\nf,it')
-    expect(entries.map(({ line, query }) => [line, query.q])).toEqual([
+    const { queries } = await read('q,gl\r\na,us\nb,de\rc,fr\r\n"d\r\ne",es\nf,it')
+    expect(queries.map(({ line, query }) => [line, query.q])).toEqual([
       [2, 'a'],
       [3, 'b'],
       [4, 'c'],
@@ -217,7 +217,7 @@ describe('a line without end', () => {
     }
     const drain = async (): Promise<void> => {
       const list = await openList(openStream(endless()), options)
-      for await (const batch of list.batches) expect(batch.entries.length).toBeLessThan(2)
+      for await (const piece of list.pieces) expect(piece.queries.length).toBeLessThan(2)
     }
     await expect(drain()).rejects.toThrow(
       /standard input:3: expected lines of a query list, got one of more than 1 MiB/,

@@ -49,8 +49,8 @@ describe('values of a row', () => {
   ])(
     '%s: a query goes in exactly when it can be sent with the longest place',
     async (_, q, sent) => {
-      const { entries, rejected } = await read(`q,location\n${q},${place}\n`)
-      expect(entries).toHaveLength(sent ? 1 : 0)
+      const { queries, rejected } = await read(`q,location\n${q},${place}\n`)
+      expect(queries).toHaveLength(sent ? 1 : 0)
       expect(rejected.map(({ reason }) => reason)).toEqual(
         sent
           ? []
@@ -58,7 +58,7 @@ describe('values of a row', () => {
               'query longer than 14000 characters as an address spells it, though not than 2048 of its own',
             ],
       )
-      for (const { query } of entries) {
+      for (const { query } of queries) {
         const sentTo = new URL('http://127.0.0.1:8787/v1/search')
         sentTo.search = String(new URLSearchParams({ q: query.q, location: place, num: '100' }))
         expect(sentTo.href.length).toBeLessThan(16_384)
@@ -68,18 +68,18 @@ describe('values of a row', () => {
   )
 
   test('that are absent differ from those that are given', async () => {
-    const { entries } = await read('q,gl,device,num\na,,,\nb,us,Mobile,50\n')
-    expect(entries.map(({ query }) => query)).toEqual([
+    const { queries } = await read('q,gl,device,num\na,,,\nb,us,Mobile,50\n')
+    expect(queries.map(({ query }) => query)).toEqual([
       { q: 'a', location: null, hl: null, gl: null, num: 10, device: null },
       { q: 'b', location: null, hl: null, gl: 'us', num: 50, device: 'mobile' },
     ])
   })
 
   test('of the columns that say something about a query are kept with it', async () => {
-    const { entries } = await read(
+    const { queries } = await read(
       'keyword,Tags,weight,priority,Target URL\na,"x, y|x","1,5",2,https://a.example/\n',
     )
-    expect(entries[0]).toMatchObject({
+    expect(queries[0]).toMatchObject({
       tags: ['x', 'y'],
       weight: 1.5,
       priority: 2,
@@ -95,13 +95,13 @@ describe('values of a row', () => {
     ['ftp://example.de/größe', 'ftp://example.de/größe'],
     ['https://no host/', 'https://no host/'],
   ])('such as the target address %s are kept as browsers write them', async (given, kept) => {
-    const { entries } = await read(`keyword,target url\na,${given}\n`)
-    expect(entries[0]?.target).toBe(kept)
+    const { queries } = await read(`keyword,target url\na,${given}\n`)
+    expect(queries[0]?.target).toBe(kept)
   })
 
   test('multiply out where the header says so, and nowhere else', async () => {
-    const { entries } = await read('q,devices,gl|\na,desktop|mobile,us|gb\n')
-    expect(entries.map(({ query }) => `${query.gl} ${query.device}`)).toEqual([
+    const { queries } = await read('q,devices,gl|\na,desktop|mobile,us|gb\n')
+    expect(queries.map(({ query }) => `${query.gl} ${query.device}`)).toEqual([
       'us desktop',
       'us mobile',
       'gb desktop',
@@ -118,9 +118,9 @@ describe('values of a row', () => {
       place: ['Austin, Texas', 'Paris'],
       tags: 'spring',
     })
-    const { entries } = await read('q,gl,tags\na,de,x\n', { defaults })
-    expect(entries).toHaveLength(4)
-    expect(entries[0]).toMatchObject({
+    const { queries } = await read('q,gl,tags\na,de,x\n', { defaults })
+    expect(queries).toHaveLength(4)
+    expect(queries[0]).toMatchObject({
       query: { gl: 'us', location: 'Austin, Texas' },
       tags: ['spring', 'x'],
     })
@@ -145,8 +145,8 @@ describe('values of a row', () => {
   ])('such as %o go in exactly when the bundled service takes them', async (given) => {
     const [name, value] = Object.entries(given)[0] ?? ['', '']
     const taken = searchParams.safeParse({ q: 'a', ...given }).success
-    const { entries, rejected } = await read(`q,${name}\na,${value}\n`)
-    expect(entries.map(({ query }) => query)).toMatchObject(taken ? [given] : [])
+    const { queries, rejected } = await read(`q,${name}\na,${value}\n`)
+    expect(queries.map(({ query }) => query)).toMatchObject(taken ? [given] : [])
     expect(rejected).toHaveLength(taken ? 0 : 1)
   })
 })

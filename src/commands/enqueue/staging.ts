@@ -1,6 +1,6 @@
 import { Misuse } from '../../shared/errors.ts'
-import { openList, type Batch, type Heading, type ReadOptions } from '../../lists/read.ts'
-import type { Entry } from '../../lists/rows.ts'
+import { openList, type ListPiece, type Heading, type ReadOptions } from '../../lists/read.ts'
+import type { ListedQuery } from '../../lists/rows.ts'
 import { openFile, openStream, type Source } from '../../lists/source.ts'
 import type { Market } from '../mill/supplier.ts'
 import type { Database, Transaction } from '../../store/database.ts'
@@ -63,7 +63,7 @@ export async function stageList(
     from.kind === 'file' ? await openFile(from.path, from.shown) : openStream(from.stream)
   try {
     const list = await openList(source, order.reading)
-    const tally = await stageBatches(stage, list.batches, (lines) =>
+    const tally = await stagePieces(stage, list.pieces, (lines) =>
       desk.progress?.({ kind: 'reading', list: order.list, lines }),
     )
     if (tally.usable === 0) throw noUsableLine(source, tally)
@@ -128,38 +128,38 @@ interface Tally {
 
 const shownReasons = 3
 
-async function stageBatches(
+async function stagePieces(
   stage: Stage,
-  batches: AsyncIterable<Batch>,
+  pieces: AsyncIterable<ListPiece>,
   progress: (lines: number) => void,
 ): Promise<Tally> {
   const counts = { usable: 0, queries: 0, rejected: 0, lines: 0 }
   const tally: Tally = { ...counts, plain: true, reasons: [], requests: [] }
   let writing: Promise<void> = Promise.resolve()
-  for await (const batch of batches) {
-    await stage.add(batch.entries)
+  for await (const piece of pieces) {
+    await stage.add(piece.queries)
     await writing
     // Postgres takes this piece while the next one is read.
-    writing = awaitedLater(stage.reject(batch.rejected))
-    count(tally, batch)
-    progress(batch.line)
+    writing = awaitedLater(stage.reject(piece.rejected))
+    count(tally, piece)
+    progress(piece.line)
   }
   await writing
   await stage.end()
   return tally
 }
 
-function count(tally: Tally, { entries, rejected, usable, line }: Batch): void {
+function count(tally: Tally, { queries, rejected, usable, line }: ListPiece): void {
   tally.usable += usable
-  tally.queries += entries.length
+  tally.queries += queries.length
   tally.rejected += rejected.length
   tally.lines = line
-  tally.plain &&= entries.every(isPlain)
+  tally.plain &&= queries.every(isPlain)
   if (tally.reasons.length < shownReasons) {
     const more = rejected.map((found) => `line ${found.line}: ${found.reason}`)
     tally.reasons = [...tally.reasons, ...more].slice(0, shownReasons)
   }
-  for (const { query } of entries) {
+  for (const { query } of queries) {
     if (tally.requests.length > 1) return
     const [known] = tally.requests
     if (known?.num === query.num && known.device === query.device) continue
@@ -167,7 +167,7 @@ function count(tally: Tally, { entries, rejected, usable, line }: Batch): void {
   }
 }
 
-function isPlain({ tags, target, given }: Entry): boolean {
+function isPlain({ tags, target, given }: ListedQuery): boolean {
   return tags.length === 0 && target === null && given === null
 }
 
