@@ -6,7 +6,7 @@ import { exits, unhandled } from '../src/shared/errors.ts'
 import { openIntake, type EnqueueFlags } from '../src/commands/enqueue/intake.ts'
 import { openMill } from '../src/commands/mill/mill.ts'
 import { Progress } from '../src/commands/enqueue/progress.ts'
-import type { Step } from '../src/commands/enqueue/staging.ts'
+import type { EnqueueProgress } from '../src/commands/enqueue/staging.ts'
 
 await runCommand<EnqueueFlags>(
   {
@@ -52,7 +52,7 @@ await runCommand<EnqueueFlags>(
     const talk = {
       say: tell(say),
       show: tell(flags.json === true ? say : print),
-      progress: (step: Step) => progress.note(() => phrase(step)),
+      progress: (step: EnqueueProgress) => progress.note(() => phrase(step)),
       ask: person ? ask : null,
     }
     const report = await enqueue({ mill, intake, flags, talk, stream: process.stdin })
@@ -78,7 +78,7 @@ async function ask(question: string): Promise<boolean> {
   }
 }
 
-function phrase(step: Step): string {
+function phrase(step: EnqueueProgress): string {
   switch (step.kind) {
     case 'reading':
       return `reading ${step.list}: ${step.lines} lines`

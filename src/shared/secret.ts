@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { inspect } from 'node:util'
+import { reasonOf } from './errors.ts'
 
 /** A key that prints as its kind only: a log line, an error or a dump of settings never holds the rest. */
 export class Secret {
@@ -43,4 +44,10 @@ export function scrub(text: string, secrets: readonly Secret[] = []): string {
     clean = clean.replaceAll(value, '…').replaceAll(encodeURIComponent(value), '…')
   }
   return clean
+}
+
+/** What to say of something that was thrown, of several errors in one all, with everything that looks like a key taken out. */
+export function scrubbedReason(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(scrubbedReason).join('; ')
+  return scrub(reasonOf(error))
 }

@@ -7,8 +7,8 @@ import { removeRejects, writeRejects, type RejectsFile } from '../../lists/rejec
 import type { Mill } from '../mill/mill.ts'
 import { report, sum, summarise, totals, type EnqueueReport } from './result.ts'
 import { needsYes } from './estimate.ts'
-import { summaryLines } from './summary.ts'
-import type { ListOrder, Step } from './staging.ts'
+import { planLines } from './summary.ts'
+import type { EnqueueProgress, ListOrder } from './staging.ts'
 import { rejectedLines } from '../../store/planning/rejected.ts'
 import { reaching } from '../../store/trouble.ts'
 
@@ -16,7 +16,7 @@ import { reaching } from '../../store/trouble.ts'
 export interface Talk {
   readonly say: (line: string) => void
   readonly show: (line: string) => void
-  readonly progress: (step: Step) => void
+  readonly progress: (step: EnqueueProgress) => void
   /** Asks a person; null where there is none. */
   readonly ask: ((question: string) => Promise<boolean>) | null
 }
@@ -60,7 +60,7 @@ function ordersOf(intake: Intake, stream: AsyncIterable<unknown>): ListOrder[] {
 }
 
 function showPlan({ mill, intake, talk }: Enqueue, plans: Plans): void {
-  for (const line of summaryLines(summarise(mill, intake, plans))) talk.show(line)
+  for (const line of planLines(summarise(mill, intake, plans))) talk.show(line)
 }
 
 /** Only live credits are worth a question; a plan that was agreed to is made again, with what is true by then. */

@@ -53,7 +53,7 @@ export function addEstimates(estimates: readonly Estimate[]): Estimate {
 }
 
 /** What will be left, as far as it can be told; null is "unknown". */
-export interface Outlook {
+export interface Balance {
   readonly remaining: number | null
   readonly after: number | null
   readonly after_worst: number | null
@@ -69,15 +69,15 @@ export interface Outlook {
  * Holds an estimate against balance, floor and budget. A budget is also for what its run has used and may still use of
  * it `before` this: null when nobody knows how much that is.
  */
-export function foresee(
+export function foreseeBalance(
   { credits, worst }: Estimate,
   {
     remaining,
     floor,
     budget,
     before = 0,
-  }: Pick<Outlook, 'remaining' | 'floor' | 'budget'> & { before?: number | null },
-): Outlook {
+  }: Pick<Balance, 'remaining' | 'floor' | 'budget'> & { before?: number | null },
+): Balance {
   const after = remaining === null || credits === null ? null : remaining - credits
   const afterWorst = remaining === null || worst === null ? null : remaining - worst
   return {

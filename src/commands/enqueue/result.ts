@@ -2,8 +2,8 @@ import type { ListPlan, Plans } from './planning.ts'
 import type { Intake } from './intake.ts'
 import type { Heading } from '../../lists/read.ts'
 import type { Mill } from '../mill/mill.ts'
-import { addEstimates, foresee, type Estimate, type Outlook } from './estimate.ts'
-import type { Summary, SummaryList } from './summary.ts'
+import { addEstimates, foreseeBalance, type Balance, type Estimate } from './estimate.ts'
+import type { ListSummary, PlanSummary } from './summary.ts'
 
 /** What an enqueue says when it is through. */
 export interface EnqueueReport {
@@ -18,7 +18,7 @@ export interface EnqueueReport {
   readonly reused: number
   readonly already: number
   readonly estimate: Estimate
-  readonly balance: Outlook
+  readonly balance: Balance
   readonly dry_run: boolean
   /** True when something is left to be bought, of this list or of what its run held before. */
   readonly open: boolean
@@ -30,13 +30,13 @@ export function totals(
   mill: Pick<Mill, 'config'>,
   intake: Intake,
   plans: Plans,
-): { estimate: Estimate; outlook: Outlook } {
+): { estimate: Estimate; balance: Balance } {
   const estimate = addEstimates(plans.lists.map((list) => list.estimate))
   const floor = Math.max(mill.config.creditFloor, plans.purse.floor ?? 0)
   const { remaining } = plans.purse
   const { budget } = intake
   const before = spentBefore(plans)
-  return { estimate, outlook: foresee(estimate, { remaining, floor, budget, before }) }
+  return { estimate, balance: foreseeBalance(estimate, { remaining, floor, budget, before }) }
 }
 
 /** What the runs have used of their budgets, with what their open tasks may cost; null while a price is unknown. */
@@ -54,7 +54,7 @@ export function summarise(
   mill: Pick<Mill, 'config' | 'market'>,
   intake: Intake,
   plans: Plans,
-): Summary {
+): PlanSummary {
   return {
     ...totals(mill, intake, plans),
     lists: plans.lists.map((list) => summaryOf(list, plans.committed)),
@@ -65,7 +65,7 @@ export function summarise(
   }
 }
 
-function summaryOf(list: ListPlan, committed: boolean): SummaryList {
+function summaryOf(list: ListPlan, committed: boolean): ListSummary {
   const { heading, headersAgain } = list
   const again =
     headersAgain.length === 0 ? '' : `, a header again on line ${headersAgain.join(', ')}`
@@ -110,7 +110,7 @@ export function report(
   if (first === undefined) throw new Error('expected a list, got none')
   const runOf = (list: ListPlan): number | null =>
     plans.committed || list.joined ? list.run : null
-  const { estimate, outlook } = totals(mill, intake, plans)
+  const { estimate, balance } = totals(mill, intake, plans)
   return {
     run: runOf(first),
     list: first.list,
@@ -123,7 +123,7 @@ export function report(
     reused: sum(plans, ({ reused }) => reused),
     already: sum(plans, ({ already }) => already),
     estimate,
-    balance: outlook,
+    balance,
     dry_run: !plans.committed,
     open: plans.lists.some(({ done }) => !done),
     runs: plans.lists.map((list, index) => ({

@@ -31,11 +31,11 @@ export interface Desk {
   readonly db: Database
   readonly market: Market
   /** Told now and then how far it is. */
-  readonly progress?: (step: Step) => void
+  readonly progress?: (step: EnqueueProgress) => void
 }
 
 /** How far an enqueue is: lines read, a list being planned, slices queued. */
-export type Step =
+export type EnqueueProgress =
   | { readonly kind: 'reading'; readonly list: string; readonly lines: number }
   | { readonly kind: 'planning'; readonly list: string; readonly lines: number }
   | { readonly kind: 'queueing'; readonly run: number; readonly slices: number }

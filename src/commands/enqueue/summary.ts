@@ -1,9 +1,9 @@
 import { count } from '../../shared/terminal/wording.ts'
-import type { Estimate, Outlook } from './estimate.ts'
+import type { Balance, Estimate } from './estimate.ts'
 import { unhandled } from '../../shared/errors.ts'
 
 /** What one list comes to, as far as a person needs to see it before buying. */
-export interface SummaryList {
+export interface ListSummary {
   readonly list: string
   readonly rows: number
   readonly accepted: number
@@ -20,15 +20,16 @@ export interface SummaryList {
   readonly ignored: readonly string[]
 }
 
-export interface Summary {
-  readonly lists: readonly SummaryList[]
+/** What a whole enqueue comes to, as a person sees it before buying. */
+export interface PlanSummary {
+  readonly lists: readonly ListSummary[]
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
   /** Parameters that hold for all queries, as `name value`. */
   readonly parameters: readonly string[]
   readonly maxAge: string
   readonly estimate: Estimate
-  readonly outlook: Outlook
+  readonly balance: Balance
 }
 
 const shownLists = 8
@@ -36,7 +37,7 @@ const shownReasons = 5
 const shownNames = 8
 
 /** The plan on one screen. */
-export function summaryLines(summary: Summary): readonly string[] {
+export function planLines(summary: PlanSummary): readonly string[] {
   const { lists, origin, api } = summary
   const shown = lists.slice(0, shownLists).flatMap(listLines)
   const more = lists.length - shownLists
@@ -51,7 +52,7 @@ export function summaryLines(summary: Summary): readonly string[] {
   ].map((line) => line.replace(/\p{Cc}/gu, ''))
 }
 
-function marketNote(origin: Summary['origin']): string {
+function marketNote(origin: PlanSummary['origin']): string {
   switch (origin) {
     case 'live':
       return ''
@@ -64,7 +65,7 @@ function marketNote(origin: Summary['origin']): string {
   }
 }
 
-function listLines(list: SummaryList): string[] {
+function listLines(list: ListSummary): string[] {
   const { rows, accepted, duplicates, rejected, queued, reused, already } = list
   const lines = [
     `list        ${list.list}${list.run === null ? '' : `, run ${list.run}`}: ${list.reading}`,
@@ -89,7 +90,7 @@ function names(ignored: readonly string[]): string {
   return `columns ${shown}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-function costLine({ estimate, lists }: Summary): string {
+function costLine({ estimate, lists }: PlanSummary): string {
   const { credits, worst, basis } = estimate
   switch (basis) {
     case 'nothing to buy':
@@ -106,21 +107,21 @@ function costLine({ estimate, lists }: Summary): string {
   }
 }
 
-function balanceLines({ outlook, estimate, origin }: Summary): string[] {
+function balanceLines({ balance, estimate, origin }: PlanSummary): string[] {
   if (origin === 'test') return []
-  const { remaining, after, after_worst: worst, floor } = outlook
+  const { remaining, after, after_worst: worst, floor } = balance
   const lines = [
     remaining === null
       ? `balance     unknown until the first answer; ${floor} credits stay untouched`
       : `balance     ${remaining} now, ${after ?? 'unknown'} after (${worst ?? 'unknown'} at the worst); the floor is ${floor}`,
   ]
-  if (outlook.above_floor === false && estimate.basis !== 'nothing to buy') {
+  if (balance.above_floor === false && estimate.basis !== 'nothing to buy') {
     lines.push(
       '            not enough above the floor: work will stop there, and go on after a top-up',
     )
   }
-  if (outlook.budget !== null) {
-    lines.push(`budget      ${outlook.budget} credits: ${budgetNote(outlook.within_budget)}`)
+  if (balance.budget !== null) {
+    lines.push(`budget      ${balance.budget} credits: ${budgetNote(balance.within_budget)}`)
   }
   return lines
 }

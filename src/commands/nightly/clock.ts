@@ -1,6 +1,7 @@
 import type { Mill } from '../mill/mill.ts'
 import { openTicker } from '../../queue/tick.ts'
-import { describe, openStore, type Scheduler } from './scheduler.ts'
+import { openStore, type Scheduler } from './scheduler.ts'
+import { scrubbedReason } from '../../shared/secret.ts'
 import { troubleOf } from '../../store/trouble.ts'
 import { lastLook } from '../../store/nights/watch.ts'
 import { pause } from '../../shared/waiting.ts'
@@ -57,7 +58,7 @@ async function tryClock(
   try {
     return await startClock(mill, scheduler)
   } catch (error) {
-    tell(`the clock of the queue does not start: ${describe(error)}`)
+    tell(`the clock of the queue does not start: ${scrubbedReason(error)}`)
     return null
   }
 }

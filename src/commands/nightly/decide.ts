@@ -36,7 +36,7 @@ export interface Facts {
 }
 
 /** The one thing to do next. Afterwards the facts are read again, until there is rest. */
-export type Step =
+export type NightStep =
   | { readonly kind: 'rest'; readonly known: Date }
   | {
       readonly kind: 'record'
@@ -62,7 +62,7 @@ export type Step =
   | { readonly kind: 'close'; readonly busy: Busy; readonly note: string; readonly known: Date }
 
 /** Decides what one schedule needs, given its rule and what is known. */
-export function decide(schedule: Schedule, facts: Facts): Step {
+export function decide(schedule: Schedule, facts: Facts): NightStep {
   const { dues, newest, until } = undecided(schedule, facts)
   const older = newest === null ? dues : dues.slice(0, -1)
   const last = older.at(-1)
@@ -87,7 +87,7 @@ function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
 }
 
 /** Times that a newer one has overtaken: nobody was there. */
-function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: Date }): Step {
+function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: Date }): NightStep {
   switch (missed) {
     case 'all':
       return { kind: 'wait', ...past, note: `${nobodyLooked}; it waits its turn` }
@@ -106,7 +106,7 @@ function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: D
 }
 
 /** The newest time, now that it stands alone. */
-function place(schedule: Schedule, night: Due, facts: Facts): Step {
+function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
   const { busy, waiting } = facts
   const known = night.at
   const nights = [night]
@@ -138,7 +138,7 @@ function place(schedule: Schedule, night: Due, facts: Facts): Step {
 }
 
 /** Nights put off earlier: under `all` each gets its turn, otherwise only the newest. */
-function callWaiting(schedule: Schedule, facts: Facts, known: Date): Step {
+function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
   const { busy, waiting, now } = facts
   const [night] = waiting
   if (night === undefined) return { kind: 'rest', known }
@@ -156,13 +156,13 @@ function givesWay(schedule: Schedule, busy: Busy): boolean {
   return busy.starved && busy.schedule === schedule.name && schedule.missed === 'latest'
 }
 
-function close(busy: Busy, { known }: Facts): Step {
+function close(busy: Busy, { known }: Facts): NightStep {
   const done = busy.tasks - busy.open
   const note = `closed as partial, ${done} of ${busy.tasks} tasks done: credit ran out and a newer night is due`
   return { kind: 'close', busy, note, known }
 }
 
-function wait(night: Due, busy: Busy): Step {
+function wait(night: Due, busy: Busy): NightStep {
   return { kind: 'wait', nights: [night], note: stillGoing(busy), known: night.at }
 }
 

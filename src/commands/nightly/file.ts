@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { listName } from '../../lists/files.ts'
 import { readRows } from '../../lists/table.ts'
-import { readSchedules, type Line, type Refusal, type Schedule } from './schedule.ts'
+import { readSchedules, type Line, type RefusedLine, type Schedule } from './schedule.ts'
 import { root } from '../../shared/root.ts'
 import type { Database } from '../../store/database.ts'
 import { findList } from '../../store/nights/nights.ts'
@@ -11,9 +11,9 @@ import { findList } from '../../store/nights/nights.ts'
 export const schedulesFile = resolve(root, 'inputs', 'config', 'schedules.csv')
 
 /** What the file of schedules says. */
-export interface Plan {
+export interface ScheduleFile {
   readonly schedules: readonly Schedule[]
-  readonly refusals: readonly Refusal[]
+  readonly refusals: readonly RefusedLine[]
   /** Every name in the file, those of refused lines too. */
   readonly names: readonly string[]
 }
@@ -22,7 +22,7 @@ export interface Plan {
 export async function loadSchedules(
   db: Database,
   { file, zone }: { file: string; zone: string },
-): Promise<Plan> {
+): Promise<ScheduleFile> {
   const rows = await readRows(file, file)
   const lines: Line[] = rows
     .filter(({ problem }) => problem === null)

@@ -1,7 +1,7 @@
 import { nextDues } from '../../shared/time/cron.ts'
 import { overdueNights, type Overdue } from '../../store/nights/overdue.ts'
-import type { Refusal, Schedule } from './schedule.ts'
-import type { Plan } from './file.ts'
+import type { RefusedLine, Schedule } from './schedule.ts'
+import type { ScheduleFile } from './file.ts'
 import type { Database } from '../../store/database.ts'
 import { databaseNow } from '../../store/nights/nights.ts'
 import { countNights, readLastNights, type LastNight } from '../../store/nights/outlook.ts'
@@ -20,7 +20,7 @@ export interface ScheduleView {
 
 export interface Outlook {
   readonly schedules: readonly ScheduleView[]
-  readonly refusals: readonly Refusal[]
+  readonly refusals: readonly RefusedLine[]
 }
 
 const shownTimes = 3
@@ -29,12 +29,12 @@ const shownTimes = 3
 export const latelyDays = 7
 
 /** What comes next, what came last, and what ought to have come. */
-export async function readNightOutlook(db: Database, plan: Plan): Promise<Outlook> {
+export async function readNightOutlook(db: Database, file: ScheduleFile): Promise<Outlook> {
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
   const overdue = await overdueNights(db, now)
   const counts = await countNights(db, new Date(now.getTime() - latelyDays * dayMs))
-  const schedules = plan.schedules.map((schedule) => ({
+  const schedules = file.schedules.map((schedule) => ({
     schedule,
     next: schedule.on
       ? nextDues(schedule.cron, schedule.zone, { after: now, count: shownTimes }).map(
@@ -49,5 +49,5 @@ export async function readNightOutlook(db: Database, plan: Plan): Promise<Outloo
         .map(({ outcome, nights }) => [outcome, nights]),
     ),
   }))
-  return { schedules, refusals: plan.refusals }
+  return { schedules, refusals: file.refusals }
 }

@@ -4,7 +4,7 @@ import { MillError, Misuse } from '../../shared/errors.ts'
 import { listName } from '../../lists/files.ts'
 import { noDefaults } from '../../lists/requests.ts'
 import type { Market } from '../mill/supplier.ts'
-import type { Step } from './decide.ts'
+import type { NightStep } from './decide.ts'
 import type { Schedule } from './schedule.ts'
 import { listPath } from './file.ts'
 import type { ListOrder } from '../enqueue/staging.ts'
@@ -30,7 +30,7 @@ export interface NightDesk {
   readonly now?: () => Promise<Date>
 }
 
-type RunStep = Extract<Step, { kind: 'run' }>
+type RunStep = Extract<NightStep, { kind: 'run' }>
 
 /** Plans the run of a night; when another scheduler was first, nothing has happened here. */
 export async function runNight(desk: NightDesk, schedule: Schedule, step: RunStep): Promise<void> {

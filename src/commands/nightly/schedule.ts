@@ -26,7 +26,7 @@ export interface Schedule {
 }
 
 /** A line that cannot be used: why, and what would do. */
-export interface Refusal {
+export interface RefusedLine {
   readonly line: number
   readonly problem: string
 }
@@ -61,9 +61,9 @@ const columns = [
 export function readSchedules(
   lines: readonly Line[],
   around: Surroundings,
-): { readonly schedules: readonly Schedule[]; readonly refusals: readonly Refusal[] } {
+): { readonly schedules: readonly Schedule[]; readonly refusals: readonly RefusedLine[] } {
   const schedules: Schedule[] = []
-  const refusals: Refusal[] = unknownColumns(lines)
+  const refusals: RefusedLine[] = unknownColumns(lines)
   const firstLines = new Map<string, number>()
   for (const line of lines) {
     const reader = new LineReader(line, around)
@@ -78,7 +78,7 @@ export function readSchedules(
   return { schedules, refusals }
 }
 
-function unknownColumns([first]: readonly Line[]): Refusal[] {
+function unknownColumns([first]: readonly Line[]): RefusedLine[] {
   const known: readonly string[] = columns
   const unknown = Object.keys(first?.fields ?? {}).filter((name) => !known.includes(name))
   if (unknown.length === 0) return []

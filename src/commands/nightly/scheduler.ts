@@ -1,12 +1,12 @@
 import type { SliceSink } from '../../queue/refill.ts'
-import { MillError, reasonOf } from '../../shared/errors.ts'
+import { MillError } from '../../shared/errors.ts'
 import type { Mill } from '../mill/mill.ts'
 import type { NightDesk } from './run.ts'
 import { tick } from './tick.ts'
 import { openQueue, type SliceQueue } from '../../queue/slices.ts'
 import type { QueueStore } from '../../queue/backend.ts'
-import { loadSchedules, type Plan } from './file.ts'
-import { scrub } from '../../shared/secret.ts'
+import { loadSchedules, type ScheduleFile } from './file.ts'
+import { scrubbedReason } from '../../shared/secret.ts'
 import { openPool } from '../../store/database.ts'
 
 export interface SchedulerOptions {
@@ -19,7 +19,7 @@ export class Scheduler {
   readonly #mill: Mill
   readonly #options: SchedulerOptions
   readonly #said = new Set<string>()
-  #plan: Plan | null = null
+  #file: ScheduleFile | null = null
   #running: Promise<void> | null = null
   #queue: Promise<OpenSlices> | null = null
   #lastTick = performance.now()
@@ -37,7 +37,7 @@ export class Scheduler {
 
   /** False when no line of the file can be used. */
   get usable(): boolean {
-    return this.#plan !== null && (this.#plan.schedules.length > 0 || this.#plan.names.length === 0)
+    return this.#file !== null && (this.#file.schedules.length > 0 || this.#file.names.length === 0)
   }
 
   get silentFor(): number {
@@ -58,7 +58,7 @@ export class Scheduler {
       await this.tick()
       this.#trouble = null
     } catch (error) {
-      this.#trouble = describe(error)
+      this.#trouble = scrubbedReason(error)
       this.#options.tell(`the tick was not done, the next one tries again: ${this.#trouble}`)
       // What was opened while its store was away never recovers.
       await this.#closeQueue()
@@ -73,7 +73,7 @@ export class Scheduler {
   async #tick(): Promise<void> {
     this.#lastTick = performance.now()
     const { db, market, config } = this.#mill
-    const plan = await this.#load()
+    const schedules = await this.#load()
     const desk: NightDesk = {
       db,
       market,
@@ -81,22 +81,22 @@ export class Scheduler {
       queue: () => this.#slices(),
       tell: this.#options.tell,
     }
-    await tick(desk, plan)
+    await tick(desk, schedules)
   }
 
   /** The file as it is now; when it cannot be read, as it was. Each complaint is said once. */
-  async #load(): Promise<Plan> {
+  async #load(): Promise<ScheduleFile> {
     const { file } = this.#options
     try {
-      this.#plan = await loadSchedules(this.#mill.db, { file, zone: this.#mill.config.zone })
-      for (const { line, problem } of this.#plan.refusals) {
+      this.#file = await loadSchedules(this.#mill.db, { file, zone: this.#mill.config.zone })
+      for (const { line, problem } of this.#file.refusals) {
         this.#sayOnce(`${file}:${line}: ${problem}; the other schedules go on`)
       }
-      return this.#plan
+      return this.#file
     } catch (error) {
-      if (!(error instanceof MillError) || this.#plan === null) throw error
+      if (!(error instanceof MillError) || this.#file === null) throw error
       this.#sayOnce(`${error.message}; the schedules read last stay in force`)
-      return this.#plan
+      return this.#file
     }
   }
 
@@ -152,10 +152,4 @@ export function openStore(
   if (redisUrl !== null) return { store: { redisUrl }, end: async () => undefined }
   const pool = openPool(mill.databaseUrl, { name, schema: 'bullmq', max: 3 })
   return { store: { pool }, end: () => pool.end() }
-}
-
-/** One line for an error, with everything that looks like a key taken out. */
-export function describe(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(describe).join('; ')
-  return scrub(reasonOf(error))
 }

@@ -1,9 +1,9 @@
 import { dueBetween, readCron } from '../../shared/time/cron.ts'
 import { listName } from '../../lists/files.ts'
 import { described, runNight, type NightDesk } from './run.ts'
-import { decide, type Step } from './decide.ts'
+import { decide, type NightStep } from './decide.ts'
 import type { Schedule } from './schedule.ts'
-import { listPath, type Plan } from './file.ts'
+import { listPath, type ScheduleFile } from './file.ts'
 import { cancelRun } from '../../store/operator/change.ts'
 import {
   advance,
@@ -29,10 +29,10 @@ const mostSteps = 200_000
 const mostAheadMs = 60_000
 
 /** Does what is due by now, for every schedule of the file; may run in any number of processes at once. */
-export async function tick(desk: NightDesk, plan: Plan): Promise<void> {
-  await keepWatch(desk, plan)
+export async function tick(desk: NightDesk, file: ScheduleFile): Promise<void> {
+  await keepWatch(desk, file)
   const failures: unknown[] = []
-  for (const schedule of plan.schedules) {
+  for (const schedule of file.schedules) {
     if (!schedule.on) continue
     try {
       await settle(desk, schedule)
@@ -45,7 +45,7 @@ export async function tick(desk: NightDesk, plan: Plan): Promise<void> {
 }
 
 /** Writes down what the file says; a schedule that is new, changed or on again begins now. */
-async function keepWatch(desk: NightDesk, { schedules, names }: Plan): Promise<void> {
+async function keepWatch(desk: NightDesk, { schedules, names }: ScheduleFile): Promise<void> {
   const { watches, now } = await readKept(desk)
   for (const schedule of schedules) {
     const was = watches.get(schedule.name)
@@ -129,7 +129,7 @@ async function clock(desk: NightDesk): Promise<Date> {
   return desk.now === undefined ? databaseNow(desk.db) : desk.now()
 }
 
-async function take(desk: NightDesk, schedule: Schedule, step: Step): Promise<void> {
+async function take(desk: NightDesk, schedule: Schedule, step: NightStep): Promise<void> {
   switch (step.kind) {
     case 'rest':
       return advance(desk.db, schedule.name, step.known)

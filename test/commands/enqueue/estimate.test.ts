@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   addEstimates,
   estimateCost,
-  foresee,
+  foreseeBalance,
   needsYes,
 } from '../../../src/commands/enqueue/estimate.ts'
 
@@ -43,17 +43,17 @@ describe('the cost of a purchase', () => {
   })
 })
 
-describe('the outlook', () => {
+describe('the balance', () => {
   const estimate = { credits: 10, worst: 20, basis: 'seen' } as const
 
   test('holds the worst case against floor and budget', () => {
-    expect(foresee(estimate, { remaining: 120, floor: 100, budget: 19 })).toMatchObject({
+    expect(foreseeBalance(estimate, { remaining: 120, floor: 100, budget: 19 })).toMatchObject({
       after: 110,
       after_worst: 100,
       above_floor: true,
       within_budget: false,
     })
-    expect(foresee(estimate, { remaining: 119, floor: 100, budget: null })).toMatchObject({
+    expect(foreseeBalance(estimate, { remaining: 119, floor: 100, budget: null })).toMatchObject({
       above_floor: false,
       within_budget: null,
     })
@@ -61,15 +61,15 @@ describe('the outlook', () => {
 
   test('counts what the run has used and may still use of its budget', () => {
     const money = { remaining: 500, floor: 100, budget: 30 }
-    expect(foresee(estimate, { ...money, before: 10 }).within_budget).toBe(true)
-    expect(foresee(estimate, { ...money, before: 11 }).within_budget).toBe(false)
-    expect(foresee(estimate, { ...money, before: null }).within_budget).toBe(null)
+    expect(foreseeBalance(estimate, { ...money, before: 10 }).within_budget).toBe(true)
+    expect(foreseeBalance(estimate, { ...money, before: 11 }).within_budget).toBe(false)
+    expect(foreseeBalance(estimate, { ...money, before: null }).within_budget).toBe(null)
   })
 
   test('is unknown without a balance or a price', () => {
     const unknown = { credits: null, worst: null, basis: 'unknown' } as const
-    expect(foresee(estimate, { remaining: null, floor: 0, budget: null }).after).toBe(null)
-    expect(foresee(unknown, { remaining: 50, floor: 0, budget: 5 })).toMatchObject({
+    expect(foreseeBalance(estimate, { remaining: null, floor: 0, budget: null }).after).toBe(null)
+    expect(foreseeBalance(unknown, { remaining: 50, floor: 0, budget: 5 })).toMatchObject({
       after: null,
       above_floor: null,
       within_budget: null,

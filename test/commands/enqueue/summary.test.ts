@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import {
-  summaryLines,
-  type Summary,
-  type SummaryList,
+  planLines,
+  type ListSummary,
+  type PlanSummary,
 } from '../../../src/commands/enqueue/summary.ts'
 
-const list: SummaryList = {
+const list: ListSummary = {
   list: 'shoes',
   rows: 12,
   accepted: 9,
@@ -21,14 +21,14 @@ const list: SummaryList = {
   ignored: ['Volume', 'CPC'],
 }
 
-const summary: Summary = {
+const summary: PlanSummary = {
   lists: [list],
   origin: 'live',
   api: 'api.example',
   parameters: ['gl us', 'num 10'],
   maxAge: '12h',
   estimate: { credits: 10, worst: 20, basis: 'seen' },
-  outlook: {
+  balance: {
     remaining: 110,
     after: 100,
     after_worst: 90,
@@ -41,7 +41,7 @@ const summary: Summary = {
 
 describe('the plan', () => {
   test('says what is sent, merged, reused and rejected, with what parameters, and what it will cost', () => {
-    expect(summaryLines(summary)).toEqual([
+    expect(planLines(summary)).toEqual([
       'list        shoes, run 7: utf-8, divided by commas',
       '  read      12 lines: 9 accepted, 1 merged as duplicates, 2 rejected',
       '  queries   9: 5 to send, 3 answered by younger answers, 1 in the run already',
@@ -63,19 +63,19 @@ describe('the plan', () => {
     }))
     const ignored = Array.from({ length: 84 }, (_, index) => `column ${index}`)
     const lists = Array.from({ length: 3 }, () => ({ ...list, reasons, ignored }))
-    expect(summaryLines({ ...summary, lists }).length).toBeLessThan(45)
+    expect(planLines({ ...summary, lists }).length).toBeLessThan(45)
     const many = Array.from({ length: 500 }, () => list)
-    expect(summaryLines({ ...summary, lists: many }).length).toBeLessThan(55)
+    expect(planLines({ ...summary, lists: many }).length).toBeLessThan(55)
   })
 
   test('lets no name out of a file steer the terminal', () => {
     const nasty = { ...list, list: 'a\u001b[2Jb', ignored: ['x\u009b31m'] }
-    expect(summaryLines({ ...summary, lists: [nasty] }).join('')).not.toMatch(/\p{Cc}/u)
+    expect(planLines({ ...summary, lists: [nasty] }).join('')).not.toMatch(/\p{Cc}/u)
   })
 
   test('says that an unknown price is unknown, and when credits are no real ones', () => {
     const unknown = { credits: null, worst: null, basis: 'unknown' } as const
-    const text = summaryLines({ ...summary, estimate: unknown, origin: 'sandbox' }).join('\n')
+    const text = planLines({ ...summary, estimate: unknown, origin: 'sandbox' }).join('\n')
     expect(text).toContain('cost        unknown')
     expect(text).toContain('SANDBOX')
   })

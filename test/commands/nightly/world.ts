@@ -1,5 +1,5 @@
 import { readCron, type Cron } from '../../../src/shared/time/cron.ts'
-import { decide, type Busy, type Step } from '../../../src/commands/nightly/decide.ts'
+import { decide, type Busy, type NightStep } from '../../../src/commands/nightly/decide.ts'
 import type { Schedule } from '../../../src/commands/nightly/schedule.ts'
 
 /** The cron words of a pattern that is known to be one. */
@@ -104,7 +104,7 @@ export class World {
     return { run: id, date, schedule: name, starved: this.#starved, tasks: tasksPerRun, open }
   }
 
-  #apply(step: Step): void {
+  #apply(step: NightStep): void {
     switch (step.kind) {
       case 'rest':
         return
