@@ -5,7 +5,7 @@ import type { EnqueueFlags, Intake } from './intake.ts'
 import type { ListFile } from '../../lists/files.ts'
 import { removeRejects, writeRejects, type RejectsFile } from '../../lists/rejects.ts'
 import type { Mill } from '../mill/mill.ts'
-import { report, sum, summarise, totals, type EnqueueReport } from './result.ts'
+import { reportOf, summarise, type EnqueueReport } from './result.ts'
 import { needsYes } from './estimate.ts'
 import { planLines } from './summary.ts'
 import type { EnqueueProgress, ListOrder } from './staging.ts'
@@ -37,18 +37,16 @@ export async function enqueue(
   const { mill, intake, flags, talk, stream } = options
   for (const notice of intake.notices) talk.say(notice)
   const desk = { db: mill.db, market: mill.market, progress: talk.progress }
-  const asked = askFirst(options)
+  const orders = ordersOf(intake, stream)
+  const request = { orders, floor: mill.config.creditFloor, budget: intake.budget }
+  const question = askFirst(options)
   // Nothing of a plan is written by a database that goes away in the middle of it.
-  const plans = await reaching('the database', () =>
-    planLists(desk, ordersOf(intake, stream), asked.agree),
-  )
-  if (!asked.shown()) showPlan(options, plans)
-  if (!plans.committed)
-    return flags.dryRun === true ? report(mill, intake, { plans, files: [] }) : null
+  const plans = await reaching('the database', () => planLists(desk, request, question.agree))
+  if (!question.planShown()) showPlan(options, plans)
+  if (!plans.committed) return flags.dryRun === true ? reportOf(plans, []) : null
   const queue = await mill.queue()
   for (const { run, done } of plans.lists) if (!done) await queueRun(desk, queue, run)
-  const files = await keepRejects(options, plans)
-  return report(mill, intake, { plans, files })
+  return reportOf(plans, await keepRejects(options, plans))
 }
 
 function ordersOf(intake: Intake, stream: AsyncIterable<unknown>): ListOrder[] {
@@ -66,13 +64,13 @@ function showPlan({ mill, intake, talk }: Enqueue, plans: Plans): void {
 /** Only live credits are worth a question; a plan that was agreed to is made again, with what is true by then. */
 function askFirst(options: Enqueue): {
   agree: 'always' | 'never' | ((preview: Plans) => Promise<boolean>)
-  shown: () => boolean
+  planShown: () => boolean
 } {
-  const { mill, intake, flags, talk } = options
+  const { mill, flags, talk } = options
   let shown = false
   const agree = async (preview: Plans): Promise<boolean> => {
-    const queued = sum(preview, ({ queued: tasks }) => tasks)
-    if (!needsYes(queued, totals(mill, intake, preview).estimate)) return true
+    const { queued, estimate } = preview.totals
+    if (!needsYes(queued, estimate)) return true
     showPlan(options, preview)
     shown = true
     const calls = count(queued, 'call')
@@ -84,7 +82,7 @@ function askFirst(options: Enqueue): {
   const careful = mill.market.origin === 'live' && flags.yes !== true
   return {
     agree: flags.dryRun === true ? 'never' : careful ? agree : 'always',
-    shown: () => shown,
+    planShown: () => shown,
   }
 }
 
@@ -101,13 +99,13 @@ async function keepRejects(
   const files: (string | null)[] = []
   for (const [index, { rejected, run }] of lists.entries()) {
     const { path, shown, name } = fileAt(intake, index)
-    const of = { path, name, home: mill.config.home }
+    const list = { path, name, home: mill.config.home }
     if (rejected === 0) {
-      await removeRejects(of)
+      await removeRejects(list)
       files.push(null)
       continue
     }
-    const written = await writeRejects(of, () => rejectedLines(mill.db, run))
+    const written = await writeRejects(list, () => rejectedLines(mill.db, run))
     const where = whereTo(written, { piped: path === null, run })
     talk.say(`${count(rejected, 'line')} of ${shown} rejected: see ${where}`)
     files.push(written.path)

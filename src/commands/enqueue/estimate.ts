@@ -1,15 +1,10 @@
+import type { ClassCost } from '../../store/planning/prices.ts'
+
 /** Tasks to be bought, with the parameters that prices depend on. */
 export interface Purchase {
   readonly num: number
   readonly device: string | null
   readonly tasks: number
-}
-
-/** What calls of one class have cost. */
-export interface Price {
-  readonly class: string
-  readonly dearest: number
-  readonly average: number | null
 }
 
 /** What a purchase will cost; null is "unknown", which is not zero. */
@@ -23,7 +18,7 @@ export interface Estimate {
 /** Adds up what calls of the same kind have cost: expected from the newest, worst from the dearest. */
 export function estimateCost(
   toBuy: readonly Purchase[],
-  prices: readonly Price[],
+  prices: readonly ClassCost[],
   classOf: (purchase: Purchase) => string,
 ): Estimate {
   const wanted = toBuy.filter(({ tasks }) => tasks > 0)

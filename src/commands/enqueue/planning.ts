@@ -8,6 +8,7 @@ import type { Planned } from '../../store/planning/order.ts'
 import { planStaged } from '../../store/planning/plan.ts'
 import { onConnections } from '../../store/planning/stage.ts'
 import type { Connections } from '../../store/planning/staged-tables.ts'
+import { addUp, type Totals } from './totals.ts'
 
 /** What became of one list. */
 export interface ListPlan extends Planned {
@@ -18,9 +19,17 @@ export interface ListPlan extends Planned {
   readonly estimate: Estimate
 }
 
+/** Lists to be planned together, and the limits that what they come to is held against. */
+export interface PlanRequest {
+  readonly orders: readonly ListOrder[]
+  /** Credits that must stay on the account. */
+  readonly floor: number
+  readonly budget: number | null
+}
+
 export interface Plans {
   readonly lists: readonly ListPlan[]
-  readonly purse: Funds
+  readonly totals: Totals
   /** False after a preview that nobody agreed to: nothing was written. */
   readonly committed: boolean
 }
@@ -28,52 +37,61 @@ export interface Plans {
 /** Reads lists and plans a run of each, all of them or none being readable. */
 export async function planLists(
   desk: Desk,
-  orders: readonly ListOrder[],
+  { orders, floor, budget }: PlanRequest,
   agree: 'always' | 'never' | ((preview: Plans) => Promise<boolean>),
 ): Promise<Plans> {
-  const purse = await readFunds(desk.db, { name: desk.market.account, kind: desk.market.origin })
+  return onStaged(desk, orders, async (planAll, funds) => {
+    const plan = async (committed: boolean): Promise<Plans> => {
+      const lists = await planAll(committed)
+      return { lists, totals: addUp(lists, { funds, floor, budget }), committed }
+    }
+    if (agree === 'always') return plan(true)
+    const preview = await plan(false)
+    return agree !== 'never' && (await agree(preview)) ? plan(true) : preview
+  })
+}
+
+/** Reads one list and plans its run. */
+export async function planList(desk: Desk, order: ListOrder): Promise<ListPlan> {
+  const [list] = await onStaged(desk, [order], (planAll) => planAll(true))
+  if (list === undefined) throw new Error('expected a plan, got none')
+  return list
+}
+
+type PlanAll = (keep: boolean) => Promise<readonly ListPlan[]>
+
+/** Reads lists into temporary tables, from which they can be planned as often as it takes: for show, and for good. */
+async function onStaged<T>(
+  desk: Desk,
+  orders: readonly ListOrder[],
+  use: (planAll: PlanAll, funds: Funds) => Promise<T>,
+): Promise<T> {
+  const funds = await readFunds(desk.db, { name: desk.market.account, kind: desk.market.origin })
   return onConnections(desk.db, async (connections) => {
     const staged: Staged[] = []
     for (const [index, order] of orders.entries()) {
       staged.push(await stageList(connections, index, { desk, order }))
     }
-    const planAll = async (keep: boolean): Promise<Plans> => {
+    const planAll = async (keep: boolean): Promise<readonly ListPlan[]> => {
       const lists: ListPlan[] = []
       for (const list of staged)
-        lists.push(await planStage(connections, list, { desk, purse, keep }))
-      return { lists, purse, committed: keep }
+        lists.push(await planStage(connections, list, { desk, funds, keep }))
+      return lists
     }
-    const result = agree === 'always' ? await planAll(true) : await previewFirst(planAll, agree)
+    const result = await use(planAll, funds)
     for (const { stage } of staged) await stage.drop()
     return result
   })
 }
 
-async function previewFirst(
-  planAll: (keep: boolean) => Promise<Plans>,
-  agree: 'never' | ((preview: Plans) => Promise<boolean>),
-): Promise<Plans> {
-  const preview = await planAll(false)
-  if (agree === 'never' || !(await agree(preview))) return preview
-  return planAll(true)
-}
-
-/** Reads one list and plans its run. */
-export async function planList(desk: Desk, order: ListOrder): Promise<ListPlan> {
-  const { lists } = await planLists(desk, [order], 'always')
-  const [list] = lists
-  if (list === undefined) throw new Error('expected a plan, got none')
-  return list
-}
-
 async function planStage(
   connections: Connections,
   { stage, order, record, heading, headersAgain, lines }: Staged,
-  { desk, purse, keep }: { desk: Desk; purse: Funds; keep: boolean },
+  { desk, funds, keep }: { desk: Desk; funds: Funds; keep: boolean },
 ): Promise<ListPlan> {
   desk.progress?.({ kind: 'planning', list: order.list, lines })
   const planned = await planStaged(connections, { stage: stage.number, order, keep, record })
-  const estimate = estimateCost(planned.toBuy, purse.costs, costClass)
+  const estimate = estimateCost(planned.toBuy, funds.costs, costClass)
   return { ...planned, list: order.list, heading, headersAgain, estimate }
 }
 

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { planList, planLists } from '../../../src/commands/enqueue/planning.ts'
 import { openOffice, type Office } from '../../support/office.ts'
 
+const noLimits = { floor: 0, budget: null }
+
 let office: Office
 
 beforeAll(async () => {
@@ -89,7 +91,7 @@ describe('a list', () => {
   test('that was only looked at leaves nothing behind', async () => {
     const plans = await planLists(
       office.desk,
-      [await office.order('looked', 'q\nonly looked at\n')],
+      { orders: [await office.order('looked', 'q\nonly looked at\n')], ...noLimits },
       'never',
     )
     expect(plans.lists[0]).toMatchObject({ queued: 1 })
@@ -104,9 +106,13 @@ describe('a list', () => {
       return yes
     }
     const wanted = await office.order('agreed', 'q\na\nb\n')
-    expect((await planLists(office.desk, [wanted], ask(false))).committed).toBe(false)
+    expect(
+      (await planLists(office.desk, { orders: [wanted], ...noLimits }, ask(false))).committed,
+    ).toBe(false)
     expect(await office.rows(sql`select from lists where name = 'agreed'`)).toEqual([])
-    expect((await planLists(office.desk, [wanted], ask(true))).committed).toBe(true)
+    expect(
+      (await planLists(office.desk, { orders: [wanted], ...noLimits }, ask(true))).committed,
+    ).toBe(true)
     expect(seen).toEqual([2, 2])
     expect(await office.rows(sql`select from lists where name = 'agreed'`)).toHaveLength(1)
   })

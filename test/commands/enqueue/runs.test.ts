@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { planList, planLists, queueRun } from '../../../src/commands/enqueue/planning.ts'
 import { openOffice, type Office } from '../../support/office.ts'
 
+const noLimits = { floor: 0, budget: null }
+
 let office: Office
 
 beforeAll(async () => {
@@ -103,7 +105,11 @@ describe('a run', () => {
   test('costs what calls of its kinds have cost, and nobody knows before the first', async () => {
     const wanted = await office.order('priced', 'q,device\na,mobile\nb,mobile\nc,\n')
     const market = { origin: 'live', api: 'api.example', account: 'priced' } as const
-    const before = await planLists({ ...office.desk, market }, [wanted], 'never')
+    const before = await planLists(
+      { ...office.desk, market },
+      { orders: [wanted], ...noLimits },
+      'never',
+    )
     expect(before.lists[0]?.estimate).toEqual({ credits: null, worst: null, basis: 'unknown' })
     const [account] = await office.rows<{ id: number }>(sql`
       insert into accounts (name, kind, obs_remaining, spent_since)
@@ -114,8 +120,12 @@ describe('a run', () => {
       values (${account?.id ?? 0}, '10/mobile', 5, 2, 9), (${account?.id ?? 0}, '10/-', 1, 1, 9)`.execute(
       office.desk.db,
     )
-    const after = await planLists({ ...office.desk, market }, [wanted], 'never')
+    const after = await planLists(
+      { ...office.desk, market },
+      { orders: [wanted], ...noLimits },
+      'never',
+    )
     expect(after.lists[0]?.estimate).toEqual({ credits: 11, worst: 11, basis: 'seen' })
-    expect(after.purse).toMatchObject({ remaining: 500 })
+    expect(after.totals.balance).toMatchObject({ remaining: 500, after: 489 })
   })
 })
