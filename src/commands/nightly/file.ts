@@ -2,7 +2,14 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { listName } from '../../lists/files.ts'
 import { readRows } from '../../lists/table.ts'
-import { readSchedules, type Line, type RefusedLine, type Schedule } from './schedule.ts'
+import {
+  readSchedules,
+  type Line,
+  type ListPlace,
+  type RefusedLine,
+  type Schedule,
+  type Surroundings,
+} from './schedule.ts'
 import { root } from '../../shared/root.ts'
 import type { Database } from '../../store/database.ts'
 import { findList } from '../../store/nights/nights.ts'
@@ -24,13 +31,11 @@ export async function loadSchedules(
   { file, zone }: { file: string; zone: string },
 ): Promise<ScheduleFile> {
   const rows = await readRows(file, file)
-  const lines: Line[] = rows
-    .filter(({ problem }) => problem === null)
-    .map(({ line, fields }) => ({ line, fields: Object.fromEntries(fields) }))
-  const problems = await checkLists(db, lines)
+  const lines = rows.filter(({ problem }) => problem === null)
+  const found = await findLists(db, lines)
   const { schedules, refusals } = readSchedules(lines, {
     zone,
-    checkList: (path) => problems.get(path) ?? null,
+    lookUpList: (list) => found.get(list) ?? { ...placeOf(list), problem: null },
   })
   const broken = rows.flatMap(({ line, problem }) => {
     if (problem === null) return []
@@ -40,37 +45,38 @@ export async function loadSchedules(
   return { schedules, refusals: [...refusals, ...broken], names }
 }
 
-async function checkLists(
+type FoundList = ReturnType<Surroundings['lookUpList']>
+
+async function findLists(
   db: Database,
   lines: readonly Line[],
-): Promise<ReadonlyMap<string, string | null>> {
-  const problems = new Map<string, string | null>()
-  const paths = new Map<string, string>()
+): Promise<ReadonlyMap<string, FoundList>> {
+  const lists = new Map<string, FoundList>()
+  const firstPaths = new Map<string, string>()
   for (const { fields } of lines) {
-    const list = fields['list']?.trim() ?? ''
-    if (list === '' || problems.has(list)) continue
-    const path = listPath(list)
-    const name = listName(path)
-    const twin = paths.get(name) ?? path
-    paths.set(name, twin)
-    problems.set(
-      list,
-      twin === path
-        ? await checkList(db, list)
-        : `expected lists with names of their own, got ${twin} and ${path}, both ${JSON.stringify(name)}; rename one of the files`,
-    )
+    const list = fields.get('list') ?? ''
+    if (list === '' || lists.has(list)) continue
+    const place = placeOf(list)
+    const { path, listName: name } = place
+    const first = firstPaths.get(name) ?? path
+    firstPaths.set(name, first)
+    const problem =
+      first === path
+        ? await checkList(db, list, place)
+        : `expected lists with names of their own, got ${first} and ${path}, both ${JSON.stringify(name)}; rename one of the files`
+    lists.set(list, { ...place, problem })
   }
-  return problems
+  return lists
 }
 
-/** The path of a list as the project's own folder sees it: schedulers run anywhere. */
-export function listPath(list: string): string {
-  return resolve(root, list)
+/** The path of a list is taken from the project's own folder: schedulers run in any folder. */
+export function placeOf(list: string): ListPlace {
+  const path = resolve(root, list)
+  return { path, listName: listName(path) }
 }
 
 /** A list whose file is gone goes on with what was last read; one that nobody ever read cannot. */
-async function checkList(db: Database, list: string): Promise<string | null> {
-  const path = listPath(list)
-  if (existsSync(path) || (await findList(db, listName(path))) !== null) return null
+async function checkList(db: Database, list: string, place: ListPlace): Promise<string | null> {
+  if (existsSync(place.path) || (await findList(db, place.listName)) !== null) return null
   return `expected a list of queries, got ${JSON.stringify(list)}, where nothing is; write its path as seen from ${root}, like inputs/keywords.csv`
 }

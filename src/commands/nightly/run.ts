@@ -1,12 +1,10 @@
 import { planList, queueRun } from '../enqueue/planning.ts'
 import type { SliceSink } from '../../queue/refill.ts'
 import { MillError, Misuse } from '../../shared/errors.ts'
-import { listName } from '../../lists/files.ts'
 import { noDefaults } from '../../lists/requests.ts'
 import type { Market } from '../mill/supplier.ts'
 import type { NightStep } from './decide.ts'
 import type { Schedule } from './schedule.ts'
-import { listPath } from './file.ts'
 import type { ListOrder } from '../enqueue/staging.ts'
 import type { Database } from '../../store/database.ts'
 import {
@@ -55,16 +53,15 @@ export async function runNight(desk: NightDesk, schedule: Schedule, step: RunSte
 
 /** From the file as it is tonight; when it is gone or broken, from what was last read of it. */
 async function planNight(desk: NightDesk, schedule: Schedule, step: RunStep) {
-  const path = listPath(schedule.list)
-  const list = listName(path)
+  const { path, list: shown, listName } = schedule
   const joins = step.into === null ? null : `joined run ${step.into.run} of ${step.into.date}`
   const plan = (from: ListOrder['from'], note: string | null) =>
-    planList(desk, orderOf(desk, { schedule, step, list, from, note }))
+    planList(desk, orderOf(desk, { schedule, step, from, note }))
   try {
-    return { plan: await plan({ kind: 'file', path, shown: schedule.list }, joins), note: joins }
+    return { plan: await plan({ kind: 'file', path, shown }, joins), note: joins }
   } catch (error) {
     if (!(error instanceof MillError) || error.next === 'retry') throw error
-    const known = await findList(desk.db, list)
+    const known = await findList(desk.db, listName)
     if (known === null) throw error
     const why = `the queries last read are used, since the list cannot be read: ${error.message}`
     const note = joins === null ? why : `${joins}; ${why}`
@@ -77,14 +74,13 @@ function orderOf(
   night: {
     schedule: Schedule
     step: RunStep
-    list: string
     from: ListOrder['from']
     note: string | null
   },
 ): ListOrder {
-  const { schedule, step, list, from, note } = night
+  const { schedule, step, from, note } = night
   return {
-    list,
+    list: schedule.listName,
     from,
     // Nobody is there to agree to a guess at night: a guessed encoding counts as a broken file.
     reading: {

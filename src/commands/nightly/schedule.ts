@@ -1,3 +1,4 @@
+import type { TableRow } from '../../lists/table.ts'
 import { readDuration } from '../../shared/time/duration.ts'
 import { isZone } from '../../shared/settings.ts'
 import { readCron, type Cron } from '../../shared/time/cron.ts'
@@ -8,8 +9,14 @@ export type MissedRule = (typeof missedRules)[number]
 export const overlapRules = ['skip', 'queue', 'merge'] as const
 export type OverlapRule = (typeof overlapRules)[number]
 
+/** Where the list of a line lies, and what it is called. */
+export interface ListPlace {
+  readonly path: string
+  readonly listName: string
+}
+
 /** One line of the file of schedules. */
-export interface Schedule {
+export interface Schedule extends ListPlace {
   readonly name: string
   readonly line: number
   /** Path of the list as the file gives it. */
@@ -31,16 +38,14 @@ export interface RefusedLine {
   readonly problem: string
 }
 
-export interface Line {
-  readonly line: number
-  readonly fields: Readonly<Record<string, string>>
-}
+/** A row of the file, its cells by the names of the header. */
+export type Line = Pick<TableRow, 'line' | 'fields'>
 
 export interface Surroundings {
   /** Zone of lines that name none. */
   readonly zone: string
-  /** What is wrong with the list, or null when it can be read or was read before. */
-  readonly checkList: (path: string) => string | null
+  /** Where a list lies; `problem` is null when it can be read or was read before. */
+  readonly lookUpList: (list: string) => ListPlace & { readonly problem: string | null }
 }
 
 /** The columns of the file, in their usual order. */
@@ -80,7 +85,7 @@ export function readSchedules(
 
 function unknownColumns([first]: readonly Line[]): RefusedLine[] {
   const known: readonly string[] = columns
-  const unknown = Object.keys(first?.fields ?? {}).filter((name) => !known.includes(name))
+  const unknown = [...(first?.fields.keys() ?? [])].filter((name) => !known.includes(name))
   if (unknown.length === 0) return []
   const problem = `expected the columns ${columns.join(', ')}, got ${unknown.join(', ')} as well; what stands there is not read`
   return [{ line: 1, problem }]
@@ -97,7 +102,7 @@ class LineReader {
   }
 
   text(column: (typeof columns)[number]): string {
-    return (this.#line.fields[column] ?? '').trim()
+    return (this.#line.fields.get(column) ?? '').trim()
   }
 
   /** Null when a field without which there is no schedule cannot be used. */
@@ -106,7 +111,7 @@ class LineReader {
     const schedule = {
       name: this.#name(),
       line: this.#line.line,
-      list: this.#list(),
+      ...this.#list(),
       zone: this.#zone(),
       maxAgeMs: this.#maxAge(),
       budget: this.#whole('budget', 'credits: a whole number from 1 up, or nothing', [1]),
@@ -137,14 +142,15 @@ class LineReader {
     return name
   }
 
-  #list(): string {
-    const path = this.text('list')
-    const problem =
-      path === ''
-        ? 'expected the path of a list, like inputs/keywords.csv, got nothing'
-        : this.#around.checkList(path)
+  #list(): Pick<Schedule, 'list' | keyof ListPlace> {
+    const list = this.text('list')
+    if (list === '') {
+      this.problems.push('list: expected the path of a list, like inputs/keywords.csv, got nothing')
+      return { list, path: '', listName: '' }
+    }
+    const { path, listName, problem } = this.#around.lookUpList(list)
     if (problem !== null) this.problems.push(`list: ${problem}`)
-    return path
+    return { list, path, listName }
   }
 
   #cron(): Cron | null {

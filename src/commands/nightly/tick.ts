@@ -1,9 +1,8 @@
 import { dueBetween, readCron } from '../../shared/time/cron.ts'
-import { listName } from '../../lists/files.ts'
 import { described, runNight, type NightDesk } from './run.ts'
 import { decide, type NightStep } from './decide.ts'
 import type { Schedule } from './schedule.ts'
-import { listPath, type ScheduleFile } from './file.ts'
+import type { ScheduleFile } from './file.ts'
 import { cancelRun } from '../../store/operator/change.ts'
 import {
   advance,
@@ -56,7 +55,7 @@ async function keepWatch(desk: NightDesk, { schedules, names }: ScheduleFile): P
     const goesOn = was !== undefined && same && (was.enabled || !schedule.on)
     await saveWatch(desk.db, {
       name: schedule.name,
-      list: listName(listPath(schedule.list)),
+      list: schedule.listName,
       cron: schedule.cron.pattern,
       zone: schedule.zone,
       missed: schedule.missed,
@@ -113,10 +112,10 @@ async function closeOld(
 
 async function settle(desk: NightDesk, schedule: Schedule): Promise<void> {
   const { account, origin: kind } = desk.market
-  const list = listName(listPath(schedule.list))
+  const { name, listName: list } = schedule
   for (let steps = 0; steps < mostSteps; steps++) {
     const now = await clock(desk)
-    const rows = await readFacts(desk.db, { schedule: schedule.name, list, account, kind })
+    const rows = await readFacts(desk.db, { schedule: name, list, account, kind })
     const decided = new Set(rows.decided.map((at) => at.getTime()))
     const step = decide(schedule, { ...rows, now, decided })
     await take(desk, schedule, step)

@@ -2,8 +2,8 @@ import { nextAfter } from '../../shared/time/cron.ts'
 import { formatMinute } from '../../shared/time/zone.ts'
 import type { Database } from '../../store/database.ts'
 import { databaseNow } from '../../store/nights/nights.ts'
-import { readLastNights, readOutlook, type LastNight } from '../../store/nights/outlook.ts'
-import { overdueNights, type Overdue } from '../../store/nights/overdue.ts'
+import { readLastNights, type LastNight } from '../../store/nights/outlook.ts'
+import { findOverdue, readWatched, type Overdue } from '../../store/nights/overdue.ts'
 
 /** One line for each schedule that is on or overdue: for those who look at the whole mill. */
 export interface NightSummary {
@@ -18,12 +18,13 @@ export interface NightSummary {
 export async function summariseNights(db: Database): Promise<readonly NightSummary[]> {
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
-  const overdue = await overdueNights(db, now)
-  return (await readOutlook(db)).map(({ name, cron, zone }) => ({
+  const watched = await readWatched(db)
+  const overdue = findOverdue(watched, now)
+  return watched.map(({ name, cron, zone }) => ({
     schedule: name,
     zone,
     last: last.get(name) ?? null,
-    next: nextAfter(cron, zone, now),
+    next: cron === null ? null : nextAfter(cron, zone, now),
     overdue: overdue.filter(({ schedule }) => schedule === name),
   }))
 }

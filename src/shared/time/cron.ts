@@ -124,9 +124,7 @@ export function nextDues(cron: Cron, zone: string, from: { after: Date; count: n
   return found.slice(0, from.count)
 }
 
-/** The next time at which a pattern is due; null when it is no pattern or is never due. */
-export function nextAfter(pattern: string, zone: string, date: Date): Date | null {
-  const reading = readCron(pattern)
-  if (reading.kind === 'problem') return null
-  return nextDues(reading.cron, zone, { after: date, count: 1 })[0]?.at ?? null
+/** The next time at which the pattern is due; null when it is never due in the years to come. */
+export function nextAfter(cron: Cron, zone: string, date: Date): Date | null {
+  return nextDues(cron, zone, { after: date, count: 1 })[0]?.at ?? null
 }

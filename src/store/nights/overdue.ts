@@ -1,4 +1,4 @@
-import { nextDues, readCron, type Cron } from '../../shared/time/cron.ts'
+import { nextAfter, readCron, type Cron } from '../../shared/time/cron.ts'
 import type { Database } from '../database.ts'
 import { databaseNow } from './nights.ts'
 import { readOutlook } from './outlook.ts'
@@ -9,7 +9,8 @@ const patienceMs = 10 * 60_000
 /** What is kept about a schedule between two ticks. */
 export interface Watch {
   readonly name: string
-  readonly cron: Cron
+  /** Null when its pattern cannot be read any more. */
+  readonly cron: Cron | null
   readonly zone: string
   readonly known: Date
   /** The oldest night that was put off. */
@@ -23,13 +24,17 @@ export interface Overdue {
   readonly problem: string
 }
 
-/** Nights of which nothing has become although they ought to have; no file is needed to know. */
-export async function overdueNights(db: Database, now?: Date): Promise<readonly Overdue[]> {
-  const watches = (await readOutlook(db)).flatMap((row): Watch[] => {
-    const reading = readCron(row.cron)
-    if (reading.kind === 'problem') return []
-    return [{ ...row, cron: reading.cron, known: row.known_until }]
+/** Schedules that are on, as the tables know them: no file is needed. */
+export async function readWatched(db: Database): Promise<readonly Watch[]> {
+  return (await readOutlook(db)).map(({ cron, known_until: known, ...row }) => {
+    const reading = readCron(cron)
+    return { ...row, known, cron: reading.kind === 'cron' ? reading.cron : null }
   })
+}
+
+/** Nights of which nothing has become although they ought to have. */
+export async function overdueNights(db: Database, now?: Date): Promise<readonly Overdue[]> {
+  const watches = await readWatched(db)
   return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))
 }
 
@@ -39,16 +44,16 @@ export function findOverdue(watches: readonly Watch[], now: Date): Overdue[] {
 }
 
 function undecided({ name, cron, zone, known }: Watch, now: Date): Overdue[] {
-  const first = nextDues(cron, zone, { after: known, count: 1 })[0]
-  if (first === undefined || first.at.getTime() + patienceMs > now.getTime()) return []
+  const first = cron === null ? null : nextAfter(cron, zone, known)
+  if (first === null || first.getTime() + patienceMs > now.getTime()) return []
   const problem = 'it was due and nobody decided: is the scheduler running? (npm run nightly)'
-  return [{ schedule: name, dueAt: first.at, problem }]
+  return [{ schedule: name, dueAt: first, problem }]
 }
 
 function stuck({ name, cron, zone, waiting }: Watch, now: Date): Overdue[] {
-  if (waiting === null) return []
-  const next = nextDues(cron, zone, { after: waiting, count: 1 })[0]
-  if (next === undefined || next.at.getTime() + patienceMs > now.getTime()) return []
+  if (cron === null || waiting === null) return []
+  const next = nextAfter(cron, zone, waiting)
+  if (next === null || next.getTime() + patienceMs > now.getTime()) return []
   const problem = 'it still waits for an older run although the next one is due as well'
   return [{ schedule: name, dueAt: waiting, problem }]
 }

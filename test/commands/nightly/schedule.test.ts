@@ -1,5 +1,8 @@
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { placeOf } from '../../../src/commands/nightly/file.ts'
 import { readSchedules, type Line } from '../../../src/commands/nightly/schedule.ts'
+import { root } from '../../../src/shared/root.ts'
 
 const good = {
   schedule: 'nightly',
@@ -17,12 +20,15 @@ const good = {
 function linesOf(...changes: Readonly<Record<string, string>>[]): Line[] {
   return changes.map((change, index) => ({
     line: index + 2,
-    fields: { ...good, schedule: `night ${index}`, ...change },
+    fields: new Map(Object.entries({ ...good, schedule: `night ${index}`, ...change })),
   }))
 }
 
 function read(...changes: Readonly<Record<string, string>>[]) {
-  return readSchedules(linesOf(...changes), { zone: 'Asia/Tokyo', checkList: () => null })
+  return readSchedules(linesOf(...changes), {
+    zone: 'Asia/Tokyo',
+    lookUpList: (list) => ({ ...placeOf(list), problem: null }),
+  })
 }
 
 describe('a line of the file of schedules', () => {
@@ -34,6 +40,8 @@ describe('a line of the file of schedules', () => {
         name: 'night 0',
         line: 2,
         list: 'inputs/keywords.csv',
+        path: join(root, 'inputs', 'keywords.csv'),
+        listName: 'keywords',
         cron: { pattern: '0 2 * * *' },
         zone: 'Europe/Berlin',
         maxAgeMs: 43_200_000,
@@ -94,7 +102,7 @@ describe('a line of the file of schedules', () => {
   test('of a list that nobody knows is refused with the words of whoever looked', () => {
     const { schedules, refusals } = readSchedules(linesOf({}), {
       zone: 'UTC',
-      checkList: (path) => `nothing at ${path}`,
+      lookUpList: (list) => ({ ...placeOf(list), problem: `nothing at ${list}` }),
     })
     expect(schedules).toEqual([])
     expect(refusals).toEqual([{ line: 2, problem: 'list: nothing at inputs/keywords.csv' }])

@@ -1,5 +1,6 @@
 import { readCron, type Cron } from '../../../src/shared/time/cron.ts'
 import { decide, type Busy, type NightStep } from '../../../src/commands/nightly/decide.ts'
+import { placeOf } from '../../../src/commands/nightly/file.ts'
 import type { Schedule } from '../../../src/commands/nightly/schedule.ts'
 
 /** The cron words of a pattern that is known to be one. */
@@ -11,11 +12,12 @@ export function cronOf(pattern: string): Cron {
 
 /** A schedule as a line with nothing unusual in it would give. */
 export function scheduleOf(changes: Partial<Schedule> & { pattern?: string } = {}): Schedule {
-  const { pattern = '0 2 * * *', ...rest } = changes
+  const { pattern = '0 2 * * *', list = 'inputs/keywords.csv', ...rest } = changes
   return {
     name: 'nightly',
     line: 2,
-    list: 'inputs/keywords.csv',
+    list,
+    ...placeOf(list),
     cron: cronOf(pattern),
     zone: 'UTC',
     maxAgeMs: null,

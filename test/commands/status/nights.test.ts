@@ -1,5 +1,12 @@
-import { expect, test } from 'vitest'
-import { nightSummaryLines, type NightSummary } from '../../../src/commands/status/nights.ts'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  nightSummaryLines,
+  summariseNights,
+  type NightSummary,
+} from '../../../src/commands/status/nights.ts'
+import { overdueNights } from '../../../src/store/nights/overdue.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 
 const quiet: NightSummary = {
   schedule: 'brands',
@@ -46,4 +53,42 @@ test('an overdue night has a line of its own below its schedule', () => {
     '  OVERDUE 2026-10-04 03:00: nobody decided',
     expect.stringContaining('nightly brands'),
   ])
+})
+
+let database: FreshDatabase
+
+describe('schedules as the tables know them', () => {
+  beforeEach(async () => {
+    database = await freshDatabase()
+    await sql`
+    insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)
+    select
+      name, 'words', cron, 'UTC', 'latest', 'skip', enabled,
+      now() - interval '3 hours', now() - interval '3 hours'
+    from (
+      values
+        ('hourly', '0 * * * *', true),
+        ('off', '0 * * * *', false),
+        ('unreadable', 'whenever', true)
+    ) as kept (name, cron, enabled)`.execute(database.db)
+  })
+
+  afterEach(() => database.close())
+
+  test('are overdue while they are on and nobody decided for hours', async () => {
+    const overdue = await overdueNights(database.db)
+    expect(overdue.map(({ schedule }) => schedule)).toEqual(['hourly'])
+    expect(overdue[0]?.problem).toContain('is the scheduler running?')
+  })
+
+  test('are summed up with their next time, which one with an unreadable pattern has not', async () => {
+    const [hourly, unreadable, ...rest] = await summariseNights(database.db)
+    expect(rest).toEqual([])
+    expect(hourly).toMatchObject({ schedule: 'hourly', zone: 'UTC', last: null })
+    const next = hourly?.next?.getTime() ?? 0
+    expect(next).toBeGreaterThan(Date.now())
+    expect(next).toBeLessThanOrEqual(Date.now() + 3_600_000)
+    expect(hourly?.overdue).toHaveLength(1)
+    expect(unreadable).toMatchObject({ schedule: 'unreadable', next: null, overdue: [] })
+  })
 })
