@@ -1,12 +1,5 @@
-import { createInterface } from 'node:readline/promises'
-import { enqueue } from '../src/commands/enqueue/enqueue.ts'
-import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
-import { readConfig } from '../src/shared/config.ts'
-import { exits, unhandled } from '../src/shared/errors.ts'
-import { openIntake, type EnqueueFlags } from '../src/commands/enqueue/intake.ts'
-import { openMill } from '../src/commands/mill/mill.ts'
-import { Progress } from '../src/commands/enqueue/progress.ts'
-import type { EnqueueProgress } from '../src/commands/enqueue/staging.ts'
+import type { EnqueueFlags } from '../src/commands/enqueue/intake.ts'
+import { runCommand } from '../src/shared/terminal/command.ts'
 
 await runCommand<EnqueueFlags>(
   {
@@ -39,54 +32,9 @@ await runCommand<EnqueueFlags>(
         .option('--match-types <what>', 'strip takes "phrase", [exact] and +broad signs off')
         .option('--json', 'one JSON object on stdout'),
   },
-  async ({ options: flags, args, env, closers }) => {
-    const config = readConfig(env)
-    const intake = await openIntake({ args, flags, env, config })
-    const mill = await openMill({ config, closers, say, name: 'enqueue' })
-    const progress = new Progress(process.stderr)
-    const tell = (write: (line: string) => void) => (line: string) => {
-      progress.clear()
-      write(line)
-    }
-    const person = process.stdin.isTTY && process.stderr.isTTY && !args.includes('-')
-    const talk = {
-      say: tell(say),
-      show: tell(flags.json === true ? say : print),
-      progress: (step: EnqueueProgress) => progress.note(() => phrase(step)),
-      ask: person ? ask : null,
-    }
-    const report = await enqueue({ mill, intake, flags, talk, stream: process.stdin })
-    progress.clear()
-    if (report === null) say('nothing was queued')
-    else if (flags.json === true) printJson(report)
-    else if (report.dry_run) print('a dry run: nothing was written or queued')
-    else print(`next        ${report.open ? 'npm run work -- --drain' : 'npm run status'}`)
-    return exits.done
-  },
+  async (call) => (await import('../src/commands/enqueue/command.ts')).runEnqueue(call),
 )
 
 function collect(place: string, places: readonly string[] = []): string[] {
   return [...places, place]
-}
-
-async function ask(question: string): Promise<boolean> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await lines.question(question)).trim())
-  } finally {
-    lines.close()
-  }
-}
-
-function phrase(step: EnqueueProgress): string {
-  switch (step.kind) {
-    case 'reading':
-      return `reading ${step.list}: ${step.lines} lines`
-    case 'planning':
-      return `planning ${step.list}: ${step.lines} lines`
-    case 'queueing':
-      return `queueing run ${step.run}: ${step.slices} slices`
-    default:
-      throw unhandled('step', step)
-  }
 }

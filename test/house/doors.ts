@@ -9,10 +9,10 @@ import type { Tree } from './tree.ts'
 export const doors: Readonly<Record<string, readonly string[]>> = {
   'commands/chaos': ['chaos', 'judge'],
   'commands/domains': ['refresh'],
-  'commands/enqueue': ['enqueue', 'intake', 'planning', 'progress', 'staging'],
+  'commands/enqueue': ['command', 'intake', 'planning', 'staging'],
   'commands/export': ['export', 'rows', 'target'],
   'commands/mill': ['mill', 'supplier'],
-  'commands/nightly': ['clock', 'file', 'outlook', 'scheduler', 'show'],
+  'commands/nightly': ['command'],
   'commands/status': ['nights', 'status'],
   'commands/work': ['tally', 'work', 'worker'],
   credits: ['account', 'admission', 'entry', 'record', 'reserve', 'settle', 'triage', 'tries'],

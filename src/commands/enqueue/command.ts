@@ -1,0 +1,67 @@
+import { createInterface } from 'node:readline/promises'
+import { readConfig } from '../../shared/config.ts'
+import { exits, unhandled, type Exit } from '../../shared/errors.ts'
+import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
+import { openMill } from '../mill/mill.ts'
+import { enqueue, type Talk } from './enqueue.ts'
+import { openIntake, type EnqueueFlags } from './intake.ts'
+import { Progress } from './progress.ts'
+import type { EnqueueReport } from './result.ts'
+import type { EnqueueProgress } from './staging.ts'
+
+/** Enqueues what was typed: shows how far it is, asks a person where one is there, and says what to type next. */
+export async function runEnqueue(call: Call<EnqueueFlags>): Promise<Exit> {
+  const { options: flags, args, env, closers } = call
+  const config = readConfig(env)
+  const intake = await openIntake({ args, flags, env, config })
+  const mill = await openMill({ config, closers, say, name: 'enqueue' })
+  const progress = new Progress(process.stderr)
+  const talk = talkOf(call, progress)
+  const report = await enqueue({ mill, intake, flags, talk, stream: process.stdin })
+  progress.clear()
+  showEnd(report, flags)
+  return exits.done
+}
+
+function talkOf({ options, args }: Call<EnqueueFlags>, progress: Progress): Talk {
+  const above = (write: (line: string) => void) => (line: string) => {
+    progress.clear()
+    write(line)
+  }
+  const person = process.stdin.isTTY && process.stderr.isTTY && !args.includes('-')
+  return {
+    say: above(say),
+    show: above(options.json === true ? say : print),
+    progress: (reached) => progress.note(() => progressLine(reached)),
+    ask: person ? askPerson : null,
+  }
+}
+
+function showEnd(report: EnqueueReport | null, { json }: EnqueueFlags): void {
+  if (report === null) say('nothing was queued')
+  else if (json === true) printJson(report)
+  else if (report.dry_run) print('a dry run: nothing was written or queued')
+  else print(`next        ${report.open ? 'npm run work -- --drain' : 'npm run status'}`)
+}
+
+async function askPerson(question: string): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await lines.question(question)).trim())
+  } finally {
+    lines.close()
+  }
+}
+
+function progressLine(reached: EnqueueProgress): string {
+  switch (reached.kind) {
+    case 'reading':
+      return `reading ${reached.list}: ${reached.lines} lines`
+    case 'planning':
+      return `planning ${reached.list}: ${reached.lines} lines`
+    case 'queueing':
+      return `queueing run ${reached.run}: ${reached.slices} slices`
+    default:
+      throw unhandled('progress', reached)
+  }
+}

@@ -1,0 +1,41 @@
+import { ensurePostgres } from '../embedded/postgres.ts'
+import { readConfig } from '../shared/config.ts'
+import { exits, type Exit } from '../shared/errors.ts'
+import { print, printJson, say, type Call } from '../shared/terminal/command.ts'
+import { ensureAnalyst, type Analyst } from '../store/analysis/analyst.ts'
+import { openDatabase, openPool } from '../store/database.ts'
+import { refreshDomains } from './domains/refresh.ts'
+import { migrateAll } from './mill/mill.ts'
+
+/** What can be typed after `npm run migrate --`. */
+export interface MigrateFlags {
+  readonly analyst?: string
+  readonly json?: true
+}
+
+/** Brings every table and view up to date, and makes a login for an analyst when one is asked for. */
+export async function runMigrate({ options, env, closers }: Call<MigrateFlags>): Promise<Exit> {
+  const { databaseUrl, home, zone } = readConfig(env)
+  const url = databaseUrl ?? (await ensurePostgres(home, { say })).url
+  const pool = openPool(url, { name: 'migrate', max: 2 })
+  closers.add('the database', pool, (open) => open.end())
+  const applied = await migrateAll(pool, url)
+  await refreshDomains(openDatabase(pool), { zone })
+  const analyst = options.analyst === undefined ? null : await ensureAnalyst(pool, options.analyst)
+  if (options.json === true) {
+    printJson({ applied, ...(analyst === null ? {} : { analyst }) })
+    return exits.done
+  }
+  print(applied.length === 0 ? 'up to date' : `applied ${applied.join(', ')}`)
+  if (analyst !== null) print(analystLine(analyst, url))
+  return exits.done
+}
+
+/** The password is shown once: nobody keeps it. */
+function analystLine({ name, password }: Analyst, url: string): string {
+  if (password === null) return `${name} was an analyst already: rights renewed, password as before`
+  const address = new URL(url)
+  address.username = name
+  address.password = password
+  return `${name} may read, with this address, which is not shown again: ${address.href}`
+}
