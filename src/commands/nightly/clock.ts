@@ -6,15 +6,25 @@ import { troubleOf } from '../../store/trouble.ts'
 import { lastLook } from '../../store/nights/watch.ts'
 import { pause } from '../../shared/waiting.ts'
 
-// The queue's clock beats once a minute; unheard for longer, something is wrong with it.
+// The queue's clock ticks once a minute: after a longer silence something is wrong with it.
 const silenceMs = 75_000
-const lookMs = 10_000
+const lookEveryMs = 10_000
 
-/** Schedules until the signal comes: ticks by the queue's clock, and by its own when that falls silent. */
+/** What ticks, and knows for how long nothing has made it tick. */
+export type Ticking = Pick<Scheduler, 'tryTick' | 'silentFor' | 'close'>
+
+export interface ClockOptions {
+  readonly signal: AbortSignal
+  readonly tell: (line: string) => void
+  /** How often the queue's clock is checked for silence. */
+  readonly lookMs?: number
+}
+
+/** Lets a scheduler tick by the queue's clock until the signal comes; a clock that falls silent is started again. */
 export async function keepTime(
   mill: Mill,
-  scheduler: Scheduler,
-  { signal, tell }: { signal: AbortSignal; tell: (line: string) => void },
+  scheduler: Ticking,
+  { signal, tell, lookMs = lookEveryMs }: ClockOptions,
 ): Promise<void> {
   await scheduler.tryTick()
   let clock: Stop | null = await startClock(mill, scheduler)
@@ -36,7 +46,7 @@ export async function keepTime(
 
 type Stop = () => Promise<void>
 
-async function startClock(mill: Mill, scheduler: Scheduler): Promise<Stop> {
+async function startClock(mill: Mill, scheduler: Ticking): Promise<Stop> {
   const { store, end } = openStore(mill, 'ticks')
   try {
     const ticker = await openTicker(store, mill.installation, () => scheduler.tryTick())
@@ -52,7 +62,7 @@ async function startClock(mill: Mill, scheduler: Scheduler): Promise<Stop> {
 
 async function tryClock(
   mill: Mill,
-  scheduler: Scheduler,
+  scheduler: Ticking,
   tell: (line: string) => void,
 ): Promise<Stop | null> {
   try {
