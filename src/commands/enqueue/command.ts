@@ -53,7 +53,8 @@ async function askPerson(question: string): Promise<boolean> {
   }
 }
 
-function progressLine(reached: EnqueueProgress): string {
+/** How far an enqueue is, in a line. */
+export function progressLine(reached: EnqueueProgress): string {
   switch (reached.kind) {
     case 'reading':
       return `reading ${reached.list}: ${reached.lines} lines`

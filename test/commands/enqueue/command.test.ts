@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { progressLine } from '../../../src/commands/enqueue/command.ts'
 import { processEnvironment } from '../../../src/shared/config.ts'
 import { root } from '../../../src/shared/root.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
@@ -183,5 +184,15 @@ describe('npm run enqueue', () => {
   test('leaves no draft of its files behind', async () => {
     const names = await readdir(folder)
     expect(names.filter((name) => name.startsWith('.'))).toEqual([])
+  })
+})
+
+describe('the line of progress', () => {
+  test('says what an enqueue is at, and how far it is', () => {
+    expect([
+      progressLine({ kind: 'reading', list: 'shoes', lines: 5 }),
+      progressLine({ kind: 'planning', list: 'shoes', lines: 9 }),
+      progressLine({ kind: 'queueing', run: 7, slices: 3 }),
+    ]).toEqual(['reading shoes: 5 lines', 'planning shoes: 9 lines', 'queueing run 7: 3 slices'])
   })
 })
