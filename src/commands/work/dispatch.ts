@@ -1,7 +1,8 @@
 import type { Rest } from '../../credits/admission.ts'
 import type { Reserved } from '../../credits/reserve.ts'
 import { settle, type Hand, type Leftover } from './countdown.ts'
-import { buy, mostUrgent, type Outcome, type Steps, type Task } from '../../pipeline.ts'
+import { buy, type Outcome, type Steps, type Task } from '../../pipeline.ts'
+import { mostUrgent } from './tasks.ts'
 import { unhandled } from '../../shared/errors.ts'
 
 /** Why tasks in hand are not being bought right now. */

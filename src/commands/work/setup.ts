@@ -1,11 +1,9 @@
 import type { Clerk } from '../../credits/entry.ts'
 import type { Spender } from '../../credits/reserve.ts'
-import type { Wanted } from '../../credits/triage.ts'
 import { expectRoom, replay } from './unwritten.ts'
 import { Lease } from './lease.ts'
 import { spenderOf } from '../mill/supplier.ts'
 import type { Mill } from '../mill/mill.ts'
-import type { Task } from '../../pipeline.ts'
 import { openApi, type Api } from '../../search/call.ts'
 import { openAccount } from '../../store/ledger/books.ts'
 
@@ -19,11 +17,6 @@ export interface WorkerOptions {
   readonly at?: (moment: Moment) => void
   /** Told how many seconds each paid request took. */
   readonly onCall?: (seconds: number) => void
-}
-
-/** What a task asks of the gate. */
-export function askOf({ id, class: kind, priority }: Task): Wanted {
-  return { task: id, class: kind, priority }
 }
 
 /** What a worker is made of that has to be opened first. */
