@@ -1,7 +1,7 @@
 import type { Batch } from './batch.ts'
 import { Brake } from './brake.ts'
 import type { Clerk, Ended, Recorded } from '../../credits/entry.ts'
-import { reserve, type Spender } from '../../credits/reserve.ts'
+import type { Spender } from '../../credits/reserve.ts'
 import { Dispatch } from './dispatch.ts'
 import { asError, Interrupted } from '../../shared/errors.ts'
 import type { Lease } from './lease.ts'
@@ -10,20 +10,16 @@ import { Outages } from './outages.ts'
 import { aheadOf, mostFlying, slotsFor } from './capacity.ts'
 import { openParts, type Parts, type WorkerOptions } from './setup.ts'
 import { openBatch } from './recording.ts'
-import type { Bought, Outcome, Task } from '../../pipeline.ts'
 import { endSliceRound } from './slice.ts'
 import type { SliceJob } from '../../queue/slices.ts'
-import type { Api, Reply } from '../../search/call.ts'
+import type { Api } from '../../search/call.ts'
 import { openLanes, type Lanes } from '../../search/lane.ts'
-import { judge } from '../../search/verdict.ts'
+import { stepsOf } from './steps.ts'
 import { openTasks } from '../../store/slices.ts'
 import { troubleOf } from '../../store/trouble.ts'
 import { Tally } from './tally.ts'
-import { askOf, dueTasks } from './tasks.ts'
-import { turn } from './yield.ts'
-import { endedOf } from './entry.ts'
+import { dueTasks } from './tasks.ts'
 
-const gatherMs = 3
 /** Before the gate is asked again. */
 const pausesMs = { away: 250, conflict: 50, data: 1_000 } as const
 
@@ -40,7 +36,7 @@ export class Worker {
   readonly #mostFlying: number
   readonly #known = new Set<number>()
   readonly #brake: Brake
-  #api: Api
+  readonly #api: Api
   #ending = false
   #handling = 0
   #lastSlice = performance.now()
@@ -62,13 +58,13 @@ export class Worker {
       onAway: (away) => this.outages.tell(away, options.tell),
       onStuck: (error) => (this.fatal = asError(error)),
     })
-    this.dispatch = this.#openDispatch()
     this.#brake = new Brake({
       lease: parts.lease,
       timeoutMs: mill.config.timeoutMs,
       outages: this.outages,
       nudge: () => this.dispatch.nudge(),
     })
+    this.dispatch = this.#openDispatch()
   }
 
   readonly lease: Lease
@@ -125,12 +121,19 @@ export class Worker {
 
   #openDispatch(): Dispatch {
     return new Dispatch({
-      steps: {
-        gate: (tasks) => this.#gate(tasks),
-        call: (task) => this.#callInLane(task),
-        parse: judge,
-        store: (bought) => this.#store(bought),
-      },
+      steps: stepsOf({
+        mill: this.#mill,
+        options: this.#options,
+        spender: this.spender,
+        api: this.#api,
+        lanes: this.#lanes,
+        brake: this.#brake,
+        batch: this.batch,
+        tally: this.tally,
+        outages: this.outages,
+        known: this.#known,
+        nudge: () => this.dispatch.nudge(),
+      }),
       free: () => this.#free(),
       onGate: ({ affordable, reused }) => {
         this.tally.reused += reused
@@ -142,47 +145,9 @@ export class Worker {
     })
   }
 
-  async #gate(tasks: readonly Task[]) {
-    this.#options.at?.('before_reserve')
-    const reserved = await reserve(this.#mill.db, this.spender, tasks.map(askOf))
-    this.outages.tell(false, this.#options.tell)
-    for (const call of reserved.granted.values()) this.#known.add(call)
-    if (reserved.granted.size > 0) this.#options.at?.('reserved')
-    return reserved
-  }
-
   #free(): number {
     const room = this.#mostFlying - this.dispatch.flying
     return this.#brake.allow(Math.max(0, Math.min(this.#lanes.free(), room)))
-  }
-
-  async #callInLane(task: Task): Promise<Reply> {
-    const reply = await this.#lanes.run(() => this.#call(task))
-    // The lane is free long before the answer is stored; lanes that are freed together make one group at the gate.
-    setTimeout(() => this.dispatch.nudge(), gatherMs)
-    await turn()
-    return reply
-  }
-
-  async #call(task: Task): Promise<Reply> {
-    const held = this.#brake.heldBack()
-    if (held !== null) return { kind: 'unsent', code: held, message: 'released before it was sent' }
-    const begun = performance.now()
-    const reply = await this.#api.call(task.query)
-    this.#options.onCall?.((performance.now() - begun) / 1000)
-    return reply
-  }
-
-  async #store(bought: Bought): Promise<Outcome> {
-    const { verdict } = bought
-    this.#options.at?.('replied')
-    this.tally.reply(verdict)
-    this.#brake.heed(bought)
-    const recorded = await this.batch.add(endedOf(bought, this.#mill.market))
-    this.#brake.written(verdict)
-    this.#known.delete(bought.call)
-    this.#options.at?.('stored')
-    return recorded
   }
 
   #onTrouble(error: unknown): number {

@@ -1,0 +1,84 @@
+import type { Ended, Recorded } from '../../credits/entry.ts'
+import { reserve, type Reserved, type Spender } from '../../credits/reserve.ts'
+import type { Bought, Outcome, Steps, Task } from '../../pipeline.ts'
+import type { Api, Reply } from '../../search/call.ts'
+import type { Lanes } from '../../search/lane.ts'
+import { judge } from '../../search/verdict.ts'
+import type { Mill } from '../mill/mill.ts'
+import type { Batch } from './batch.ts'
+import type { Brake } from './brake.ts'
+import { endedOf } from './entry.ts'
+import type { Outages } from './outages.ts'
+import type { WorkerOptions } from './setup.ts'
+import type { Tally } from './tally.ts'
+import { askOf } from './tasks.ts'
+import { turn } from './yield.ts'
+
+/** What the steps work with: the parts of one worker. */
+export interface Tools {
+  readonly mill: Mill
+  readonly options: WorkerOptions
+  readonly spender: Spender
+  readonly api: Api
+  readonly lanes: Lanes
+  readonly brake: Brake
+  readonly batch: Batch<Ended, Recorded>
+  readonly tally: Tally
+  readonly outages: Outages
+  /** Calls that were reserved and whose end is not written down yet. */
+  readonly known: Set<number>
+  /** Called when a lane is free again. */
+  readonly nudge: () => void
+}
+
+const gatherMs = 3
+
+/** The four steps of the main path, in its order: `buy` in `pipeline.ts` takes each task through them. */
+export function stepsOf(tools: Tools): Steps {
+  return {
+    gate: (tasks) => gate(tools, tasks),
+    call: (task) => call(tools, task),
+    parse: judge,
+    store: (bought) => store(tools, bought),
+  }
+}
+
+async function gate(tools: Tools, tasks: readonly Task[]): Promise<Reserved> {
+  const { mill, options, spender, outages, known } = tools
+  options.at?.('before_reserve')
+  const reserved = await reserve(mill.db, spender, tasks.map(askOf))
+  outages.tell(false, options.tell)
+  for (const granted of reserved.granted.values()) known.add(granted)
+  if (reserved.granted.size > 0) options.at?.('reserved')
+  return reserved
+}
+
+async function call(tools: Tools, task: Task): Promise<Reply> {
+  const reply = await tools.lanes.run(() => send(tools, task))
+  // The lane is free long before the answer is stored; lanes that are freed together make one group at the gate.
+  setTimeout(tools.nudge, gatherMs)
+  await turn()
+  return reply
+}
+
+async function store(tools: Tools, bought: Bought): Promise<Outcome> {
+  const { mill, options, tally, brake, batch, known } = tools
+  options.at?.('replied')
+  tally.reply(bought.verdict)
+  brake.heed(bought)
+  const recorded = await batch.add(endedOf(bought, mill.market))
+  brake.written(bought.verdict)
+  known.delete(bought.call)
+  options.at?.('stored')
+  return recorded
+}
+
+/** The paid request of a call, unless something that this process has just learnt holds it back. */
+async function send({ api, brake, options }: Tools, { query }: Task): Promise<Reply> {
+  const held = brake.heldBack()
+  if (held !== null) return { kind: 'unsent', code: held, message: 'released before it was sent' }
+  const begun = performance.now()
+  const reply = await api.call(query)
+  options.onCall?.((performance.now() - begun) / 1000)
+  return reply
+}
