@@ -3,8 +3,8 @@ import type { OpenCall } from '../store/ledger/settlement.ts'
 import type { Ending } from './settle.ts'
 import type { Effect } from './tries.ts'
 
-/** One call that ended, with everything that is to be kept of it. */
-export interface Ended {
+/** One call that ended, with everything that the ledger keeps of it. */
+export interface Entry {
   readonly call: number
   readonly ending: Ending
   readonly effect: Effect
@@ -42,6 +42,6 @@ export interface Recorded {
 
 /** A call that ended, beside its row. */
 export interface Matched {
-  readonly ended: Ended
+  readonly entry: Entry
   readonly call: OpenCall
 }

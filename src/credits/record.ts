@@ -11,7 +11,7 @@ import {
 import { travel, type Trip } from '../store/pipelining.ts'
 import type { Costs } from './account.ts'
 import { accountOf, changedCosts, costsOf, rowOf } from './rows.ts'
-import type { Clerk, Ended, Matched, Recorded } from './entry.ts'
+import type { Clerk, Entry, Matched, Recorded } from './entry.ts'
 import { settle, type Outcome, type Settled, type Signal } from './settle.ts'
 import { stopsOf } from './stops.ts'
 import { nextTry, type Change, type Patience } from './tries.ts'
@@ -20,24 +20,24 @@ import { nextTry, type Change, type Patience } from './tries.ts'
 export async function record(
   db: Database,
   clerk: Clerk,
-  ended: readonly Ended[],
+  entries: readonly Entry[],
 ): Promise<readonly Recorded[]> {
   return travel(db, async (trip) => {
-    const answers = ended.flatMap(({ answer }) => (answer === null ? [] : [answer]))
+    const answers = entries.flatMap(({ answer }) => (answer === null ? [] : [answer]))
     let stored: Promise<unknown> = Promise.resolve()
     for (const query of storing(answers)) {
       // Very large bodies go one statement after the other: sent together they would all be in memory.
       await stored
       stored = trip.run(query)
     }
-    const calls = ended.map(({ call }) => call)
+    const calls = entries.map(({ call }) => call)
     const read = await readForSettle(trip, clerk.account, calls)
-    return writeBooks(trip, clerk, { ended, ...read })
+    return writeBooks(trip, clerk, { entries, ...read })
   })
 }
 
 interface Reading {
-  readonly ended: readonly Ended[]
+  readonly entries: readonly Entry[]
   readonly books: Books
   readonly calls: readonly OpenCall[]
   readonly held: readonly HeldCall[]
@@ -50,7 +50,7 @@ async function writeBooks(trip: Trip, clerk: Clerk, reading: Reading) {
   const jitter = Math.random()
   const settled = settle(accountOf(books.account), costs, {
     outcomes: matched.map(outcomeOf),
-    signals: matched.flatMap(({ ended, call }) => signalsOf(ended, call, clerk)),
+    signals: matched.flatMap(({ entry, call }) => signalsOf(entry, call, clerk)),
     held: held
       .filter(({ call }) => !matched.some((match) => match.call.id === call))
       .map(({ call, unknown_at_ms, bound }) => ({ call, unknownAt: unknown_at_ms, bound })),
@@ -72,19 +72,19 @@ async function writeBooks(trip: Trip, clerk: Clerk, reading: Reading) {
 }
 
 /** An answer that was written down before (delivered twice, or replayed from a file) changes nothing. */
-function matchCalls({ ended, calls }: Reading): Matched[] {
+function matchCalls({ entries, calls }: Reading): Matched[] {
   const rows = new Map(calls.map((call) => [call.id, call]))
-  return ended.flatMap((one) => {
-    const call = rows.get(one.call)
+  return entries.flatMap((entry) => {
+    const call = rows.get(entry.call)
     if (call === undefined || (call.outcome !== null && call.outcome !== 'unknown')) return []
     // Given up before, and still nobody knows more: neither the answer nor its price.
-    const told = one.ending.kind === 'settled' || one.effect.kind === 'answered'
-    if (call.outcome === 'unknown' && !told) return []
-    return [{ ended: one, call }]
+    const knownNow = entry.ending.kind === 'settled' || entry.effect.kind === 'answered'
+    if (call.outcome === 'unknown' && !knownNow) return []
+    return [{ entry, call }]
   })
 }
 
-function outcomeOf({ ended, call }: Matched): Outcome {
+function outcomeOf({ entry, call }: Matched): Outcome {
   return {
     seq: call.start_seq,
     startedAt: call.sent_at_ms,
@@ -92,11 +92,11 @@ function outcomeOf({ ended, call }: Matched): Outcome {
     bound: call.credits_reserved,
     class: call.class,
     was: call.outcome === null ? 'in_flight' : call.washed ? 'washed' : 'unknown',
-    now: ended.ending,
+    now: entry.ending,
   }
 }
 
-function signalsOf({ signal }: Ended, call: OpenCall, { key }: Clerk): Signal[] {
+function signalsOf({ signal }: Entry, call: OpenCall, { key }: Clerk): Signal[] {
   const startedAt = call.sent_at_ms
   if (signal === null) return []
   if (signal === 'welcome') return [{ kind: 'welcome' }]
@@ -107,7 +107,7 @@ function signalsOf({ signal }: Ended, call: OpenCall, { key }: Clerk): Signal[] 
 
 function judgeTasks(matched: readonly Matched[], patience: Patience): Map<number, Change> {
   const changes = new Map<number, Change>()
-  for (const { ended, call } of matched) {
+  for (const { entry, call } of matched) {
     const tries = changes.get(call.task_id) ?? call
     const change = nextTry(
       {
@@ -116,7 +116,7 @@ function judgeTasks(matched: readonly Matched[], patience: Patience): Map<number
         ambiguous: tries.ambiguous,
         deaths: tries.deaths,
       },
-      ended.effect,
+      entry.effect,
       patience,
     )
     if (change !== null) changes.set(call.task_id, change)
@@ -141,14 +141,14 @@ function settlementOf(
   return {
     account_id: account,
     account: rowOf(settled.account),
-    calls: matched.map(({ ended, call }) => ({
+    calls: matched.map(({ entry, call }) => ({
       id: call.id,
-      outcome: ended.ending.kind,
-      http_status: ended.httpStatus,
-      credits_used: ended.creditsUsed,
-      credits_remaining: ended.creditsRemaining,
-      error_code: ended.code,
-      error_message: ended.message,
+      outcome: entry.ending.kind,
+      http_status: entry.httpStatus,
+      credits_used: entry.creditsUsed,
+      credits_remaining: entry.creditsRemaining,
+      error_code: entry.code,
+      error_message: entry.message,
     })),
     washed: settled.washed,
     tasks: [...changes].map(([task, change]) => taskRow(task, change, answeredBy(matched, task))),
@@ -160,7 +160,7 @@ function settlementOf(
 /** The first call of the task that brought an answer. */
 function answeredBy(matched: readonly Matched[], task: number): number | null {
   const answers = matched.filter(
-    ({ ended, call }) => call.task_id === task && ended.effect.kind === 'answered',
+    ({ entry, call }) => call.task_id === task && entry.effect.kind === 'answered',
   )
   return answers.length === 0 ? null : Math.min(...answers.map(({ call }) => call.id))
 }
@@ -181,14 +181,14 @@ function taskRow(id: number, change: Change, search: number | null) {
 
 function purses(matched: readonly Matched[]): { run: number; spent: number; reserved: number }[] {
   const sums = new Map<number, { run: number; spent: number; reserved: number }>()
-  for (const { ended, call } of matched) {
+  for (const { entry, call } of matched) {
     const sum = sums.get(call.run_id) ?? { run: call.run_id, spent: 0, reserved: 0 }
     const bound = call.credits_reserved
     // A call given up counts with its bound until its answer tells more.
     if (call.outcome === null) sum.reserved -= bound
     else sum.spent -= bound
-    if (ended.ending.kind === 'settled') sum.spent += ended.ending.used
-    if (ended.ending.kind === 'unknown') sum.spent += bound
+    if (entry.ending.kind === 'settled') sum.spent += entry.ending.used
+    if (entry.ending.kind === 'unknown') sum.spent += bound
     sums.set(call.run_id, sum)
   }
   return [...sums.values()]

@@ -2,7 +2,7 @@
 import { EventEmitter, once } from 'node:events'
 import { sql } from 'kysely'
 import { record } from '../../src/credits/record.ts'
-import type { Ended } from '../../src/credits/entry.ts'
+import type { Entry } from '../../src/credits/entry.ts'
 import { reserve } from '../../src/credits/reserve.ts'
 import { Lease } from '../../src/commands/work/lease.ts'
 import { spenderOf } from '../../src/commands/mill/supplier.ts'
@@ -236,7 +236,7 @@ async function knowThePrice(mill: BenchMill, account: number): Promise<void> {
     values (${account}, '10/-', 1, 1, 30)`.execute(mill.db)
 }
 
-function settledCall(call: number): Ended {
+function settledCall(call: number): Entry {
   return {
     ...unsentCall(call),
     ending: { kind: 'settled', used: 1, remaining: null, priced: true },

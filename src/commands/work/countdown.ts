@@ -6,17 +6,18 @@ export interface Leftover {
   readonly busy: boolean
 }
 
-/** Tasks that were handed in together, and who waits for them. */
-export interface Hand {
+/** Counts down the tasks that were handed in together, for the slice that waits for them. */
+export interface Countdown {
   readonly resolve: (left: Leftover) => void
   waiting: number
   open: number
   busy: boolean
 }
 
-/** One task of a hand is done with. */
-export function settle(hand: Hand, open: boolean): void {
-  hand.waiting -= 1
-  if (open) hand.open += 1
-  if (hand.waiting === 0) hand.resolve({ open: hand.open, busy: hand.busy })
+/** One of the tasks is done with; the last one tells the slice what is left. */
+export function countDown(countdown: Countdown, open: boolean): void {
+  countdown.waiting -= 1
+  if (open) countdown.open += 1
+  if (countdown.waiting > 0) return
+  countdown.resolve({ open: countdown.open, busy: countdown.busy })
 }

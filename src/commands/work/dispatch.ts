@@ -1,6 +1,6 @@
 import type { Rest } from '../../credits/admission.ts'
 import type { Reserved } from '../../credits/reserve.ts'
-import { settle, type Hand, type Leftover } from './countdown.ts'
+import { countDown, type Countdown, type Leftover } from './countdown.ts'
 import { buy, type Outcome, type Steps, type Task } from '../../pipeline.ts'
 import { mostUrgent } from './tasks.ts'
 import { unhandled } from '../../shared/errors.ts'
@@ -28,10 +28,10 @@ const clockSlackMs = 50
 /** Keeps the lanes full: as many tasks go to the gate as lanes are free, the most urgent first. */
 export class Dispatch {
   readonly #options: DispatchOptions
-  readonly #pending = new Map<number, { task: Task; hand: Hand }>()
+  readonly #pending = new Map<number, { task: Task; countdown: Countdown }>()
   /** Null: its task was handed back while the gate let it through. */
-  readonly #flying = new Map<number, Hand | null>()
-  readonly #resting = new Map<number, Hand>()
+  readonly #flying = new Map<number, Countdown | null>()
+  readonly #resting = new Map<number, Countdown>()
   #ending = false
   #wake: () => void = () => undefined
   #running = false
@@ -64,8 +64,8 @@ export class Dispatch {
       return Promise.resolve({ open: tasks.length, busy: open > 0 })
     }
     return new Promise((resolve) => {
-      const hand: Hand = { resolve, waiting: mine.length, open, busy: open > 0 }
-      for (const task of mine) this.#pending.set(task.id, { task, hand })
+      const countdown: Countdown = { resolve, waiting: mine.length, open, busy: open > 0 }
+      for (const task of mine) this.#pending.set(task.id, { task, countdown })
       if (this.#running) this.#wake()
       else void this.#run()
     })
@@ -79,7 +79,7 @@ export class Dispatch {
   end(): void {
     this.#ending = true
     for (const id of [...this.#pending.keys()]) this.#handBack(id, { open: true, busy: false })
-    for (const hand of this.#resting.values()) settle(hand, true)
+    for (const countdown of this.#resting.values()) countDown(countdown, true)
     this.#resting.clear()
     this.#wake()
   }
@@ -140,9 +140,9 @@ export class Dispatch {
   }
 
   #fly(task: Task, outcome: Promise<Outcome>): void {
-    const hand = this.#pending.get(task.id)?.hand ?? null
+    const countdown = this.#pending.get(task.id)?.countdown ?? null
     this.#pending.delete(task.id)
-    this.#flying.set(task.id, hand)
+    this.#flying.set(task.id, countdown)
     this.#alone = task.suspect
     void outcome.then(
       (ended) => this.#land(task, ended),
@@ -154,25 +154,25 @@ export class Dispatch {
   }
 
   #land(task: Task, { state, waitMs }: Outcome): void {
-    const hand = this.#flying.get(task.id) ?? null
+    const countdown = this.#flying.get(task.id) ?? null
     this.#flying.delete(task.id)
     this.#alone = false
     this.#options.onEnded(task, state)
-    if (hand === null) return
+    if (countdown === null) return
     if (state === 'open' && waitMs !== null && waitMs <= retryInHandMs && !this.#ending) {
-      this.#retrySoon(task, hand, waitMs)
+      this.#retrySoon(task, countdown, waitMs)
     } else {
-      settle(hand, state === 'open')
+      countDown(countdown, state === 'open')
     }
     this.#wake()
   }
 
   /** Tried again from here: a round through the queue would take longer than the wait. */
-  #retrySoon(task: Task, hand: Hand, waitMs: number): void {
-    this.#resting.set(task.id, hand)
+  #retrySoon(task: Task, countdown: Countdown, waitMs: number): void {
+    this.#resting.set(task.id, countdown)
     setTimeout(() => {
       if (!this.#resting.delete(task.id)) return
-      this.#pending.set(task.id, { task, hand })
+      this.#pending.set(task.id, { task, countdown })
       if (this.#running) this.#wake()
       else void this.#run()
     }, waitMs + clockSlackMs).unref()
@@ -182,8 +182,8 @@ export class Dispatch {
     const entry = this.#pending.get(id)
     if (entry === undefined) return
     this.#pending.delete(id)
-    entry.hand.busy ||= busy
-    settle(entry.hand, open)
+    entry.countdown.busy ||= busy
+    countDown(entry.countdown, open)
   }
 
   async #sleep(ms: number | null): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Ended } from '../../credits/entry.ts'
+import type { Entry } from '../../credits/entry.ts'
 import type { Effect } from '../../credits/tries.ts'
 import type { Ending } from '../../credits/settle.ts'
 import type { Bought } from '../../pipeline.ts'
@@ -16,7 +16,7 @@ export interface Provenance {
 const unreachableWaitMs = 2_000
 
 /** What the ledger and the tables have to know of a call that came back. */
-export function endedOf(bought: Bought, provenance: Provenance): Ended {
+export function entryOf(bought: Bought, provenance: Provenance): Entry {
   const { verdict, reply } = bought
   const used = 'creditsUsed' in verdict ? verdict.creditsUsed : null
   const remaining = 'creditsRemaining' in verdict ? verdict.creditsRemaining : null
@@ -70,7 +70,7 @@ function words(verdict: Verdict): { code: string; message: string } {
   return { code: verdict.code, message: verdict.message }
 }
 
-function signalOf(verdict: Verdict): Ended['signal'] {
+function signalOf(verdict: Verdict): Entry['signal'] {
   switch (verdict.kind) {
     case 'answered':
       return 'welcome'
@@ -108,7 +108,7 @@ function answerOf({ task, call, reply, verdict }: Bought, provenance: Provenance
 }
 
 /** A call that was given up: its worker died, or its lease ran out. */
-export function lostCall(call: number): Ended {
+export function lostCall(call: number): Entry {
   const code = 'WORKER_DIED'
   const message = 'the worker that made the call stopped before its answer was written down'
   return {
@@ -121,7 +121,7 @@ export function lostCall(call: number): Ended {
 }
 
 /** A reservation of which this process knows that it never sent it. */
-export function unsentCall(call: number): Ended {
+export function unsentCall(call: number): Entry {
   return {
     ...nothingKnown(call),
     ending: { kind: 'unsent' },
@@ -143,15 +143,15 @@ function nothingKnown(call: number) {
 }
 
 /** An answer that the tables refuse: its body and its cost are kept, its rows are not, and its task says why. */
-export function lighten(ended: Ended, error: unknown): Ended | null {
-  if (ended.answer === null || ended.answer.search === null) return null
+export function lighten(entry: Entry, error: unknown): Entry | null {
+  if (entry.answer === null || entry.answer.search === null) return null
   const reason = reasonOf(error)
   const message = `the answer could not be stored: ${reason}`
   return {
-    ...ended,
+    ...entry,
     effect: { kind: 'fail', code: 'UNSTORABLE', message },
     code: 'UNSTORABLE',
     message,
-    answer: { ...ended.answer, search: null },
+    answer: { ...entry.answer, search: null },
   }
 }

@@ -1,4 +1,4 @@
-import type { Ended, Recorded } from '../../credits/entry.ts'
+import type { Entry, Recorded } from '../../credits/entry.ts'
 import { reserve, type Reserved, type Spender } from '../../credits/reserve.ts'
 import type { Bought, Outcome, Steps, Task } from '../../pipeline.ts'
 import type { Api, Reply } from '../../search/call.ts'
@@ -7,12 +7,12 @@ import { judge } from '../../search/verdict.ts'
 import type { Mill } from '../mill/mill.ts'
 import type { Batch } from './batch.ts'
 import type { Brake } from './brake.ts'
-import { endedOf } from './entry.ts'
+import { entryOf } from './entry.ts'
 import type { Outages } from './outages.ts'
 import type { WorkerOptions } from './setup.ts'
 import type { Tally } from './tally.ts'
 import { askOf } from './tasks.ts'
-import { turn } from './yield.ts'
+import { yieldInTurn } from './yield.ts'
 
 /** What the steps work with: the parts of one worker. */
 export interface Tools {
@@ -22,7 +22,7 @@ export interface Tools {
   readonly api: Api
   readonly lanes: Lanes
   readonly brake: Brake
-  readonly batch: Batch<Ended, Recorded>
+  readonly batch: Batch<Entry, Recorded>
   readonly tally: Tally
   readonly outages: Outages
   /** Calls that were reserved and whose end is not written down yet. */
@@ -57,7 +57,7 @@ async function call(tools: Tools, task: Task): Promise<Reply> {
   const reply = await tools.lanes.run(() => send(tools, task))
   // The lane is free long before the answer is stored; lanes that are freed together make one group at the gate.
   setTimeout(tools.nudge, gatherMs)
-  await turn()
+  await yieldInTurn()
   return reply
 }
 
@@ -66,7 +66,7 @@ async function store(tools: Tools, bought: Bought): Promise<Outcome> {
   options.at?.('replied')
   tally.reply(bought.verdict)
   brake.heed(bought)
-  const recorded = await batch.add(endedOf(bought, mill.market))
+  const recorded = await batch.add(entryOf(bought, mill.market))
   brake.written(bought.verdict)
   known.delete(bought.call)
   options.at?.('stored')

@@ -1,4 +1,4 @@
-import type { Clerk, Ended } from '../../credits/entry.ts'
+import type { Clerk, Entry } from '../../credits/entry.ts'
 import { asError, codeOf, Misuse, Unreachable } from '../../shared/errors.ts'
 import type { Mill } from '../mill/mill.ts'
 import { openBatch } from './recording.ts'
@@ -25,7 +25,8 @@ export function expectRoom(mill: Mill): void {
 
 interface Kept {
   readonly account: number
-  readonly ended: Ended
+  /** Named so in the files, which an older release may have left. */
+  readonly ended: Entry
 }
 
 /** Settles what a worker that ended left in files: before anything is bought, and before calls are given up. */
@@ -41,8 +42,8 @@ export async function replay(
     )
     const ours = items.filter(({ ended }) => known.has(ended.call))
     for (const account of new Set(ours.map((item) => item.account))) {
-      const ended = ours.filter((item) => item.account === account).map((item) => item.ended)
-      await settleAll(mill, { ...clerk, account }, ended)
+      const entries = ours.filter((item) => item.account === account).map((item) => item.ended)
+      await settleAll(mill, { ...clerk, account }, entries)
     }
     const left = items.length - ours.length + torn
     tell(`${ours.length} answers kept in ${file} are in the database now`)
@@ -57,7 +58,7 @@ export async function replay(
 }
 
 /** In groups and one by one where it must be, like answers that have just come. */
-async function settleAll(mill: Mill, clerk: Clerk, ended: readonly Ended[]): Promise<void> {
+async function settleAll(mill: Mill, clerk: Clerk, entries: readonly Entry[]): Promise<void> {
   let giveUp: (error: Error) => void = () => undefined
   const stuck = new Promise<never>((_resolve, reject) => (giveUp = reject))
   const batch = openBatch(mill, clerk, {
@@ -68,19 +69,22 @@ async function settleAll(mill: Mill, clerk: Clerk, ended: readonly Ended[]): Pro
     onStuck: (cause) => giveUp(asError(cause)),
   })
   try {
-    await Promise.race([Promise.all(ended.map(async (one) => batch.add(withoutKey(one)))), stuck])
+    await Promise.race([
+      Promise.all(entries.map(async (entry) => batch.add(withoutKey(entry)))),
+      stuck,
+    ])
   } finally {
     batch.abandon()
   }
 }
 
 /** The key that was refused then is perhaps not the one that is set now: its next call will tell. */
-function withoutKey(ended: Ended): Ended {
-  return ended.signal === 'key_refused' ? { ...ended, signal: null } : ended
+function withoutKey(entry: Entry): Entry {
+  return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry
 }
 
 /** Keeps what could not be written to the database; gives back the file. */
-export function keep(mill: Mill, account: number, left: readonly Ended[]): string {
+export function keep(mill: Mill, account: number, left: readonly Entry[]): string {
   const items: Kept[] = left.map((ended) => ({ account, ended }))
   return spool(spoolFolder(mill), `${mill.installation}-${process.pid}-${Date.now()}`, items)
 }

@@ -1,6 +1,6 @@
 import type { Batch } from './batch.ts'
 import { Brake } from './brake.ts'
-import type { Clerk, Ended, Recorded } from '../../credits/entry.ts'
+import type { Clerk, Entry, Recorded } from '../../credits/entry.ts'
 import type { Spender } from '../../credits/reserve.ts'
 import { Dispatch } from './dispatch.ts'
 import { asError, Interrupted } from '../../shared/errors.ts'
@@ -28,7 +28,7 @@ export class Worker {
   readonly tally = new Tally()
   readonly outages = new Outages()
   readonly dispatch: Dispatch
-  readonly batch: Batch<Ended, Recorded>
+  readonly batch: Batch<Entry, Recorded>
   readonly slots: number
   readonly #mill: Mill
   readonly #options: WorkerOptions

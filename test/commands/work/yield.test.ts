@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { turn } from '../../../src/commands/work/yield.ts'
+import { yieldInTurn } from '../../../src/commands/work/yield.ts'
 
 test('who asks for a turn gets it in order, each in a round of the event loop of its own', async () => {
   const seen: string[] = []
@@ -10,7 +10,7 @@ test('who asks for a turn gets it in order, each in a round of the event loop of
   }
   setImmediate(count)
   const take = async (name: string) => {
-    await turn()
+    await yieldInTurn()
     seen.push(`${name} in round ${rounds}`)
   }
   await Promise.all(['first', 'second', 'third'].map(take))
