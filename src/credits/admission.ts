@@ -10,7 +10,7 @@ export interface Ask {
 }
 
 /** What a run may still use. */
-export interface Purse {
+export interface RunPurse {
   readonly budget: number | null
   readonly spent: number
   readonly reserved: number

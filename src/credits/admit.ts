@@ -1,5 +1,5 @@
 import { boundOf, constants, dearestOfAll, type Account, type Cost, type Costs } from './account.ts'
-import type { Admission, Ask, Grant, Purse, Rest, Rules } from './admission.ts'
+import type { Admission, Ask, Grant, RunPurse, Rest, Rules } from './admission.ts'
 import {
   closedBy,
   dayStop,
@@ -24,7 +24,7 @@ export function admit(
     asks,
     purses,
     rules,
-  }: { asks: readonly Ask[]; purses: ReadonlyMap<number, Purse>; rules: Rules },
+  }: { asks: readonly Ask[]; purses: ReadonlyMap<number, RunPurse>; rules: Rules },
 ): Admission {
   const gate = new Gate({ account, costs, purses, rules })
   const closed = closedBy(account, rules)
@@ -38,7 +38,7 @@ export function admit(
 
 class Gate {
   readonly grants: Grant[] = []
-  readonly #purses: Map<number, Purse>
+  readonly #purses: Map<number, RunPurse>
   readonly #costs: Map<string, Cost>
   readonly #obstacles = new Set<Obstacle>()
   readonly #spentRuns = new Set<number>()

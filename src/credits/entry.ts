@@ -1,12 +1,12 @@
 import type { StoredAnswer } from '../store/answers/answers.ts'
 import type { OpenCall } from '../store/ledger/settlement.ts'
-import type { Ending } from './settle.ts'
+import type { CallEnding } from './settle.ts'
 import type { Effect } from './tries.ts'
 
 /** One call that ended, with everything that the ledger keeps of it. */
 export interface Entry {
   readonly call: number
-  readonly ending: Ending
+  readonly ending: CallEnding
   readonly effect: Effect
   /** What it says about the account itself. */
   readonly signal:

@@ -6,7 +6,7 @@ import {
   type Bound,
   type Costs,
 } from './account.ts'
-import type { Ask, Purse, Rest, Rules } from './admission.ts'
+import type { Ask, RunPurse, Rest, Rules } from './admission.ts'
 
 /** Why one ask could not be granted. */
 export type Obstacle = 'class' | 'urgent' | 'purse' | 'run_spent' | 'day' | 'floor'
@@ -15,7 +15,7 @@ export type Obstacle = 'class' | 'urgent' | 'purse' | 'run_spent' | 'day' | 'flo
 export interface Standing {
   readonly account: Account
   readonly costs: Costs
-  readonly purses: ReadonlyMap<number, Purse>
+  readonly purses: ReadonlyMap<number, RunPurse>
   readonly rules: Rules
 }
 

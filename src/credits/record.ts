@@ -12,9 +12,9 @@ import { travel, type Trip } from '../store/pipelining.ts'
 import type { Costs } from './account.ts'
 import { accountOf, changedCosts, costsOf, rowOf } from './rows.ts'
 import type { Clerk, Entry, Matched, Recorded } from './entry.ts'
-import { settle, type Outcome, type Settled, type Signal } from './settle.ts'
+import { settle, type CallOutcome, type Settled, type Signal } from './settle.ts'
 import { stopsOf } from './stops.ts'
-import { nextTry, type Change, type Patience } from './tries.ts'
+import { nextTry, type ChangedTask, type Patience } from './tries.ts'
 
 /** Answers, money and task states in one transaction: a received answer is never bought again. */
 export async function record(
@@ -84,7 +84,7 @@ function matchCalls({ entries, calls }: Reading): Matched[] {
   })
 }
 
-function outcomeOf({ entry, call }: Matched): Outcome {
+function outcomeOf({ entry, call }: Matched): CallOutcome {
   return {
     seq: call.start_seq,
     startedAt: call.sent_at_ms,
@@ -105,8 +105,8 @@ function signalsOf({ signal }: Entry, call: OpenCall, { key }: Clerk): Signal[] 
   return [{ kind: 'slow_down', startedAt, waitMs: signal.waitMs }]
 }
 
-function judgeTasks(matched: readonly Matched[], patience: Patience): Map<number, Change> {
-  const changes = new Map<number, Change>()
+function judgeTasks(matched: readonly Matched[], patience: Patience): Map<number, ChangedTask> {
+  const changes = new Map<number, ChangedTask>()
   for (const { entry, call } of matched) {
     const tries = changes.get(call.task_id) ?? call
     const change = nextTry(
@@ -133,7 +133,7 @@ function settlementOf(
     before,
   }: {
     matched: readonly Matched[]
-    changes: ReadonlyMap<number, Change>
+    changes: ReadonlyMap<number, ChangedTask>
     settled: Settled
     before: Costs
   },
@@ -165,7 +165,7 @@ function answeredBy(matched: readonly Matched[], task: number): number | null {
   return answers.length === 0 ? null : Math.min(...answers.map(({ call }) => call.id))
 }
 
-function taskRow(id: number, change: Change, search: number | null) {
+function taskRow(id: number, change: ChangedTask, search: number | null) {
   return {
     id,
     state: change.state,

@@ -4,7 +4,7 @@ import { readForReserve, saveReservation, type WaitingTask } from '../store/ledg
 import { travel, type Trip } from '../store/pipelining.ts'
 import type { Costs } from './account.ts'
 import { admit } from './admit.ts'
-import type { Admission, Purse, Rest, Rules } from './admission.ts'
+import type { Admission, RunPurse, Rest, Rules } from './admission.ts'
 import { accountOf, changedCosts, costsOf, rowOf } from './rows.ts'
 import { addUrgency, sortTasks, type Wanted } from './triage.ts'
 
@@ -104,7 +104,7 @@ function rulesOf(spender: Spender, books: Books): Rules {
   }
 }
 
-function purseOf({ budget, spent, reserved }: WaitingTask): Purse {
+function purseOf({ budget, spent, reserved }: WaitingTask): RunPurse {
   return { budget, spent, reserved }
 }
 

@@ -2,7 +2,7 @@ import { constants, type Account, type Cost, type Costs } from './account.ts'
 import { unhandled } from '../shared/errors.ts'
 
 /** One call whose outcome is to be written down. */
-export interface Outcome {
+export interface CallOutcome {
   readonly seq: number
   readonly startedAt: number
   readonly startTotal: number
@@ -10,11 +10,11 @@ export interface Outcome {
   readonly class: string
   /** What the ledger said of the call until now: an answer may come after it was given up. */
   readonly was: 'in_flight' | 'unknown' | 'washed'
-  readonly now: Ending
+  readonly now: CallEnding
 }
 
 /** How a call ended, as far as money goes. */
-export type Ending =
+export type CallEnding =
   | {
       readonly kind: 'settled'
       readonly used: number
@@ -41,8 +41,9 @@ export interface Held {
   readonly bound: number
 }
 
-export interface Settlement {
-  readonly outcomes: readonly Outcome[]
+/** What is written into the books in one go, and what that depends on. */
+export interface Settling {
+  readonly outcomes: readonly CallOutcome[]
   readonly signals: readonly Signal[]
   readonly held: readonly Held[]
   readonly now: number
@@ -51,6 +52,7 @@ export interface Settlement {
   readonly jitter: number
 }
 
+/** The books afterwards. */
 export interface Settled {
   readonly account: Account
   readonly costs: Costs
@@ -59,7 +61,7 @@ export interface Settled {
 }
 
 /** Writes outcomes into the books: a reply proves only that what ended before its start is in its balance. */
-export function settle(before: Account, costs: Costs, settlement: Settlement): Settled {
+export function settle(before: Account, costs: Costs, settlement: Settling): Settled {
   let account = before
   const prices = new Map(costs)
   for (const outcome of settlement.outcomes) {
@@ -75,7 +77,7 @@ export function settle(before: Account, costs: Costs, settlement: Settlement): S
 }
 
 /** Gives back what was set aside for the call. */
-function release(account: Account, { was, bound }: Outcome): Account {
+function release(account: Account, { was, bound }: CallOutcome): Account {
   switch (was) {
     case 'in_flight':
       return { ...account, reserved: account.reserved - bound, inFlight: account.inFlight - 1 }
@@ -88,7 +90,7 @@ function release(account: Account, { was, bound }: Outcome): Account {
   }
 }
 
-function book(account: Account, { was, bound, now }: Outcome): Account {
+function book(account: Account, { was, bound, now }: CallOutcome): Account {
   // A call given up counted with its bound, on that day for good: this may be another day.
   const counted = was === 'in_flight' ? 0 : bound
   switch (now.kind) {
@@ -113,8 +115,8 @@ function book(account: Account, { was, bound, now }: Outcome): Account {
 }
 
 /** The newest start wins: not the newest arrival, not the smallest balance, not the greatest. */
-function lookAtBalance(before: Account, after: Account, outcomes: readonly Outcome[]): Account {
-  let newest: { outcome: Outcome; used: number; remaining: number } | null = null
+function lookAtBalance(before: Account, after: Account, outcomes: readonly CallOutcome[]): Account {
+  let newest: { outcome: CallOutcome; used: number; remaining: number } | null = null
   for (const outcome of outcomes) {
     const { now, seq } = outcome
     if (now.kind !== 'settled' || now.remaining === null) continue
@@ -139,7 +141,7 @@ function wash(account: Account, held: readonly Held[]): readonly Held[] {
   return held.filter(({ unknownAt }) => unknownAt + constants.graceMs <= seen.at)
 }
 
-function learnPrice(prices: Map<string, Cost>, { class: name, was, now }: Outcome): void {
+function learnPrice(prices: Map<string, Cost>, { class: name, was, now }: CallOutcome): void {
   const cost = prices.get(name) ?? { dearest: 0, cheapest: 0, seen: 0, trying: false }
   if (now.kind !== 'settled' || !now.priced) {
     // What was given up before ended its try then: the one in flight now is another call.
@@ -155,7 +157,7 @@ function learnPrice(prices: Map<string, Cost>, { class: name, was, now }: Outcom
   })
 }
 
-function heed(account: Account, signal: Signal, { floor, now, jitter }: Settlement): Account {
+function heed(account: Account, signal: Signal, { floor, now, jitter }: Settling): Account {
   switch (signal.kind) {
     case 'welcome':
       return account.slowdowns === 0 ? account : { ...account, slowdowns: 0 }

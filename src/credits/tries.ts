@@ -28,12 +28,14 @@ export type Effect =
   /** No try was used: the fleet stands still, or nothing was sent. */
   | { readonly kind: 'keep'; readonly waitMs: number | null }
 
-export interface Change extends Tries {
+/** How a task stands after a call of it ended. */
+export interface ChangedTask extends Tries {
   readonly waitMs: number | null
   readonly code: string | null
   readonly message: string | null
 }
 
+/** What decides beside the tries how long a task is tried. */
 export interface Patience {
   /** False: what may have been charged is never bought again. */
   readonly rebuy: boolean
@@ -45,7 +47,7 @@ const retryMs = 1_000
 const longestRetryMs = 60_000
 
 /** Which state a task is in after a call of it ended; null: it stays as it is. */
-export function nextTry(tries: Tries, effect: Effect, patience: Patience): Change | null {
+export function nextTry(tries: Tries, effect: Effect, patience: Patience): ChangedTask | null {
   const quiet = { ...tries, waitMs: null, code: null, message: null }
   switch (effect.kind) {
     case 'answered':
@@ -71,7 +73,7 @@ function retry(
   tries: Tries,
   effect: Extract<Effect, { kind: 'retry' }>,
   { rebuy, jitter }: Patience,
-): Change {
+): ChangedTask {
   const attempts = tries.attempts + 1
   const ambiguous = tries.ambiguous + (effect.ambiguous ? 1 : 0)
   const deaths = tries.deaths + (effect.death ? 1 : 0)

@@ -16,11 +16,12 @@ export type Processor<Data> = (data: Data) => Promise<void>
 export interface Backend {
   readonly name: BackendName
   queue<Data>(name: string): Queue<Data>
-  worker<Data>(name: string, processor: Processor<Data>, options: WorkOptions): Worker<Data>
+  worker<Data>(name: string, processor: Processor<Data>, options: ConsumeOptions): Worker<Data>
   close(): Promise<void>
 }
 
-export type WorkOptions = Pick<WorkerOptions, 'concurrency'>
+/** How jobs are taken from a queue. */
+export type ConsumeOptions = Pick<WorkerOptions, 'concurrency'>
 
 // A worker that dies is noticed within lock plus twice the check; a stall is no fault of the job. Handing a slice
 // out twice is harmless, since the tables say what is still to be bought: so the lock may be short.
@@ -44,7 +45,7 @@ function postgresBackend(pool: Pool): Backend {
   return {
     name: 'postgres',
     queue: <Data>(name: string) => listen(new Queue<Data>(name, { connection }, onPostgres)),
-    worker: <Data>(name: string, processor: Processor<Data>, options: WorkOptions) =>
+    worker: <Data>(name: string, processor: Processor<Data>, options: ConsumeOptions) =>
       listen(
         new Worker<Data>(
           name,
@@ -67,7 +68,7 @@ async function redisBackend(url: string, id: string): Promise<Backend> {
   return {
     name: 'redis',
     queue: <Data>(name: string) => listen(new Queue<Data>(name, shared)),
-    worker: <Data>(name: string, processor: Processor<Data>, options: WorkOptions) =>
+    worker: <Data>(name: string, processor: Processor<Data>, options: ConsumeOptions) =>
       listen(
         new Worker<Data>(name, (job) => processor(job.data), {
           ...shared,

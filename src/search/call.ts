@@ -3,7 +3,7 @@ import { BadSettings } from '../shared/errors.ts'
 import type { Query } from '../shared/query.ts'
 import { scrub, type Secret } from '../shared/secret.ts'
 import { inflate } from './body.ts'
-import { Exchange, type Ending } from './exchange.ts'
+import { Exchange, type ExchangeEnding } from './exchange.ts'
 import { Sockets } from './sockets.ts'
 import { stop, Stops } from './abort.ts'
 
@@ -58,7 +58,7 @@ export function openApi({ url, key, timeoutMs, lanes }: ApiOptions): Api {
   }
   const stops = new Stops()
   const exchange = (query: Query, signal: AbortSignal | undefined) =>
-    new Promise<Ending>((resolve) => {
+    new Promise<ExchangeEnding>((resolve) => {
       const current = new Exchange((ending) => {
         clearTimeout(deadline)
         if (signal !== undefined) stops.delete(signal, current)
@@ -107,7 +107,7 @@ function searchPath(url: URL, query: Query): string {
   return `${url.pathname.replace(/\/+$/, '')}/v1/search?${parameters.toString()}`
 }
 
-async function readEnding(ending: Ending, key: Secret): Promise<Reply> {
+async function readEnding(ending: ExchangeEnding, key: Secret): Promise<Reply> {
   const { failure, status, bytes } = ending
   if (failure !== null || status === null) {
     const code = failure?.code ?? 'NO_RESPONSE'

@@ -4,7 +4,7 @@ import { bodyCap } from './body.ts'
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 /** How an exchange ended: with a whole response, or with what was there when it broke. */
-export interface Ending {
+export interface ExchangeEnding {
   /** False: no byte of the request was written to a socket. */
   readonly sent: boolean
   /** Null: the response is whole, or longer than is kept. */
@@ -17,7 +17,7 @@ export interface Ending {
 
 /** One request on one socket. Ends exactly once, and is never sent twice. */
 export class Exchange implements Dispatcher.DispatchHandler {
-  readonly #settle: (ending: Ending) => void
+  readonly #settle: (ending: ExchangeEnding) => void
   readonly #chunks: Buffer[] = []
   #size = 0
   #status: number | null = null
@@ -25,7 +25,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null
   #ended = false
 
-  constructor(settle: (ending: Ending) => void) {
+  constructor(settle: (ending: ExchangeEnding) => void) {
     this.#settle = settle
   }
 
@@ -77,7 +77,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.abort(new Error(message))
   }
 
-  #end(failure: Ending['failure'], truncated = false): void {
+  #end(failure: ExchangeEnding['failure'], truncated = false): void {
     if (this.#ended) return
     this.#ended = true
     const [only] = this.#chunks

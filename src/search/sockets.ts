@@ -1,5 +1,5 @@
 import { Pool } from 'undici'
-import type { Ending } from './exchange.ts'
+import type { ExchangeEnding } from './exchange.ts'
 
 // Under load a socket is used again within milliseconds. One that idles longer may be closed by the server just as we
 // send, which loses a paid call; a server that names its own limit is believed, less two seconds.
@@ -40,7 +40,7 @@ export class Sockets {
   }
 
   /** Learns from a socket that broke before any response. */
-  learn({ sent, status, failure }: Ending): void {
+  learn({ sent, status, failure }: ExchangeEnding): void {
     if (!sent || status !== null || !staleCodes.has(failure?.code ?? '')) return
     this.#waryUntil = performance.now() + warinessMs
   }

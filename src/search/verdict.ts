@@ -12,8 +12,8 @@ export interface Bill {
   readonly creditsRemaining: number | null
 }
 
-/** What went wrong, as one word and in a sentence; decisions are made by neither. */
-export interface Trouble {
+/** Why there is no answer, as one word and in a sentence; nothing is decided by either. */
+export interface Reason {
   readonly code: string
   readonly message: string
 }
@@ -21,15 +21,15 @@ export interface Trouble {
 /** What a reply means; `policy` says what follows from it. */
 export type Verdict =
   | ({ readonly kind: 'answered'; readonly answer: Answer } & Bill)
-  | ({ readonly kind: 'key_refused' } & Trouble & Bill)
-  | ({ readonly kind: 'no_credit' } & Trouble & Bill)
+  | ({ readonly kind: 'key_refused' } & Reason & Bill)
+  | ({ readonly kind: 'no_credit' } & Reason & Bill)
   /** `waitMs` is null when the API does not say how long. */
-  | ({ readonly kind: 'slow_down'; readonly waitMs: number | null } & Trouble & Bill)
-  | ({ readonly kind: 'refused' } & Trouble & Bill)
+  | ({ readonly kind: 'slow_down'; readonly waitMs: number | null } & Reason & Bill)
+  | ({ readonly kind: 'refused' } & Reason & Bill)
   /** `waitMs` concerns the next attempt of this task only: a 5xx may have been charged, so it is no request to slow down. */
-  | ({ readonly kind: 'faulty'; readonly waitMs: number | null } & Trouble & Bill)
-  | ({ readonly kind: 'lost' } & Trouble)
-  | ({ readonly kind: 'unsent' } & Trouble)
+  | ({ readonly kind: 'faulty'; readonly waitMs: number | null } & Reason & Bill)
+  | ({ readonly kind: 'lost' } & Reason)
+  | ({ readonly kind: 'unsent' } & Reason)
 
 type Response = Extract<Reply, { kind: 'response' }>
 

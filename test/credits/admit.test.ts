@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { newAccount, type Account, type Cost } from '../../src/credits/account.ts'
 import { admit } from '../../src/credits/admit.ts'
-import type { Ask, Purse, Rules } from '../../src/credits/admission.ts'
+import type { Ask, RunPurse, Rules } from '../../src/credits/admission.ts'
 
 const known: Account = { ...newAccount, seq: 40, seen: { seq: 40, at: 0, remaining: 200 } }
 const trusted: Cost = { dearest: 5, cheapest: 1, seen: 30, trying: false }
@@ -31,7 +31,7 @@ interface Case {
   readonly account?: Account
   readonly cost?: Cost | null
   readonly asks?: readonly Ask[]
-  readonly purse?: Purse
+  readonly purse?: RunPurse
   readonly rules?: Partial<Rules>
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { newAccount, type Account } from '../../src/credits/account.ts'
-import { settle, type Ending, type Outcome, type Signal } from '../../src/credits/settle.ts'
+import { settle, type CallEnding, type CallOutcome, type Signal } from '../../src/credits/settle.ts'
 
 const base: Account = {
   ...newAccount,
@@ -12,12 +12,12 @@ const base: Account = {
   inFlight: 3,
 }
 
-function outcome(seq: number, now: Ending, more: Partial<Outcome> = {}): Outcome {
+function outcome(seq: number, now: CallEnding, more: Partial<CallOutcome> = {}): CallOutcome {
   const call = { startedAt: seq * 1_000, startTotal: 50, bound: 10, class: '10/-' }
   return { seq, ...call, was: 'in_flight', now, ...more }
 }
 
-const told = (used: number, remaining: number | null): Ending => ({
+const told = (used: number, remaining: number | null): CallEnding => ({
   kind: 'settled',
   used,
   remaining,
@@ -31,7 +31,7 @@ interface Case {
 }
 
 function write(
-  outcomes: readonly Outcome[],
+  outcomes: readonly CallOutcome[],
   { account = base, signals = [], held = [] }: Case = {},
 ) {
   const rest = { signals, held, now: 20_000, floor: 100, jitter: 0 }
@@ -81,7 +81,7 @@ describe('the books', () => {
   })
 
   test('learn prices from answers only', () => {
-    const free: Ending = { kind: 'settled', used: 0, remaining: null, priced: false }
+    const free: CallEnding = { kind: 'settled', used: 0, remaining: null, priced: false }
     const { costs } = write([outcome(7, told(4, 290)), outcome(8, told(2, 288)), outcome(9, free)])
     expect(costs.get('10/-')).toEqual({ dearest: 4, cheapest: 2, seen: 2, trying: false })
   })

@@ -1,5 +1,5 @@
-import type { Ask, Purse, Rules } from '../../src/credits/admission.ts'
-import type { Outcome } from '../../src/credits/settle.ts'
+import type { Ask, RunPurse, Rules } from '../../src/credits/admission.ts'
+import type { CallOutcome } from '../../src/credits/settle.ts'
 import type { Watch } from './watch.ts'
 import { dayMs, type Reply, type Row, type Worker, type World } from './world.ts'
 
@@ -66,8 +66,8 @@ function rulesOf(world: World, worker: Worker): Rules {
   }
 }
 
-function pursesOf({ plan, rows }: World): Map<number, Purse> {
-  const purses = new Map<number, Purse>()
+function pursesOf({ plan, rows }: World): Map<number, RunPurse> {
+  const purses = new Map<number, RunPurse>()
   plan.budgets.forEach((budget, run) => {
     let spent = 0
     let reserved = 0
@@ -118,7 +118,7 @@ export function book(
   )
 }
 
-function outcomeOf(row: Row, reply: Reply): Outcome {
+function outcomeOf(row: Row, reply: Reply): CallOutcome {
   const { seq, startedAt, startTotal, bound, class: name } = row
   const was = row.outcome === null ? 'in_flight' : row.washed ? 'washed' : 'unknown'
   return { seq, startedAt, startTotal, bound, class: name, was, now: reply.ending }

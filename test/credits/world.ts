@@ -3,7 +3,7 @@ import type { Account, Costs } from '../../src/credits/account.ts'
 import type * as admission from '../../src/credits/admit.ts'
 import type { Rest } from '../../src/credits/admission.ts'
 import type * as settlement from '../../src/credits/settle.ts'
-import type { Ending, Signal } from '../../src/credits/settle.ts'
+import type { CallEnding, Signal } from '../../src/credits/settle.ts'
 
 /** The functions under test: the real ones, or copies with a fault put in. */
 export interface Core {
@@ -37,7 +37,7 @@ export interface Plan {
 }
 
 export interface Reply {
-  readonly ending: Ending
+  readonly ending: CallEnding
   readonly signal: 'welcome' | 'key_refused' | 'no_credit' | { waitMs: number | null } | null
   readonly task: 'answered' | 'failed' | 'retry' | 'keep'
 }

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { expect, test } from 'vitest'
-import { Exchange, type Ending } from '../../src/search/exchange.ts'
+import { Exchange, type ExchangeEnding } from '../../src/search/exchange.ts'
 
 function controller() {
   const reasons: string[] = []
@@ -10,7 +10,7 @@ function controller() {
 }
 
 test('a client that would send a request again is stopped before it does, and the call is perhaps charged', () => {
-  const endings: Ending[] = []
+  const endings: ExchangeEnding[] = []
   const exchange = new Exchange((ending) => endings.push(ending))
   const [first, second] = [controller(), controller()]
   exchange.onRequestStart(first.one)
@@ -22,7 +22,7 @@ test('a client that would send a request again is stopped before it does, and th
 })
 
 test('a call given up before it was sent is stopped before its first byte, and is unsent', () => {
-  const endings: Ending[] = []
+  const endings: ExchangeEnding[] = []
   const exchange = new Exchange((ending) => endings.push(ending))
   exchange.cut('TIMEOUT', 'late')
   const late = controller()
@@ -32,7 +32,7 @@ test('a call given up before it was sent is stopped before its first byte, and i
 })
 
 test('an error without words is told by its code', () => {
-  const endings: Ending[] = []
+  const endings: ExchangeEnding[] = []
   const exchange = new Exchange((ending) => endings.push(ending))
   const refused = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
   exchange.onResponseError(controller().one, refused)

@@ -1,6 +1,6 @@
 import type { Entry } from '../../credits/entry.ts'
 import type { Effect } from '../../credits/tries.ts'
-import type { Ending } from '../../credits/settle.ts'
+import type { CallEnding } from '../../credits/settle.ts'
 import type { Bought } from '../../pipeline.ts'
 import { policy } from '../../search/policy.ts'
 import type { Verdict } from '../../search/verdict.ts'
@@ -34,7 +34,7 @@ export function entryOf(bought: Bought, provenance: Provenance): Entry {
   }
 }
 
-function endingOf(verdict: Verdict, used: number | null, remaining: number | null): Ending {
+function endingOf(verdict: Verdict, used: number | null, remaining: number | null): CallEnding {
   if (verdict.kind === 'unsent') return { kind: 'unsent' }
   const priced = verdict.kind === 'answered'
   if (used !== null) return { kind: 'settled', used, remaining, priced }
