@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -12,6 +12,9 @@ const files = ['account', 'admission', 'limits', 'admit', 'settle'] as const
 export async function spoil(mutant: Mutant): Promise<Core> {
   const folder = mkdtempSync(join(tmpdir(), 'querymill-mutant-'))
   try {
+    mkdirSync(join(folder, 'shared'))
+    mkdirSync(join(folder, 'credits'))
+    copyFileSync(join(root, 'src/shared/errors.ts'), join(folder, 'shared/errors.ts'))
     for (const file of files) {
       // A copy elsewhere finds what lies outside of its room by the whole path.
       const source = readFileSync(join(root, 'src/credits', `${file}.ts`), 'utf8').replaceAll(
@@ -19,11 +22,11 @@ export async function spoil(mutant: Mutant): Promise<Core> {
         `from '${pathToFileURL(join(root, 'src')).href}/`,
       )
       writeFileSync(
-        join(folder, `${file}.ts`),
+        join(folder, 'credits', `${file}.ts`),
         file === mutant.file ? replace(source, mutant) : source,
       )
     }
-    const load = (file: string) => import(pathToFileURL(join(folder, `${file}.ts`)).href)
+    const load = (file: string) => import(pathToFileURL(join(folder, 'credits', `${file}.ts`)).href)
     const { newAccount } = await load('account')
     const { admit } = await load('admit')
     const { settle } = await load('settle')
