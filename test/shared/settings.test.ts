@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/shared/config.ts'
 import { BadSettings } from '../../src/shared/errors.ts'
-import { marketOf, spenderOf } from '../../src/commands/mill/supplier.ts'
+import { marketOf } from '../../src/commands/mill/supplier.ts'
+import { spenderOf } from '../../src/commands/work/setup.ts'
 
 const key = { SEARCH_API_KEY: 'sk_test_secret' }
 

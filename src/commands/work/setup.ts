@@ -2,8 +2,10 @@ import type { Clerk } from '../../credits/entry.ts'
 import type { Spender } from '../../credits/reserve.ts'
 import { expectRoom, replay } from './unwritten.ts'
 import { Lease } from './lease.ts'
-import { spenderOf } from '../mill/supplier.ts'
 import type { Mill } from '../mill/mill.ts'
+import { nextDues } from '../../shared/time/cron.ts'
+import { dayMs } from '../../shared/time/duration.ts'
+import { formatDate, instantsOf, wallTime } from '../../shared/time/zone.ts'
 import { openApi, type Api } from '../../search/call.ts'
 import { openAccount } from '../../store/ledger/books.ts'
 
@@ -47,4 +49,35 @@ export async function openParts(mill: Mill, options: WorkerOptions): Promise<Par
   const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
   const spender = spenderOf(mill, { account, worker: lease.worker, key: fingerprint })
   return { api, lease, spender, clerk }
+}
+
+/** Who buys, and the rules of the settings for it. */
+export function spenderOf(
+  { config, market }: Pick<Mill, 'config' | 'market'>,
+  { account, worker, key }: { account: number; worker: number; key: string },
+): Spender {
+  const { renewal, zone } = config
+  return {
+    account,
+    worker,
+    origin: market.origin,
+    api: market.api,
+    key,
+    floor: config.creditFloor,
+    dailyBudget: config.dailyBudget,
+    rateLimit: config.rateLimit,
+    dayOf: (time) => dayOf(zone, time),
+    renewalAfter: (time) => {
+      if (renewal === null) return null
+      const [next] = nextDues(renewal, zone, { after: new Date(time), count: 1 })
+      return next?.at.getTime() ?? null
+    },
+  }
+}
+
+/** The local date of an instant, and the instant at which that date ends. */
+function dayOf(zone: string, time: number): { day: string; ends: number } {
+  const wall = wallTime(zone, new Date(time))
+  const midnight = Math.floor(wall / dayMs) * dayMs + dayMs
+  return { day: formatDate(wall), ends: instantsOf(zone, midnight)[0] ?? time + dayMs }
 }
