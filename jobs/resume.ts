@@ -16,7 +16,7 @@ await runCommand<{ readonly json?: true }>(
     const { openAccount } = await import('../src/store/ledger/books.ts')
     const { liftStops } = await import('../src/store/operator/change.ts')
     const mill = await openMill({ config, closers, say, name: 'resume' })
-    const { account: name, origin: kind } = mill.market
+    const { account: name, origin: kind } = mill.supplier
     const account = await openAccount(mill.db, { name, kind })
     const lifted = (await liftStops(mill.db, account)).map(({ reason }) => reason)
     if (options.json === true) printJson({ account: name, lifted })

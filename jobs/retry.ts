@@ -92,7 +92,7 @@ function readStates(text: string): string[] {
 
 async function costLine(mill: Mill, tasks: number): Promise<string> {
   const { dearestSeen } = await import('../src/store/operator/status.ts')
-  const dearest = await dearestSeen(mill.db, mill.market.account)
+  const dearest = await dearestSeen(mill.db, mill.supplier.account)
   const cost = dearest === null ? 'an unknown number of' : `at most ${dearest * tasks}`
   return `${count(tasks, 'task')} to be bought again for ${cost} credits`
 }

@@ -92,7 +92,7 @@ await runCommand<Options>(
       },
     })
     if (options.json === true) printJson(summary)
-    tell(lastLine(summary, mill.market.origin, await stopSince(mill, summary)))
+    tell(lastLine(summary, mill.supplier.origin, await stopSince(mill, summary)))
     return exitOf(summary, signal)
   },
 )
@@ -101,7 +101,7 @@ await runCommand<Options>(
 async function stopSince(mill: Mill, { finish }: Summary): Promise<string> {
   if (finish !== 'credit_floor' && finish !== 'auth' && finish !== 'budget') return ''
   const { readAccount } = await import('../src/store/operator/status.ts')
-  const { account: name, origin: kind } = mill.market
+  const { account: name, origin: kind } = mill.supplier
   const account = await readAccount(mill.db, { name, kind })
   const stop = account?.stops.find(({ reason }) => reason === finish)
   return stop === undefined ? '' : ` (since ${stop.since})`

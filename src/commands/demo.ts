@@ -64,8 +64,8 @@ function readNights(typed: string | undefined): number {
 
 /** The same mill, still marked as the sandbox, buying from another address with a key and an account of its own. */
 function withApi(mill: Mill, { url, key }: { url: string; key: string }): Mill {
-  const market = { ...mill.market, account: 'demo' }
-  return { ...mill, market, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
+  const supplier = { ...mill.supplier, account: 'demo' }
+  return { ...mill, supplier, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
 }
 
 /** The views show live answers only; a database of this machine's own that has none may show the sandbox's. */
@@ -140,7 +140,7 @@ interface Sample {
 async function planSample(mill: Mill, sample: Sample): Promise<ListPlan> {
   const shown = 'inputs/keywords.csv'
   const plan = await planList(
-    { db: mill.db, market: mill.market },
+    { db: mill.db, supplier: mill.supplier },
     {
       ...sample,
       from: { kind: 'file', path: join(root, shown), shown },

@@ -198,7 +198,7 @@ export function inBatches<T>(items: readonly T[]): T[][] {
 export function measureLedger(scene: Scene, queries: number): Promise<Component> {
   return withMill(scene, async (mill) => {
     await planRun(mill.db, queries)
-    const account = await openAccount(mill.db, { name: mill.market.account, kind: 'live' })
+    const account = await openAccount(mill.db, { name: mill.supplier.account, kind: 'live' })
     const lease = await Lease.open({
       db: mill.db,
       account,

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import type { Pool } from 'pg'
 import { readConfig, type Environment } from '../../src/shared/config.ts'
 import { ensurePostgres, stopPostgres } from '../../src/embedded/postgres.ts'
-import { marketOf } from '../../src/commands/mill/supplier.ts'
+import { supplierOf } from '../../src/commands/mill/supplier.ts'
 import { migrateAll, openQueuePool, workerPool, type Mill } from '../../src/commands/mill/mill.ts'
 import { openQueue, type SliceQueue } from '../../src/queue/slices.ts'
 import { root } from '../../src/shared/root.ts'
@@ -116,7 +116,7 @@ export async function openBenchMill(
     pool,
     databaseUrl: url,
     installation,
-    market: marketOf(config),
+    supplier: supplierOf(config),
     queue: () => (queue ??= openQueue(store, installation)),
     api: async () => {
       if (config.api === null) throw new Error('expected the stand-in in the settings')

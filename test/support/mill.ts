@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { readConfig, type Environment } from '../../src/shared/config.ts'
 import { costClass } from '../../src/credits/account.ts'
-import { marketOf } from '../../src/commands/mill/supplier.ts'
+import { supplierOf } from '../../src/commands/mill/supplier.ts'
 import { openQueuePool, type Mill } from '../../src/commands/mill/mill.ts'
 import { defaultNum, queryId, queryKey, type Query } from '../../src/shared/query.ts'
 import { openQueue, type SliceQueue } from '../../src/queue/slices.ts'
@@ -69,7 +69,7 @@ export async function testMill(options: TestMillOptions): Promise<TestMill> {
     pool: database.pool,
     databaseUrl: database.url,
     installation,
-    market: marketOf(config),
+    supplier: supplierOf(config),
     queue: () => (queue ??= openSlices()),
     api: async () => {
       if (config.api === null) throw new Error('expected an API in the settings of a test')

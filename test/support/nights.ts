@@ -9,7 +9,7 @@ import type { Schedule } from '../../src/commands/nightly/schedule.ts'
 import type { Database } from '../../src/store/database.ts'
 import { freshDatabase } from './database.ts'
 
-const market = { origin: 'sandbox', api: 'bundled', account: 'bundled' } as const
+const supplier = { origin: 'sandbox', api: 'bundled', account: 'bundled' } as const
 
 export interface NightRow {
   readonly schedule: string
@@ -58,7 +58,7 @@ export async function openNights(): Promise<NightTable> {
       tick(
         {
           db,
-          market,
+          supplier,
           maxAgeMs: 0,
           queue: async () => ({ add }),
           tell: (line) => told.push(line),
@@ -117,7 +117,7 @@ async function creditRunsOut(db: Database): Promise<void> {
   await sql`
     with account as (
       insert into accounts (name, kind)
-      values (${market.account}, ${market.origin})
+      values (${supplier.account}, ${supplier.origin})
       returning id
     )
     insert into stops (account_id, reason)

@@ -28,9 +28,9 @@ export interface Office {
 export async function openOffice(): Promise<Office> {
   const database = await freshDatabase()
   const folder = await mkdtemp(join(tmpdir(), 'lists-'))
-  const market = { origin: 'sandbox', api: 'bundled', account: 'bundled' } as const
+  const supplier = { origin: 'sandbox', api: 'bundled', account: 'bundled' } as const
   return {
-    desk: { db: database.db, market },
+    desk: { db: database.db, supplier },
     order: (list, text, more = {}) => writeOrder(folder, { list, text, more }),
     rows: async (query) => (await query.execute(database.db)).rows,
     slicesOf: (run) => slicesOf(database, run),

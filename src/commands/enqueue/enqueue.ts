@@ -28,7 +28,7 @@ interface Enqueue {
   readonly talk: Talk
 }
 
-type EnqueueMill = Pick<Mill, 'config' | 'db' | 'market' | 'queue'>
+type EnqueueMill = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
 
 /** Plans all lists, shows what that comes to, and queues their runs unless it was a preview or nobody agreed. */
 export async function enqueue(
@@ -36,7 +36,7 @@ export async function enqueue(
 ): Promise<EnqueueReport | null> {
   const { mill, intake, flags, talk, stream } = options
   for (const notice of intake.notices) talk.say(notice)
-  const desk = { db: mill.db, market: mill.market, progress: talk.progress }
+  const desk = { db: mill.db, supplier: mill.supplier, progress: talk.progress }
   const orders = ordersOf(intake, stream)
   const request = { orders, floor: mill.config.creditFloor, budget: intake.budget }
   const question = askFirst(options)
@@ -79,7 +79,7 @@ function askFirst(options: Enqueue): {
       `expected --yes for a purchase of ${calls}, got none and nobody to ask; nothing was queued`,
     )
   }
-  const careful = mill.market.origin === 'live' && flags.yes !== true
+  const careful = mill.supplier.origin === 'live' && flags.yes !== true
   return {
     agree: flags.dryRun === true ? 'never' : careful ? agree : 'always',
     planShown: () => shown,

@@ -66,7 +66,10 @@ async function onStaged<T>(
   orders: readonly ListOrder[],
   use: (planAll: PlanAll, funds: Funds) => Promise<T>,
 ): Promise<T> {
-  const funds = await readFunds(desk.db, { name: desk.market.account, kind: desk.market.origin })
+  const funds = await readFunds(desk.db, {
+    name: desk.supplier.account,
+    kind: desk.supplier.origin,
+  })
   return onConnections(desk.db, async (connections) => {
     const staged: Staged[] = []
     for (const [index, order] of orders.entries()) {

@@ -17,7 +17,7 @@ export interface EnqueueReport extends Totals {
 
 /** The plan as a person reads it. */
 export function summarise(
-  { market }: Pick<Mill, 'market'>,
+  { supplier }: Pick<Mill, 'supplier'>,
   intake: Intake,
   { lists, totals, committed }: Plans,
 ): PlanSummary {
@@ -25,8 +25,8 @@ export function summarise(
     estimate: totals.estimate,
     balance: totals.balance,
     lists: lists.map((list) => summaryOf(list, committed)),
-    origin: market.origin,
-    api: market.api,
+    origin: supplier.origin,
+    api: supplier.api,
     parameters: intake.parameters,
     maxAge: intake.maxAge,
   }

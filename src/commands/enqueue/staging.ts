@@ -2,7 +2,7 @@ import { Misuse } from '../../shared/errors.ts'
 import { openList, type ListPiece, type Heading, type ReadOptions } from '../../lists/read.ts'
 import type { ListedQuery } from '../../lists/rows.ts'
 import { openFile, openStream, type Source } from '../../lists/source.ts'
-import type { Market } from '../mill/supplier.ts'
+import type { Supplier } from '../mill/supplier.ts'
 import type { Database, Transaction } from '../../store/database.ts'
 import type { PlanOrder } from '../../store/planning/order.ts'
 import { openStage, type Stage } from '../../store/planning/stage.ts'
@@ -29,7 +29,7 @@ export interface ListOrder extends Omit<
 
 export interface Desk {
   readonly db: Database
-  readonly market: Market
+  readonly supplier: Supplier
   /** Told now and then how far it is. */
   readonly progress?: (step: EnqueueProgress) => void
 }
@@ -107,9 +107,9 @@ async function stageMembers(
   }
 }
 
-function orderOf({ market }: Desk, order: ListOrder) {
+function orderOf({ supplier }: Desk, order: ListOrder) {
   const { list, kind, runDate, budget, maxAgeMs, into } = order
-  const { origin, api } = market
+  const { origin, api } = supplier
   return { list, kind, runDate, budget, maxAgeMs, into, origin, api }
 }
 

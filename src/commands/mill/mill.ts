@@ -2,7 +2,7 @@ import type { Closers } from '../../shared/closers.ts'
 import type { Config } from '../../shared/config.ts'
 import { ensurePostgres } from '../../embedded/postgres.ts'
 import { ensureService } from '../../embedded/service.ts'
-import { marketOf, type Market } from './supplier.ts'
+import { supplierOf, type Supplier } from './supplier.ts'
 import { migrateQueue } from '../../queue/migrate.ts'
 import { openQueue, type SliceQueue } from '../../queue/slices.ts'
 import type { Secret } from '../../shared/secret.ts'
@@ -27,7 +27,7 @@ export interface Mill {
   readonly databaseUrl: string
   /** Tells this database from every other. */
   readonly installation: string
-  readonly market: Market
+  readonly supplier: Supplier
   /** Opened when first asked for. */
   queue(): Promise<SliceQueue>
   /** Address and key of the API; starts the bundled service when none is set. */
@@ -65,7 +65,7 @@ export async function openMill(options: MillOptions): Promise<Mill> {
   if (config.databaseUrl === null) await migrateAll(pool, databaseUrl)
   else await checkDatabase(db)
   const installation = await reaching('the database', () => installationId(db))
-  const market = marketOf(config)
+  const supplier = supplierOf(config)
   let queue: Promise<SliceQueue> | undefined
   return {
     config,
@@ -73,7 +73,7 @@ export async function openMill(options: MillOptions): Promise<Mill> {
     pool,
     databaseUrl,
     installation,
-    market,
+    supplier,
     queue: () => (queue ??= openSlices(options, { databaseUrl, installation })),
     api: async () => config.api ?? ensureService({ home: config.home, databaseUrl }),
   }

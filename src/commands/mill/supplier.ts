@@ -1,7 +1,7 @@
 import type { Config } from '../../shared/config.ts'
 
 /** Where answers are bought, and whose money pays for them. */
-export interface Market {
+export interface Supplier {
   readonly origin: 'live' | 'test' | 'sandbox'
   /** Kept with each answer: an answer is reused only for the same API. */
   readonly api: string
@@ -9,7 +9,7 @@ export interface Market {
 }
 
 /** Whose balance it is, and how its answers are marked. */
-export function marketOf(config: Config): Market {
+export function supplierOf(config: Config): Supplier {
   if (config.api === null) {
     return { origin: 'sandbox', api: 'bundled', account: config.account ?? 'bundled' }
   }

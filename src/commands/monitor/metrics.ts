@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Market } from '../mill/supplier.ts'
+import type { Supplier } from '../mill/supplier.ts'
 import { overdueNights } from '../../store/nights/overdue.ts'
 import type { Database } from '../../store/database.ts'
 import { countOpenTasks, readAccountGauges, readSuccesses } from '../../store/operator/gauges.ts'
@@ -11,7 +11,7 @@ export type TaskCounts = Readonly<Record<(typeof states)[number], number>>
 
 export interface MetricsOptions {
   readonly db: Database
-  readonly market: Market
+  readonly supplier: Supplier
   /** Sums of the worker in this process; absent in a process that has none. */
   readonly counted?: () => TaskCounts
   /** Text of further metrics, such as those of the queue. */
@@ -26,7 +26,7 @@ export interface Metrics {
 
 /** Names and units by the conventions of Prometheus. No label holds a query: their number has no end. */
 export function openMetrics(options: MetricsOptions): Metrics {
-  const { db, market, counted, more } = options
+  const { db, supplier, counted, more } = options
   const registers = [new Registry()]
   const [registry = new Registry()] = registers
   collectDefaultMetrics({ register: registry })
@@ -42,7 +42,7 @@ export function openMetrics(options: MetricsOptions): Metrics {
   return {
     observe: (seconds) => duration.observe(seconds),
     text: async () => {
-      const account = { name: market.account, kind: market.origin }
+      const account = { name: supplier.account, kind: supplier.origin }
       await Promise.all([collectAccount(db, account), collectLists()])
       const own = await registry.metrics()
       if (more === undefined) return own

@@ -31,7 +31,7 @@ export async function startMonitor(mill: Mill, options: MonitorOptions): Promise
   const { tell } = options
   // Unless somebody reads them, they are not even counted.
   const metrics =
-    metricsPort === null ? null : openMetrics({ db: mill.db, market: mill.market, ...options })
+    metricsPort === null ? null : openMetrics({ db: mill.db, supplier: mill.supplier, ...options })
   const health =
     metrics === null || metricsPort === null
       ? null

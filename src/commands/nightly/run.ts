@@ -2,7 +2,7 @@ import { planList, queueRun } from '../enqueue/planning.ts'
 import type { SliceSink } from '../../queue/refill.ts'
 import { MillError, Misuse } from '../../shared/errors.ts'
 import { noDefaults } from '../../lists/requests.ts'
-import type { Market } from '../mill/supplier.ts'
+import type { Supplier } from '../mill/supplier.ts'
 import type { NightStep } from './decide.ts'
 import type { Schedule } from './schedule.ts'
 import type { ListOrder } from '../enqueue/staging.ts'
@@ -19,7 +19,7 @@ import { formatMinute } from '../../shared/time/zone.ts'
 /** What a tick works with. */
 export interface NightDesk {
   readonly db: Database
-  readonly market: Market
+  readonly supplier: Supplier
   /** An answer younger than this is reused, where a schedule says nothing. */
   readonly maxAgeMs: number
   readonly queue: () => Promise<SliceSink>

@@ -72,11 +72,11 @@ export class Scheduler {
 
   async #tick(): Promise<void> {
     this.#lastTick = performance.now()
-    const { db, market, config } = this.#mill
+    const { db, supplier, config } = this.#mill
     const schedules = await this.#load()
     const desk: NightDesk = {
       db,
-      market,
+      supplier,
       maxAgeMs: config.maxAgeMs,
       queue: () => this.#slices(),
       tell: this.#options.tell,

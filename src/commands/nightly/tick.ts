@@ -111,7 +111,7 @@ async function closeOld(
 }
 
 async function settle(desk: NightDesk, schedule: Schedule): Promise<void> {
-  const { account, origin: kind } = desk.market
+  const { account, origin: kind } = desk.supplier
   const { name, listName: list } = schedule
   for (let steps = 0; steps < mostSteps; steps++) {
     const now = await clock(desk)

@@ -53,7 +53,7 @@ export async function showMill({
 type View = StatusView & { readonly summaries: readonly NightSummary[] }
 
 async function look(mill: Mill, run: number | null): Promise<View> {
-  const { account: name, origin: kind } = mill.market
+  const { account: name, origin: kind } = mill.supplier
   const queue = await mill.queue()
   const account = await readAccount(mill.db, { name, kind })
   const summaries = await summariseNights(mill.db)

@@ -31,10 +31,10 @@ export interface Parts {
 
 /** Opens the parts of a worker; what an earlier one left in files is settled before anything is bought. */
 export async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
-  const { config, db, market } = mill
+  const { config, db, supplier } = mill
   expectRoom(mill)
   const { url, key } = await mill.api()
-  const account = await openAccount(db, { name: market.account, kind: market.origin })
+  const account = await openAccount(db, { name: supplier.account, kind: supplier.origin })
   const fingerprint = key.fingerprint()
   const clerk = {
     account,
@@ -53,15 +53,15 @@ export async function openParts(mill: Mill, options: WorkerOptions): Promise<Par
 
 /** Who buys, and the rules of the settings for it. */
 export function spenderOf(
-  { config, market }: Pick<Mill, 'config' | 'market'>,
+  { config, supplier }: Pick<Mill, 'config' | 'supplier'>,
   { account, worker, key }: { account: number; worker: number; key: string },
 ): Spender {
   const { renewal, zone } = config
   return {
     account,
     worker,
-    origin: market.origin,
-    api: market.api,
+    origin: supplier.origin,
+    api: supplier.api,
     key,
     floor: config.creditFloor,
     dailyBudget: config.dailyBudget,

@@ -66,7 +66,7 @@ async function store(tools: Tools, bought: Bought): Promise<Outcome> {
   options.at?.('replied')
   tally.reply(bought.verdict)
   brake.heed(bought)
-  const recorded = await batch.add(entryOf(bought, mill.market))
+  const recorded = await batch.add(entryOf(bought, mill.supplier))
   brake.written(bought.verdict)
   known.delete(bought.call)
   options.at?.('stored')

@@ -46,9 +46,9 @@ function plansOf(committed: boolean, ...lists: readonly ListPlan[]): Plans {
 }
 
 function readings(...lists: readonly ListPlan[]): readonly string[] {
-  const market = { origin: 'live', api: 'api.example', account: 'api.example' } as const
+  const supplier = { origin: 'live', api: 'api.example', account: 'api.example' } as const
   const intake = { files: [], orders: [], notices: [], parameters: [], maxAge: '12h', budget: null }
-  const { lists: shown } = summarise({ market }, intake, plansOf(true, ...lists))
+  const { lists: shown } = summarise({ supplier }, intake, plansOf(true, ...lists))
   return shown.map(({ reading }) => reading)
 }
 

@@ -104,9 +104,9 @@ describe('a run', () => {
 
   test('costs what calls of its kinds have cost, and nobody knows before the first', async () => {
     const wanted = await office.order('priced', 'q,device\na,mobile\nb,mobile\nc,\n')
-    const market = { origin: 'live', api: 'api.example', account: 'priced' } as const
+    const supplier = { origin: 'live', api: 'api.example', account: 'priced' } as const
     const before = await planLists(
-      { ...office.desk, market },
+      { ...office.desk, supplier },
       { orders: [wanted], ...noLimits },
       'never',
     )
@@ -121,7 +121,7 @@ describe('a run', () => {
       office.desk.db,
     )
     const after = await planLists(
-      { ...office.desk, market },
+      { ...office.desk, supplier },
       { orders: [wanted], ...noLimits },
       'never',
     )

@@ -30,7 +30,7 @@ describe('metrics', () => {
       select id, 'credit_floor' from account`.execute(database.db)
     const metrics = openMetrics({
       db: database.db,
-      market: { origin: 'live', api: 'api.example.com', account: 'api.example.com' },
+      supplier: { origin: 'live', api: 'api.example.com', account: 'api.example.com' },
       counted: () => ({ answered: 5, reused: 1, failed: 0, unknown: 0 }),
       more: async () => 'bullmq_jobs 0',
     })
@@ -51,7 +51,7 @@ describe('metrics', () => {
   test('stay readable while the queue is away', async () => {
     const metrics = openMetrics({
       db: database.db,
-      market: { origin: 'live', api: 'api.example.com', account: 'api.example.com' },
+      supplier: { origin: 'live', api: 'api.example.com', account: 'api.example.com' },
       more: () => Promise.reject(new Error('away')),
     })
     expect(await metrics.text()).toContain('querymill_tasks_open 0')

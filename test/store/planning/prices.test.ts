@@ -6,7 +6,7 @@ test('a forecast begins with the balance that the answers told, as status does',
   const { mill } = await openScene()
   await mill.plan(queries(30))
   const { credits_remaining: left } = await mill.drain()
-  const { account: name, origin: kind } = mill.market
+  const { account: name, origin: kind } = mill.supplier
   expect(left).toBe(9_970)
   expect(await readFunds(mill.db, { name, kind })).toMatchObject({ remaining: left })
 })
