@@ -9,7 +9,8 @@ import type { Pool } from 'pg'
 import { readConfig, type Environment } from '../../src/shared/config.ts'
 import { ensurePostgres, stopPostgres } from '../../src/embedded/postgres.ts'
 import { supplierOf } from '../../src/commands/mill/supplier.ts'
-import { migrateAll, openQueuePool, workerPool, type Mill } from '../../src/commands/mill/mill.ts'
+import { migrateAll, workerPool, type Mill } from '../../src/commands/mill/mill.ts'
+import { openPart, sliceConnections } from '../../src/queue/open.ts'
 import { openQueue, type SliceQueue } from '../../src/queue/slices.ts'
 import { root } from '../../src/shared/root.ts'
 import { openDatabase, openPool } from '../../src/store/database.ts'
@@ -104,11 +105,9 @@ export async function openBenchMill(
   const pool = openPool(url, { name: options.name, max })
   const db = openDatabase(pool, { byKey })
   const installation = await installationId(db)
-  const queuePool = openQueuePool(url)
-  const store =
-    options.redis && ground.redis !== null
-      ? { redisUrl: `redis://127.0.0.1:${ground.redis.port}` }
-      : { pool: queuePool }
+  const onRedis = options.redis && ground.redis !== null
+  const redisUrl = onRedis ? `redis://127.0.0.1:${ground.redis.port}` : null
+  const place = { config: { redisUrl }, databaseUrl: url, installation }
   let queue: Promise<SliceQueue> | undefined
   return {
     config,
@@ -117,14 +116,13 @@ export async function openBenchMill(
     databaseUrl: url,
     installation,
     supplier: supplierOf(config),
-    queue: () => (queue ??= openQueue(store, installation)),
+    queue: () => (queue ??= openPart(place, sliceConnections, openQueue)),
     api: async () => {
       if (config.api === null) throw new Error('expected the stand-in in the settings')
       return config.api
     },
     close: async () => {
       if (queue !== undefined) await (await queue).close()
-      await queuePool.end()
       await pool.end()
       await ground.drop(url)
       rmSync(home, { recursive: true, force: true })

@@ -7,7 +7,8 @@ import { sql } from 'kysely'
 import { readConfig, type Environment } from '../../src/shared/config.ts'
 import { costClass } from '../../src/credits/account.ts'
 import { supplierOf } from '../../src/commands/mill/supplier.ts'
-import { openQueuePool, type Mill } from '../../src/commands/mill/mill.ts'
+import type { Mill } from '../../src/commands/mill/mill.ts'
+import { openPart, sliceConnections } from '../../src/queue/open.ts'
 import { defaultNum, queryId, queryKey, type Query } from '../../src/shared/query.ts'
 import { openQueue, type SliceQueue } from '../../src/queue/slices.ts'
 import { rebuild } from '../../src/commands/rebuild.ts'
@@ -59,10 +60,8 @@ export async function testMill(options: TestMillOptions): Promise<TestMill> {
   }
   const config = readConfig(env)
   const installation = await installationId(database.db)
-  const queuePool = openQueuePool(database.url)
   let queue: Promise<SliceQueue> | undefined
-  const openSlices = () =>
-    openQueue(redisUrl === null ? { pool: queuePool } : { redisUrl }, installation)
+  const place = { config, databaseUrl: database.url, installation }
   const mill: Mill = {
     config,
     db: database.db,
@@ -70,7 +69,7 @@ export async function testMill(options: TestMillOptions): Promise<TestMill> {
     databaseUrl: database.url,
     installation,
     supplier: supplierOf(config),
-    queue: () => (queue ??= openSlices()),
+    queue: () => (queue ??= openPart(place, sliceConnections, openQueue)),
     api: async () => {
       if (config.api === null) throw new Error('expected an API in the settings of a test')
       return config.api
@@ -96,7 +95,6 @@ export async function testMill(options: TestMillOptions): Promise<TestMill> {
     states: () => countStates(database),
     close: async () => {
       if (queue !== undefined) await (await queue).close()
-      await queuePool.end()
       if (options.database === undefined) await database.close()
       rmSync(home, { recursive: true, force: true })
     },

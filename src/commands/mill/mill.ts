@@ -4,6 +4,7 @@ import { ensurePostgres } from '../../embedded/postgres.ts'
 import { ensureService } from '../../embedded/service.ts'
 import { supplierOf, type Supplier } from './supplier.ts'
 import { migrateQueue } from '../../queue/migrate.ts'
+import { openPart, sliceConnections, type QueuePlace } from '../../queue/open.ts'
 import { openQueue, type SliceQueue } from '../../queue/slices.ts'
 import type { Secret } from '../../shared/secret.ts'
 import { within } from '../../shared/waiting.ts'
@@ -46,7 +47,6 @@ export interface MillOptions {
   readonly byKey?: boolean
 }
 
-const queueConnections = 4
 /** A pool waits for its clients to come back; one that a dead or silent server holds never does. */
 const endWithinMs = 2_000
 /** How a process that buys is connected. */
@@ -74,7 +74,7 @@ export async function openMill(options: MillOptions): Promise<Mill> {
     databaseUrl,
     installation,
     supplier,
-    queue: () => (queue ??= openSlices(options, { databaseUrl, installation })),
+    queue: () => (queue ??= openSlices(options, { config, databaseUrl, installation })),
     api: async () => config.api ?? ensureService({ home: config.home, databaseUrl }),
   }
 }
@@ -92,29 +92,7 @@ async function startEmbedded({ config, say }: MillOptions): Promise<string> {
   return url
 }
 
-async function openSlices(
-  { config, closers }: MillOptions,
-  { databaseUrl, installation }: { databaseUrl: string; installation: string },
-): Promise<SliceQueue> {
-  const open = (queue: Promise<SliceQueue>) =>
-    reaching('the queue', () => queue).then((opened) =>
-      closers.add('the queue', opened, (slices) => slices.close()),
-    )
-  if (config.redisUrl !== null) return open(openQueue({ redisUrl: config.redisUrl }, installation))
-  const pool = openQueuePool(databaseUrl)
-  closers.add('the pool of the queue', pool, (opened) => within(opened.end(), { ms: endWithinMs }))
-  return open(openQueue({ pool }, installation))
-}
-
-/** The connections of the queue on PostgreSQL. */
-export function openQueuePool(databaseUrl: string): Pool {
-  const pool = openPool(databaseUrl, {
-    name: 'queue',
-    schema: 'bullmq',
-    max: queueConnections,
-    // A job that is lost is made again from the tables, one that comes again finds its tasks ended.
-    hasty: true,
-  })
-  // Each worker of the queue listens to the errors of the pool for good: many nights in one process are no leak.
-  return pool.setMaxListeners(0)
+async function openSlices({ closers }: MillOptions, place: QueuePlace): Promise<SliceQueue> {
+  const queue = await reaching('the queue', () => openPart(place, sliceConnections, openQueue))
+  return closers.add('the queue', queue, (opened) => opened.close())
 }

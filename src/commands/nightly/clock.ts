@@ -1,6 +1,7 @@
 import type { Mill } from '../mill/mill.ts'
+import { openPart } from '../../queue/open.ts'
 import { openTicker } from '../../queue/tick.ts'
-import { openStore, type Scheduler } from './scheduler.ts'
+import type { Scheduler } from './scheduler.ts'
 import { scrubbedReason } from '../../shared/secret.ts'
 import { troubleOf } from '../../store/trouble.ts'
 import { lastLook } from '../../store/nights/watch.ts'
@@ -47,17 +48,10 @@ export async function keepTime(
 type Stop = () => Promise<void>
 
 async function startClock(mill: Mill, scheduler: Ticking): Promise<Stop> {
-  const { store, end } = openStore(mill, 'ticks')
-  try {
-    const ticker = await openTicker(store, mill.installation, () => scheduler.tryTick())
-    return async () => {
-      await ticker.close()
-      await end()
-    }
-  } catch (error) {
-    await end()
-    throw error
-  }
+  const ticker = await openPart(mill, { name: 'ticks', max: 3 }, (store, id) =>
+    openTicker(store, id, () => scheduler.tryTick()),
+  )
+  return () => ticker.close()
 }
 
 async function tryClock(

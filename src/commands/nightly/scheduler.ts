@@ -3,11 +3,10 @@ import { MillError } from '../../shared/errors.ts'
 import type { Mill } from '../mill/mill.ts'
 import type { NightDesk } from './run.ts'
 import { tick } from './tick.ts'
+import { openPart } from '../../queue/open.ts'
 import { openQueue, type SliceQueue } from '../../queue/slices.ts'
-import type { QueueStore } from '../../queue/backend.ts'
 import { loadSchedules, type ScheduleFile } from './file.ts'
 import { scrubbedReason } from '../../shared/secret.ts'
-import { openPool } from '../../store/database.ts'
 
 export interface SchedulerOptions {
   readonly file: string
@@ -21,7 +20,7 @@ export class Scheduler {
   readonly #said = new Set<string>()
   #file: ScheduleFile | null = null
   #running: Promise<void> | null = null
-  #queue: Promise<OpenSlices> | null = null
+  #queue: Promise<SliceQueue> | null = null
   #lastTick = performance.now()
   #trouble: string | null = null
 
@@ -107,8 +106,8 @@ export class Scheduler {
   }
 
   #slices(): Promise<SliceSink> {
-    this.#queue ??= openSlices(this.#mill)
-    return this.#queue.then(({ queue }) => queue)
+    this.#queue ??= openPart(this.#mill, { name: 'nightly', max: 3 }, openQueue)
+    return this.#queue
   }
 
   async #closeQueue(): Promise<void> {
@@ -119,37 +118,4 @@ export class Scheduler {
       () => undefined,
     )
   }
-}
-
-interface OpenSlices {
-  readonly queue: SliceQueue
-  readonly close: () => Promise<void>
-}
-
-async function openSlices(mill: Mill): Promise<OpenSlices> {
-  const { store, end } = openStore(mill, 'nightly')
-  try {
-    const queue = await openQueue(store, mill.installation)
-    return {
-      queue,
-      close: async () => {
-        await queue.close()
-        await end()
-      },
-    }
-  } catch (error) {
-    await end()
-    throw error
-  }
-}
-
-/** Connections of its own for a part of the queue, so that the part can be opened anew. */
-export function openStore(
-  mill: Mill,
-  name: string,
-): { store: QueueStore; end: () => Promise<void> } {
-  const { redisUrl } = mill.config
-  if (redisUrl !== null) return { store: { redisUrl }, end: async () => undefined }
-  const pool = openPool(mill.databaseUrl, { name, schema: 'bullmq', max: 3 })
-  return { store: { pool }, end: () => pool.end() }
 }

@@ -1,0 +1,57 @@
+import type { Config } from '../shared/config.ts'
+import { within } from '../shared/waiting.ts'
+import { openPool, type Pool } from '../store/database.ts'
+import type { QueueStore } from './backend.ts'
+
+/** Where a queue lives, and whose it is. */
+export interface QueuePlace {
+  readonly config: Pick<Config, 'redisUrl'>
+  readonly databaseUrl: string
+  readonly installation: string
+}
+
+/** The connections of one part of the queue on PostgreSQL; on Redis each part opens what it needs. */
+export interface Connections {
+  /** What `pg_stat_activity` shows. */
+  readonly name: string
+  readonly max: number
+  /** Its commits may be lost in a crash of the server. */
+  readonly hasty?: boolean
+}
+
+/** For whoever adds and takes slices: a lost job is made again from the tables, one that comes again is known there. */
+export const sliceConnections: Connections = { name: 'queue', max: 4, hasty: true }
+
+/** A pool waits for its clients to come back; one that a dead or silent server holds never does. */
+const endWithinMs = 2_000
+
+/** Opens a part of the queue with connections of its own: closed with it, and when it cannot be opened. */
+export async function openPart<Part extends { close(): Promise<void> }>(
+  { config, databaseUrl, installation }: QueuePlace,
+  connections: Connections,
+  open: (store: QueueStore, id: string) => Promise<Part>,
+): Promise<Part> {
+  if (config.redisUrl !== null) return open({ redisUrl: config.redisUrl }, installation)
+  const pool = openQueuePool(databaseUrl, connections)
+  try {
+    const part = await open({ pool }, installation)
+    const close = async () => {
+      await part.close()
+      await end(pool)
+    }
+    return { ...part, close }
+  } catch (error) {
+    await end(pool)
+    throw error
+  }
+}
+
+function openQueuePool(databaseUrl: string, connections: Connections): Pool {
+  const pool = openPool(databaseUrl, { ...connections, schema: 'bullmq' })
+  // Each worker of the queue listens to the errors of the pool for good: many nights in one process are no leak.
+  return pool.setMaxListeners(0)
+}
+
+async function end(pool: Pool): Promise<void> {
+  await within(pool.end(), { ms: endWithinMs })
+}
