@@ -1,24 +1,42 @@
-import type { Mill } from '../mill/mill.ts'
+import { asError } from '../../shared/errors.ts'
 import { anyOpen, closeRuns, listOpenSlices } from '../../store/slices.ts'
 import { troubleOf } from '../../store/trouble.ts'
+import type { Mill } from '../mill/mill.ts'
+import { replay } from './unwritten.ts'
 import type { Worker } from './worker.ts'
 
 /** Quiet for so long, the queue may have lost what it had for this worker. */
 export const idleMs = 2_000
 const reconcileMs = 5_000
 const lookAtQueueMs = 2_000
+const longestReapMs = 15_000
 
-/** What has to be looked at now and then, whoever else is at work. */
-export class Rounds {
+/** All that is done now and then beside the buying: for the lease, for calls and jobs that were lost, for runs that end. */
+export class Upkeep {
   readonly #mill: Mill
   readonly #worker: Worker
+  readonly #timers: readonly NodeJS.Timeout[]
   #reconciledAt = 0
   #closedAt = performance.now()
   #queueAt = 0
 
-  constructor(mill: Mill, worker: Worker) {
+  private constructor(mill: Mill, worker: Worker, tell: (line: string) => void) {
     this.#mill = mill
     this.#worker = worker
+    const { leaseMs } = mill.config
+    this.#timers = [
+      this.#every(leaseMs / 6, () => worker.lease.beat()),
+      this.#every(Math.min(leaseMs / 4, longestReapMs), () => this.#recover(tell)),
+    ]
+  }
+
+  /** Keeps the lease and recovers what was lost, until it is stopped. */
+  static start(mill: Mill, worker: Worker, tell: (line: string) => void): Upkeep {
+    return new Upkeep(mill, worker, tell)
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearInterval(timer)
   }
 
   /** True while a task is open anywhere; null when the database did not say. */
@@ -28,7 +46,7 @@ export class Rounds {
       const open = await anyOpen(this.#mill.db)
       this.#worker.outages.mark('the database', false)
       if (open) await this.#reconcile()
-      await this.#close()
+      await this.#closeRuns()
       return open
     } catch (error) {
       if (troubleOf(error) === 'data') throw error
@@ -37,7 +55,26 @@ export class Rounds {
     }
   }
 
-  /** The queue has nothing for us although tasks are open: jobs that it lost are made again. */
+  #every(ms: number, task: () => Promise<unknown>): NodeJS.Timeout {
+    return setInterval(() => {
+      task().catch((error: unknown) => {
+        if (troubleOf(error) === 'data') this.#worker.fatal = asError(error)
+        else this.#worker.outages.mark('the database', true)
+      })
+    }, ms)
+  }
+
+  /** Gives up calls of workers that died, and releases reservations of this one that nobody heard of. */
+  async #recover(tell: (line: string) => void): Promise<void> {
+    const { lease, clerk, known, dispatch } = this.#worker
+    // Answers that a worker kept in a file are not lost: their calls must not be given up and bought again.
+    await replay(this.#mill, clerk, tell)
+    await lease.reap(clerk)
+    await lease.release(clerk, known)
+    dispatch.nudge()
+  }
+
+  /** The queue has nothing for this worker although tasks are open: jobs that it lost are made again. */
   async #reconcile(): Promise<void> {
     const now = performance.now()
     if (this.#worker.idleFor < idleMs || now - this.#reconciledAt < reconcileMs) return
@@ -45,12 +82,12 @@ export class Rounds {
     const slices = await listOpenSlices(this.#mill.db, { after: null, limit: 500 })
     const due = slices.filter(({ delay_ms }) => delay_ms <= 0)
     const queue = await this.#mill.queue()
-    // Not awaited: a store that is away may never answer, and the rounds go on.
+    // Not awaited: a store that is away may never answer, and this worker goes on.
     queue.add(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
 
   /** Slices that end at the same moment may each take another one for the last. */
-  async #close(): Promise<void> {
+  async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
     this.#closedAt = performance.now()
     await closeRuns(this.#mill.db)

@@ -1,7 +1,6 @@
-import { startDuties } from './duties.ts'
 import type { Consumer } from '../../queue/slices.ts'
 import { keep } from './unwritten.ts'
-import { idleMs, Rounds } from './upkeep.ts'
+import { idleMs, Upkeep } from './upkeep.ts'
 import { late, pause, within } from '../../shared/waiting.ts'
 import type { Mill } from '../mill/mill.ts'
 import { closeRuns } from '../../store/slices.ts'
@@ -32,15 +31,15 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   await reaching('the database', () => refuseSkew(mill.db))
   const queue = await mill.queue()
   const worker = await reaching('the database', () => Worker.open(mill, options))
-  const duties = startDuties(mill, worker, options.tell)
+  const upkeep = Upkeep.start(mill, worker, options.tell)
   await closeRuns(mill.db)
   const consumer = queue.consume((job) => worker.handle(job), worker.slots)
   let finish: Finish = 'interrupted'
   try {
-    finish = await waitForEnd(mill, worker, options)
+    finish = await waitForEnd(mill, { worker, upkeep, options })
   } finally {
     await putAway(mill, { worker, consumer, options })
-    duties.stop()
+    upkeep.stop()
   }
   if (worker.fatal !== null) throw worker.fatal
   const summary = worker.tally.sum(finish)
@@ -49,10 +48,12 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   return balance === late ? summary : { ...summary, credits_remaining: balance }
 }
 
-async function waitForEnd(mill: Mill, worker: Worker, options: WorkOptions): Promise<Finish> {
-  const rounds = new Rounds(mill, worker)
+async function waitForEnd(
+  mill: Mill,
+  { worker, upkeep, options }: { worker: Worker; upkeep: Upkeep; options: WorkOptions },
+): Promise<Finish> {
   const look = async () => {
-    const open = await rounds.look()
+    const open = await upkeep.look()
     return options.drain ? drained(mill, worker, open) : null
   }
   let looking: Promise<Finish | null> | null = null
@@ -87,7 +88,7 @@ async function drained(mill: Mill, worker: Worker, open: boolean | null): Promis
     await closeRuns(mill.db)
     return (await leftUnaffordable(mill.db, worker.tally.age)) ? 'budget' : 'completed'
   }
-  // Others hold what is left: at a stop they will not let go of it.
+  // Other workers hold the slices that are left, and hand none back while the account stands still.
   if (worker.idleFor < idleMs) return null
   const { account, key, floor } = worker.clerk
   return standingStop(mill.db, { account, key, floor })
