@@ -1,69 +1,88 @@
+import type { Clerk, Entry, Recorded } from '../../credits/entry.ts'
+import { record } from '../../credits/record.ts'
 import { pause } from '../../shared/waiting.ts'
-/** What to do about a write that failed. */
-export type Setback = 'away' | 'conflict' | 'data'
+import { troubleOf } from '../../store/trouble.ts'
+import type { Mill } from '../mill/mill.ts'
+import { countedLanes, mostTogether } from './capacity.ts'
+import { lighten } from './entry.ts'
 
-export interface BatchOptions<Item, Result> {
-  /** Most items written together. */
-  readonly size: number
-  /** How long the first item of a batch waits for others. */
-  readonly delayMs: number
-  /** Batches written at the same time. */
-  readonly writers: number
-  readonly write: (items: readonly Item[]) => Promise<readonly Result[]>
-  readonly judge: (error: unknown) => Setback
-  /** A lighter form of an item that cannot be written as it is; null when there is none. */
-  readonly lighten: (item: Item, error: unknown) => Item | null
-  /** Told when the store goes away, and when it is back. */
+export interface BatchOptions {
+  readonly lanes: number
+  /** Writes entries down together; gives back what became of each, in their order. */
+  readonly write: (entries: readonly Entry[]) => Promise<readonly Recorded[]>
+  /** Told when the database goes away, and when it is back. */
   readonly onAway: (away: boolean) => void
-  /** Told when an item cannot be written in any form: it stays among those that `abandon` hands over. */
+  /** Told when an entry cannot be written in any form: it stays among those that `abandon` hands over. */
   readonly onStuck: (error: unknown) => void
 }
 
-interface Waiting<Item, Result> {
-  readonly item: Item
-  readonly resolve: (result: Result) => void
+interface Waiting {
+  readonly entry: Entry
+  readonly resolve: (recorded: Recorded) => void
 }
 
+/** Batches written at the same time. */
+const writers = 2
 const conflictTries = 20
 const awayMs = { first: 100, longest: 2_000 }
 
+/** Gathers entries and writes them down in this mill's ledger. */
+export function openBatch(mill: Mill, clerk: Clerk, options: Omit<BatchOptions, 'write'>): Batch {
+  return new Batch({ ...options, write: (entries) => recordInOrder(mill, clerk, entries) })
+}
+
+async function recordInOrder(
+  mill: Mill,
+  clerk: Clerk,
+  entries: readonly Entry[],
+): Promise<readonly Recorded[]> {
+  const recorded = await record(mill.db, clerk, entries)
+  const byCall = new Map(recorded.map((one) => [one.call, one]))
+  return entries.map(
+    ({ call }) => byCall.get(call) ?? { call, task: 0, state: 'open', waitMs: null },
+  )
+}
+
 /**
- * Gathers items for a few milliseconds and writes them together; one bad item never takes the others along. An item is
- * let go of once it is written, and not before: each of them was paid for.
+ * Gathers entries for a few milliseconds and writes them together; one bad entry never takes the others along. An entry
+ * is let go of once it is written, and not before: each of them was paid for.
  */
-export class Batch<Item, Result> {
-  readonly #options: BatchOptions<Item, Result>
-  readonly #kept = new Set<Waiting<Item, Result>>()
-  #gathering: Waiting<Item, Result>[] = []
+export class Batch {
+  readonly #options: BatchOptions
+  readonly #delayMs: number
+  readonly #kept = new Set<Waiting>()
+  #gathering: Waiting[] = []
   #timer: NodeJS.Timeout | undefined
   #writing = 0
   #abandoned = false
 
-  constructor(options: BatchOptions<Item, Result>) {
+  constructor(options: BatchOptions) {
     this.#options = options
+    // With few lanes one of them waits for each commit; with many a little patience makes larger groups.
+    this.#delayMs = options.lanes <= countedLanes ? 5 : 10
   }
 
-  /** Resolves once the item is written down for good. */
-  add(item: Item): Promise<Result> {
+  /** Resolves once the entry is written down for good. */
+  add(entry: Entry): Promise<Recorded> {
     return new Promise((resolve) => {
-      const waiting = { item, resolve }
+      const waiting = { entry, resolve }
       this.#kept.add(waiting)
       this.#gathering.push(waiting)
-      if (this.#gathering.length >= this.#options.size) this.#flush()
-      else this.#timer ??= setTimeout(() => this.#flush(), this.#options.delayMs)
+      if (this.#gathering.length >= mostTogether) this.#flush()
+      else this.#timer ??= setTimeout(() => this.#flush(), this.#delayMs)
     })
   }
 
-  /** Items that are not written down yet. */
+  /** Entries that are not written down yet. */
   get size(): number {
     return this.#kept.size
   }
 
   /** Gives up writing and hands over what is left: somebody else keeps it now. */
-  abandon(): readonly Item[] {
+  abandon(): readonly Entry[] {
     this.#abandoned = true
     clearTimeout(this.#timer)
-    return [...this.#kept].map(({ item }) => item)
+    return [...this.#kept].map(({ entry }) => entry)
   }
 
   #flush(): void {
@@ -71,8 +90,8 @@ export class Batch<Item, Result> {
     this.#timer = undefined
     if (this.#abandoned || this.#gathering.length === 0) return
     // All writers busy: the next one that is done takes what has gathered.
-    if (this.#writing >= this.#options.writers) return
-    const batch = this.#gathering.splice(0, this.#options.size)
+    if (this.#writing >= writers) return
+    const batch = this.#gathering.splice(0, mostTogether)
     this.#writing += 1
     void this.#write(batch).finally(() => {
       this.#writing -= 1
@@ -80,10 +99,10 @@ export class Batch<Item, Result> {
     })
   }
 
-  async #write(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+  async #write(batch: readonly Waiting[]): Promise<void> {
     let error: unknown
     try {
-      const results = await this.#persist(batch.map(({ item }) => item))
+      const results = await this.#persist(batch.map(({ entry }) => entry))
       batch.forEach((waiting, index) => this.#letGo(waiting, results[index]))
       return
     } catch (failure) {
@@ -99,46 +118,46 @@ export class Batch<Item, Result> {
     await this.#alone(batch[0], error)
   }
 
-  #letGo(waiting: Waiting<Item, Result>, result: Result | undefined): void {
-    if (result === undefined) {
-      this.#options.onStuck(new Error('expected a result for each item'))
+  #letGo(waiting: Waiting, recorded: Recorded | undefined): void {
+    if (recorded === undefined) {
+      this.#options.onStuck(new Error('expected a result for each entry'))
       return
     }
     this.#kept.delete(waiting)
-    waiting.resolve(result)
+    waiting.resolve(recorded)
   }
 
-  async #alone(waiting: Waiting<Item, Result> | undefined, error: unknown): Promise<void> {
+  async #alone(waiting: Waiting | undefined, error: unknown): Promise<void> {
     if (waiting === undefined) return
-    const lighter = this.#options.lighten(waiting.item, error)
+    const lighter = lighten(waiting.entry, error)
     try {
       if (lighter === null) throw error
       const [result] = await this.#persist([lighter])
       this.#letGo(waiting, result)
     } catch (failure) {
-      // Whole, as it came: what is wrong is perhaps not its fault.
+      // Whole, as it came: perhaps it is the database that is at fault, not the entry.
       if (!this.#abandoned) this.#options.onStuck(failure)
     }
   }
 
-  /** Waits out a store that is away and conflicts with others; what lies in the data comes back as an error. */
-  async #persist(items: readonly Item[]): Promise<readonly Result[]> {
+  /** Waits out a database that is away and conflicts with others; what lies in the data comes back as an error. */
+  async #persist(entries: readonly Entry[]): Promise<readonly Recorded[]> {
     let waitMs: number = awayMs.first
     for (let conflicts = 0; ;) {
       try {
-        const results = await this.#options.write(items)
+        const results = await this.#options.write(entries)
         this.#options.onAway(false)
         return results
       } catch (error) {
-        const setback = this.#options.judge(error)
-        if (setback === 'data' || this.#abandoned) throw error
-        if (setback === 'conflict' && conflicts < conflictTries) {
+        const trouble = troubleOf(error)
+        if (trouble === 'data' || this.#abandoned) throw error
+        if (trouble === 'conflict' && conflicts < conflictTries) {
           conflicts += 1
           await pause(Math.random() * 50 * conflicts)
           continue
         }
         // Fewer at a time may be let through.
-        if (setback === 'conflict' && items.length > 1) throw error
+        if (trouble === 'conflict' && entries.length > 1) throw error
         this.#options.onAway(true)
         await pause(waitMs)
         waitMs = Math.min(awayMs.longest, waitMs * 2)

@@ -1,4 +1,3 @@
-import type { Entry, Recorded } from '../../credits/entry.ts'
 import { reserve, type Reserved, type Spender } from '../../credits/reserve.ts'
 import type { Bought, Outcome, Steps, Task } from '../../pipeline.ts'
 import type { Api, Reply } from '../../search/call.ts'
@@ -22,7 +21,7 @@ export interface Tools {
   readonly api: Api
   readonly lanes: Lanes
   readonly brake: Brake
-  readonly batch: Batch<Entry, Recorded>
+  readonly batch: Batch
   readonly tally: Tally
   readonly outages: Outages
   /** Calls that were reserved and whose end is not written down yet. */

@@ -1,7 +1,7 @@
 import type { Clerk, Entry } from '../../credits/entry.ts'
 import { asError, codeOf, Misuse, Unreachable } from '../../shared/errors.ts'
 import type { Mill } from '../mill/mill.ts'
-import { openBatch } from './recording.ts'
+import { openBatch } from './batch.ts'
 import { knownCalls } from '../../store/ledger/settlement.ts'
 import { forget, setAside, spool, unspool } from './spool.ts'
 

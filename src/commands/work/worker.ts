@@ -1,6 +1,6 @@
-import type { Batch } from './batch.ts'
+import { openBatch, type Batch } from './batch.ts'
 import { Brake } from './brake.ts'
-import type { Clerk, Entry, Recorded } from '../../credits/entry.ts'
+import type { Clerk } from '../../credits/entry.ts'
 import type { Spender } from '../../credits/reserve.ts'
 import { Dispatch } from './dispatch.ts'
 import { asError, Interrupted } from '../../shared/errors.ts'
@@ -9,7 +9,6 @@ import type { Mill } from '../mill/mill.ts'
 import { Outages } from './outages.ts'
 import { aheadOf, mostFlying, slotsFor } from './capacity.ts'
 import { openParts, type Parts, type WorkerOptions } from './setup.ts'
-import { openBatch } from './recording.ts'
 import { endSliceRound } from './slice.ts'
 import type { SliceJob } from '../../queue/slices.ts'
 import type { Api } from '../../search/call.ts'
@@ -28,7 +27,7 @@ export class Worker {
   readonly tally = new Tally()
   readonly outages = new Outages()
   readonly dispatch: Dispatch
-  readonly batch: Batch<Entry, Recorded>
+  readonly batch: Batch
   readonly slots: number
   readonly #mill: Mill
   readonly #options: WorkerOptions

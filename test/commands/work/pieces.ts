@@ -1,0 +1,27 @@
+// bought(call, reply): a task whose call came back with this reply, judged as a worker judges it; answer(), refusal()
+// and the like are replies.
+import type { Bought, Task } from '../../../src/pipeline.ts'
+import type { Reply } from '../../../src/search/call.ts'
+import { judge } from '../../../src/search/verdict.ts'
+import { queryId, queryKey } from '../../../src/shared/query.ts'
+
+function task(id: number, over: Partial<Task> = {}): Task {
+  const query = { q: `query ${id}`, location: null, hl: null, gl: null, num: 10, device: null }
+  const asked = { id, run: 1, priority: 5, class: '10/-', query }
+  return { ...asked, queryId: queryId(queryKey(query)), suspect: false, ...over }
+}
+
+export function bought(call: number, reply: Reply): Bought {
+  const asked = task(call)
+  return { task: asked, call, reply, verdict: judge(reply, asked.query) }
+}
+
+function response(status: number, body: object, retryAfter: string | null = null): Reply {
+  const receivedAt = new Date('2026-03-01T12:00:00Z')
+  const bytes = Buffer.from(JSON.stringify(body))
+  return { kind: 'response', status, body: bytes, truncated: false, retryAfter, receivedAt }
+}
+
+export function answer(fields: object = {}): Reply {
+  return response(200, { success: true, credits_used: 2, credits_remaining: 98, ...fields })
+}
