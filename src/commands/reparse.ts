@@ -1,4 +1,4 @@
-import { parseAnswer, readBody, unreadAnswer } from '../search/parse.ts'
+import { readAnswer } from '../search/parse.ts'
 import type { Answer, StoredAnswer } from '../store/answers/answer.ts'
 import {
   countBodiless,
@@ -67,8 +67,7 @@ export async function reparse(db: Database, choice: BodyChoice): Promise<Reparse
 }
 
 function readAgain({ body, truncated, q }: KeptBody): Answer {
-  const found = readBody(body, truncated)
-  return found.problem === null ? parseAnswer(found, q) : unreadAnswer(found.problem)
+  return readAnswer(body, truncated, q).answer
 }
 
 function restore(kept: KeptBody, answer: Answer): StoredAnswer {

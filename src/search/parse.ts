@@ -9,22 +9,42 @@ import {
   resultLeftover,
   type ListName,
 } from './render.ts'
-import { answerShape, entityShape, resultShape } from './shape.ts'
+import { answerShape, entityShape, refusalShape, resultShape } from './shape.ts'
+
+/** What a body says. Whether that makes it an answer or a refusal, the status decides, too. */
+export interface Reading {
+  /** What it says of its own success; null: nothing, or it cannot be read. */
+  readonly success: boolean | null
+  /** Taken as an answer; without rows, and with the problem in it, when it cannot be read. */
+  readonly answer: Answer
+  /** Taken as a refusal; null where nothing is said. */
+  readonly refusal: { readonly code: string | null; readonly message: string | null }
+}
+
+const nothingSaid = { success: null, refusal: { code: null, message: null } } as const
+
+/** Reads any bytes as the answer to `q`, or as a refusal, or says why they are neither. Never throws. */
+export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading {
+  const read = readBody(body, truncated)
+  if (read.problem !== null) return { ...nothingSaid, answer: unreadAnswer(read.problem) }
+  const { success = null, error } = refusalShape.parse(read.fields)
+  const refusal = { code: error?.code ?? null, message: error?.message ?? null }
+  return { success, answer: parseAnswer(read, q), refusal }
+}
 
 /** A body that was read: a JSON object, fit for Postgres. */
-export interface Readable {
+interface Readable {
   readonly problem: null
   readonly fields: JsonObject
   readonly replaced: number
 }
 
-/** A body that cannot be an answer, and why. */
-export interface Unreadable {
+/** A body that says nothing, and why. */
+interface Unreadable {
   readonly problem: string
 }
 
-/** Reads any bytes as a JSON object, or says why they are none. Never throws. */
-export function readBody(body: Buffer, truncated: boolean): Readable | Unreadable {
+function readBody(body: Buffer, truncated: boolean): Readable | Unreadable {
   if (body.length === 0) return { problem: 'expected a JSON object, got an empty body' }
   const text = body.toString('utf8').replace(/^\ufeff/, '')
   let parsed: unknown
@@ -45,7 +65,7 @@ export function readBody(body: Buffer, truncated: boolean): Readable | Unreadabl
 }
 
 /** The answer of a body that could not be read: no rows, and the reason. */
-export function unreadAnswer(problem: string): Answer {
+function unreadAnswer(problem: string): Answer {
   return {
     intent: null,
     sentiment: null,
@@ -64,7 +84,7 @@ export function unreadAnswer(problem: string): Answer {
 }
 
 /** The one canonical answer: each thing in its column, and beside it whatever the columns cannot hold exactly. */
-export function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
+function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   const read = answerShape.parse(fields)
   const columns = {
     intent: read.intent ?? null,

@@ -44,10 +44,8 @@ export const entityShape = z.object({
   type: text,
 })
 
-/** An error as the interface describes it, as far as it is there. */
-export const errorShape = z.object({
+/** What makes a body a refusal, as far as it is there; its credits stand where those of an answer do. */
+export const refusalShape = z.object({
   success: z.boolean().optional().catch(undefined),
   error: z.object({ code: text, message: text }).optional().catch(undefined),
-  credits_used: cost,
-  credits_remaining: balance,
 })

@@ -2,9 +2,8 @@ import type { Query } from '../shared/query.ts'
 import { scrub } from '../shared/secret.ts'
 import type { Answer } from '../store/answers/answer.ts'
 import type { Reply } from './call.ts'
-import { parseAnswer, readBody, unreadAnswer, type Readable } from './parse.ts'
+import { readAnswer, type Reading } from './parse.ts'
 import { classOf } from './policy.ts'
-import { errorShape } from './shape.ts'
 
 /** What a body says about money; null: it says nothing, or nothing that can be believed. */
 export interface Bill {
@@ -33,45 +32,25 @@ export type Verdict =
 
 type Response = Extract<Reply, { kind: 'response' }>
 
-const noBill: Bill = { creditsUsed: null, creditsRemaining: null }
-
 /** Decides what a reply to a query means, by status and code alone. */
 export function judge(reply: Reply, sent: Query): Verdict {
   if (reply.kind !== 'response') {
     return { kind: reply.kind, code: reply.code, message: reply.message }
   }
-  const body = readBody(reply.body, reply.truncated)
-  if (body.problem !== null) {
-    if (reply.status !== 200) return refuse(reply, { code: null, message: null }, noBill)
-    return { kind: 'answered', answer: unreadAnswer(body.problem), ...noBill }
-  }
-  return isAnswer(reply.status, body) ? accept(body, sent) : refuseBody(reply, body)
+  const { success, answer, refusal } = readAnswer(reply.body, reply.truncated, sent.q)
+  const { creditsUsed, creditsRemaining } = answer
+  const bill = { creditsUsed, creditsRemaining }
+  if (isAnswer(reply.status, success)) return { kind: 'answered', answer, ...bill }
+  return refuse(reply, refusal, bill)
 }
 
 /** Only `success: false` makes a 200 no answer; another 2xx is one when it says success: true. */
-function isAnswer(status: number, { fields }: Readable): boolean {
-  if (status === 200) return fields['success'] !== false
-  return status > 200 && status < 300 && fields['success'] === true
+function isAnswer(status: number, success: boolean | null): boolean {
+  if (status === 200) return success !== false
+  return status > 200 && status < 300 && success === true
 }
 
-function accept(body: Readable, sent: Query): Verdict {
-  const answer = parseAnswer(body, sent.q)
-  const { creditsUsed, creditsRemaining } = answer
-  return { kind: 'answered', answer, creditsUsed, creditsRemaining }
-}
-
-function refuseBody(response: Response, { fields }: Readable): Verdict {
-  const { error, credits_used, credits_remaining } = errorShape.parse(fields)
-  const said = { code: error?.code ?? null, message: error?.message ?? null }
-  const bill = { creditsUsed: credits_used ?? null, creditsRemaining: credits_remaining ?? null }
-  return refuse(response, said, bill)
-}
-
-function refuse(
-  response: Response,
-  said: { readonly code: string | null; readonly message: string | null },
-  bill: Bill,
-): Verdict {
+function refuse(response: Response, said: Reading['refusal'], bill: Bill): Verdict {
   const { status } = response
   const trouble = {
     code: shorten(said.code ?? `HTTP_${status}`, 64),

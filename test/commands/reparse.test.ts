@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { reparse } from '../../src/commands/reparse.ts'
-import { unreadAnswer } from '../../src/search/parse.ts'
+import { readAnswer } from '../../src/search/parse.ts'
 import { readAnswers, storeAnswers } from '../../src/store/answers/answers.ts'
 import type { StoredAnswer } from '../../src/store/answers/answer.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
@@ -32,7 +32,8 @@ const all = { all: true, run: null }
 function unreadable(answer: StoredAnswer): StoredAnswer {
   const { search } = answer
   if (search === null) return answer
-  return { ...answer, search: { ...search, answer: unreadAnswer('too new for me') } }
+  const empty = readAnswer(Buffer.from(''), false, '').answer
+  return { ...answer, search: { ...search, answer: { ...empty, parseError: 'too new for me' } } }
 }
 
 function store(...answers: StoredAnswer[]): Promise<void> {

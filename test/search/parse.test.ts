@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer } from '../../src/store/answers/answer.ts'
 import { idBytes } from '../../src/shared/ids.ts'
-import { parseAnswer, readBody, unreadAnswer } from '../../src/search/parse.ts'
+import { readAnswer } from '../../src/search/parse.ts'
 
 function read(body: unknown, truncated = false): Answer {
   const bytes = Buffer.isBuffer(body)
     ? body
     : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
-  const found = readBody(bytes, truncated)
-  return found.problem === null ? parseAnswer(found, 'red shoes') : unreadAnswer(found.problem)
+  return readAnswer(bytes, truncated, 'red shoes').answer
 }
 
 const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
@@ -41,7 +40,7 @@ describe('a body that is no answer', () => {
 describe('an answer', () => {
   test('with nothing in it has no rows and says what was missing', () => {
     expect(read('{}')).toEqual({
-      ...unreadAnswer(''),
+      ...read(''),
       parseError: null,
       asGiven: {
         missing: [
