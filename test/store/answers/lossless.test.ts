@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rebuildAnswer } from '../../../src/search/rebuild.ts'
+import { rebuildAnswer } from '../../search/rebuild.ts'
 import { readAnswers, storeAnswers } from '../../../src/store/answers/answers.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { isReadRight } from '../../support/parser.ts'

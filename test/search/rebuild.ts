@@ -1,6 +1,6 @@
-import type { JsonObject } from '../store/answers/answer.ts'
-import type { AnswerRows } from '../store/answers/answers.ts'
-import { answerColumns, overlay } from './render.ts'
+import type { JsonObject } from '../../src/store/answers/answer.ts'
+import type { AnswerRows } from '../../src/store/answers/answers.ts'
+import { answerColumns, overlay } from '../../src/search/render.ts'
 
 /**
  * The answer that rows were made of, equal to what its body says apart from the order of fields and characters that
