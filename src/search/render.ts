@@ -26,7 +26,8 @@ const answerNames: ReadonlySet<string> = new Set([
   ...listNames,
 ])
 
-type Columns = Readonly<Record<string, Json>>
+/** What columns say, by the names of the interface. */
+export type Columns = Readonly<Record<string, Json>>
 
 /** What the columns of an answer say of it: it succeeded, and its query is the one that was sent. */
 export function answerColumns(columns: AnswerColumns, q: string): Columns {
@@ -52,20 +53,6 @@ export function resultLeftover(given: JsonObject, columns: ResultColumns): JsonO
 /** The same of an answer, whose lists stand in `columns` as far as their rows hold them exactly. */
 export function answerLeftover(given: JsonObject, columns: Columns): JsonObject | null {
   return leftover(given, columns, answerNames)
-}
-
-/** The inverse: what columns say, corrected by what they could not say, with all that they have no name for. */
-export function overlay(
-  columns: Columns,
-  asGiven: JsonObject | null,
-  extra: JsonObject | null,
-): JsonObject {
-  const { missing, ...given } = asGiven ?? {}
-  const absent = new Set(Array.isArray(missing) ? missing : [])
-  const said = Object.entries(columns).filter(
-    ([name, value]) => value !== null && !absent.has(name),
-  )
-  return Object.fromEntries([...said, ...Object.entries(given), ...Object.entries(extra ?? {})])
 }
 
 function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | null {

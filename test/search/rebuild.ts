@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/store/answers/answer.ts'
 import type { AnswerRows } from '../../src/store/answers/answers.ts'
-import { answerColumns, overlay } from '../../src/search/render.ts'
+import { answerColumns, type Columns } from '../../src/search/render.ts'
 
 /**
  * The answer that rows were made of, equal to what its body says apart from the order of fields and characters that
@@ -17,4 +17,18 @@ export function rebuildAnswer(rows: AnswerRows): JsonObject | null {
     related_searches: rows.related_searches,
   }
   return overlay({ ...answerColumns(rows, rows.q), ...lists }, rows.as_given, rows.extra)
+}
+
+/** The inverse of `answerLeftover` and `resultLeftover`: what columns say, corrected by what they could not say, with all that they have no name for. */
+function overlay(
+  columns: Columns,
+  asGiven: JsonObject | null,
+  extra: JsonObject | null,
+): JsonObject {
+  const { missing, ...given } = asGiven ?? {}
+  const absent = new Set(Array.isArray(missing) ? missing : [])
+  const said = Object.entries(columns).filter(
+    ([name, value]) => value !== null && !absent.has(name),
+  )
+  return Object.fromEntries([...said, ...Object.entries(given), ...Object.entries(extra ?? {})])
 }
