@@ -1,88 +1,32 @@
-import type { Next } from '../shared/errors.ts'
-
-/** What becomes of the task, the money and the fleet after a reply of one class. */
-export interface Consequence {
-  /** `keep`: stays open, no attempt used. `retry`: stays open while tries are left. */
+/** What becomes of the task, the money and the account after a reply of one class. */
+interface Consequence {
+  /** `keep`: stays open, no try used. `retry`: a try used, stays open while some are left. `fail`: ends. */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
-  readonly countsAttempt: boolean
-  /** `told`: as the body says, else the bound is held. `free`: nothing. `unknown`: perhaps charged, unless the body says. */
-  readonly money: 'told' | 'free' | 'unknown'
+  /** What was charged when the body does not say. `priced`: unknown, and what it says is the price of its class. */
+  readonly money: 'priced' | 'free' | 'unknown'
   /** Why the whole account stands still, if it does. */
   readonly stops: 'auth' | 'credit_floor' | 'rate' | null
-  readonly next: Next | null
-  readonly means: string
 }
 
-/** The policy, class by class: what is retried, waited for, dropped, and what stops the fleet. */
+/** The policy, class by class: what is retried, waited for, dropped, and what stops every worker. */
 export const policy = {
-  answered: {
-    task: 'answered',
-    countsAttempt: false,
-    money: 'told',
-    stops: null,
-    next: null,
-    means: '200 without success: false; a body that cannot be read is kept and marked',
-  },
-  key_refused: {
-    task: 'keep',
-    countsAttempt: false,
-    money: 'free',
-    stops: 'auth',
-    next: 'halt',
-    means: '401, 403, or a code that says so',
-  },
-  no_credit: {
-    task: 'keep',
-    countsAttempt: false,
-    money: 'free',
-    stops: 'credit_floor',
-    next: 'halt',
-    means: '402, or a code that says so, whatever the status',
-  },
-  // Spec gap 8: rate limits are not shown. A refusal to serve is taken as free.
-  slow_down: {
-    task: 'keep',
-    countsAttempt: false,
-    money: 'free',
-    stops: 'rate',
-    next: 'retry',
-    means: '429, or a code that says so',
-  },
+  // 200 without success: false. A body that cannot be read is kept and marked.
+  answered: { task: 'answered', money: 'priced', stops: null },
+  // 401, 403, or a code that says so.
+  key_refused: { task: 'keep', money: 'free', stops: 'auth' },
+  // 402, or a code that says so, whatever the status.
+  no_credit: { task: 'keep', money: 'free', stops: 'credit_floor' },
+  // 429, or a code that says so. Spec gap 8: rate limits are not shown. A refusal to serve is taken as free.
+  slow_down: { task: 'keep', money: 'free', stops: 'rate' },
+  // Any other 3xx or 4xx: a verdict about the request that will not change.
   // Spec gap 7: errors other than 401 and 403 are not shown. A refused request is taken as free.
-  refused: {
-    task: 'fail',
-    countsAttempt: true,
-    money: 'free',
-    stops: null,
-    next: 'drop',
-    means: 'any other 3xx or 4xx: a verdict about the request that will not change',
-  },
-  faulty: {
-    task: 'retry',
-    countsAttempt: true,
-    money: 'unknown',
-    stops: null,
-    next: 'retry',
-    means:
-      '5xx, 408, 425, a 2xx without an answer, or success: false with a code that nobody knows',
-  },
-  lost: {
-    task: 'retry',
-    countsAttempt: true,
-    money: 'unknown',
-    stops: null,
-    next: 'retry',
-    means: 'sent, and no whole response came back: timeout, reset, cut body',
-  },
-  unsent: {
-    task: 'keep',
-    countsAttempt: false,
-    money: 'free',
-    stops: null,
-    next: 'retry',
-    means:
-      'provably never sent: name not found, connection refused, TLS, connect timeout, stopped before',
-  },
+  refused: { task: 'fail', money: 'free', stops: null },
+  // 5xx, 408, 425, a 2xx without an answer, or success: false with a code that nobody knows.
+  faulty: { task: 'retry', money: 'unknown', stops: null },
+  // Sent, and no whole response came back: timeout, reset, cut body.
+  lost: { task: 'retry', money: 'unknown', stops: null },
+  // Provably never sent: name not found, connection refused, TLS, connect timeout, stopped before.
+  unsent: { task: 'keep', money: 'free', stops: null },
 } as const satisfies Readonly<Record<string, Consequence>>
 
 export type VerdictKind = keyof typeof policy

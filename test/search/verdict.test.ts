@@ -142,16 +142,3 @@ describe('credits in a body', () => {
     expect(respond(402, { credits_remaining: given })).toMatchObject({ creditsRemaining })
   })
 })
-
-describe('the policy', () => {
-  test('uses up a try only where the task failed, and stops the fleet only where nobody would fare better', () => {
-    const rows = Object.entries(policy)
-    const counting = rows.filter(([, { countsAttempt }]) => countsAttempt).map(([kind]) => kind)
-    expect(counting).toEqual(['refused', 'faulty', 'lost'])
-    const stopping = rows.filter(([, { stops }]) => stops !== null).map(([kind]) => kind)
-    expect(stopping).toEqual(['key_refused', 'no_credit', 'slow_down'])
-    for (const [, { task, countsAttempt }] of rows) {
-      expect(countsAttempt).toBe(task === 'retry' || task === 'fail')
-    }
-  })
-})

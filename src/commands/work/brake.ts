@@ -1,10 +1,11 @@
 import type { Lease } from './lease.ts'
 import type { Outages } from './outages.ts'
 import type { Bought } from '../../pipeline.ts'
+import { policy } from '../../search/policy.ts'
 import type { Verdict } from '../../search/verdict.ts'
 
 export interface BrakeOptions {
-  readonly lease: Lease
+  readonly lease: Pick<Lease, 'covers'>
   readonly timeoutMs: number
   readonly outages: Outages
   /** Called when calls may be tried again. */
@@ -17,7 +18,7 @@ const longestHoldMs = 3_600_000
 /** Reasons of our own for not sending: they say nothing about the API. */
 const ourOwn = new Set(['LEASE_TOO_SHORT', 'STOPPED', 'ENDING', 'ABORTED'])
 
-/** Holds calls back in the last instant before they are sent, reserved or not: what this process has just learnt. */
+/** Holds calls back in the last instant before they are sent, reserved or not, by what this process has just learnt. */
 export class Brake {
   readonly #options: BrakeOptions
   #holdUntil = 0
@@ -45,18 +46,20 @@ export class Brake {
 
   /** Heeds a reply at once, before it is written down for the other workers. */
   heed({ reply, verdict }: Bought): void {
-    if (verdict.kind === 'slow_down') {
-      const wait = Math.min(verdict.waitMs ?? shortestHoldMs, longestHoldMs)
+    const { stops } = policy[verdict.kind]
+    if (stops === 'rate') {
+      const asked = 'waitMs' in verdict ? verdict.waitMs : null
+      const wait = Math.min(asked ?? shortestHoldMs, longestHoldMs)
       this.#holdUntil = Math.max(this.#holdUntil, performance.now() + wait)
     }
-    if (verdict.kind === 'key_refused') this.#keyRefused = true
+    if (stops === 'auth') this.#keyRefused = true
     if (reply.kind !== 'unsent') this.#options.outages.mark('the API', false)
     else if (!ourOwn.has(reply.code)) this.#pauseApi()
   }
 
-  /** The verdict is in the tables: from here on the gate says it. */
+  /** The verdict is in the tables: from here on the gate refuses for it. */
   written(verdict: Verdict): void {
-    if (verdict.kind === 'key_refused') this.#keyRefused = false
+    if (policy[verdict.kind].stops === 'auth') this.#keyRefused = false
   }
 
   end(): void {

@@ -36,20 +36,19 @@ export function entryOf(bought: Bought, provenance: Provenance): Entry {
 
 function endingOf(verdict: Verdict, used: number | null, remaining: number | null): CallEnding {
   if (verdict.kind === 'unsent') return { kind: 'unsent' }
-  const priced = verdict.kind === 'answered'
-  if (used !== null) return { kind: 'settled', used, remaining, priced }
-  if (policy[verdict.kind].money === 'free') {
-    return { kind: 'settled', used: 0, remaining: null, priced: false }
-  }
+  const { money } = policy[verdict.kind]
+  if (used !== null) return { kind: 'settled', used, remaining, priced: money === 'priced' }
+  if (money === 'free') return { kind: 'settled', used: 0, remaining: null, priced: false }
   return { kind: 'unknown' }
 }
 
 function effectOf(verdict: Verdict): Effect {
-  switch (policy[verdict.kind].task) {
+  const { task } = policy[verdict.kind]
+  switch (task) {
     case 'answered':
       return { kind: 'answered' }
     case 'fail':
-      return { kind: 'fail', ...words(verdict) }
+      return { kind: 'fail', ...reasonFor(verdict) }
     case 'keep':
       return { kind: 'keep', waitMs: verdict.kind === 'unsent' ? unreachableWaitMs : null }
     case 'retry':
@@ -57,35 +56,37 @@ function effectOf(verdict: Verdict): Effect {
         kind: 'retry',
         ambiguous: !('creditsUsed' in verdict) || verdict.creditsUsed === null,
         death: false,
-        waitMs: 'waitMs' in verdict ? verdict.waitMs : null,
-        ...words(verdict),
+        waitMs: waitOf(verdict),
+        ...reasonFor(verdict),
       }
     default:
-      throw new Error(`unhandled verdict ${verdict.kind}`)
+      throw unhandled('task', task)
   }
 }
 
-function words(verdict: Verdict): { code: string; message: string } {
+function reasonFor(verdict: Verdict): { code: string; message: string } {
   if (verdict.kind === 'answered') return { code: '', message: '' }
   return { code: verdict.code, message: verdict.message }
 }
 
+function waitOf(verdict: Verdict): number | null {
+  return 'waitMs' in verdict ? verdict.waitMs : null
+}
+
+/** What the ledger hears of the account itself: why it stands still, or that an answer came. */
 function signalOf(verdict: Verdict): Entry['signal'] {
-  switch (verdict.kind) {
-    case 'answered':
-      return 'welcome'
-    case 'key_refused':
-    case 'no_credit':
-      return verdict.kind
-    case 'slow_down':
-      return { waitMs: verdict.waitMs }
-    case 'refused':
-    case 'faulty':
-    case 'lost':
-    case 'unsent':
-      return null
+  const { stops, task } = policy[verdict.kind]
+  switch (stops) {
+    case 'auth':
+      return 'key_refused'
+    case 'credit_floor':
+      return 'no_credit'
+    case 'rate':
+      return { waitMs: waitOf(verdict) }
+    case null:
+      return task === 'answered' ? 'welcome' : null
     default:
-      throw unhandled('verdict', verdict)
+      throw unhandled('stop', stops)
   }
 }
 

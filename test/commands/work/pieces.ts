@@ -16,7 +16,7 @@ export function bought(call: number, reply: Reply): Bought {
   return { task: asked, call, reply, verdict: judge(reply, asked.query) }
 }
 
-function response(status: number, body: object, retryAfter: string | null = null): Reply {
+export function response(status: number, body: object, retryAfter: string | null = null): Reply {
   const receivedAt = new Date('2026-03-01T12:00:00Z')
   const bytes = Buffer.from(JSON.stringify(body))
   return { kind: 'response', status, body: bytes, truncated: false, retryAfter, receivedAt }
@@ -24,4 +24,17 @@ function response(status: number, body: object, retryAfter: string | null = null
 
 export function answer(fields: object = {}): Reply {
   return response(200, { success: true, credits_used: 2, credits_remaining: 98, ...fields })
+}
+
+export function refusal(status: number, code: string, retryAfter: string | null = null): Reply {
+  return response(status, { success: false, error: { code, message: 'no' } }, retryAfter)
+}
+
+export function unsent(code: string): Reply {
+  return { kind: 'unsent', code, message: 'nothing was sent' }
+}
+
+export function lost(partial: Buffer | null = null): Reply {
+  const receivedAt = new Date('2026-03-01T12:00:00Z')
+  return { kind: 'lost', code: 'TIMEOUT', message: 'cut', status: 200, partial, receivedAt }
 }
