@@ -22,7 +22,6 @@ export type RefusalStatus = keyof typeof codes
 /** An answer that is no result: told to the client in the shape of section 2.4, and never charged. */
 export class Refusal extends MillError {
   override readonly exit = exits.failures
-  override readonly next = 'drop'
   readonly status: RefusalStatus
   readonly headers: Readonly<Record<string, string>>
 

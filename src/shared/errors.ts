@@ -12,9 +12,6 @@ export const exits = {
 
 export type Exit = (typeof exits)[keyof typeof exits]
 
-/** What happens next to the work that met an error: tried again, given up, or everything stands still. */
-export type Next = 'retry' | 'drop' | 'halt'
-
 /** The code of an error of the system or of the database; null for one that has none. */
 export function codeOf(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('code' in error)) return null
@@ -37,10 +34,9 @@ export function unhandled(what: string, value: never): Error {
   return new Error(`unhandled ${what} ${JSON.stringify(value)}`)
 }
 
-/** An error that we know: one line tells a person what, why and what to do; the class carries the verdict. */
+/** An error that we know: one line tells a person what, why and what to do; the class says what follows. */
 export abstract class MillError extends Error {
   abstract readonly exit: Exit
-  abstract readonly next: Next
   // Not `new.target`: it is undefined where fields are set.
   override readonly name: string = this.constructor.name
 }
@@ -48,35 +44,30 @@ export abstract class MillError extends Error {
 /** A flag, an argument or an input file that cannot be used as it is. */
 export class Misuse extends MillError {
   override readonly exit = exits.usage
-  override readonly next = 'halt'
 }
 
 /** The settings cannot be used; every problem is listed at once. */
 export class BadSettings extends MillError {
   override readonly exit = exits.usage
-  override readonly next = 'halt'
 
   constructor(problems: readonly string[]) {
     super(`the settings are not usable:\n${problems.map((problem) => `- ${problem}`).join('\n')}`)
   }
 }
 
-/** The database, the queue or the API cannot be reached. */
+/** The database, the queue or the API cannot be reached: the same may succeed later. */
 export class Unreachable extends MillError {
   override readonly exit = exits.unreachable
-  override readonly next = 'retry'
 }
 
 /** The database is there but not as this program needs it: too old, edited, or newer than the program. */
 export class WrongDatabase extends MillError {
   override readonly exit = exits.unreachable
-  override readonly next = 'halt'
 }
 
 /** A person pressed Ctrl-C, or ended the command in another way. */
 export class Interrupted extends MillError {
   override readonly exit = exits.interrupted
-  override readonly next = 'halt'
 }
 
 const unreadableReasons: Readonly<Record<string, string>> = {

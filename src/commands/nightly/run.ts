@@ -1,6 +1,6 @@
 import { planList, queueRun } from '../enqueue/planning.ts'
 import type { SliceSink } from '../../queue/refill.ts'
-import { MillError, Misuse } from '../../shared/errors.ts'
+import { MillError, Misuse, Unreachable } from '../../shared/errors.ts'
 import { noDefaults } from '../../lists/requests.ts'
 import type { Supplier } from '../mill/supplier.ts'
 import type { NightStep } from './decide.ts'
@@ -60,7 +60,7 @@ async function planNight(desk: NightDesk, schedule: Schedule, step: RunStep) {
   try {
     return { plan: await plan({ kind: 'file', path, shown }, joins), note: joins }
   } catch (error) {
-    if (!(error instanceof MillError) || error.next === 'retry') throw error
+    if (!(error instanceof MillError) || error instanceof Unreachable) throw error
     const known = await findList(desk.db, listName)
     if (known === null) throw error
     const why = `the queries last read are used, since the list cannot be read: ${error.message}`

@@ -71,13 +71,16 @@ const classes = [
 ]
 
 describe('the entry of a call that came back', () => {
-  test.each(classes)('$what', ({ reply, effect, ending, signal }) => {
-    const made = entry(reply)
-    expect(made.call).toBe(7)
-    expect(made.effect).toMatchObject(effect)
-    expect(made.ending).toEqual(ending)
-    expect(made.signal).toEqual(signal)
-  })
+  test.each(classes.map((row) => [row.what, row] as const))(
+    '%s',
+    (_what, { reply, effect, ending, signal }) => {
+      const made = entry(reply)
+      expect(made.call).toBe(7)
+      expect(made.effect).toMatchObject(effect)
+      expect(made.ending).toEqual(ending)
+      expect(made.signal).toEqual(signal)
+    },
+  )
 
   test('believes the bill of a refusal, and learns no price from it', () => {
     const body = { success: false, error: { code: 'SERVER_ERROR' }, credits_used: 1 }
