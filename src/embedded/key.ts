@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { Unreachable } from '../shared/errors.ts'
 import { Secret } from '../shared/secret.ts'
 import { readIfThere, writePrivate } from './files.ts'
-import { startProgram } from './program.ts'
+import { startDaemon } from './program.ts'
 
 // More than anybody uses up while trying things out, and small enough to see it go down.
 const credits = 1_000_000
@@ -28,7 +28,7 @@ export async function issueKey(home: string, databaseUrl: string): Promise<Secre
   const args = ['create', '--kind', 'live', '--credits', String(credits)]
   const program = { job: 'keys', args: [...args, '--name', 'bundled', '--json'], home, databaseUrl }
   try {
-    const code = await startProgram(program, files).ended
+    const code = await startDaemon(program, files).ended
     const answer = readIfThere(files.out) ?? ''
     if (code !== 0) {
       throw new Unreachable(

@@ -1,15 +1,27 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { processEnvironment } from '../shared/config.ts'
+import { processEnvironment, type Environment } from '../shared/config.ts'
 import { root } from '../shared/root.ts'
 
-/** A program of ours that is started for the machine, not for one command. */
-export interface Program {
-  readonly job: string
+export interface ProgramOptions {
   readonly args: readonly string[]
-  readonly home: string
-  readonly databaseUrl: string
+  readonly env: Environment
+  readonly stdio: StdioOptions
+  /** True: a session of its own, where no Ctrl-C reaches it. */
+  readonly detached?: boolean
+}
+
+/** Starts a command of ours as a process of its own, with these settings and no others. */
+export function startProgram(job: string, options: ProgramOptions): ChildProcess {
+  const { args, env, stdio, detached = false } = options
+  const set = Object.entries(env).filter(([, value]) => value !== undefined)
+  return spawn(process.execPath, [...wordsFor(job), ...args], {
+    cwd: root,
+    env: Object.fromEntries(set),
+    detached,
+    stdio,
+  })
 }
 
 /** What runs a program: the sources through tsx, or the compiled files as they are. */
@@ -19,7 +31,15 @@ function wordsFor(job: string): readonly string[] {
     : [join(root, 'dist', 'jobs', `${job}.js`)]
 }
 
-export interface Started {
+/** A program of ours that is started for the machine, not for one command. */
+export interface Daemon {
+  readonly job: string
+  readonly args: readonly string[]
+  readonly home: string
+  readonly databaseUrl: string
+}
+
+export interface StartedDaemon {
   readonly pid: number
   /** Null while it runs. */
   readonly exit: () => number | null
@@ -28,19 +48,17 @@ export interface Started {
   readonly letGo: () => void
 }
 
-/** Starts it in a session of its own, where no Ctrl-C reaches it, with nothing of our settings but what it needs. */
-export function startProgram(program: Program, files: { out: string; log: string }): Started {
+/** Starts it to outlive this process, with nothing of our settings but what it needs. */
+export function startDaemon(
+  { job, args, home, databaseUrl }: Daemon,
+  files: { out: string; log: string },
+): StartedDaemon {
   const { PATH, HOME } = processEnvironment()
-  const env = { PATH, HOME, MILL_HOME: program.home, DATABASE_URL: program.databaseUrl }
+  const env = { PATH, HOME, MILL_HOME: home, DATABASE_URL: databaseUrl }
   const out = openSync(files.out, 'w', 0o600)
   const log = openSync(files.log, 'w', 0o600)
   try {
-    const child = spawn(process.execPath, [...wordsFor(program.job), ...program.args], {
-      cwd: root,
-      env,
-      detached: true,
-      stdio: ['ignore', out, log],
-    })
+    const child = startProgram(job, { args, env, stdio: ['ignore', out, log], detached: true })
     let exit: number | null = null
     const ended = new Promise<number>((done) => {
       const end = (code: number) => {

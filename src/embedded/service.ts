@@ -9,7 +9,7 @@ import { openHome, readIfThere, writePrivate } from './files.ts'
 import { withLock } from './lock.ts'
 import { becomesFree } from './port.ts'
 import { commandOf, endProcess } from './process.ts'
-import { startProgram } from './program.ts'
+import { startDaemon } from './program.ts'
 import { pause } from '../shared/waiting.ts'
 
 export interface BundledServiceOptions {
@@ -90,7 +90,7 @@ async function open(options: BundledServiceOptions): Promise<BundledService> {
 async function start({ home, databaseUrl }: BundledServiceOptions): Promise<string> {
   const args = ['--port', String(await choosePort(home)), '--host', '127.0.0.1']
   const files = { out: join(home, 'service.out'), log: join(home, 'service.log') }
-  const { pid, exit, letGo } = startProgram({ job: 'service', args, home, databaseUrl }, files)
+  const { pid, exit, letGo } = startDaemon({ job: 'service', args, home, databaseUrl }, files)
   const state = { url: null, pid, database: fingerprint(databaseUrl) }
   writeState(home, state)
   const deadline = Date.now() + patienceMs

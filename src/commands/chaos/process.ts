@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { startProgram } from '../../embedded/program.ts'
 import type { Environment } from '../../shared/config.ts'
-import { root } from '../../shared/root.ts'
 
-/** A command of the mill that runs as a process of its own. */
+/** A command of the mill that runs as a process of its own, and whose words are listened to. */
 export interface Program {
   readonly pid: number
   /** Its exit code; null when a signal ended it. */
@@ -16,22 +14,16 @@ export interface Program {
   readonly lastWords: () => string
 }
 
-export interface ProgramOptions {
+export interface LaunchOptions {
   readonly args?: readonly string[]
   readonly env: Environment
   /** Takes everything that it says. */
   readonly log: string
 }
 
-/** Starts a command with these settings and no others. */
-export function startProgram(job: string, { args = [], env, log }: ProgramOptions): Program {
-  const set = Object.entries(env).filter(([, value]) => value !== undefined)
-  const file = join(root, 'jobs', `${job}.ts`)
-  const child = spawn(process.execPath, ['--import', 'tsx', file, ...args], {
-    cwd: root,
-    env: Object.fromEntries(set),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+/** Starts a command with these settings and no others, and listens to it. */
+export function launch(job: string, { args = [], env, log }: LaunchOptions): Program {
+  const child = startProgram(job, { args, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
   let printed = ''
   let tellFirst: (line: string) => void = () => undefined
@@ -39,12 +31,12 @@ export function startProgram(job: string, { args = [], env, log }: ProgramOption
     tellFirst = done
   })
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
       appendFileSync(log, text)
       said = (said + text).slice(-4_000)
     })
   }
-  child.stdout.on('data', (text: string) => {
+  child.stdout?.on('data', (text: string) => {
     printed = (printed + text).slice(0, 10_000)
     if (printed.includes('\n')) tellFirst(printed.slice(0, printed.indexOf('\n')))
   })

@@ -5,7 +5,7 @@ import { Front } from './front.ts'
 import { judgeChaos, type Judgement } from './judge.ts'
 import { filesHolding } from './leak.ts'
 import { floor, frontKnobs, workerSettings } from './strikes.ts'
-import { startProgram, type Program } from './process.ts'
+import { launch, type Program } from './process.ts'
 import { Redis } from './redis.ts'
 import type { Closers } from '../../shared/closers.ts'
 import type { Environment } from '../../shared/config.ts'
@@ -82,7 +82,7 @@ export class Site {
   /** Starts a command of the mill. */
   start(job: string, args: readonly string[] = []): Program {
     const log = join(this.#folder, 'site', `${job}.log`)
-    return startProgram(job, { args, env: this.#env, log })
+    return launch(job, { args, env: this.#env, log })
   }
 
   /** Runs a command of the mill to its end; gives back its exit code. */
@@ -168,7 +168,7 @@ async function openFront(
 ): Promise<Front> {
   const args = ['--faults', JSON.stringify(frontKnobs(seed, credits))]
   const log = join(folder, 'front.log')
-  return Front.open(startProgram('service', { args, env, log }))
+  return Front.open(launch('service', { args, env, log }))
 }
 
 async function openRedis(folder: string, closers: Closers): Promise<Redis> {
