@@ -12,7 +12,7 @@ await runCommand<{ readonly json?: true }>(
   async ({ options, env, closers }) => {
     const config = readConfig(env)
     const { openMill } = await import('../src/commands/mill/mill.ts')
-    const { rebuild } = await import('../src/commands/rebuild.ts')
+    const { rebuild } = await import('../src/commands/mill/rebuild.ts')
     const mill = await openMill({ config, closers, say, name: 'rebuild' })
     const jobs = await rebuild(mill)
     if (options.json === true) printJson({ jobs })

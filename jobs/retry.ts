@@ -67,7 +67,7 @@ await runCommand<Options>(
       return exits.done
     }
     const reopened = await reopenTasks(mill.db, selection, runs)
-    const { rebuild } = await import('../src/commands/rebuild.ts')
+    const { rebuild } = await import('../src/commands/mill/rebuild.ts')
     for (const run of runs) await rebuild(mill, run)
     if (options.json === true) printJson({ tasks, reopened })
     say(

@@ -1,4 +1,4 @@
-import { rebuild } from '../../src/commands/rebuild.ts'
+import { rebuild } from '../../src/commands/mill/rebuild.ts'
 import { work } from '../../src/commands/work/work.ts'
 import { openBenchMill, startStandIn, type Ground } from './ground.ts'
 import { startMeter, type Reading } from './meter.ts'

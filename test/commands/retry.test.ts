@@ -1,7 +1,7 @@
 // What a person opens again is bought again; what was answered otherwise is never paid for twice.
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { rebuild } from '../../src/commands/rebuild.ts'
+import { rebuild } from '../../src/commands/mill/rebuild.ts'
 import { chooseRuns, reopenTasks, type Selection } from '../../src/store/operator/reopen.ts'
 import { verifyPromises } from '../../src/store/operator/verify.ts'
 import { run as runCommand } from '../support/run.ts'

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { planList } from '../../../src/commands/enqueue/planning.ts'
 import { queryId, queryKey } from '../../../src/shared/query.ts'
 import { verifyPromises } from '../../../src/store/operator/verify.ts'
-import { rebuild } from '../../../src/commands/rebuild.ts'
+import { rebuild } from '../../../src/commands/mill/rebuild.ts'
 import { openScene } from '../../support/scene.ts'
 import { openOffice, type Office } from '../../support/office.ts'
 

@@ -1,6 +1,6 @@
-import type { Mill } from './mill/mill.ts'
-import { refill } from '../queue/refill.ts'
-import { closeRuns } from '../store/slices.ts'
+import type { Mill } from './mill.ts'
+import { refill } from '../../queue/refill.ts'
+import { closeRuns } from '../../store/slices.ts'
 
 /** Makes one job for each slice with an open task, of all runs or of one. */
 export async function rebuild(mill: Mill, run?: number): Promise<number> {
