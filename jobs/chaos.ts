@@ -1,17 +1,7 @@
-import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
-import { exits, Misuse } from '../src/shared/errors.ts'
+import type { ChaosFlags } from '../src/commands/chaos/command.ts'
+import { runCommand } from '../src/shared/terminal/command.ts'
 
-interface Options {
-  readonly seconds: string
-  readonly backend: string
-  readonly workers: string
-  readonly lanes: string
-  readonly seed?: string
-  readonly keep?: true
-  readonly json?: true
-}
-
-await runCommand<Options>(
+await runCommand<ChaosFlags>(
   {
     name: 'chaos',
     about:
@@ -32,42 +22,5 @@ await runCommand<Options>(
         .option('--keep', 'leave the folder with everything that was said')
         .option('--json', 'print the figures as one JSON object'),
   },
-  async ({ options, env, closers }) => {
-    const { backend } = options
-    if (backend !== 'postgres' && backend !== 'redis') {
-      throw new Misuse(`expected --backend to be postgres or redis, got ${backend}`)
-    }
-    const seed = options.seed ?? String(Date.now())
-    const { runChaos } = await import('../src/commands/chaos/chaos.ts')
-    const { tellJudgement } = await import('../src/commands/chaos/judge.ts')
-    const seconds = wholeFlag('seconds', options.seconds)
-    const workers = wholeFlag('workers', options.workers)
-    const lanes = wholeFlag('lanes', options.lanes)
-    say(`chaos on ${backend} for ${seconds} s with ${workers} workers; seed ${seed}`)
-    const keep = options.keep === true
-    const chaos = await runChaos({
-      seconds,
-      workers,
-      lanes,
-      backend,
-      seed,
-      keep,
-      env,
-      closers,
-      say,
-    })
-    const { judgement, strikes, verified } = chaos
-    const { violations } = judgement
-    if (options.json === true) printJson({ backend, seed, ...chaos })
-    else for (const line of tellJudgement(judgement, strikes)) print(line)
-    for (const violation of violations) say(`BROKEN ${violation}`)
-    say(verified ? 'verify finds every promise kept' : 'verify finds a promise broken')
-    return verified && violations.length === 0 ? exits.done : exits.failures
-  },
+  async (call) => (await import('../src/commands/chaos/command.ts')).runStorm(call),
 )
-
-function wholeFlag(name: string, text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value > 0) return value
-  throw new Misuse(`expected --${name} to be a whole number from 1 up, got ${text}`)
-}

@@ -1,0 +1,44 @@
+import { exits, Misuse, type Exit } from '../../shared/errors.ts'
+import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
+import { runChaos } from './chaos.ts'
+import { tellJudgement } from './judge.ts'
+
+/** What can be typed after `npm run chaos --`. */
+export interface ChaosFlags {
+  readonly seconds: string
+  readonly backend: string
+  readonly workers: string
+  readonly lanes: string
+  readonly seed?: string
+  readonly keep?: true
+  readonly json?: true
+}
+
+/** Makes faults for as long as the flags say, and prints what the books of the API and the tables make of it. */
+export async function runStorm({ options, env, closers }: Call<ChaosFlags>): Promise<Exit> {
+  const { backend } = options
+  if (backend !== 'postgres' && backend !== 'redis') {
+    throw new Misuse(`expected --backend to be postgres or redis, got ${backend}`)
+  }
+  const seed = options.seed ?? String(Date.now())
+  const keep = options.keep === true
+  const seconds = wholeFlag('seconds', options.seconds)
+  const workers = wholeFlag('workers', options.workers)
+  const lanes = wholeFlag('lanes', options.lanes)
+  say(`chaos on ${backend} for ${seconds} s with ${workers} workers; seed ${seed}`)
+  const wish = { seconds, workers, lanes, backend, seed, keep } as const
+  const chaos = await runChaos({ ...wish, env, closers, say })
+  const { judgement, strikes, verified } = chaos
+  const { violations } = judgement
+  if (options.json === true) printJson({ backend, seed, ...chaos })
+  else for (const line of tellJudgement(judgement, strikes)) print(line)
+  for (const violation of violations) say(`BROKEN ${violation}`)
+  say(verified ? 'verify finds every promise kept' : 'verify finds a promise broken')
+  return verified && violations.length === 0 ? exits.done : exits.failures
+}
+
+function wholeFlag(name: string, text: string): number {
+  const value = Number(text)
+  if (Number.isInteger(value) && value > 0) return value
+  throw new Misuse(`expected --${name} to be a whole number from 1 up, got ${text}`)
+}

@@ -1,0 +1,92 @@
+import { readConfig, type Config } from '../../shared/config.ts'
+import type { Exit } from '../../shared/errors.ts'
+import { printJson, say, type Call } from '../../shared/terminal/command.ts'
+import { openMill, workerPool, type Mill } from '../mill/mill.ts'
+import { exitOf, lastLine } from './last-words.ts'
+import type { Summary } from './tally.ts'
+import { work } from './work.ts'
+import type { Worker } from './worker.ts'
+
+/** What can be typed after `npm run work --`. */
+export interface WorkFlags {
+  readonly drain?: true
+  readonly concurrency?: string
+  readonly json?: true
+}
+
+/** What a monitor asks of the worker in this process. */
+export interface Watched {
+  readonly tell: (line: string) => void
+  readonly problems: () => readonly string[]
+  readonly counted: () => Pick<Summary, 'answered' | 'reused' | 'failed' | 'unknown'>
+  readonly more: () => Promise<string>
+}
+
+/** Health checks, metrics and news for a worker; the job hands them in. */
+export type StartMonitor = (
+  mill: Mill,
+  watched: Watched,
+) => Promise<{ readonly observe: (seconds: number) => void; close(): Promise<void> }>
+
+const reportMs = 10_000
+const nothingYet = { answered: 0, reused: 0, failed: 0, unknown: 0 }
+
+/** Works as the flags and settings say, and ends with what was done. */
+export async function runWork(call: Call<WorkFlags>, monitor: StartMonitor): Promise<Exit> {
+  const { options, env, closers, signal } = call
+  const flags = options.concurrency === undefined ? {} : { MILL_CONCURRENCY: options.concurrency }
+  const config = readConfig(env, flags)
+  const mill = await openMill({ config, closers, say, name: 'worker', ...workerPool })
+  const drain = options.drain === true
+  const tell = drain ? say : await openVoice(config)
+  let worker: Worker | null = null
+  const watched = { tell, ...lookInto(mill, () => worker) }
+  const { observe } = closers.add('the monitor', await monitor(mill, watched), (opened) =>
+    opened.close(),
+  )
+  const report = reporter(tell)
+  const summary = await work(mill, {
+    drain,
+    lanes: config.concurrency,
+    signal,
+    tell,
+    onCall: observe,
+    onTick: (current) => {
+      worker = current
+      report(current)
+    },
+  })
+  if (options.json === true) printJson(summary)
+  tell(await lastLine(mill, summary))
+  return exitOf(summary, signal)
+}
+
+/** A service writes a log; a drain is a command that somebody waits for. */
+async function openVoice({ api }: Config): Promise<(line: string) => void> {
+  const { openLog } = await import('../../shared/log.ts')
+  const log = await openLog('work', api === null ? [] : [api.key])
+  return (line) => log.info(line)
+}
+
+/** What health checks and metrics ask of the worker, once there is one. */
+function lookInto(mill: Mill, worker: () => Worker | null): Omit<Watched, 'tell'> {
+  return {
+    problems: () =>
+      worker() === null ? ['the worker is starting'] : (worker()?.outages.list() ?? []),
+    counted: () => worker()?.tally.sum('interrupted') ?? nothingYet,
+    more: async () => (await mill.queue()).metrics(),
+  }
+}
+
+/** Says now and then how far the worker is. */
+function reporter(tell: (line: string) => void): (worker: Worker) => void {
+  let reported = performance.now()
+  return ({ tally, dispatch }) => {
+    if (performance.now() - reported < reportMs) return
+    reported = performance.now()
+    const left = tally.remaining === null ? '' : ` · ${tally.remaining} credits left`
+    const still =
+      dispatch.standstill === null ? '' : ` · stands still: ${dispatch.standstill.detail}`
+    tell(`${tally.answered} answered · ${dispatch.flying} in flight${left}${still}`)
+  }
+}

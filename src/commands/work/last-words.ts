@@ -1,0 +1,63 @@
+import { type Exit, exits, unhandled } from '../../shared/errors.ts'
+import { readAccount } from '../../store/operator/status.ts'
+import type { Mill } from '../mill/mill.ts'
+import type { Finish, Summary } from './tally.ts'
+
+const reasons: Readonly<Record<Finish, string>> = {
+  completed: 'nothing is left to do',
+  credit_floor: 'stopped at the credit floor; top up, then: npm run resume',
+  budget: 'the budget of the day is used up; raise MILL_DAILY_BUDGET, or wait for the next day',
+  auth: 'the API refused the key; set another SEARCH_API_KEY, or: npm run resume',
+  stalled: 'the API only ever asks to slow down; try again later',
+  unreachable: 'the database, the queue or the API is out of reach',
+  interrupted: 'stopped; the same command goes on from here',
+}
+
+/** What a worker says last: what it did, what that cost, why it ended, and what to type next. */
+export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
+  const { answered, reused, failed, unknown, unreadable, calls, credits_used: used } = summary
+  const left = summary.credits_remaining === null ? '' : `, ${summary.credits_remaining} left`
+  const sandbox = mill.supplier.origin === 'sandbox' ? 'SANDBOX, no real credits are spent: ' : ''
+  const kept = unreadable === 0 ? '' : `, ${unreadable} unreadable (npm run reparse)`
+  const reason = whyEnded(summary.finish, await stopSince(mill, summary))
+  return `${sandbox}${answered} answered, ${reused} reused, ${failed} failed, ${unknown} unknown${kept}; ${calls} calls, ${used} credits used${left}; ${reason}`
+}
+
+/** Since when the stop stands that ended the work; empty when none did. */
+async function stopSince({ db, supplier }: Mill, { finish }: Summary): Promise<string> {
+  if (finish !== 'credit_floor' && finish !== 'auth' && finish !== 'budget') return ''
+  const account = await readAccount(db, { name: supplier.account, kind: supplier.origin })
+  const stop = account?.stops.find(({ reason }) => reason === finish)
+  return stop === undefined ? '' : ` (since ${stop.since})`
+}
+
+function whyEnded(finish: Finish, since: string): string {
+  // A run that has spent its own budget stops nobody else: no stop stands then.
+  if (finish === 'budget' && since === '') {
+    return 'the budget of a run is used up; enqueue its list again with a greater --budget'
+  }
+  return `${reasons[finish]}${since}`
+}
+
+/** The exit code of a worker that ended so. */
+export function exitOf(
+  { finish, failed, unknown, unreadable }: Summary,
+  signal: AbortSignal,
+): Exit {
+  switch (finish) {
+    case 'completed':
+      return failed + unknown + unreadable > 0 ? exits.failures : exits.done
+    case 'credit_floor':
+    case 'budget':
+      return exits.stopped
+    case 'auth':
+      return exits.key
+    case 'stalled':
+    case 'unreachable':
+      return exits.unreachable
+    case 'interrupted':
+      return signal.reason === 'SIGINT' ? exits.interrupted : exits.done
+    default:
+      throw unhandled('finish', finish)
+  }
+}
