@@ -88,7 +88,7 @@ function checkKey(url: URL, key: Secret): void {
   const problems: string[] = []
   if (!/^[\x21-\x7e]+$/.test(key.reveal())) {
     problems.push(
-      'SEARCH_API_KEY: expected one word of printable ASCII characters, got something else',
+      `SEARCH_API_KEY: expected one word of printable ASCII characters, got ${key.describe()}`,
     )
   }
   if (url.protocol !== 'https:' && !isLoopback(url.hostname)) {

@@ -8,15 +8,22 @@ export function maskPassword(text: string): string {
   return text.replace(/^([a-z]+:\/\/[^:/@]*):[^@]*@/, '$1:…@')
 }
 
+/** Where an address holds what looks like a key; null when it holds none. */
+function keyPlace(url: URL): string | null {
+  if (url.username !== '' || url.password !== '') return `a name or a password before ${url.host}`
+  return url.searchParams.has('api_key') ? 'the parameter api_key' : null
+}
+
 // The endpoint is added to the base address when a query is sent.
 const endpoint = /\/v1\/search\/*$/
 
 /** What is wrong with the address of an API. No message shows more of it than host and path: keys stand elsewhere. */
 export function addressProblems(url: URL): string[] {
   const problems: string[] = []
-  if (url.username !== '' || url.password !== '' || url.searchParams.has('api_key')) {
+  const place = keyPlace(url)
+  if (place !== null) {
     problems.push(
-      'SEARCH_API_URL: expected an address without a key in it; set SEARCH_API_KEY, which travels in a header only',
+      `SEARCH_API_URL: expected an address without a key in it, got one with ${place}; set SEARCH_API_KEY, which travels in a header only`,
     )
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {

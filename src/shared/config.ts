@@ -3,7 +3,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { addressProblems, maskPassword } from './address.ts'
 import type { Cron } from './time/cron.ts'
-import { BadSettings } from './errors.ts'
+import { BadSettings, unreadable } from './errors.ts'
 import { root } from './root.ts'
 import { Secret } from './secret.ts'
 import { settings, type Name, type Value } from './settings.ts'
@@ -76,7 +76,8 @@ export function readConfig(env: Environment, flags: Partial<Record<Name, string>
     dailyBudget: reader.value('MILL_DAILY_BUDGET') ?? null,
     unknown: reader.value('MILL_UNKNOWN') ?? 'retry',
     renewal: reader.value('MILL_RENEWAL') ?? null,
-    leaseMs: reader.value('MILL_LEASE_MS') ?? 0,
+    // Not a number: a lease that cannot be read is reported as such, and compared with nothing.
+    leaseMs: reader.value('MILL_LEASE_MS') ?? Number.NaN,
     stallMs: reader.value('MILL_STALL_MS') ?? 0,
     zone: reader.value('MILL_ZONE') ?? 'UTC',
     metricsPort: reader.value('MILL_METRICS_PORT') ?? null,
@@ -121,13 +122,12 @@ class Reader {
     }
     const secret = secretNames.includes(name)
     const shown = secret ? new Secret(found.text).toString() : maskPassword(found.text)
+    const got = secret ? new Secret(found.text).describe() : JSON.stringify(shown)
     this.sources.set(name, { shown, source: found.source })
     const result = settings[name].shape.safeParse(found.text)
     if (result.success) return result.data as Value<N>
     const expected = result.error.issues[0]?.message ?? 'another value'
-    this.problems.push(
-      `${name}: expected ${expected}, got ${secret ? 'something else' : JSON.stringify(shown)}; ${settings[name].hint}`,
-    )
+    this.problems.push(`${name}: expected ${expected}, got ${got}; ${settings[name].hint}`)
     return undefined
   }
 
@@ -163,11 +163,11 @@ class Reader {
     try {
       const key = readFileSync(file, 'utf8').trim()
       if (settings.SEARCH_API_KEY.shape.safeParse(key).success) return key
-      this.problems.push(`SEARCH_API_KEY_FILE: expected one key in ${file}, got something else`)
-    } catch {
-      this.problems.push(
-        `SEARCH_API_KEY_FILE: expected a readable file, got ${JSON.stringify(file)}`,
-      )
+      const got = key === '' ? 'nothing' : new Secret(key).describe()
+      this.problems.push(`SEARCH_API_KEY_FILE: expected one key in ${file}, got ${got}`)
+    } catch (cause) {
+      const { message } = unreadable(file, cause, 'a folder; name the file')
+      this.problems.push(`SEARCH_API_KEY_FILE: ${message}`)
     }
     return undefined
   }

@@ -20,6 +20,14 @@ export class Secret {
     return createHash('sha256').update(`querymill ${this.#value}`).digest('hex').slice(0, 16)
   }
 
+  /** How it looks, for whoever has to correct it: nothing of it is shown. */
+  describe(): string {
+    const words = this.#value.split(/\s+/).filter((word) => word !== '').length
+    const odd = this.#value.replace(/[\x20-\x7e]/g, '').length
+    const size = `${words === 1 ? 'a word' : `${words} words`} of ${this.#value.length} characters`
+    return odd === 0 ? size : `${size}, ${odd} of them not printable ASCII`
+  }
+
   toString(): string {
     return `${/^sk_(?:live|test)_/.exec(this.#value)?.[0] ?? ''}…`
   }

@@ -26,8 +26,77 @@ describe('a setting of milliseconds', () => {
     },
   )
 
+  test('too small for a lease is reported once, as it was found', () => {
+    const lines = said({ MILL_LEASE_MS: '5' }).split('\n').slice(1)
+    expect(lines).toEqual([
+      '- MILL_LEASE_MS: expected a whole number from 500 to 86400000, got "5"; longer than a call and its storing',
+    ])
+  })
+
+  test('that a call may outlast is no lease', () => {
+    expect(said({ MILL_LEASE_MS: '500', MILL_TIMEOUT_MS: '500' })).toContain(
+      'MILL_LEASE_MS: expected more than MILL_TIMEOUT_MS (500), got 500;',
+    )
+  })
+
   test('of a whole day is taken', () => {
     expect(readConfig({ MILL_LEASE_MS: '86400000' }).leaseMs).toBe(86_400_000)
+  })
+})
+
+describe('a refused setting', () => {
+  const wrong: Record<string, string> = {
+    SEARCH_API_URL: 'ftp://api.example.com',
+    SEARCH_API_KEY: 'sk_live_hidden word',
+    DATABASE_URL: 'mysql://me:pass@host/db',
+    REDIS_URL: 'http://redis',
+    MILL_CREDIT_FLOOR: '-1',
+    MILL_CONCURRENCY: '1001',
+    MILL_RATE_LIMIT: 'many',
+    MILL_TIMEOUT_MS: '0',
+    MILL_MAX_AGE: '-1h',
+    MILL_DAILY_BUDGET: '0',
+    MILL_UNKNOWN: 'forget',
+    MILL_RENEWAL: '@monthly',
+    MILL_LEASE_MS: '499',
+    MILL_STALL_MS: '1.5',
+    MILL_ZONE: 'Mars',
+    MILL_METRICS_PORT: '65536',
+    MILL_WEBHOOK: 'hidden-hook',
+    UPSTREAM: 'elsewhere',
+    SEARXNG_URL: 'redis://searxng',
+  }
+
+  test.each(Object.keys(wrong))('%s says what was found', (name) => {
+    const value = wrong[name] ?? ''
+    const lines = said({ [name]: value }).split('\n')
+    const line = lines.find((each) => each.startsWith(`- ${name}: expected `)) ?? ''
+    const shown: Record<string, string> = {
+      SEARCH_API_KEY: '2 words of 19 characters',
+      MILL_WEBHOOK: 'a word of 11 characters',
+      DATABASE_URL: '"mysql://me:…@host/db"',
+    }
+    expect(line).toContain(`, got ${shown[name] ?? JSON.stringify(value)}; `)
+    expect(line).not.toMatch(/hidden|pass@/)
+  })
+
+  test('that is a secret says how many of its characters cannot be sent', () => {
+    expect(said({ SEARCH_API_KEY: 'sk_live_ä' })).toContain(
+      'got a word of 9 characters, 1 of them not printable ASCII',
+    )
+  })
+
+  test('that names no file of a key says what is there', () => {
+    const complaint = (file: string) => said({ SEARCH_API_KEY_FILE: file })
+    expect(complaint('/nonexistent/key')).toContain(
+      'SEARCH_API_KEY_FILE: expected /nonexistent/key to be a readable file, got nothing there',
+    )
+    expect(complaint('/dev/null')).toContain(
+      'SEARCH_API_KEY_FILE: expected one key in /dev/null, got nothing',
+    )
+    expect(complaint('/')).toContain(
+      'expected / to be a readable file, got a folder; name the file',
+    )
   })
 })
 
@@ -94,7 +163,7 @@ describe('the address of the API', () => {
     })
     for (const problem of [
       'SEARCH_API_URL: expected the base address http://api.example.com,',
-      'SEARCH_API_URL: expected an address without a key in it',
+      'SEARCH_API_URL: expected an address without a key in it, got one with a name or a password',
       'SEARCH_API_URL: expected https, got http',
       'SEARCH_API_KEY: expected a key',
       'MILL_CONCURRENCY: expected a whole number',
