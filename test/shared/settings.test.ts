@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/shared/config.ts'
 import { BadSettings } from '../../src/shared/errors.ts'
-import { supplierOf } from '../../src/commands/mill/supplier.ts'
-import { spenderOf } from '../../src/commands/work/setup.ts'
 
 const key = { SEARCH_API_KEY: 'sk_test_secret' }
 
@@ -124,13 +122,6 @@ describe('the renewal of the plan', () => {
       )
     },
   )
-
-  test('is looked up in the zone of the settings', () => {
-    const config = readConfig({ MILL_RENEWAL: '0 0 1 * *', MILL_ZONE: 'Europe/Berlin' })
-    const ids = { account: 1, worker: 1, key: 'k' }
-    const { renewalAfter } = spenderOf({ config, supplier: supplierOf(config) }, ids)
-    expect(renewalAfter(Date.parse('2026-11-21T00:00Z'))).toBe(Date.parse('2026-11-30T23:00Z'))
-  })
 })
 
 describe('the address of the API', () => {

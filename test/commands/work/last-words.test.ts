@@ -1,5 +1,7 @@
-// What `npm run work` says last, as far as a person has to act on it.
-import { expect, test } from 'vitest'
+// What `npm run work` says last, as far as a person has to act on it, and its exit codes.
+import { describe, expect, test } from 'vitest'
+import { exitOf } from '../../../src/commands/work/last-words.ts'
+import type { Finish } from '../../../src/commands/work/tally.ts'
 import { run } from '../../support/run.ts'
 import { openScene, queries } from '../../support/scene.ts'
 
@@ -29,15 +31,29 @@ test.each(budgets)(
   },
 )
 
-test('nights without end in one process warn of no leak', async () => {
-  const { mill } = await openScene()
-  const warnings: string[] = []
-  const heed = ({ name }: Error) => void warnings.push(name)
-  process.on('warning', heed)
-  for (let night = 1; night <= 12; night += 1) {
-    await mill.plan([`night ${night}`])
-    await mill.drain()
-  }
-  process.off('warning', heed)
-  expect(warnings).toEqual([])
-}, 90_000)
+describe('the exit code of a worker', () => {
+  const nothing = { answered: 0, reused: 0, failed: 0, unknown: 0, unreadable: 0, calls: 0 }
+  const sums = { ...nothing, credits_used: 0, credits_remaining: null, seconds: 1 }
+  const going = new AbortController().signal
+
+  test.each<[Finish, number]>([
+    ['completed', 0],
+    ['credit_floor', 3],
+    ['budget', 3],
+    ['auth', 4],
+    ['stalled', 5],
+    ['unreachable', 5],
+    ['interrupted', 0],
+  ])('after %s is %i', (finish, code) => {
+    expect(exitOf({ ...sums, finish }, going)).toBe(code)
+  })
+
+  test.each(['failed', 'unknown', 'unreadable'])('is 1 when all is done and one is %s', (state) => {
+    expect(exitOf({ ...sums, finish: 'completed', [state]: 1 }, going)).toBe(1)
+  })
+
+  test('after Ctrl-C is 130', () => {
+    expect(exitOf({ ...sums, finish: 'interrupted' }, AbortSignal.abort('SIGINT'))).toBe(130)
+    expect(exitOf({ ...sums, finish: 'interrupted' }, AbortSignal.abort('SIGTERM'))).toBe(0)
+  })
+})

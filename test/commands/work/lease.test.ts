@@ -1,0 +1,61 @@
+import { sql } from 'kysely'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openLedger, outlive } from './ledger.ts'
+
+describe('a lease', () => {
+  test('covers calls that end before it does, and with each beat later ones', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { hire } = await openLedger()
+    const lease = await hire(10_000)
+    expect([lease.covers(9_000), lease.covers(10_000)]).toEqual([true, false])
+    vi.advanceTimersByTime(5_000)
+    expect(lease.covers(9_000)).toBe(false)
+    await lease.beat()
+    expect([lease.covers(9_000), lease.covers(10_000)]).toEqual([true, false])
+  })
+
+  test('is extended on the clock of the database by a beat, and ended by its close', async () => {
+    const ledger = await openLedger()
+    const lease = await ledger.hire()
+    await outlive(ledger, lease)
+    const state = async () => {
+      const { rows } = await sql<{ alive: boolean; stopped: boolean }>`
+        select lease_until > clock_timestamp() as alive, stopped_at is not null as stopped
+        from workers where id = ${lease.worker}`.execute(ledger.mill.db)
+      return rows[0]
+    }
+    expect(await state()).toEqual({ alive: false, stopped: false })
+    await lease.beat()
+    expect(await state()).toEqual({ alive: true, stopped: false })
+    await lease.close()
+    expect(await state()).toMatchObject({ stopped: true })
+  })
+})
+
+describe('calls in flight', () => {
+  test('of a worker whose lease ran out are given up by any other, and counted as its death', async () => {
+    const ledger = await openLedger()
+    const { clerk, hire, reserveCall, callOf } = ledger
+    const [dead, alive] = [await hire(), await hire()]
+    const call = await reserveCall(dead)
+    expect(await alive.reap(clerk)).toBe(0)
+    await outlive(ledger, dead)
+    expect(await alive.reap(clerk)).toBe(1)
+    expect(await callOf(call)).toEqual({ outcome: 'unknown', task: 'open', deaths: 1, attempts: 1 })
+    expect(await alive.reap(clerk)).toBe(0)
+  })
+
+  test('that their own worker knows nothing of are released after some seconds, at no cost', async () => {
+    const { mill, clerk, hire, reserveCall, callOf } = await openLedger()
+    const lease = await hire()
+    const call = await reserveCall(lease)
+    await lease.release(clerk, new Set())
+    expect(await callOf(call)).toMatchObject({ outcome: null })
+    await sql`update calls set sent_at = sent_at - interval '6 seconds'`.execute(mill.db)
+    await lease.release(clerk, new Set([call]))
+    expect(await callOf(call)).toMatchObject({ outcome: null })
+    await lease.release(clerk, new Set())
+    expect(await callOf(call)).toEqual({ outcome: 'unsent', task: 'open', deaths: 0, attempts: 0 })
+  })
+})

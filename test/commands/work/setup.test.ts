@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest'
+import { supplierOf } from '../../../src/commands/mill/supplier.ts'
+import { spenderOf } from '../../../src/commands/work/setup.ts'
+import { readConfig } from '../../../src/shared/config.ts'
+
+function spender(settings: Record<string, string>) {
+  const config = readConfig(settings)
+  return spenderOf({ config, supplier: supplierOf(config) }, { account: 1, worker: 1, key: 'k' })
+}
+
+describe('the zone of the settings', () => {
+  test('tells when the plan renews', () => {
+    const { renewalAfter } = spender({ MILL_RENEWAL: '0 0 1 * *', MILL_ZONE: 'Europe/Berlin' })
+    expect(renewalAfter(Date.parse('2026-11-21T00:00Z'))).toBe(Date.parse('2026-11-30T23:00Z'))
+  })
+
+  test('tells which day the budget of the day is of, and when that day ends', () => {
+    const { dayOf } = spender({ MILL_ZONE: 'Europe/Berlin' })
+    expect(dayOf(Date.parse('2026-03-28T23:30Z'))).toEqual({
+      day: '2026-03-29',
+      // Clocks go forward that night: the day has 23 hours.
+      ends: Date.parse('2026-03-29T22:00Z'),
+    })
+  })
+})
+
+test('no renewal is known of a plan that names none', () => {
+  expect(spender({}).renewalAfter(0)).toBeNull()
+})
