@@ -2,14 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Reserved } from '../../../src/credits/reserve.ts'
 import { Dispatch } from '../../../src/commands/work/dispatch.ts'
-import type { Bought, Outcome, Steps, Task } from '../../../src/pipeline.ts'
-import { queryId, queryKey } from '../../../src/shared/query.ts'
-
-function task(id: number): Task {
-  const query = { q: `query ${id}`, location: null, hl: null, gl: null, num: 10, device: null }
-  const queryIdOf = queryId(queryKey(query))
-  return { id, run: 1, priority: 5, class: '10/-', query, queryId: queryIdOf, suspect: false }
-}
+import type { Bought, Outcome, Steps } from '../../../src/pipeline.ts'
+import { task } from './pieces.ts'
 
 /** Steps that end when the test says so, and what they were given. */
 class Slow {

@@ -5,7 +5,7 @@ import type { Reply } from '../../../src/search/call.ts'
 import { judge } from '../../../src/search/verdict.ts'
 import { queryId, queryKey } from '../../../src/shared/query.ts'
 
-function task(id: number, over: Partial<Task> = {}): Task {
+export function task(id: number, over: Partial<Task> = {}): Task {
   const query = { q: `query ${id}`, location: null, hl: null, gl: null, num: 10, device: null }
   const asked = { id, run: 1, priority: 5, class: '10/-', query }
   return { ...asked, queryId: queryId(queryKey(query)), suspect: false, ...over }

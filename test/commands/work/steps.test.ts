@@ -1,0 +1,116 @@
+import { describe, expect, test, vi } from 'vitest'
+import { Batch } from '../../../src/commands/work/batch.ts'
+import { Brake } from '../../../src/commands/work/brake.ts'
+import { Outages } from '../../../src/commands/work/outages.ts'
+import { stepsOf, type Tools } from '../../../src/commands/work/steps.ts'
+import { Tally } from '../../../src/commands/work/tally.ts'
+import type { Entry } from '../../../src/credits/entry.ts'
+import { openLanes } from '../../../src/search/lane.ts'
+import { spenderOf } from '../../../src/commands/work/setup.ts'
+import { openLedger } from './ledger.ts'
+import { answer, bought, refusal, task, unsent } from './pieces.ts'
+
+/** The steps of a worker whose calls all come back with the same answer, and what they leave behind. */
+async function openSteps() {
+  const { mill, clerk, hire } = await openLedger()
+  const lease = await hire()
+  const moments: string[] = []
+  const entries: Entry[] = []
+  const outages = new Outages()
+  const nudge = vi.fn<() => void>()
+  const called: string[] = []
+  const tools: Tools = {
+    mill,
+    options: { lanes: 2, tell: () => undefined, at: (moment) => moments.push(moment) },
+    spender: spenderOf(mill, { account: clerk.account, worker: lease.worker, key: clerk.key }),
+    api: {
+      call: async ({ q }) => {
+        called.push(q)
+        return answer()
+      },
+      close: async () => undefined,
+    },
+    lanes: openLanes(2),
+    brake: new Brake({ lease, timeoutMs: 1_000, outages, nudge }),
+    batch: new Batch({
+      lanes: 2,
+      write: async (written) => {
+        entries.push(...written)
+        return written.map(({ call }) => ({ call, task: call, state: 'answered', waitMs: null }))
+      },
+      onAway: () => undefined,
+      onStuck: () => undefined,
+    }),
+    tally: new Tally(),
+    outages,
+    known: new Set(),
+    nudge,
+  }
+  return { tools, steps: stepsOf(tools), moments, entries, called, nudge }
+}
+
+describe('the gate', () => {
+  test('sets credits aside for a task, remembers its call, and shows that the database is back', async () => {
+    const { tools, steps, moments } = await openSteps()
+    tools.outages.mark('a database that can be written', true)
+    const { granted } = await steps.gate([task(1)])
+    expect([...granted.keys()]).toEqual([1])
+    expect([...tools.known]).toEqual([...granted.values()])
+    expect(tools.outages.mute).toBe(false)
+    expect(moments).toEqual(['before_reserve', 'reserved'])
+  })
+})
+
+describe('the call', () => {
+  test('is made in a lane that is free again before anything is stored, and asks for the next one', async () => {
+    const { tools, steps, called, nudge } = await openSteps()
+    expect(await steps.call(task(1))).toMatchObject({ kind: 'response', status: 200 })
+    expect(called).toEqual(['query 1'])
+    expect(tools.lanes.free()).toBe(2)
+    await expect.poll(() => nudge.mock.calls.length).toBe(1)
+  })
+
+  test('is not made when something was learnt that speaks against it', async () => {
+    const { tools, steps, called } = await openSteps()
+    tools.brake.end()
+    expect(await steps.call(task(1))).toMatchObject({ kind: 'unsent', code: 'ENDING' })
+    expect(called).toEqual([])
+  })
+
+  test('tells how long the API took', async () => {
+    const { tools } = await openSteps()
+    const seconds: number[] = []
+    const options = { ...tools.options, onCall: (each: number) => seconds.push(each) }
+    await stepsOf({ ...tools, options }).call(task(1))
+    expect(seconds).toHaveLength(1)
+  })
+})
+
+test('parsing says what a reply means to the query that was sent', async () => {
+  const { steps } = await openSteps()
+  expect(steps.parse(refusal(401, 'UNAUTHORIZED'), task(1).query)).toMatchObject({
+    kind: 'key_refused',
+  })
+})
+
+describe('the storing', () => {
+  test('writes down what came back, counts it, and forgets the call', async () => {
+    const { tools, steps, moments, entries } = await openSteps()
+    tools.known.add(7)
+    expect(await steps.store(bought(7, answer()))).toMatchObject({ task: 7, state: 'answered' })
+    expect(entries).toMatchObject([{ call: 7, effect: { kind: 'answered' } }])
+    expect(tools.tally.sum('completed')).toMatchObject({ calls: 1, credits_used: 2 })
+    expect(tools.known.size).toBe(0)
+    expect(moments).toEqual(['replied', 'stored'])
+  })
+
+  test('holds other calls back at once, and a refused key only until it is written down', async () => {
+    const { tools, steps } = await openSteps()
+    const refused = steps.store(bought(7, refusal(401, 'UNAUTHORIZED')))
+    expect(tools.brake.heldBack()).toBe('STOPPED')
+    await refused
+    expect(tools.brake.heldBack()).toBeNull()
+    await steps.store(bought(8, unsent('ECONNREFUSED')))
+    expect(tools.outages.away('the API')).toBe(true)
+  })
+})
