@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Reserved } from '../../../src/credits/reserve.ts'
 import { Dispatch } from '../../../src/commands/work/dispatch.ts'
 import type { Bought, Outcome, Steps } from '../../../src/pipeline.ts'
@@ -86,4 +86,65 @@ test('what the gate lets through while the worker is told to end is seen on its 
   await setImmediate()
   expect(dispatch.flying).toBe(0)
   expect(troubles).toEqual([])
+})
+
+describe('a task that stays open after its call', () => {
+  /** A dispatch whose calls end at once, with tasks that may be tried again after so long. */
+  function openShort(waitMs: number) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const asked: number[] = []
+    const outcomes = [
+      { state: 'open', waitMs },
+      { state: 'answered', waitMs: null },
+    ]
+    const steps: Steps = {
+      gate: async (tasks) => {
+        asked.push(...tasks.map(({ id }) => id))
+        return {
+          granted: new Map(tasks.map(({ id }) => [id, id])),
+          gone: [],
+          reused: 0,
+          later: [],
+          rest: { kind: 'none' },
+          affordable: 1,
+        }
+      },
+      call: async () => ({ kind: 'unsent', code: 'ENDING', message: 'released' }),
+      parse: () => ({ kind: 'unsent', code: 'ENDING', message: 'released' }),
+      store: async () => outcomes.shift() ?? { state: 'answered', waitMs: null },
+    }
+    const dispatch = new Dispatch({
+      steps,
+      free: () => 1,
+      onGate: () => undefined,
+      onTrouble: () => 1_000,
+      onEnded: () => undefined,
+    })
+    return { dispatch, asked }
+  }
+
+  test('for a short wait is tried again from here', async () => {
+    const { dispatch, asked } = openShort(1_000)
+    const left = dispatch.take([task(1)])
+    await setImmediate()
+    expect([asked, dispatch.inHand, dispatch.flying]).toEqual([[1], 1, 0])
+    await vi.advanceTimersByTimeAsync(1_100)
+    expect(await left).toEqual({ open: 0, busy: false })
+    expect(asked).toEqual([1, 1])
+  })
+
+  test('for a long wait goes back to the queue', async () => {
+    const { dispatch, asked } = openShort(6_000)
+    expect(await dispatch.take([task(1)])).toEqual({ open: 1, busy: false })
+    expect([asked, dispatch.inHand]).toEqual([[1], 0])
+  })
+
+  test('is handed back when the worker ends while it waits', async () => {
+    const { dispatch } = openShort(1_000)
+    const left = dispatch.take([task(1)])
+    await setImmediate()
+    dispatch.end()
+    expect(await left).toEqual({ open: 1, busy: false })
+  })
 })

@@ -2,7 +2,8 @@ import { existsSync, mkdtempSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Outages } from '../../../src/commands/work/outages.ts'
 import { ensurePostgres, stopPostgres } from '../../../src/embedded/postgres.ts'
 import { migrateAll } from '../../../src/commands/mill/mill.ts'
 import { openDatabase, openPool } from '../../../src/store/database.ts'
@@ -11,6 +12,43 @@ import { start } from '../../support/run.ts'
 import type { TestMill } from '../../support/mill.ts'
 import { backends } from '../../support/redis.ts'
 import { openScene, queries } from '../../support/scene.ts'
+
+describe('the outages that a worker remembers', () => {
+  test('last from the first sign of one until the part answers', () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const outages = new Outages()
+    outages.mark('the queue', true)
+    vi.advanceTimersByTime(1_000)
+    outages.mark('the queue', true)
+    expect(outages.longerThan(1_000)).toBe('the queue')
+    expect(outages.longerThan(1_001)).toBeNull()
+    expect(outages.list()).toEqual(['the queue is out of reach'])
+    outages.mark('the queue', false)
+    expect([outages.longerThan(0), outages.list()]).toEqual([null, []])
+  })
+
+  test('are told of the database once when it goes and once when it is back', () => {
+    const outages = new Outages()
+    const said: string[] = []
+    for (const away of [false, true, true, false, false]) {
+      outages.tell(away, (line) => said.push(line))
+    }
+    expect(said).toEqual([
+      'the database is out of reach: no call begins until it is back',
+      'the database is back',
+    ])
+  })
+
+  test('make the worker mute only when nothing can be written or heard', () => {
+    const outages = new Outages()
+    outages.mark('the API', true)
+    outages.mark('the queue', true)
+    expect(outages.mute).toBe(false)
+    outages.mark('the database', true)
+    expect(outages.mute).toBe(true)
+  })
+})
 
 /** A server of one's own, to be stopped and started again. */
 async function openServer() {

@@ -24,6 +24,24 @@ describe('the zone of the settings', () => {
   })
 })
 
+test('the limits of the settings are those of the gate', () => {
+  const settings = {
+    MILL_CREDIT_FLOOR: '70',
+    MILL_DAILY_BUDGET: '500',
+    MILL_RATE_LIMIT: '2.5',
+  }
+  expect(spender(settings)).toMatchObject({
+    floor: 70,
+    dailyBudget: 500,
+    rateLimit: 2.5,
+    origin: 'sandbox',
+    api: 'bundled',
+    account: 1,
+    worker: 1,
+    key: 'k',
+  })
+})
+
 test('no renewal is known of a plan that names none', () => {
   expect(spender({}).renewalAfter(0)).toBeNull()
 })

@@ -13,6 +13,7 @@ import { answer, bought, refusal, task, unsent } from './pieces.ts'
 /** The steps of a worker whose calls all come back with the same answer, and what they leave behind. */
 async function openSteps() {
   const { mill, clerk, hire } = await openLedger()
+  const said: string[] = []
   const lease = await hire()
   const moments: string[] = []
   const entries: Entry[] = []
@@ -21,7 +22,7 @@ async function openSteps() {
   const called: string[] = []
   const tools: Tools = {
     mill,
-    options: { lanes: 2, tell: () => undefined, at: (moment) => moments.push(moment) },
+    options: { lanes: 2, tell: (line) => said.push(line), at: (moment) => moments.push(moment) },
     spender: spenderOf(mill, { account: clerk.account, worker: lease.worker, key: clerk.key }),
     api: {
       call: async ({ q }) => {
@@ -46,17 +47,18 @@ async function openSteps() {
     known: new Set(),
     nudge,
   }
-  return { tools, steps: stepsOf(tools), moments, entries, called, nudge }
+  return { tools, steps: stepsOf(tools), moments, entries, called, nudge, said }
 }
 
 describe('the gate', () => {
   test('sets credits aside for a task, remembers its call, and shows that the database is back', async () => {
-    const { tools, steps, moments } = await openSteps()
+    const { tools, steps, moments, said } = await openSteps()
     tools.outages.mark('a database that can be written', true)
     const { granted } = await steps.gate([task(1)])
     expect([...granted.keys()]).toEqual([1])
     expect([...tools.known]).toEqual([...granted.values()])
     expect(tools.outages.mute).toBe(false)
+    expect(said).toEqual(['the database is back'])
     expect(moments).toEqual(['before_reserve', 'reserved'])
   })
 })

@@ -82,6 +82,8 @@ test('a drain whose database may only be read gives up with 5, and the next star
   expect((await mill.drain({ tell: (line) => told.push(line) })).finish).toBe('completed')
   expect(await mill.states()).toEqual({ answered: 5 })
   expect(api.charges()).toHaveLength(5)
+  const { rows: stops } = await sql`select reason from stops`.execute(mill.db)
+  expect(stops).toEqual([])
   expect(told.join('\n')).toContain('2 others in it are torn or of calls that this database')
   expect(spooled(mill)).toEqual([`${file}.left`])
   expect(await broken(mill)).toEqual([])
