@@ -36,7 +36,7 @@ export interface Steps {
   readonly gate: (tasks: readonly Task[]) => Promise<Reserved>
   /** call: one paid request, in a lane that is free again before anything is stored. */
   readonly call: (task: Task) => Promise<Reply>
-  /** parse: what the reply means for task, account and fleet. */
+  /** parse: what the reply means for its task, the account and all workers. */
   readonly parse: (reply: Reply, query: Query) => Verdict
   /** store: body, rows, money and task state in one transaction; gives back how the task stands. */
   readonly store: (bought: Bought) => Promise<Outcome>

@@ -41,7 +41,6 @@ export interface Held {
   readonly bound: number
 }
 
-/** What is written into the books in one go, and what that depends on. */
 export interface Settling {
   readonly outcomes: readonly CallOutcome[]
   readonly signals: readonly Signal[]
@@ -52,7 +51,6 @@ export interface Settling {
   readonly jitter: number
 }
 
-/** The books afterwards. */
 export interface Settled {
   readonly account: Account
   readonly costs: Costs

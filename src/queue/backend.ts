@@ -80,7 +80,7 @@ async function redisBackend(url: string, id: string): Promise<Backend> {
   }
 }
 
-/** An emitter without a listener for errors ends the process; a store that is away is noticed by its absence. */
+/** An emitter without a listener for errors ends the process; a store that is away is noticed where it is asked. */
 function listen<T extends { on(event: 'error', listener: (error: Error) => void): unknown }>(
   emitter: T,
 ): T {

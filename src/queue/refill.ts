@@ -12,8 +12,8 @@ export interface RefillOptions {
   readonly db: Database
   /** Only slices of this run. */
   readonly run?: number | undefined
-  /** Told after each page how many slices were handed over. */
-  readonly told?: (slices: number) => void
+  /** Called after each page with the number of slices that were handed over. */
+  readonly onPage?: (slices: number) => void
 }
 
 const page = 2_000
@@ -22,14 +22,14 @@ const abreast = 2
 
 /** Hands every slice with an open task to the queue; a job that is still held stays as it is. */
 export async function refill(queue: SliceSink, options: RefillOptions): Promise<number> {
-  const { db, run, told } = options
+  const { db, run, onPage } = options
   let after: { run: number; slice: number } | null = null
   let queued = 0
   const adding: Promise<void>[] = []
   const add = async (slices: readonly QueuedSlice[]) => {
     await queue.add(slices)
     queued += slices.length
-    told?.(queued)
+    onPage?.(queued)
   }
   for (;;) {
     const slices = await listOpenSlices(db, { after, limit: page, run })

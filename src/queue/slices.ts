@@ -25,7 +25,7 @@ export interface Consumer {
   close(): Promise<void>
 }
 
-/** The queue of slices: it wakes workers, and losing all of it loses nothing. */
+/** The queue of slices. It only wakes workers: whatever it loses is made again from the tables. */
 export interface SliceQueue {
   readonly backend: BackendName
   /** Adds jobs; one that is still held under the same id stays as it is. */
@@ -87,7 +87,7 @@ function jobOf({ run, slice, round, priority, delayMs }: QueuedSlice) {
       // Always sent: a job without a priority runs before all that have one.
       priority,
       ...(delayMs === undefined || delayMs <= 0 ? {} : { delay: Math.ceil(delayMs) }),
-      // Tries are counted in the tables; these cover a store that stumbles.
+      // Tries of tasks are counted in the tables; these are for a store that fails for a moment.
       attempts: 3,
       backoff: { type: 'fixed', delay: 1_000 },
       removeOnComplete: true,

@@ -30,7 +30,7 @@ export async function openTicker(
       )
       break
     } catch (error) {
-      // On Postgres two processes that begin in the same moment collide; one of them was heard.
+      // On Postgres two processes that begin in the same moment collide; one of them has succeeded.
       if (left === 0) throw error
       await pause(20 + Math.random() * 200)
     }

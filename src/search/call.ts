@@ -64,8 +64,8 @@ export function openApi({ url, key, timeoutMs, lanes }: ApiOptions): Api {
         if (signal !== undefined) stops.delete(signal, current)
         resolve(ending)
       })
-      const late = () => current.cut('TIMEOUT', `no whole response within ${timeoutMs} ms`)
-      const deadline = setTimeout(late, timeoutMs)
+      const cut = () => current.cut('TIMEOUT', `no whole response within ${timeoutMs} ms`)
+      const deadline = setTimeout(cut, timeoutMs)
       if (signal?.aborted === true) {
         stop(current)
         return

@@ -1,5 +1,5 @@
 import type { Answer, Entity, Json, JsonObject, Placed, Result } from '../store/answers/answer.ts'
-import { clean } from './clean.ts'
+import { isObject, readBody, type Readable } from './json.ts'
 import { clusterOf, domainOf, entityOf, pageOf, relatedOf } from './dictionary.ts'
 import {
   answerColumns,
@@ -30,38 +30,6 @@ export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading
   const { success = null, error } = refusalShape.parse(read.fields)
   const refusal = { code: error?.code ?? null, message: error?.message ?? null }
   return { success, answer: parseAnswer(read, q), refusal }
-}
-
-/** A body that was read: a JSON object, fit for Postgres. */
-interface Readable {
-  readonly problem: null
-  readonly fields: JsonObject
-  readonly replaced: number
-}
-
-/** A body that says nothing, and why. */
-interface Unreadable {
-  readonly problem: string
-}
-
-function readBody(body: Buffer, truncated: boolean): Readable | Unreadable {
-  if (body.length === 0) return { problem: 'expected a JSON object, got an empty body' }
-  const text = body.toString('utf8').replace(/^\ufeff/, '')
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch {
-    // The parser's own message quotes the body, which may be anything.
-    return {
-      problem: truncated
-        ? `expected a whole body, got the first ${body.length} bytes of one`
-        : `expected JSON, got ${body.length} bytes of something else`,
-    }
-  }
-  if (!isObject(parsed)) return { problem: `expected a JSON object, got ${nameOf(parsed)}` }
-  const { value, replaced, problem } = clean(parsed, text.includes('\\u'))
-  if (problem !== null || !isObject(value)) return { problem: problem ?? 'expected a JSON object' }
-  return { problem: null, fields: value, replaced }
 }
 
 /** The answer of a body that could not be read: no rows, and the reason. */
@@ -128,7 +96,7 @@ interface Item<T> {
 
 interface List<T> {
   readonly placed: Placed<T>[]
-  /** The list as given when its rows hold it exactly; otherwise the empty one, which it is not. */
+  /** The list as given when its rows hold it exactly; otherwise an empty one, so that the given one is kept beside it. */
   readonly exact: readonly Json[]
 }
 
@@ -192,13 +160,4 @@ function greatestPosition(results: readonly Placed<Result>[]): number | null {
     if (item.position !== null) greatest = Math.max(greatest ?? item.position, item.position)
   }
   return greatest
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function nameOf(value: unknown): string {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }

@@ -5,7 +5,7 @@ import type { ExchangeEnding } from './exchange.ts'
 // send, which loses a paid call; a server that names its own limit is believed, less two seconds.
 const idleMs = 1000
 const longestIdleMs = 30_000
-// After a socket broke before any response, calls get a socket each for this long: this server closes without a word.
+// After a socket broke before any response each call gets a socket of its own for this long: the server closes idle ones early.
 const warinessMs = 60_000
 const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 

@@ -29,14 +29,14 @@ describe('refilling the queue of a run with thousands of open slices', () => {
 
   test('hands over each slice once, and says how many have arrived so far', async () => {
     const arrived: number[] = []
-    const told: number[] = []
+    const handedOver: number[] = []
     const queue: SliceSink = {
       add: async (page) => void arrived.push(...page.map(({ slice }) => slice)),
     }
-    expect(await refill(queue, { db, told: (count) => told.push(count) })).toBe(slices)
+    expect(await refill(queue, { db, onPage: (count) => handedOver.push(count) })).toBe(slices)
     expect(arrived).toEqual(Array.from({ length: slices }, (_, index) => index + 1))
-    expect(told).toEqual(told.toSorted((one, other) => one - other))
-    expect(told.at(-1)).toBe(slices)
+    expect(handedOver).toEqual(handedOver.toSorted((one, other) => one - other))
+    expect(handedOver.at(-1)).toBe(slices)
   })
 
   test('adds two pages abreast, and never a third', async () => {

@@ -132,17 +132,17 @@ async function heal(site: Site, crew: Crew, say: (line: string) => void): Promis
   await site.front.set({ faults: [], credits: plenty })
   await site.command('resume')
   const end = performance.now() + healWithinMs
-  let told = 0
+  let saidAt = 0
   for (;;) {
     const open = await site.openTasks()
     if (open === 0 || performance.now() > end || crew.accidents.length > 5) break
-    if (performance.now() - told > 15_000) {
-      told = performance.now()
+    if (performance.now() - saidAt > 15_000) {
+      saidAt = performance.now()
       say(`${open ?? 'nobody knows how many'} tasks are open`)
     }
     await pause(500)
   }
   await crew.end()
-  // What the last farewells left in files is settled by whoever works next.
+  // Workers that ended just now may have left answers in files: this one settles them.
   await site.command('work', ['--drain'])
 }

@@ -44,8 +44,8 @@ export class Crew {
     for (const hand of this.#frozen) hand.signal('SIGCONT')
     for (const hand of this.#hands) hand.signal('SIGTERM')
     const hands = [...this.#hands]
-    const late = pause(30_000).then(() => hands.forEach((hand) => hand.signal('SIGKILL')))
-    await Promise.race([Promise.all(hands.map(({ ended }) => ended)), late])
+    const killed = pause(30_000).then(() => hands.forEach((hand) => hand.signal('SIGKILL')))
+    await Promise.race([Promise.all(hands.map(({ ended }) => ended)), killed])
     await Promise.all(hands.map(({ ended }) => ended))
   }
 

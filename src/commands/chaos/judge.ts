@@ -11,7 +11,7 @@ export interface Strikes {
   flushes: number
 }
 
-/** What came of it, in figures. */
+/** What the faults led to, in figures. */
 export interface Judgement {
   readonly tasks: number
   readonly states: Readonly<Record<string, number>>

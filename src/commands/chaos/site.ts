@@ -103,7 +103,7 @@ export class Site {
     if (code === 0) this.#waves += 1
   }
 
-  /** As a power cut: no farewell, and the log is read again at the start. */
+  /** Ends the server as a power cut would, and starts it again: it recovers from its log. */
   async restartDatabase(awayMs: number): Promise<void> {
     const home = this.#env['MILL_HOME'] ?? ''
     const { data } = await postgresStatus(home)
@@ -136,7 +136,7 @@ export class Site {
     })
   }
 
-  /** A connection for each question: one that outlives the server would be another thing to mend. */
+  /** A connection for each question: a lasting one would break with each restart of the server. */
   async #ask<T>(question: (db: Database) => Promise<T>): Promise<T> {
     const db = openDatabase(openPool(this.#env['DATABASE_URL'] ?? '', { name: 'chaos', max: 1 }))
     try {
@@ -155,12 +155,12 @@ function makeFolder({ closers, keep, say }: SiteOptions): string {
   })
   const home = join(folder, 'site', 'home')
   mkdirSync(home, { recursive: true })
-  // The database's server may run as a user of its own, which has to find its way in.
+  // The server of the database may run as a user of its own, which has to be let into the folder.
   for (const path of [folder, join(folder, 'site'), home]) chmodSync(path, 0o711)
   return folder
 }
 
-/** What the stand-in says holds the key, which is looked for elsewhere. */
+/** Its words hold the key, so they are kept outside of the folder that is searched for the key. */
 async function openFront(
   { seed, credits }: SiteOptions,
   folder: string,

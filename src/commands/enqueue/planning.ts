@@ -105,5 +105,5 @@ export function queueRun(
   run: number,
 ): Promise<number> {
   const told = (slices: number) => desk.progress?.({ kind: 'queueing', run, slices })
-  return refill(queue, { db: desk.db, run, told })
+  return refill(queue, { db: desk.db, run, onPage: told })
 }

@@ -52,7 +52,7 @@ const endWithinMs = 2_000
 /** How a process that buys is connected. */
 export const workerPool = { connections: 6, byKey: true } as const
 
-/** Opens the database: the one that is set, as it must be already, or the embedded one, made ready on the way. */
+/** Opens the database: one that is set has to be migrated already, the embedded one is started and migrated here. */
 export async function openMill(options: MillOptions): Promise<Mill> {
   const { config, closers } = options
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(options))

@@ -58,7 +58,7 @@ export class Batch {
 
   constructor(options: BatchOptions) {
     this.#options = options
-    // With few lanes one of them waits for each commit; with many a little patience makes larger groups.
+    // With few lanes each commit keeps one of them waiting; with many a longer wait makes larger groups.
     this.#delayMs = options.lanes <= countedLanes ? 5 : 10
   }
 
@@ -78,7 +78,7 @@ export class Batch {
     return this.#kept.size
   }
 
-  /** Gives up writing and hands over what is left: somebody else keeps it now. */
+  /** Stops writing and hands over what is left: the caller has to keep it. */
   abandon(): readonly Entry[] {
     this.#abandoned = true
     clearTimeout(this.#timer)
@@ -140,7 +140,7 @@ export class Batch {
     }
   }
 
-  /** Waits out a database that is away and conflicts with others; what lies in the data comes back as an error. */
+  /** Waits while the database is away and tries again after conflicts; an error that lies in the data is thrown. */
   async #persist(entries: readonly Entry[]): Promise<readonly Recorded[]> {
     let waitMs: number = awayMs.first
     for (let conflicts = 0; ;) {
@@ -156,7 +156,7 @@ export class Batch {
           await pause(Math.random() * 50 * conflicts)
           continue
         }
-        // Fewer at a time may be let through.
+        // Fewer entries at a time may get past those who stand in the way.
         if (trouble === 'conflict' && entries.length > 1) throw error
         this.#options.onAway(true)
         await pause(waitMs)

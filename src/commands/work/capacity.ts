@@ -1,4 +1,4 @@
-/** With so few lanes a lane counts until its answer is stored; a crash leaves no more than a call a lane unread. */
+/** Up to so many lanes each is taken until its answer is stored: a crash leaves at most one unread call a lane. */
 export const countedLanes = 16
 
 /** Most answers that are stored together. */
@@ -23,7 +23,7 @@ export function mostFlying(lanes: number, ahead: number): number {
   return lanes <= countedLanes ? lanes : lanes + ahead + mostUnwritten
 }
 
-/** Slices at work: enough for lanes, calls ahead and answers being stored, although a slice ends with its slowest. */
+/** Slices to work on at once: enough for lanes, calls ahead and answers being stored, since a slice ends with its slowest task. */
 export function slotsFor(lanes: number): number {
   const storing = lanes <= countedLanes ? 0 : mostUnwritten
   return Math.ceil((lanes * 1.5 + storing) / 25) + 1

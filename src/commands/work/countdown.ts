@@ -2,7 +2,7 @@
 export interface Leftover {
   /** Tasks that stay open for a later round. */
   readonly open: number
-  /** True when some of them wait for a call that somebody else has in flight. */
+  /** True when some of them wait for a call that another worker has in flight. */
   readonly busy: boolean
 }
 

@@ -20,9 +20,9 @@ export interface DispatchOptions {
 }
 
 const pollStopMs = 1_000
-/** A shorter wait is sat out with the task in hand; a longer one goes through the queue. */
+/** A task that waits no longer than this is kept in hand; for a longer wait it goes back to the queue. */
 const retryInHandMs = 5_000
-/** The database's clock says when a task is due: a visit just before it would be in vain. */
+/** The clock of the database says when a task is due: the gate refuses a visit that comes just before. */
 const clockSlackMs = 50
 
 /** Keeps the lanes full: as many tasks go to the gate as lanes are free, the most urgent first. */
@@ -38,7 +38,7 @@ export class Dispatch {
   /** True while a suspect is in flight. */
   #alone = false
   standstill: Standstill | null = null
-  /** True while the gate is asked: what it lets through is on its way right afterwards. */
+  /** True while the gate is asked: the calls that it lets through begin right afterwards. */
   atGate = false
 
   constructor(options: DispatchOptions) {
@@ -57,15 +57,15 @@ export class Dispatch {
 
   /** Resolves when each of the tasks has ended, or has to wait for a later round. */
   take(tasks: readonly Task[]): Promise<Leftover> {
-    // A queue may give out a slice a second time: what is in hand already is another hand's business.
-    const mine = tasks.filter(({ id }) => !this.#holds(id))
-    const open = tasks.length - mine.length
-    if (this.#ending || mine.length === 0) {
+    // A queue may give out a slice a second time: what is in hand already is counted down for the first delivery.
+    const taken = tasks.filter(({ id }) => !this.#holds(id))
+    const open = tasks.length - taken.length
+    if (this.#ending || taken.length === 0) {
       return Promise.resolve({ open: tasks.length, busy: open > 0 })
     }
     return new Promise((resolve) => {
-      const countdown: Countdown = { resolve, waiting: mine.length, open, busy: open > 0 }
-      for (const task of mine) this.#pending.set(task.id, { task, countdown })
+      const countdown: Countdown = { resolve, waiting: taken.length, open, busy: open > 0 }
+      for (const task of taken) this.#pending.set(task.id, { task, countdown })
       if (this.#running) this.#wake()
       else void this.#run()
     })
@@ -96,7 +96,7 @@ export class Dispatch {
       const pause = free > 0 ? await this.#visitGate(free) : null
       if (pause !== 0) await this.#sleep(pause)
     }
-    // On the line after the check: whoever hands in tasks from here on starts the loop anew.
+    // Right after the check, without an await between: tasks that are handed in from here on start the loop anew.
     this.#running = false
   }
 

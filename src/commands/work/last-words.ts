@@ -23,7 +23,7 @@ export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   return `${sandbox}${answered} answered, ${reused} reused, ${failed} failed, ${unknown} unknown${kept}; ${calls} calls, ${used} credits used${left}; ${reason}`
 }
 
-/** Since when the stop stands that ended the work; empty when none did. */
+/** Since when the stop stands that ended the work; empty when no stop ended it. */
 async function stopSince({ db, supplier }: Mill, { finish }: Summary): Promise<string> {
   if (finish !== 'credit_floor' && finish !== 'auth' && finish !== 'budget') return ''
   const account = await readAccount(db, { name: supplier.account, kind: supplier.origin })

@@ -21,7 +21,7 @@ export interface LeaseOptions {
 
 const together = 100
 
-/** A worker's right to call its calls its own: on the database's clock, and on this process's monotonic one. */
+/** Until when other workers leave the calls of this one alone: on the database's clock, and on this process's own. */
 export class Lease {
   readonly worker: number
   readonly #options: LeaseOptions
@@ -54,7 +54,7 @@ export class Lease {
     return closeWorker(this.#options.db, this.worker)
   }
 
-  /** Gives up calls whose worker's lease ran out: perhaps charged, and by nobody awaited. */
+  /** Gives up calls whose worker's lease ran out: perhaps charged, and nobody waits for their answers. */
   async reap(clerk: Omit<Clerk, 'account'>): Promise<number> {
     const abandoned = await findAbandoned(this.#options.db, together)
     for (const account of new Set(abandoned.map((call) => call.account))) {
@@ -68,7 +68,7 @@ export class Lease {
     return abandoned.length
   }
 
-  /** Releases reservations of this worker that its memory does not hold: their commit was not heard of. */
+  /** Releases reservations of this worker that it does not know of: it never heard that they were committed. */
   async release(clerk: Clerk, known: ReadonlySet<number>): Promise<void> {
     const open = await findForgotten(this.#options.db, this.worker)
     const forgotten = open.filter((call) => !known.has(call))

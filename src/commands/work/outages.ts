@@ -10,15 +10,15 @@ export class Outages {
     else if (!this.#since.has(part)) this.#since.set(part, performance.now())
   }
 
-  /** Marks what is written to, and says so when that is news. */
-  tell(away: boolean, say: (line: string) => void): void {
+  /** Marks whether the database can be written, and says so whenever that has changed. */
+  markDatabase(away: boolean, say: (line: string) => void): void {
     const was = this.away('a database that can be written')
     this.mark('a database that can be written', away)
     if (away && !was) say('the database is out of reach: no call begins until it is back')
     if (!away && was) say('the database is back')
   }
 
-  /** True when nothing can be written down, or nothing is heard at all. */
+  /** True when the database cannot be written, or does not answer. */
   get mute(): boolean {
     return this.away('the database') || this.away('a database that can be written')
   }

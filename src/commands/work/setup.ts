@@ -21,7 +21,7 @@ export interface WorkerOptions {
   readonly onCall?: (seconds: number) => void
 }
 
-/** What a worker is made of that has to be opened first. */
+/** The parts of a worker that have to be opened before it can be put together. */
 export interface Parts {
   readonly api: Api
   readonly lease: Lease

@@ -8,7 +8,7 @@ const busyDelayMs = 2_000
 const retryMs = 250
 
 export interface RoundOptions {
-  /** True when some tasks wait for a call that somebody else has in flight. */
+  /** True when some tasks wait for a call that another worker has in flight. */
   readonly busy: boolean
   /** True once the worker puts things away. */
   readonly ending: () => boolean
@@ -20,7 +20,7 @@ export async function endSliceRound(
   job: SliceJob,
   { busy, ending }: RoundOptions,
 ): Promise<void> {
-  const next = await patiently(() => endRound(mill.db, job), ending)
+  const next = await untilAnswered(() => endRound(mill.db, job), ending)
   if (next === null) return
   const delayMs = Math.max(next.delay_ms, busy ? busyDelayMs : 0)
   const { run, slice, round, priority } = next
@@ -28,8 +28,8 @@ export async function endSliceRound(
   await queue.add([{ run, slice, round, priority, delayMs }])
 }
 
-/** Waits out a database that is away, as long as the worker goes on. */
-async function patiently<T>(ask: () => Promise<T>, ending: () => boolean): Promise<T> {
+/** Tries until the database answers, as long as the worker goes on. */
+async function untilAnswered<T>(ask: () => Promise<T>, ending: () => boolean): Promise<T> {
   for (;;) {
     try {
       return await ask()

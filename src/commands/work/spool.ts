@@ -24,7 +24,7 @@ export interface Spooled<Item> {
 export function spool(folder: string, name: string, items: readonly unknown[]): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const file = join(folder, `${name}.ndjson`)
-  // Another worker that starts meanwhile must not settle a part of it and take the rest for settled.
+  // Under its name only when it is whole: a worker that starts meanwhile would settle a part and remove the file.
   const draft = `${file}.draft`
   const handle = openSync(draft, 'wx', 0o600)
   try {
@@ -43,7 +43,7 @@ export function spool(folder: string, name: string, items: readonly unknown[]): 
   return file
 }
 
-/** The files whose names begin so, with what can be read of them. */
+/** The files whose names begin with `prefix`, with what can be read of each. */
 export function unspool<Item>(folder: string, prefix: string): readonly Spooled<Item>[] {
   return namesIn(folder)
     .filter((name) => name.startsWith(prefix) && name.endsWith('.ndjson'))
@@ -62,7 +62,7 @@ export function forget(file: string): void {
   rmSync(file, { force: true })
 }
 
-/** Keeps a file that has something left which is in no database, where nobody looks for work; gives back its name. */
+/** Renames a file that holds items of no known call, so that no worker reads it again; gives back the new name. */
 export function setAside(file: string): string {
   const aside = `${file}.left`
   ifThere(() => renameSync(file, aside))

@@ -46,7 +46,7 @@ async function gate(tools: Tools, tasks: readonly Task[]): Promise<Reserved> {
   const { mill, options, spender, outages, known } = tools
   options.at?.('before_reserve')
   const reserved = await reserve(mill.db, spender, tasks.map(askOf))
-  outages.tell(false, options.tell)
+  outages.markDatabase(false, options.tell)
   for (const granted of reserved.granted.values()) known.add(granted)
   if (reserved.granted.size > 0) options.at?.('reserved')
   return reserved

@@ -57,7 +57,7 @@ export async function replay(
   }
 }
 
-/** In groups and one by one where it must be, like answers that have just come. */
+/** Writes them like answers that have just come: together, and one by one where one is refused. */
 async function settleAll(mill: Mill, clerk: Clerk, entries: readonly Entry[]): Promise<void> {
   let giveUp: (error: Error) => void = () => undefined
   const stuck = new Promise<never>((_resolve, reject) => (giveUp = reject))
@@ -78,7 +78,7 @@ async function settleAll(mill: Mill, clerk: Clerk, entries: readonly Entry[]): P
   }
 }
 
-/** The key that was refused then is perhaps not the one that is set now: its next call will tell. */
+/** Without the refusal of a key: another one may be set by now, and its own first call tells whether it is good. */
 function withoutKey(entry: Entry): Entry {
   return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry
 }

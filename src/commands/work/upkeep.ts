@@ -5,7 +5,7 @@ import type { Mill } from '../mill/mill.ts'
 import { replay } from './unwritten.ts'
 import type { Worker } from './worker.ts'
 
-/** Quiet for so long, the queue may have lost what it had for this worker. */
+/** A queue that gives this worker nothing for so long may have lost jobs. */
 export const idleMs = 2_000
 const reconcileMs = 5_000
 const lookAtQueueMs = 2_000
@@ -86,7 +86,7 @@ export class Upkeep {
     queue.add(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
 
-  /** Slices that end at the same moment may each take another one for the last. */
+  /** Closes runs that stayed open: of slices that end at the same moment each may take another one for the last. */
   async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
     this.#closedAt = performance.now()
@@ -98,7 +98,7 @@ export class Upkeep {
     if (now - this.#queueAt < lookAtQueueMs) return
     this.#queueAt = now
     const queue = await this.#mill.queue()
-    // Not awaited either.
+    // Not awaited, for the same reason.
     queue.count().then(
       () => this.#worker.outages.mark('the queue', false),
       () => this.#worker.outages.mark('the queue', true),

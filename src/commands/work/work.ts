@@ -15,7 +15,7 @@ export interface WorkOptions extends WorkerOptions {
   /** True: ends when nothing is open, or when the account stands still. */
   readonly drain: boolean
   readonly signal: AbortSignal
-  /** Told what the worker has seen, some times a second. */
+  /** Called with the worker some times a second. */
   readonly onTick?: (worker: Worker) => void
 }
 

@@ -19,7 +19,7 @@ import { troubleOf } from '../../store/trouble.ts'
 import { Tally } from './tally.ts'
 import { dueTasks } from './tasks.ts'
 
-/** Before the gate is asked again. */
+/** How long a worker waits before it asks the gate again, by what went wrong. */
 const pausesMs = { away: 250, conflict: 50, data: 1_000 } as const
 
 /** The parts of one worker, put together: what it does with them is in `work.ts`. */
@@ -54,7 +54,7 @@ export class Worker {
     this.#mostFlying = mostFlying(options.lanes, ahead)
     this.batch = openBatch(mill, parts.clerk, {
       lanes: options.lanes,
-      onAway: (away) => this.outages.tell(away, options.tell),
+      onAway: (away) => this.outages.markDatabase(away, options.tell),
       onStuck: (error) => (this.fatal = asError(error)),
     })
     this.#brake = new Brake({
@@ -151,7 +151,7 @@ export class Worker {
 
   #onTrouble(error: unknown): number {
     const trouble = troubleOf(error)
-    if (trouble === 'away') this.outages.tell(true, this.#options.tell)
+    if (trouble === 'away') this.outages.markDatabase(true, this.#options.tell)
     if (trouble === 'data') this.fatal = asError(error)
     return pausesMs[trouble]
   }

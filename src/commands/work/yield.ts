@@ -1,8 +1,9 @@
 const waiting: (() => void)[] = []
 
 /**
- * Resolves when all who asked before had a round of the event loop each. Answers that come in their hundreds are read
- * one by one that way, and PostgreSQL is heard between them: whoever waits for it may hold a row that all wait for.
+ * Resolves when each earlier caller has had a round of the event loop. Answers that come in their hundreds are parsed in
+ * a round each, and replies of PostgreSQL are read between them: a transaction that waits for its reply may hold a row
+ * that all workers wait for.
  */
 export function yieldInTurn(): Promise<void> {
   return new Promise((resolve) => {

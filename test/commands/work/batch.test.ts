@@ -57,7 +57,7 @@ describe('an entry that cannot be written', () => {
     expect(batch.size).toBe(0)
   })
 
-  test('in any form is told, and stays among what is handed over in the end', async () => {
+  test('in any form is reported, and is among those that are handed over in the end', async () => {
     const { batch, stuck } = openLedger((forms) => (forms.includes('small 3') ? null : 'data'))
     void batch.add(small(1))
     void batch.add(heavy(2))

@@ -39,7 +39,7 @@ class Slow {
   }
 }
 
-test('a slice that comes twice is in hand once: the second delivery ends at once, the first with its tasks', async () => {
+test('a slice that is delivered twice is worked on once: the second delivery ends at once, the first with its tasks', async () => {
   const slow = new Slow()
   const dispatch = new Dispatch({
     steps: slow.steps,

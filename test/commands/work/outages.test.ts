@@ -32,7 +32,7 @@ describe('the outages that a worker remembers', () => {
     const outages = new Outages()
     const said: string[] = []
     for (const away of [false, true, true, false, false]) {
-      outages.tell(away, (line) => said.push(line))
+      outages.markDatabase(away, (line) => said.push(line))
     }
     expect(said).toEqual([
       'the database is out of reach: no call begins until it is back',

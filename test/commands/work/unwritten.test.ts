@@ -78,13 +78,13 @@ test('a drain whose database may only be read gives up with 5, and the next star
   const refused = JSON.stringify({ ...rest, ended: { ...ended, signal: 'key_refused' } })
   const unknown = JSON.stringify({ ...rest, ended: { ...ended, call: 999_999 } })
   writeFileSync(file, [refused, ...others, unknown, '{"account":1,"en'].join('\n'))
-  const told: string[] = []
-  expect((await mill.drain({ tell: (line) => told.push(line) })).finish).toBe('completed')
+  const said: string[] = []
+  expect((await mill.drain({ tell: (line) => said.push(line) })).finish).toBe('completed')
   expect(await mill.states()).toEqual({ answered: 5 })
   expect(api.charges()).toHaveLength(5)
   const { rows: stops } = await sql`select reason from stops`.execute(mill.db)
   expect(stops).toEqual([])
-  expect(told.join('\n')).toContain('2 others in it are torn or of calls that this database')
+  expect(said.join('\n')).toContain('2 others in it are torn or of calls that this database')
   expect(spooled(mill)).toEqual([`${file}.left`])
   expect(await broken(mill)).toEqual([])
 }, 60_000)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { yieldInTurn } from '../../../src/commands/work/yield.ts'
 
-test('who asks for a turn gets it in order, each in a round of the event loop of its own', async () => {
+test('callers that yield go on in their order, each in a round of the event loop of its own', async () => {
   const seen: string[] = []
   let rounds = 0
   const count = () => {
