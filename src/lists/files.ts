@@ -13,7 +13,7 @@ export interface ListFile {
 
 export interface FileArguments {
   readonly args: readonly string[]
-  /** Where the person stood who typed them. */
+  /** The folder in which the command was typed. */
   readonly folder: string
   /** The folder of settings among the lists: its files are no lists. */
   readonly config: string

@@ -72,13 +72,13 @@ function candidateAt(place: Place, shown: string, wishes: Wishes): Candidate | u
   const { trial, at, blankBefore, above } = place
   const number = columnNumber(wishes.column)
   const named = wishes.column !== undefined && number === undefined
-  // Who says that each line is one query says it of the lines above such a "header", too.
+  // Under --delimiter none each line is one query: so are the lines above such a "header".
   const none = trial.delimiter === null && wishes.delimiter !== undefined
   if (none && !named && above.length > 0) return undefined
   const cells = trial.records[at] ?? []
   if (wishes.column === undefined && isTitle(cells)) return titleAt(place)
   if (number !== undefined && !looksLikeHeader(trial, at)) return undefined
-  // Names beside figures: nobody can tell, and the number does not say.
+  // Names beside figures may be a header or a row, and a number for the column does not say which.
   if (number !== undefined && cells.some(isFigure)) return undefined
   const reading = readHeader(cells, wishes.column)
   if (reading.kind === 'none') return undefined
@@ -93,7 +93,7 @@ function candidateAt(place: Place, shown: string, wishes: Wishes): Candidate | u
   if (columns.width === 1 && !blankBefore && !named) return undefined
   const fit = fitOf(trial, at, columns.width)
   const clear = named || isClear(place, { fit, numbered: number !== undefined })
-  // A number means columns without names as well: a row among others as wide is one of them.
+  // A number may stand for a column without a name: a record among rows as wide as itself is a row.
   const among =
     above.some((width) => width > 1 && width >= filledWidth(cells)) &&
     !isClear(place, { fit, numbered: true })

@@ -14,7 +14,7 @@ const ending = '.rejected.csv'
 const longestName = 255
 
 /** The list whose lines were rejected. */
-export interface RejectsOf {
+export interface RejectingList {
   /** Null: standard input. */
   readonly path: string | null
   readonly name: string
@@ -35,15 +35,15 @@ export function rejectsPath(list: string): string {
 }
 
 /** In one folder for the lists of all folders: those of the same name differ by a part of their hash. */
-function rejectsElsewhere({ path, name, home }: RejectsOf): string {
+function rejectsElsewhere({ path, name, home }: RejectingList): string {
   const stem = path === null ? name : basename(path, extname(path))
   const safe = stem.replace(/[^\p{L}\p{M}\p{N}_-]+/gu, '_')
   return join(home, 'rejected', markedName(safe, path ?? `standard input: ${name}`))
 }
 
 /** As much of a name as a file system takes, and a part of the hash of what it stands for. */
-function markedName(stem: string, of: string): string {
-  const rest = `.${hash('sha256', of, 'hex').slice(0, 8)}${ending}`
+function markedName(stem: string, hashed: string): string {
+  const rest = `.${hash('sha256', hashed, 'hex').slice(0, 8)}${ending}`
   const most = Buffer.from(stem).subarray(0, longestName - rest.length)
   return `${most.toString('utf8', 0, lastCharacterEnd(most))}${rest}`
 }
@@ -53,12 +53,12 @@ function markedName(stem: string, of: string): string {
  * hold a file of that name which is not ours to replace.
  */
 export async function writeRejects(
-  of: RejectsOf,
+  list: RejectingList,
   pages: () => AsyncIterable<readonly Rejection[]>,
 ): Promise<RejectsFile> {
-  const other = rejectsElsewhere(of)
-  if (of.path !== null) {
-    const path = rejectsPath(of.path)
+  const other = rejectsElsewhere(list)
+  if (list.path !== null) {
+    const path = rejectsPath(list.path)
     if ((await isOurs(path)) && (await trouble(() => write(path, pages()))) === null) {
       await removeOurs(other)
       return { path, beside: true }
@@ -72,9 +72,9 @@ export async function writeRejects(
 }
 
 /** Takes away what an earlier reading left, now that no line is rejected. */
-export async function removeRejects(of: RejectsOf): Promise<void> {
-  if (of.path !== null) await removeOurs(rejectsPath(of.path))
-  await removeOurs(rejectsElsewhere(of))
+export async function removeRejects(list: RejectingList): Promise<void> {
+  if (list.path !== null) await removeOurs(rejectsPath(list.path))
+  await removeOurs(rejectsElsewhere(list))
 }
 
 async function removeOurs(path: string): Promise<void> {

@@ -17,7 +17,7 @@ const mark = 0xfeff
 export class Headers {
   readonly #shown: string
   readonly #wanted: string | undefined
-  readonly #met: Header[]
+  readonly #known: Header[]
   readonly #names: ReadonlySet<string>
   #now: Header
 
@@ -25,18 +25,18 @@ export class Headers {
     this.#shown = shown
     this.#wanted = wanted
     this.#now = { header: withoutMark(header), columns }
-    this.#met = header.length === 0 ? [] : [this.#now]
+    this.#known = header.length === 0 ? [] : [this.#now]
     this.#names = new Set(header.map((cell) => plainName(cell)).filter((name) => name !== ''))
   }
 
-  /** Asked for every record: of nearly all of them the first cell says that they are rows. */
+  /** Called for every record, so it must be quick: the first cell shows of nearly all of them that they are rows. */
   judge(cells: readonly string[], line: number, blankBefore: boolean): RowOrHeader {
     const marked = cells[0]?.charCodeAt(0) === mark
     const begins = blankBefore || marked
     const bare = marked ? withoutMark(cells) : cells
-    for (const met of this.#met) {
-      if (bare[0] !== met.header[0] || !isSame(bare, met.header)) continue
-      if (begins || bare.length > 1) return this.#begin(met)
+    for (const known of this.#known) {
+      if (bare[0] !== known.header[0] || !isSame(bare, known.header)) continue
+      if (begins || bare.length > 1) return this.#begin(known)
     }
     if (!begins) return 'row'
     const { header, columns } = this.#now
@@ -72,7 +72,7 @@ export class Headers {
     const reading = readHeader(cells, this.#wanted)
     if (reading.kind !== 'columns') throw this.#refuse(filled, line)
     const header = { header: cells, columns: reading.columns }
-    this.#met.push(header)
+    this.#known.push(header)
     return this.#begin(header)
   }
 

@@ -62,8 +62,8 @@ export class Requests {
     })
   }
 
-  /** Rows that ask for the same things share one answer to what they ask for. */
-  of(cells: readonly string[]): Checked<readonly Requested[]> {
+  /** What one row asks for; rows with the same cells share one list of it. */
+  read(cells: readonly string[]): Checked<readonly Requested[]> {
     let key = ''
     for (const index of this.#read) key += `${cells[index] ?? ''}\u001f`
     const before = this.#known.get(key)
@@ -127,7 +127,7 @@ function checkAll<T>(
   return { ok: true, value: [...values] }
 }
 
-/** What holds for every row would multiply out every row too far: that is said once. */
+/** Flags that multiply out every row too far are refused at once, not row by row. */
 function refuseTooMany(defaults: Defaults): void {
   const each = product(requestRoles.map((role) => defaults[role]))
   if (each <= mostOfOne) return

@@ -39,6 +39,7 @@ export interface RowOptions {
 }
 
 type About = Pick<ListedQuery, 'priority' | 'weight' | 'target' | 'tags'>
+
 /** Turns the records of one list into queries. */
 export class Rows {
   readonly #options: RowOptions
@@ -70,15 +71,15 @@ export class Rows {
     }
     const text = checkText(matchTypes === 'strip' ? stripMatchType(given ?? '') : (given ?? ''))
     if (!text.ok) return isBlank(cells) ? undefined : reject(cells, line, text.reason)
-    const asked = this.#requests.of(cells)
+    const asked = this.#requests.read(cells)
     if (!asked.ok) return reject(cells, line, asked.reason)
     const about = this.#same === null ? this.#about(cells) : known(this.#same)
     if (!about.ok) return reject(cells, line, about.reason)
     const shown = given === text.value ? null : (given ?? '')
-    const of = { line, about: about.value, given: shown }
+    const shared = { line, about: about.value, given: shown }
     const [only] = asked.value
-    if (only !== undefined && asked.value.length === 1) return [queryOf(text.value, only, of)]
-    return asked.value.map((rest) => queryOf(text.value, rest, of))
+    if (only !== undefined && asked.value.length === 1) return [queryOf(text.value, only, shared)]
+    return asked.value.map((rest) => queryOf(text.value, rest, shared))
   }
 
   #about(cells: readonly string[]): Checked<About> {

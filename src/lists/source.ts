@@ -7,12 +7,12 @@ export interface Source {
   /** The path as the person typed it, or `standard input`. */
   readonly shown: string
   readonly chunks: AsyncIterable<Buffer>
-  /** Throws when the file is not the one any more that was begun. */
+  /** Throws when the file has changed since reading began. */
   readonly check: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
-// Pieces of a list that die young: with larger ones half of the time goes into collecting garbage.
+// Small pieces are freed while they are young: with larger ones half of the time goes into collecting garbage.
 const chunkSize = 32 * 1024
 
 const folder = 'a folder; name its files, such as inputs/*.csv'

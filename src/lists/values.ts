@@ -8,8 +8,8 @@ export type Checked<T> =
 /** Spec gap 4.1: no limit is named. */
 const longestText = 2048
 
-// An address spells a sign of Chinese with nine characters. Beside it there is room for the longest place, in the 16 KB
-// that common servers and the bundled service take.
+// A Chinese character takes nine characters in an address. Beside the query there is room for the longest place, within
+// the 16 KB that common servers and the bundled service take.
 const longestSent = 14_000
 
 const longestName = 200

@@ -176,7 +176,7 @@ describe('a column with a number', () => {
     )
   })
 
-  test('is refused no longer with what the message says', async () => {
+  test('is read once the flag or the header that the message names is there', async () => {
     const text = 'Phrase,Topic\nred shoes,footwear\nboots,garden\n'
     expect((await read(text, { column: 'Phrase' })).texts).toEqual(['red shoes', 'boots'])
     const headed = await read(`keyword,about\n${text}`)

@@ -108,7 +108,7 @@ describe('rejected lines', () => {
     },
   )
 
-  test('that no file system takes are told why, and are no error', async () => {
+  test('that no file system takes are no error, and the reason is told', async () => {
     await writeFile(home, 'a file where a folder ought to be')
     const list = listAt('gone', 'a.csv')
     expect(await writeRejects(list, pages)).toEqual({ path: null, reason: 'ENOTDIR' })

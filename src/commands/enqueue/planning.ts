@@ -27,6 +27,7 @@ export interface PlanRequest {
   readonly budget: number | null
 }
 
+/** What became of lists that were planned together. */
 export interface Plans {
   readonly lists: readonly ListPlan[]
   readonly totals: Totals
@@ -34,7 +35,7 @@ export interface Plans {
   readonly committed: boolean
 }
 
-/** Reads lists and plans a run of each, all of them or none being readable. */
+/** Reads lists and plans a run of each; when one of them cannot be read, none is planned. */
 export async function planLists(
   desk: Desk,
   { orders, floor, budget }: PlanRequest,

@@ -9,7 +9,7 @@ export class Progress {
 
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream
-    // The first live line comes at once; elsewhere what is quick says nothing.
+    // The first live line comes at once; elsewhere what ends quickly prints nothing.
     if (stream.isTTY) this.#shownAt = 0
   }
 

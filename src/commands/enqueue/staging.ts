@@ -27,10 +27,11 @@ export interface ListOrder extends Omit<
   readonly record?: (trx: Transaction, run: number) => Promise<void>
 }
 
+/** What planning works with. */
 export interface Desk {
   readonly db: Database
   readonly supplier: Supplier
-  /** Told now and then how far it is. */
+  /** Called now and then with how far it is. */
   readonly progress?: (step: EnqueueProgress) => void
 }
 
@@ -122,7 +123,7 @@ interface Tally {
   plain: boolean
   /** The first reasons, for a person. */
   reasons: readonly string[]
-  /** What is asked for, as far as prices depend on it; more than one is as many as it takes. */
+  /** Kinds of request, as far as prices depend on them: two are enough to know that they differ. */
   requests: readonly { readonly num: number; readonly device: string | null }[]
 }
 

@@ -6,7 +6,7 @@ import { late, within } from '../../shared/waiting.ts'
 export interface HealthOptions {
   /** 0: any free port. */
   readonly port: number
-  /** What is missing before work can be done; nothing when it can. Standing still for credit is no such thing. */
+  /** What is missing before work can be done; nothing when it can. An account without credit is no such lack. */
   readonly problems: () => Promise<readonly string[]>
   readonly metrics: () => Promise<string>
 }

@@ -35,7 +35,7 @@ export interface Facts {
   readonly busy: Busy | null
 }
 
-/** The one thing to do next. Afterwards the facts are read again, until there is rest. */
+/** The one thing to do next. Afterwards the facts are read again, until nothing is left to do. */
 export type NightStep =
   | { readonly kind: 'rest'; readonly known: Date }
   | {
@@ -71,7 +71,7 @@ export function decide(schedule: Schedule, facts: Facts): NightStep {
   return callWaiting(schedule, facts, until)
 }
 
-/** The oldest portion of times without a decision; `newest` when its last one is the last of all. */
+/** The oldest portion of times without a decision; `newest` is null unless the portion reaches the last of them. */
 function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
   let after = known
   let until = after
@@ -86,7 +86,7 @@ function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
   return { dues, newest: complete ? (dues.at(-1) ?? null) : null, until }
 }
 
-/** Times that a newer one has overtaken: nobody was there. */
+/** Decides times that nobody decided before a newer one was due. */
 function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: Date }): NightStep {
   switch (missed) {
     case 'all':
@@ -105,7 +105,7 @@ function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: D
   }
 }
 
-/** The newest time, now that it stands alone. */
+/** Decides the newest time, once every older one is decided. */
 function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
   const { busy, waiting } = facts
   const known = night.at

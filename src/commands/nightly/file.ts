@@ -25,7 +25,7 @@ export interface ScheduleFile {
   readonly names: readonly string[]
 }
 
-/** Reads the file of schedules; a line that cannot be used is refused, a file that is none throws. */
+/** Reads the file of schedules; a line that cannot be used is refused, a file that cannot be read throws. */
 export async function loadSchedules(
   db: Database,
   { file, zone }: { file: string; zone: string },

@@ -18,6 +18,7 @@ export interface ScheduleView {
   readonly lately: Readonly<Record<string, number>>
 }
 
+/** What the file's schedules have done and will do, and which lines of it are refused. */
 export interface Outlook {
   readonly schedules: readonly ScheduleView[]
   readonly refusals: readonly RefusedLine[]
@@ -28,7 +29,7 @@ const shownTimes = 3
 /** How far back nights are counted. */
 export const latelyDays = 7
 
-/** What comes next, what came last, and what ought to have come. */
+/** Next times, last nights and overdue nights of every schedule of the file. */
 export async function readNightOutlook(db: Database, file: ScheduleFile): Promise<Outlook> {
   const now = await databaseNow(db)
   const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))

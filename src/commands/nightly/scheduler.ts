@@ -59,7 +59,7 @@ export class Scheduler {
     } catch (error) {
       this.#trouble = scrubbedReason(error)
       this.#options.tell(`the tick was not done, the next one tries again: ${this.#trouble}`)
-      // What was opened while its store was away never recovers.
+      // A queue that was opened while its store was away never recovers.
       await this.#closeQueue()
     }
   }

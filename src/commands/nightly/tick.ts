@@ -64,7 +64,7 @@ async function keepWatch(desk: NightDesk, { schedules, names }: ScheduleFile): P
       known_until: goesOn ? was.known_until : now,
     })
   }
-  // A line that is broken past reading may be any of them.
+  // A line without a readable name may be the line of any of them.
   if (names.includes('')) return
   for (const was of watches.values()) {
     if (!was.enabled || names.includes(was.name)) continue
@@ -74,12 +74,12 @@ async function keepWatch(desk: NightDesk, { schedules, names }: ScheduleFile): P
 }
 
 /**
- * What is kept of each schedule, and the time it is now. Where a clock that was wrong has decided far ahead, the
- * schedule would be dead until then, without a row and without a word: it is called back to now.
+ * What is kept of each schedule, and the time it is now. A schedule that a wrong clock has decided far ahead would do
+ * nothing until then, and nobody would be told: it is called back to now.
  */
 async function readKept(desk: NightDesk): Promise<{ watches: Map<string, WatchRow>; now: Date }> {
   const kept = await readWatches(desk.db)
-  // Looked at after them: what another scheduler has just decided is then no future.
+  // Read after the watches: what another scheduler has just decided is never ahead of it then.
   const now = await clock(desk)
   const watches = new Map<string, WatchRow>()
   for (const watch of kept) {
@@ -95,7 +95,7 @@ async function readKept(desk: NightDesk): Promise<{ watches: Map<string, WatchRo
   return { watches, now }
 }
 
-/** Times that nobody decided would vanish with the pattern, or while it is off: they are missed, and that is written down. */
+/** Writes down as missed what nobody decided before a schedule was changed or turned off: its times vanish with its pattern. */
 async function closeOld(
   desk: NightDesk,
   was: WatchRow,

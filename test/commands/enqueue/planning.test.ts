@@ -88,7 +88,7 @@ describe('a list', () => {
     expect(await office.rows(sql`select from lists where name = 'useless'`)).toEqual([])
   })
 
-  test('that was only looked at leaves nothing behind', async () => {
+  test('that was previewed only leaves nothing behind', async () => {
     const plans = await planLists(
       office.desk,
       { orders: [await office.order('looked', 'q\nonly looked at\n')], ...noLimits },
@@ -180,7 +180,7 @@ describe('a list that is read again', () => {
     expect(second.run).not.toBe(first.run)
   })
 
-  test('finds room for what changes beside what is there', async () => {
+  test('takes no more room on disk when it is read a second time', async () => {
     const text = `q\n${Array.from({ length: 3000 }, (_, index) => `night ${index}`).join('\n')}\n`
     const sizes: number[] = []
     for (let night = 0; night < 2; night++) {

@@ -102,7 +102,7 @@ describe('a run', () => {
     ])
   })
 
-  test('costs what calls of its kinds have cost, and nobody knows before the first', async () => {
+  test('costs what calls of its kinds have cost, which is unknown before the first', async () => {
     const wanted = await office.order('priced', 'q,device\na,mobile\nb,mobile\nc,\n')
     const supplier = { origin: 'live', api: 'api.example', account: 'priced' } as const
     const before = await planLists(

@@ -81,7 +81,7 @@ async function happen(): Promise<void> {
 }
 
 describe('news', () => {
-  test('a finished run, a stop and missed nights are told as one line each', async () => {
+  test('a finished run, a stop and missed nights are posted as one line each', async () => {
     await happen()
     expect(await tell()).toBe(3)
     const texts = receiver.bodies.map(({ text }) => text)
@@ -99,21 +99,21 @@ describe('news', () => {
     expect(run).toMatchObject({ list: 'words', run_date: '2026-10-03', state: 'done', spent: 42 })
   })
 
-  test('several processes that look at the same time tell each piece once', async () => {
+  test('several processes at the same time post each notice once', async () => {
     await happen()
     await Promise.all([tell(), tell(), tell(), tell()])
     await tell()
     expect(receiver.bodies).toHaveLength(3)
   })
 
-  test('a receiver that stumbles is tried again', async () => {
+  test('a receiver that answers 500 or 503 is asked again until it takes the notice', async () => {
     await happen()
     receiver.statuses = [500, 503]
     expect(await tell()).toBe(3)
     expect(said).toEqual([])
   })
 
-  test('what could not be told is told at a later look, and the address of the receiver is not said', async () => {
+  test('what could not be posted is posted later, and the address of the receiver is in no message', async () => {
     await happen()
     receiver.statuses = Array.from({ length: 9 }, () => 500)
     expect(await tell()).toBe(0)
@@ -123,7 +123,7 @@ describe('news', () => {
     expect(await tell()).toBe(3)
   })
 
-  test('a receiver that refuses for good is asked once a look', async () => {
+  test('a receiver that answers 404 is asked once for each notice', async () => {
     await happen()
     receiver.statuses = [404, 404, 404]
     expect(await tell()).toBe(0)
@@ -144,7 +144,7 @@ describe('news', () => {
     silent.close()
   })
 
-  test('what happened before today is not told', async () => {
+  test('what happened a day ago is not posted any more', async () => {
     await happen()
     await sql`update runs set finished_at = now() - interval '1 day'`.execute(database.db)
     await sql`update stops set since = now() - interval '1 day'`.execute(database.db)
@@ -152,7 +152,7 @@ describe('news', () => {
     expect(await tell()).toBe(0)
   })
 
-  test('a night that nobody decided is told as overdue, once', async () => {
+  test('a night that nobody decided is posted as overdue, once', async () => {
     await sql`
       insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)
       values (

@@ -87,7 +87,7 @@ describe('a line of the file of schedules', () => {
     },
   )
 
-  test('with several faults is told all of them', () => {
+  test('with several faults is refused with all of them', () => {
     const { refusals } = read({ zone: 'x', on: 'x' })
     expect(refusals.map(({ problem }) => problem.split(':')[0])).toEqual(['zone', 'on'])
   })
@@ -99,7 +99,7 @@ describe('a line of the file of schedules', () => {
     expect(refusals[0]?.problem).toContain('line 2')
   })
 
-  test('of a list that nobody knows is refused with the words of whoever looked', () => {
+  test('of a list that is not found is refused with the reason', () => {
     const { schedules, refusals } = readSchedules(linesOf({}), {
       zone: 'UTC',
       lookUpList: (list) => ({ ...placeOf(list), problem: `nothing at ${list}` }),

@@ -107,7 +107,7 @@ describe('a scheduler', () => {
     },
   )
 
-  test('that never could read its file fails the tick and says why', async () => {
+  test('that could never read its file fails the tick and says why', async () => {
     rmSync(file)
     const scheduler = schedulerOf()
     await scheduler.tryTick()
