@@ -11,7 +11,7 @@ export interface QueuePlace {
 }
 
 /** The connections of one part of the queue on PostgreSQL; on Redis each part opens what it needs. */
-export interface Connections {
+export interface PartConnections {
   /** What `pg_stat_activity` shows. */
   readonly name: string
   readonly max: number
@@ -20,7 +20,7 @@ export interface Connections {
 }
 
 /** For whoever adds and takes slices: a lost job is made again from the tables, one that comes again is known there. */
-export const sliceConnections: Connections = { name: 'queue', max: 4, hasty: true }
+export const sliceConnections: PartConnections = { name: 'queue', max: 4, hasty: true }
 
 /** A pool waits for its clients to come back; one that a dead or silent server holds never does. */
 const endWithinMs = 2_000
@@ -28,7 +28,7 @@ const endWithinMs = 2_000
 /** Opens a part of the queue with connections of its own: closed with it, and when it cannot be opened. */
 export async function openPart<Part extends { close(): Promise<void> }>(
   { config, databaseUrl, installation }: QueuePlace,
-  connections: Connections,
+  connections: PartConnections,
   open: (store: QueueStore, id: string) => Promise<Part>,
 ): Promise<Part> {
   if (config.redisUrl !== null) return open({ redisUrl: config.redisUrl }, installation)
@@ -46,7 +46,7 @@ export async function openPart<Part extends { close(): Promise<void> }>(
   }
 }
 
-function openQueuePool(databaseUrl: string, connections: Connections): Pool {
+function openQueuePool(databaseUrl: string, connections: PartConnections): Pool {
   const pool = openPool(databaseUrl, { ...connections, schema: 'bullmq' })
   // Each worker of the queue listens to the errors of the pool for good: many nights in one process are no leak.
   return pool.setMaxListeners(0)

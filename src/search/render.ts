@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../store/answers/answer.ts'
 
-/** Columns of a result in the spelling of the interface; null where the interface would say nothing. */
+/** RowColumns of a result in the spelling of the interface; null where the interface would say nothing. */
 export interface ResultColumns {
   readonly position: number | null
   readonly title: string | null
@@ -9,7 +9,7 @@ export interface ResultColumns {
   readonly domain: string | null
 }
 
-/** Columns of an answer, apart from its lists. */
+/** RowColumns of an answer, apart from its lists. */
 export interface AnswerColumns {
   readonly intent: string | null
   readonly sentiment: string | null
@@ -27,10 +27,10 @@ const answerNames: ReadonlySet<string> = new Set([
 ])
 
 /** What columns say, by the names of the interface. */
-export type Columns = Readonly<Record<string, Json>>
+export type RowColumns = Readonly<Record<string, Json>>
 
 /** What the columns of an answer say of it: it succeeded, and its query is the one that was sent. */
-export function answerColumns(columns: AnswerColumns, q: string): Columns {
+export function answerColumns(columns: AnswerColumns, q: string): RowColumns {
   const { intent, sentiment, credits_used, credits_remaining } = columns
   return { success: true, query: q, intent, sentiment, credits_used, credits_remaining }
 }
@@ -51,7 +51,7 @@ export function resultLeftover(given: JsonObject, columns: ResultColumns): JsonO
 }
 
 /** The same of an answer, whose lists stand in `columns` as far as their rows hold them exactly. */
-export function answerLeftover(given: JsonObject, columns: Columns): JsonObject | null {
+export function answerLeftover(given: JsonObject, columns: RowColumns): JsonObject | null {
   return leftover(given, columns, answerNames)
 }
 
@@ -66,7 +66,7 @@ function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | nu
 // `missing` is no field of the interface, so its place among named fields is free.
 function leftover(
   given: JsonObject,
-  columns: Columns,
+  columns: RowColumns,
   names: ReadonlySet<string>,
 ): JsonObject | null {
   let missing: string[] | null = null

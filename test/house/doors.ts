@@ -7,18 +7,18 @@ import type { Tree } from './tree.ts'
  * named has one door: the file of its own name (`commands/sql/sql.ts`), or itself where it is a single file.
  */
 export const doors: Readonly<Record<string, readonly string[]>> = {
-  'commands/chaos': ['chaos', 'judge'],
+  'commands/chaos': ['command'],
   'commands/domains': ['refresh'],
   'commands/enqueue': ['command', 'intake', 'planning', 'staging'],
   'commands/export': ['export', 'rows', 'target'],
-  'commands/mill': ['mill', 'supplier'],
+  'commands/mill': ['mill', 'rebuild', 'supplier'],
   'commands/nightly': ['command'],
   'commands/status': ['nights', 'status'],
-  'commands/work': ['tally', 'work', 'worker'],
+  'commands/work': ['command', 'tally', 'work'],
   credits: ['account', 'admission', 'entry', 'record', 'reserve', 'settle', 'triage', 'tries'],
-  embedded: ['port', 'postgres', 'postmaster', 'service'],
+  embedded: ['port', 'postgres', 'postmaster', 'program', 'service'],
   lists: ['files', 'flags', 'read', 'rejects', 'requests', 'rows', 'source', 'table'],
-  queue: ['backend', 'migrate', 'refill', 'slices', 'tick'],
+  queue: ['migrate', 'open', 'refill', 'slices', 'tick'],
   search: ['call', 'lane', 'parse', 'policy', 'verdict'],
   service: ['corpus-command', 'corpus/load', 'keys-command', 'service-command', 'start'],
 }

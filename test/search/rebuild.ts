@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/store/answers/answer.ts'
 import type { AnswerRows } from '../../src/store/answers/answers.ts'
-import { answerColumns, type Columns } from '../../src/search/render.ts'
+import { answerColumns, type RowColumns } from '../../src/search/render.ts'
 
 /**
  * The answer that rows were made of, equal to what its body says apart from the order of fields and characters that
@@ -21,7 +21,7 @@ export function rebuildAnswer(rows: AnswerRows): JsonObject | null {
 
 /** The inverse of `answerLeftover` and `resultLeftover`: what columns say, corrected by what they could not say, with all that they have no name for. */
 function overlay(
-  columns: Columns,
+  columns: RowColumns,
   asGiven: JsonObject | null,
   extra: JsonObject | null,
 ): JsonObject {

@@ -41,7 +41,7 @@ export interface MillOptions {
   readonly say: (line: string) => void
   /** What `pg_stat_activity` shows. */
   readonly name: string
-  /** Connections for the tables; the queue has a pool of its own. */
+  /** PartConnections for the tables; the queue has a pool of its own. */
   readonly connections?: number
   /** Its statements come again and again, and all of them go by key. */
   readonly byKey?: boolean
