@@ -45,7 +45,7 @@ describe('doors', () => {
   test('a door that nobody goes through is found', () => {
     const all = Object.values(doors).flat().length
     expect(idleDoors(tree({}))).toHaveLength(all)
-    const used = tree({ 'jobs/work.ts': imports('../src/commands/work/worker.ts') })
+    const used = tree({ 'jobs/work.ts': imports('../src/commands/work/work.ts') })
     expect(idleDoors(used)).toHaveLength(all - 1)
   })
 })
