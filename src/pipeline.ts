@@ -1,3 +1,4 @@
+import type { CallName } from './credits/entry.ts'
 import type { Reserved } from './credits/reserve.ts'
 import type { Query } from './shared/query.ts'
 import type { Reply } from './search/call.ts'
@@ -18,7 +19,7 @@ export interface Task {
 /** One call that came back, with what it means. */
 export interface Bought {
   readonly task: Task
-  readonly call: number
+  readonly call: CallName
   readonly reply: Reply
   readonly verdict: Verdict
 }
@@ -56,7 +57,7 @@ export async function buy(
   return reserved
 }
 
-async function answer(task: Task, call: number, steps: Steps): Promise<Outcome> {
+async function answer(task: Task, call: CallName, steps: Steps): Promise<Outcome> {
   const reply = await steps.call(task)
   const verdict = steps.parse(reply, task.query)
   return steps.store({ task, call, reply, verdict })

@@ -8,6 +8,10 @@ export interface Account {
   readonly seen: Sighting | null
   /** Credits used by calls that ended after that answer's call began: not surely in its balance. */
   readonly spentSince: number
+  /** What answers told since a moment before that answer's call began; null before the first. */
+  readonly told: Told | null
+  /** The same since a later moment: takes its place as soon as the newest balance is of a call begun after it. */
+  readonly toldNext: Told | null
   /** Credits set aside for calls in flight. */
   readonly reserved: number
   readonly inFlight: number
@@ -22,7 +26,8 @@ export interface Account {
   readonly notBefore: number | null
   readonly rateNextAt: number | null
   readonly slowdowns: number
-  readonly blockedKey: string | null
+  /** Fingerprints of keys that the API refused. */
+  readonly blockedKeys: readonly string[]
   readonly day: string | null
   readonly daySpent: number
 }
@@ -34,16 +39,14 @@ export interface Sighting {
   readonly remaining: number
 }
 
-/** What calls of one class have cost so far. */
-export interface Cost {
-  readonly dearest: number
-  readonly cheapest: number
-  readonly seen: number
-  /** True while the one call of a class never seen before is in flight. */
-  readonly trying: boolean
+/** What the answers told that ended since so many calls had begun. */
+export interface Told {
+  readonly seq: number
+  /** The least balance that any of them told. */
+  readonly least: number
+  /** Credits used by those that told no balance. */
+  readonly untold: number
 }
-
-export type Costs = ReadonlyMap<string, Cost>
 
 /** The constants of the ledger, in one place. */
 export const constants = {
@@ -61,8 +64,10 @@ export const constants = {
   blindCalls: 5,
   /** Between two such calls. */
   probePauseMs: 2_000,
-  /** Costs of a class that must be seen before the greatest of them is trusted as a bound. */
+  /** Costs of a class that must be seen before the greatest of them is trusted as a bound; later only so many count. */
   trustedAfter: 30,
+  /** A price seen once that is so many times the next one is odd: a call that goes out alone need not expect it. */
+  oddFactor: 10,
   /** Until then a call may cost this many times the dearest seen, as far as the balance is asked. */
   youngFactor: 4,
   /** Calls that may end unread before a task is given up as unknown: the first and two re-buys. */
@@ -82,6 +87,8 @@ export const newAccount: Account = {
   usedTotal: 0,
   seen: null,
   spentSince: 0,
+  told: null,
+  toldNext: null,
   reserved: 0,
   inFlight: 0,
   uncertain: 0,
@@ -92,7 +99,7 @@ export const newAccount: Account = {
   notBefore: null,
   rateNextAt: null,
   slowdowns: 0,
-  blockedKey: null,
+  blockedKeys: [],
   day: null,
   daySpent: 0,
 }
@@ -102,44 +109,15 @@ export function costClass(query: { readonly num: number; readonly device: string
   return `${query.num}/${query.device ?? '-'}`
 }
 
-/** The provable lower bound of the balance; null while none was ever seen. */
+/**
+ * The provable lower bound of the balance; null while none was ever seen. Two bounds hold at once. From the newest balance
+ * everything is taken that ended since its call began. And of all balances told since then, the one of the call that the
+ * API charged last lacks nothing but calls that are still open: the least of them is no greater.
+ */
 export function lowestBalance(account: Account): number | null {
-  if (account.seen === null) return null
-  return account.seen.remaining - account.spentSince - account.reserved - account.uncertain
-}
-
-/** The greatest cost of any class seen so far; null before the first. */
-export function dearestOfAll(costs: Costs): number | null {
-  let dearest: number | null = null
-  for (const cost of costs.values()) {
-    if (cost.seen > 0) dearest = Math.max(dearest ?? 0, cost.dearest)
-  }
-  return dearest
-}
-
-/** How much a call of this class is taken to cost: at the least, and while there is room. */
-export interface Bound {
-  /** Bound of a call that goes out alone. */
-  readonly alone: number
-  /** Bound of one call among several: wider while the class is young. */
-  readonly among: number
-  readonly unseen: boolean
-}
-
-/** A class never seen takes twice the dearest of all; a young one keeps a distance while there is room. */
-export function boundOf(costs: Costs, name: string): Bound {
-  const cost = costs.get(name)
-  if (cost === undefined || cost.seen === 0) {
-    const dearest = dearestOfAll(costs)
-    const bound = dearest === null ? constants.firstBound : Math.max(1, 2 * dearest)
-    return { alone: bound, among: bound, unseen: true }
-  }
-  // A free answer may be a courtesy of the first calls: one credit is the least that is held.
-  const alone = Math.max(1, cost.dearest)
-  if (cost.seen >= constants.trustedAfter) return { alone, among: alone, unseen: false }
-  return {
-    alone,
-    among: Math.max(constants.firstBound, constants.youngFactor * alone),
-    unseen: false,
-  }
+  const { seen, spentSince, told, reserved, uncertain } = account
+  if (seen === null) return null
+  const newest = seen.remaining - spentSince
+  const least = told === null ? newest : Math.min(seen.remaining, told.least) - told.untold
+  return Math.max(newest, least) - reserved - uncertain
 }

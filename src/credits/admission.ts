@@ -1,4 +1,5 @@
-import type { Account, Costs } from './account.ts'
+import type { Account } from './account.ts'
+import type { Costs } from './prices.ts'
 
 /** One task that wants to be bought. */
 export interface Ask {

@@ -1,4 +1,4 @@
-import { boundOf, constants, dearestOfAll, type Account, type Cost, type Costs } from './account.ts'
+import { constants, type Account } from './account.ts'
 import type { Admission, Ask, Grant, RunPurse, Rest, Rules } from './admission.ts'
 import {
   closedBy,
@@ -11,6 +11,7 @@ import {
   type Obstacle,
   type Standing,
 } from './limits.ts'
+import { boundOf, dearestOfAll, unknownCost, type Cost, type Costs } from './prices.ts'
 
 const soon = 100
 /** Calls whose turns lie this close together start together: lanes are filled in groups. */
@@ -160,7 +161,7 @@ class Gate {
   #markTrying(name: string): void {
     const cost = this.#costs.get(name)
     if (cost !== undefined && cost.seen > 0) return
-    this.#costs.set(name, { dearest: 0, cheapest: 0, seen: 0, trying: true })
+    this.#costs.set(name, { ...unknownCost, trying: true })
   }
 
   #rateAllows(): boolean {
@@ -185,7 +186,7 @@ class Gate {
   #affordable(): number {
     if (!this.#rules.counts) return Number.MAX_SAFE_INTEGER
     const room = roomAbove(this.#account, this.#costs, this.#rules)
-    const dearest = Math.max(1, dearestOfAll(this.#costs) ?? constants.firstBound)
+    const dearest = dearestOfAll(this.#costs)?.alone ?? constants.firstBound
     return room === null ? 1 : Math.max(1, Math.floor(room / dearest) + this.#account.inFlight)
   }
 }

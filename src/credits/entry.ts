@@ -1,11 +1,17 @@
 import type { StoredAnswer } from '../store/answers/answers.ts'
 import type { OpenCall } from '../store/ledger/settlement.ts'
-import type { CallEnding } from './settle.ts'
+import type { CallEnding } from './change.ts'
 import type { Effect } from './tries.ts'
+
+/** Which call it is. The mark is null for calls of older releases. */
+export interface CallName {
+  readonly id: number
+  readonly mark: string | null
+}
 
 /** One call that ended, with everything that the ledger keeps of it. */
 export interface Entry {
-  readonly call: number
+  readonly call: CallName
   readonly ending: CallEnding
   readonly effect: Effect
   /** What it says about the account itself. */

@@ -1,12 +1,6 @@
-import {
-  constants,
-  dearestOfAll,
-  lowestBalance,
-  type Account,
-  type Bound,
-  type Costs,
-} from './account.ts'
+import { constants, lowestBalance, type Account } from './account.ts'
 import type { Ask, RunPurse, Rest, Rules } from './admission.ts'
+import { dearestOfAll, type Bound, type Costs } from './prices.ts'
 
 /** Why one ask could not be granted. */
 export type Obstacle = 'class' | 'urgent' | 'purse' | 'run_spent' | 'day' | 'floor'
@@ -20,8 +14,8 @@ export interface Standing {
 }
 
 /** Reasons that shut the gate whatever is asked; null while it is open. */
-export function closedBy({ blockedKey, notBefore }: Account, { key, now }: Rules): Rest | null {
-  if (blockedKey !== null && blockedKey === key) {
+export function closedBy({ blockedKeys, notBefore }: Account, { key, now }: Rules): Rest | null {
+  if (blockedKeys.includes(key)) {
     const detail = 'the API refused the key; set another SEARCH_API_KEY, or type: npm run resume'
     return { kind: 'stop', reason: 'auth', until: null, detail }
   }
@@ -65,7 +59,7 @@ export function roomAbove(account: Account, costs: Costs, { floor, now }: Rules)
   if (low === null || isStale(account, now)) return null
   const { drainedFloor } = account
   const drained = drainedFloor !== null && floor >= drainedFloor
-  const kept = drained ? constants.hysteresis * (dearestOfAll(costs) ?? 0) : 0
+  const kept = drained ? constants.hysteresis * (dearestOfAll(costs)?.alone ?? 0) : 0
   return low - floor - constants.margin - kept
 }
 

@@ -1,195 +1,86 @@
+import { codeOf } from '../shared/errors.ts'
 import { storing } from '../store/answers/answers.ts'
-import type { Books } from '../store/ledger/books.ts'
 import type { Database } from '../store/database.ts'
 import {
-  readForSettle,
+  booksChanged,
+  readCalls,
   saveSettlement,
-  type HeldCall,
   type OpenCall,
-  type Settlement,
 } from '../store/ledger/settlement.ts'
-import { travel, type Trip } from '../store/pipelining.ts'
-import type { Costs } from './account.ts'
-import { accountOf, changedCosts, costsOf, rowOf } from './rows.ts'
 import type { Clerk, Entry, Matched, Recorded } from './entry.ts'
-import { settle, type CallOutcome, type Settled, type Signal } from './settle.ts'
-import { stopsOf } from './stops.ts'
-import { nextTry, type ChangedTask, type Patience } from './tries.ts'
+import { judgeTasks, settlementOf } from './settlement.ts'
 
-/** Answers, money and task states in one transaction: a received answer is never bought again. */
+/** What came of writing entries down. */
+export interface Recording {
+  readonly recorded: readonly Recorded[]
+  /** Entries of calls that this database does not know: it was set back, or it is another one. */
+  readonly strangers: readonly Entry[]
+}
+
+/** A call or its task changes while its end is written down only when somebody else gives it up in that moment. */
+const mostTries = 5
+
+/**
+ * Answers, money and task states in one transaction: a received answer is never bought again. What the ends of calls
+ * mean is worked out without a lock on anything, and written only if the calls are as they were read.
+ */
 export async function record(
   db: Database,
   clerk: Clerk,
   entries: readonly Entry[],
-): Promise<readonly Recorded[]> {
-  return travel(db, async (trip) => {
-    const answers = entries.flatMap(({ answer }) => (answer === null ? [] : [answer]))
-    let stored: Promise<unknown> = Promise.resolve()
-    for (const query of storing(answers)) {
-      // Very large bodies go one statement after the other: sent together they would all be in memory.
-      await stored
-      stored = trip.run(query)
+): Promise<Recording> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await recordOnce(db, clerk, entries)
+    } catch (error) {
+      if (codeOf(error) !== booksChanged || tries === mostTries) throw error
     }
-    const calls = entries.map(({ call }) => call)
-    const read = await readForSettle(trip, clerk.account, calls)
-    return writeBooks(trip, clerk, { entries, ...read })
+  }
+}
+
+async function recordOnce(
+  db: Database,
+  clerk: Clerk,
+  entries: readonly Entry[],
+): Promise<Recording> {
+  const ids = entries.map(({ call }) => call.id)
+  const rows = new Map((await readCalls(db, clerk.account, ids)).map((row) => [row.id, row]))
+  const known = entries.flatMap((entry): Matched[] => {
+    const call = rows.get(entry.call.id)
+    return call !== undefined && isOf(entry, call) ? [{ entry, call }] : []
   })
-}
-
-interface Reading {
-  readonly entries: readonly Entry[]
-  readonly books: Books
-  readonly calls: readonly OpenCall[]
-  readonly held: readonly HeldCall[]
-}
-
-async function writeBooks(trip: Trip, clerk: Clerk, reading: Reading) {
-  const { books, held } = reading
-  const matched = matchCalls(reading)
-  const costs = costsOf(books)
+  const matched = once(known.filter(tellsMore))
   const jitter = Math.random()
-  const settled = settle(accountOf(books.account), costs, {
-    outcomes: matched.map(outcomeOf),
-    signals: matched.flatMap(({ entry, call }) => signalsOf(entry, call, clerk)),
-    held: held
-      .filter(({ call }) => !matched.some((match) => match.call.id === call))
-      .map(({ call, unknown_at_ms, bound }) => ({ call, unknownAt: unknown_at_ms, bound })),
-    now: books.now_ms,
-    floor: Math.max(clerk.floor, books.floor),
-    jitter,
-  })
   const changes = judgeTasks(matched, { rebuy: clerk.rebuy, jitter })
-  await saveSettlement(trip, {
-    ...stopsOf(matched, { clerk, books, settled }),
-    ...settlementOf(clerk, { matched, changes, settled, before: costs }),
-  })
-  return reading.calls.map((call) => ({
-    call: call.id,
-    task: call.task_id,
-    state: changes.get(call.task_id)?.state ?? call.state,
-    waitMs: changes.get(call.task_id)?.waitMs ?? null,
-  }))
+  if (matched.length > 0) {
+    const answers = matched.flatMap(({ entry }) => (entry.answer === null ? [] : [entry.answer]))
+    await saveSettlement(db, settlementOf(clerk, { matched, changes, jitter }), storing(answers))
+  }
+  const ours = new Set(known.map(({ entry }) => entry))
+  return {
+    recorded: known.map(({ call }) => ({
+      call: call.id,
+      task: call.task_id,
+      state: changes.get(call.task_id)?.state ?? call.state,
+      waitMs: changes.get(call.task_id)?.waitMs ?? null,
+    })),
+    strangers: entries.filter((entry) => !ours.has(entry)),
+  }
+}
+
+/** A database that was set back gives numbers out anew: the mark tells whether a call is the one that was answered. */
+function isOf({ call, answer }: Entry, row: OpenCall): boolean {
+  return call.mark === row.mark && (answer?.search?.queryId ?? row.query_id) === row.query_id
 }
 
 /** An answer that was written down before (delivered twice, or replayed from a file) changes nothing. */
-function matchCalls({ entries, calls }: Reading): Matched[] {
-  const rows = new Map(calls.map((call) => [call.id, call]))
-  return entries.flatMap((entry) => {
-    const call = rows.get(entry.call)
-    if (call === undefined || (call.outcome !== null && call.outcome !== 'unknown')) return []
-    // Given up before, and still nobody knows more: neither the answer nor its price.
-    const knownNow = entry.ending.kind === 'settled' || entry.effect.kind === 'answered'
-    if (call.outcome === 'unknown' && !knownNow) return []
-    return [{ entry, call }]
-  })
+function tellsMore({ entry, call }: Matched): boolean {
+  if (call.outcome === null) return true
+  // Given up before: what counts now is an answer, its price, or the word of who knows that it was never sent.
+  const answered = entry.effect.kind === 'answered'
+  return call.outcome === 'unknown' && (answered || entry.ending.kind !== 'unknown')
 }
 
-function outcomeOf({ entry, call }: Matched): CallOutcome {
-  return {
-    seq: call.start_seq,
-    startedAt: call.sent_at_ms,
-    startTotal: call.start_total,
-    bound: call.credits_reserved,
-    class: call.class,
-    was: call.outcome === null ? 'in_flight' : call.washed ? 'washed' : 'unknown',
-    now: entry.ending,
-  }
-}
-
-function signalsOf({ signal }: Entry, call: OpenCall, { key }: Clerk): Signal[] {
-  const startedAt = call.sent_at_ms
-  if (signal === null) return []
-  if (signal === 'welcome') return [{ kind: 'welcome' }]
-  if (signal === 'key_refused') return [{ kind: 'key_refused', key }]
-  if (signal === 'no_credit') return [{ kind: 'no_credit', seq: call.start_seq, startedAt }]
-  return [{ kind: 'slow_down', startedAt, waitMs: signal.waitMs }]
-}
-
-function judgeTasks(matched: readonly Matched[], patience: Patience): Map<number, ChangedTask> {
-  const changes = new Map<number, ChangedTask>()
-  for (const { entry, call } of matched) {
-    const tries = changes.get(call.task_id) ?? call
-    const change = nextTry(
-      {
-        state: tries.state,
-        attempts: tries.attempts,
-        ambiguous: tries.ambiguous,
-        deaths: tries.deaths,
-      },
-      entry.effect,
-      patience,
-    )
-    if (change !== null) changes.set(call.task_id, change)
-  }
-  return changes
-}
-
-function settlementOf(
-  { account }: Clerk,
-  {
-    matched,
-    changes,
-    settled,
-    before,
-  }: {
-    matched: readonly Matched[]
-    changes: ReadonlyMap<number, ChangedTask>
-    settled: Settled
-    before: Costs
-  },
-): Omit<Settlement, 'stops' | 'cleared'> {
-  return {
-    account_id: account,
-    account: rowOf(settled.account),
-    calls: matched.map(({ entry, call }) => ({
-      id: call.id,
-      outcome: entry.ending.kind,
-      http_status: entry.httpStatus,
-      credits_used: entry.creditsUsed,
-      credits_remaining: entry.creditsRemaining,
-      error_code: entry.code,
-      error_message: entry.message,
-    })),
-    washed: settled.washed,
-    tasks: [...changes].map(([task, change]) => taskRow(task, change, answeredBy(matched, task))),
-    runs: purses(matched),
-    costs: changedCosts(before, settled.costs),
-  }
-}
-
-/** The first call of the task that brought an answer. */
-function answeredBy(matched: readonly Matched[], task: number): number | null {
-  const answers = matched.filter(
-    ({ entry, call }) => call.task_id === task && entry.effect.kind === 'answered',
-  )
-  return answers.length === 0 ? null : Math.min(...answers.map(({ call }) => call.id))
-}
-
-function taskRow(id: number, change: ChangedTask, search: number | null) {
-  return {
-    id,
-    state: change.state,
-    search_id: search,
-    attempts: change.attempts,
-    ambiguous: change.ambiguous,
-    deaths: change.deaths,
-    wait_ms: change.waitMs,
-    error_code: change.code,
-    error_message: change.message,
-  }
-}
-
-function purses(matched: readonly Matched[]): { run: number; spent: number; reserved: number }[] {
-  const sums = new Map<number, { run: number; spent: number; reserved: number }>()
-  for (const { entry, call } of matched) {
-    const sum = sums.get(call.run_id) ?? { run: call.run_id, spent: 0, reserved: 0 }
-    const bound = call.credits_reserved
-    // A call given up counts with its bound until its answer tells more.
-    if (call.outcome === null) sum.reserved -= bound
-    else sum.spent -= bound
-    if (entry.ending.kind === 'settled') sum.spent += entry.ending.used
-    if (entry.ending.kind === 'unknown') sum.spent += bound
-    sums.set(call.run_id, sum)
-  }
-  return [...sums.values()]
+function once(matched: readonly Matched[]): Matched[] {
+  return [...new Map(matched.map((match) => [match.call.id, match])).values()]
 }

@@ -1,32 +1,18 @@
-import type { Books } from '../store/ledger/books.ts'
 import type { Database } from '../store/database.ts'
-import { readForReserve, saveReservation, type WaitingTask } from '../store/ledger/reservation.ts'
-import { travel, type Trip } from '../store/pipelining.ts'
-import type { Costs } from './account.ts'
+import { readBooks, type Books } from '../store/ledger/books.ts'
+import { readWaiting, saveReservation, type WaitingTask } from '../store/ledger/reservation.ts'
+import { setBack } from '../store/trouble.ts'
 import { admit } from './admit.ts'
-import type { Admission, RunPurse, Rest, Rules } from './admission.ts'
-import { accountOf, changedCosts, costsOf, rowOf } from './rows.ts'
+import type { CallName } from './entry.ts'
+import type { RunPurse, Rest, Rules } from './admission.ts'
+import { reservationOf, type Decision, type Spender } from './decision.ts'
+import { accountOf, costsOf } from './rows.ts'
 import { addUrgency, sortTasks, type Wanted } from './triage.ts'
-
-/** Who reserves, from which account, under which rules. */
-export interface Spender {
-  readonly account: number
-  readonly worker: number
-  readonly origin: 'live' | 'test' | 'sandbox'
-  readonly api: string
-  readonly key: string
-  readonly floor: number
-  readonly dailyBudget: number | null
-  readonly rateLimit: number | null
-  /** The day of an instant and the end of that day, in the zone of the settings. */
-  readonly dayOf: (time: number) => { day: string; ends: number }
-  readonly renewalAfter: (time: number) => number | null
-}
 
 /** What one reservation brought. */
 export interface Reserved {
   /** Calls to make at once: which call serves which task. */
-  readonly granted: ReadonlyMap<number, number>
+  readonly granted: ReadonlyMap<number, CallName>
   /** Tasks that need no call any more: answered, reused, cancelled or unaffordable. */
   readonly gone: readonly number[]
   /** Tasks reused just now. */
@@ -34,26 +20,42 @@ export interface Reserved {
   /** Tasks that are not due, or whose query is being asked right now. */
   readonly later: readonly number[]
   readonly rest: Rest | { readonly kind: 'no_lease' }
-  readonly affordable: number
+  /** Null: it could not be found out. */
+  readonly affordable: number | null
 }
 
-/** Reserves what is about to be sent: one transaction that the account's row serialises over all workers. */
+/** Near the floor every change of the books makes a decision void; so many in a row are waited out. */
+const mostTries = 12
+const contendedMs = 20
+
+/**
+ * Reserves what is about to be sent. It is decided without a lock on what the tables say, and written by one statement
+ * only if that still stands; otherwise it is decided anew.
+ */
 export async function reserve(
   db: Database,
   spender: Spender,
   wanted: readonly Wanted[],
 ): Promise<Reserved> {
-  return travel(db, async (trip) => {
-    const read = await readForReserve(trip, {
-      account: spender.account,
-      worker: spender.worker,
-      origin: spender.origin,
-      api: spender.api,
-      tasks: wanted.map(({ task }) => task),
-    })
-    if (!read.leaseLive) return nothing({ kind: 'no_lease' })
-    return reserveTasks(trip, spender, { wanted, ...read })
-  })
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const [books, { lease_live: leaseLive, tasks }] = await Promise.all([
+      readBooks(db, spender.account),
+      readWaiting(db, { ...spender, tasks: wanted.map(({ task }) => task) }),
+    ])
+    expectForward(spender, books)
+    if (!leaseLive) return nothing({ kind: 'no_lease' })
+    const reserved = await reserveTasks(db, spender, { wanted, books, tasks })
+    if (reserved !== null) return reserved
+  }
+  return nothing({ kind: 'wait', ms: contendedMs })
+}
+
+/** Whoever lives on while the database is set back notices it before anything is bought by the old books. */
+function expectForward({ begun }: Spender, { account }: Books): void {
+  if (account.seq < begun.seq) {
+    throw setBack(`${account.seq} calls had begun, and ${begun.seq} a moment ago`)
+  }
+  begun.seq = account.seq
 }
 
 interface Reading {
@@ -63,25 +65,25 @@ interface Reading {
 }
 
 async function reserveTasks(
-  trip: Trip,
+  db: Database,
   spender: Spender,
   { wanted, books, tasks }: Reading,
-): Promise<Reserved> {
+): Promise<Reserved | null> {
   const found = new Map(tasks.map((task) => [task.id, task]))
   const sorted = sortTasks(wanted, found)
   const costs = costsOf(books)
   const rules = rulesOf(spender, books)
-  const asks = await addUrgency(trip, sorted.ready, { costs, books, rules })
+  const asks = await addUrgency(db, sorted.ready, { costs, books, rules })
   const purses = new Map(tasks.map((task) => [task.run_id, purseOf(task)]))
   const admission = admit(accountOf(books.account), costs, { asks, purses, rules })
-  const { reused } = sorted
-  const granted = await write(trip, spender, { books, costs, admission, found, reused })
+  const granted = await write(db, spender, { books, costs, admission, found, sorted, rules })
+  if (granted === null) return null
   const spent = new Set(admission.spentRuns)
   const unaffordable = [...found.values()].filter(({ run_id }) => spent.has(run_id))
   return {
     granted,
     gone: [...sorted.gone, ...unaffordable.map(({ id }) => id).filter((id) => !granted.has(id))],
-    reused: reused.length,
+    reused: sorted.reused.length,
     later: sorted.later,
     rest: admission.rest,
     affordable: admission.affordable,
@@ -108,58 +110,36 @@ function purseOf({ budget, spent, reserved }: WaitingTask): RunPurse {
   return { budget, spent, reserved }
 }
 
-interface Writing {
-  readonly books: Books
-  /** Prices before the admission. */
-  readonly costs: Costs
-  readonly admission: Admission
-  readonly found: ReadonlyMap<number, WaitingTask>
-  readonly reused: readonly { task: number; search: number }[]
+/** Gives back which call serves which task; null when what the decision rests on has changed. */
+async function write(
+  db: Database,
+  spender: Spender,
+  decision: Decision,
+): Promise<ReadonlyMap<number, CallName> | null> {
+  const reservation = reservationOf(spender, decision)
+  if (reservation === null) return new Map()
+  const marks = new Map(reservation.grants.map(({ task, mark }) => [task, mark]))
+  const calls = await holding(spender.marks, marks, () => saveReservation(db, reservation))
+  if (calls === null) return null
+  return new Map([...calls].map(([task, id]) => [task, { id, mark: marks.get(task) ?? null }]))
 }
 
-async function write(
-  trip: Trip,
-  spender: Spender,
-  { books, costs, admission, found, reused }: Writing,
-): Promise<ReadonlyMap<number, number>> {
-  const { grants, rest, account, spentRuns } = admission
-  const stop =
-    rest.kind === 'stop' && (rest.reason === 'credit_floor' || rest.reason === 'budget')
-      ? [{ reason: rest.reason, until_ms: rest.until, detail: rest.detail }]
-      : []
-  const standing = books.stops.map(({ reason }) => reason)
-  const flows = grants.some(({ probe }) => !probe)
-  const cleared = standing
-    .filter((reason) => flows && reason !== 'auth')
-    .map((reason) => ({ reason, by: reason === 'credit_floor' ? 'observation' : 'time' }))
-  const news = stop.some(({ reason }) => !standing.includes(reason))
-  const decided = grants.length > 0 || news || cleared.length > 0
-  if (!decided && reused.length === 0 && spentRuns.length === 0) return new Map()
-  const held = new Map<number, number>()
-  for (const { run, bound } of grants) held.set(run, (held.get(run) ?? 0) + bound)
-  return saveReservation(trip, {
-    account_id: spender.account,
-    account: rowOf(account),
-    stops: stop,
-    cleared,
-    worker: spender.worker,
-    sent_at_ms: books.now_ms,
-    grants: grants.map(({ task, class: name, bound, seq, startTotal, probe }) => ({
-      task,
-      query: found.get(task)?.query_id ?? '',
-      class: name,
-      bound,
-      seq,
-      start_total: startTotal,
-      probe,
-    })),
-    runs: [...held].map(([run, bound]) => ({ run, spent: 0, reserved: bound })),
-    costs: changedCosts(costs, admission.costs),
-    reused,
-    spent_runs: spentRuns,
-  })
+/** Holds the marks while their calls are asked for; afterwards those that were granted. */
+async function holding(
+  held: Set<string>,
+  marks: ReadonlyMap<number, string>,
+  ask: () => Promise<ReadonlyMap<number, number> | null>,
+): Promise<ReadonlyMap<number, number> | null> {
+  for (const mark of marks.values()) held.add(mark)
+  let granted: ReadonlyMap<number, number> | null = null
+  try {
+    granted = await ask()
+    return granted
+  } finally {
+    for (const [task, mark] of marks) if (granted?.has(task) !== true) held.delete(mark)
+  }
 }
 
 function nothing(rest: Reserved['rest']): Reserved {
-  return { granted: new Map(), gone: [], reused: 0, later: [], rest, affordable: 1 }
+  return { granted: new Map(), gone: [], reused: 0, later: [], rest, affordable: null }
 }

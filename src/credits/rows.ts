@@ -1,5 +1,9 @@
-import type { AccountRow, Books, CostRow } from '../store/ledger/books.ts'
-import type { Account, Cost, Costs } from './account.ts'
+import type { AccountRow, Books } from '../store/ledger/books.ts'
+import type { Reservation } from '../store/ledger/reservation.ts'
+import type { Settlement } from '../store/ledger/settlement.ts'
+import type { Account, Told } from './account.ts'
+import type { Change, Newest } from './change.ts'
+import type { Cost, Costs } from './prices.ts'
 
 /** An account as the pure core sees it, from its row. */
 export function accountOf(row: AccountRow): Account {
@@ -9,6 +13,8 @@ export function accountOf(row: AccountRow): Account {
     usedTotal: row.used_total,
     seen: seq === null || at === null || remaining === null ? null : { seq, at, remaining },
     spentSince: row.spent_since,
+    told: toldOf(row.told_seq, row.told_least, row.told_untold),
+    toldNext: toldOf(row.next_told_seq, row.next_told_least, row.next_told_untold),
     reserved: row.reserved,
     inFlight: row.in_flight,
     uncertain: row.uncertain,
@@ -19,66 +25,84 @@ export function accountOf(row: AccountRow): Account {
     notBefore: row.not_before_ms,
     rateNextAt: row.rate_next_at_ms,
     slowdowns: row.slowdowns,
-    blockedKey: row.blocked_key,
+    blockedKeys: row.blocked_keys,
     day: row.day,
     daySpent: row.day_spent,
   }
 }
 
-/** The row of an account, from what the pure core decided. */
-export function rowOf(account: Account): AccountRow {
+function toldOf(seq: number | null, least: number | null, untold: number): Told | null {
+  return seq === null ? null : { seq, least: least ?? Number.MAX_SAFE_INTEGER, untold }
+}
+
+/** What the gate changes in an account's row, besides its sums. */
+export function stateOf(account: Account): Reservation['state'] {
   return {
-    seq: account.seq,
-    used_total: account.usedTotal,
-    obs_seq: account.seen?.seq ?? null,
-    obs_at_ms: account.seen?.at ?? null,
-    obs_remaining: account.seen?.remaining ?? null,
-    spent_since: account.spentSince,
-    reserved: account.reserved,
-    in_flight: account.inFlight,
-    uncertain: account.uncertain,
     drained_floor: account.drainedFloor,
     blind_calls: account.blindCalls,
     probe_granted: account.probeGranted,
     last_probe_at_ms: account.lastProbeAt,
-    not_before_ms: account.notBefore,
     rate_next_at_ms: account.rateNextAt,
-    slowdowns: account.slowdowns,
-    blocked_key: account.blockedKey,
     day: account.day,
     day_spent: account.daySpent,
   }
 }
 
 /** Prices by class, from their rows. */
-export function costsOf(books: Books): Costs {
-  const costs = new Map<string, Cost>()
-  for (const { class: name, dearest, cheapest, seen, trying } of books.costs) {
-    costs.set(name, { dearest: dearest ?? 0, cheapest: cheapest ?? 0, seen, trying })
-  }
-  return costs
+export function costsOf({ costs }: Books): Costs {
+  return new Map(
+    costs.map((row): [string, Cost] => [
+      row.class,
+      {
+        dearest: row.dearest ?? 0,
+        cheapest: row.cheapest ?? 0,
+        seen: row.seen,
+        trying: row.trying,
+        recent: { first: row.recent_first, second: row.recent_second, count: row.recent_count },
+        earlier: { first: row.earlier_first, second: row.earlier_second, count: row.earlier_count },
+      },
+    ]),
+  )
 }
 
-/** The rows of the prices that changed. */
-export function changedCosts(before: Costs, after: Costs): CostRow[] {
-  const rows: CostRow[] = []
-  for (const [name, cost] of after) {
-    const old = before.get(name)
-    const same =
-      old !== undefined &&
-      old.dearest === cost.dearest &&
-      old.cheapest === cost.cheapest &&
-      old.seen === cost.seen &&
-      old.trying === cost.trying
-    if (same) continue
-    const known = cost.seen > 0
-    rows.push({
-      class: name,
-      dearest: known ? cost.dearest : null,
-      cheapest: known ? cost.cheapest : null,
-      seen: cost.seen,
-      trying: cost.trying,
-    })
+/** A change of the books in the spelling of the statement that writes it. */
+export function changeRow(change: Change): Settlement['change'] {
+  const { newest, noCredit, slowDown } = change
+  return {
+    reserved: change.reserved,
+    in_flight: change.inFlight,
+    uncertain: change.uncertain,
+    used: change.used,
+    day_spent: change.daySpent,
+    newest: newest === null ? null : newestRow(newest),
+    least: change.least,
+    untold: change.untold,
+    refused_keys: change.refusedKeys,
+    no_credit: noCredit === null ? null : { seq: noCredit.seq, started_at_ms: noCredit.startedAt },
+    slow_down:
+      slowDown === null
+        ? null
+        : {
+            started_at_ms: slowDown.startedAt,
+            wait_ms: slowDown.waitMs,
+            unnamed: slowDown.unnamed,
+          },
+    welcome: change.welcome,
   }
-  return rows
+}
+
+function newestRow({ seq, startedAt, startTotal, used, remaining }: Newest) {
+  return { seq, started_at_ms: startedAt, start_total: startTotal, used, remaining }
+}
+
+/** The prices that were heard, in the same spelling. */
+export function priceRows({ prices }: Change): Settlement['prices'] {
+  return [...prices].map(([name, { peak, cheapest, tried }]) => ({
+    class: name,
+    first: peak.first,
+    second: peak.second,
+    heard: peak.count,
+    cheapest: peak.count === 0 ? 0 : cheapest,
+    tried,
+  }))
 }

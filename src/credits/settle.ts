@@ -1,44 +1,13 @@
-import { constants, type Account, type Cost, type Costs } from './account.ts'
-import { unhandled } from '../shared/errors.ts'
-
-/** One call whose outcome is to be written down. */
-export interface CallOutcome {
-  readonly seq: number
-  readonly startedAt: number
-  readonly startTotal: number
-  readonly bound: number
-  readonly class: string
-  /** What the ledger said of the call until now: an answer may come after it was given up. */
-  readonly was: 'in_flight' | 'unknown' | 'washed'
-  readonly now: CallEnding
-}
-
-/** How a call ended, as far as money goes. */
-export type CallEnding =
-  | {
-      readonly kind: 'settled'
-      readonly used: number
-      readonly remaining: number | null
-      /** True for an answer: its cost is the price of its class. A refusal for nothing teaches nothing. */
-      readonly priced: boolean
-    }
-  /** Perhaps charged: the credits are held. */
-  | { readonly kind: 'unknown' }
-  /** Provably never sent. */
-  | { readonly kind: 'unsent' }
-
-/** What the API said about the account itself, besides credits. */
-export type Signal =
-  | { readonly kind: 'key_refused'; readonly key: string }
-  | { readonly kind: 'no_credit'; readonly seq: number; readonly startedAt: number }
-  | { readonly kind: 'slow_down'; readonly startedAt: number; readonly waitMs: number | null }
-  | { readonly kind: 'welcome' }
+import { constants, type Account, type Sighting, type Told } from './account.ts'
+import { changeOf, type CallOutcome, type Change, type Signal, type SlowDown } from './change.ts'
+import { boundOf, learn, unknownCost, type Cost, type Costs } from './prices.ts'
 
 /** Credits held for a call given up earlier. */
 export interface Held {
   readonly call: number
   readonly unknownAt: number
   readonly bound: number
+  readonly class: string
 }
 
 export interface Settling {
@@ -56,145 +25,145 @@ export interface Settled {
   readonly costs: Costs
   /** Calls for which nothing is held any more. */
   readonly washed: readonly number[]
+  /** Calls for which less is held than before: they were sent while nobody knew what such calls cost. */
+  readonly lowered: readonly { readonly call: number; readonly bound: number }[]
 }
 
 /** Writes outcomes into the books: a reply proves only that what ended before its start is in its balance. */
-export function settle(before: Account, costs: Costs, settlement: Settling): Settled {
-  let account = before
-  const prices = new Map(costs)
-  for (const outcome of settlement.outcomes) {
-    account = book(release(account, outcome), outcome)
-    learnPrice(prices, outcome)
-  }
-  account = lookAtBalance(before, account, settlement.outcomes)
-  for (const signal of settlement.signals) account = heed(account, signal, settlement)
-  const washed = wash(account, settlement.held)
-  const freed = washed.reduce((sum, call) => sum + call.bound, 0)
-  account = { ...account, uncertain: account.uncertain - freed }
-  return { account, costs: prices, washed: washed.map(({ call }) => call) }
-}
-
-/** Gives back what was set aside for the call. */
-function release(account: Account, { was, bound }: CallOutcome): Account {
-  switch (was) {
-    case 'in_flight':
-      return { ...account, reserved: account.reserved - bound, inFlight: account.inFlight - 1 }
-    case 'unknown':
-      return { ...account, uncertain: account.uncertain - bound }
-    case 'washed':
-      return account
-    default:
-      throw unhandled('state', was)
-  }
-}
-
-function book(account: Account, { was, bound, now }: CallOutcome): Account {
-  // A call given up counted with its bound, on that day for good: this may be another day.
-  const counted = was === 'in_flight' ? 0 : bound
-  switch (now.kind) {
-    case 'unsent':
-      return account
-    case 'unknown':
-      return {
-        ...account,
-        uncertain: account.uncertain + (was === 'washed' ? 0 : bound),
-        daySpent: account.daySpent + bound - counted,
-      }
-    case 'settled':
-      return {
-        ...account,
-        usedTotal: account.usedTotal + now.used,
-        daySpent: account.daySpent + Math.max(0, now.used - counted),
-        spentSince: account.spentSince + now.used,
-      }
-    default:
-      throw unhandled('ending', now)
-  }
-}
-
-/** The newest start wins: not the newest arrival, not the smallest balance, not the greatest. */
-function lookAtBalance(before: Account, after: Account, outcomes: readonly CallOutcome[]): Account {
-  let newest: { outcome: CallOutcome; used: number; remaining: number } | null = null
-  for (const outcome of outcomes) {
-    const { now, seq } = outcome
-    if (now.kind !== 'settled' || now.remaining === null) continue
-    if (seq <= Math.max(before.seen?.seq ?? 0, newest?.outcome.seq ?? 0)) continue
-    newest = { outcome, used: now.used, remaining: now.remaining }
-  }
-  if (newest === null) return after
-  const { outcome, used, remaining } = newest
-  return {
-    ...after,
-    seen: { seq: outcome.seq, at: outcome.startedAt, remaining },
-    blindCalls: 0,
-    // Everything settled since this call began, itself left out: prefix sums of all credits ever used.
-    spentSince: after.usedTotal - outcome.startTotal - used,
-  }
-}
-
-/** What ended long enough before the newest balance was asked for has its cost in it. */
-function wash(account: Account, held: readonly Held[]): readonly Held[] {
-  const { seen } = account
-  if (seen === null) return []
-  return held.filter(({ unknownAt }) => unknownAt + constants.graceMs <= seen.at)
-}
-
-function learnPrice(prices: Map<string, Cost>, { class: name, was, now }: CallOutcome): void {
-  const cost = prices.get(name) ?? { dearest: 0, cheapest: 0, seen: 0, trying: false }
-  if (now.kind !== 'settled' || !now.priced) {
-    // What was given up before ended its try then: the one in flight now is another call.
-    prices.set(name, { ...cost, trying: cost.trying && was !== 'in_flight' })
-    return
-  }
-  const first = cost.seen === 0
-  prices.set(name, {
-    dearest: first ? now.used : Math.max(cost.dearest, now.used),
-    cheapest: first ? now.used : Math.min(cost.cheapest, now.used),
-    seen: Math.min(cost.seen + 1, constants.trustedAfter),
-    trying: false,
+export function settle(before: Account, costs: Costs, settling: Settling): Settled {
+  return apply(before, costs, {
+    ...settling,
+    change: changeOf(settling.outcomes, settling.signals),
   })
 }
 
-function heed(account: Account, signal: Signal, { floor, now, jitter }: Settling): Account {
-  switch (signal.kind) {
-    case 'welcome':
-      return account.slowdowns === 0 ? account : { ...account, slowdowns: 0 }
-    case 'key_refused':
-      return { ...account, blockedKey: signal.key }
-    case 'no_credit':
-      return drain(account, signal, floor)
-    case 'slow_down':
-      return slowDown(account, signal, { now, jitter })
-    default:
-      throw unhandled('signal', signal)
+interface Applying extends Omit<Settling, 'outcomes' | 'signals'> {
+  readonly change: Change
+}
+
+/** The same rules as in sql/statements/settle_calls.sql, which a test holds to them. */
+export function apply(
+  before: Account,
+  costs: Costs,
+  { change, held, ...rules }: Applying,
+): Settled {
+  const prices = new Map<string, Cost>(costs)
+  for (const [name, heard] of change.prices) {
+    prices.set(name, learn(prices.get(name) ?? unknownCost, heard))
+  }
+  let account = addUp(before, change)
+  account = lookAtBalance(account, change)
+  account = drain(account, change, rules.floor)
+  account = heed(account, change, rules)
+  const washed = held.filter((call) => isWashed(account, call))
+  const lowered = held.flatMap((call) => (washed.includes(call) ? [] : lower(prices, call)))
+  const freed = [...washed.map(({ bound }) => bound), ...lowered.map(({ less }) => less)]
+  const uncertain = freed.reduce((sum, bound) => sum - bound, account.uncertain)
+  return {
+    account: { ...account, uncertain },
+    costs: prices,
+    washed: washed.map(({ call }) => call),
+    lowered: lowered.map(({ call, bound }) => ({ call, bound })),
   }
 }
 
-/** The API says that credit is used up: nothing is proved to be left, unless a call begun later saw some. */
-function drain(
-  account: Account,
-  signal: { seq: number; startedAt: number },
-  floor: number,
-): Account {
-  if (account.seen !== null && account.seen.seq > signal.seq) return account
+function addUp(account: Account, change: Change): Account {
   return {
     ...account,
-    seen: { seq: signal.seq, at: signal.startedAt, remaining: 0 },
+    reserved: account.reserved + change.reserved,
+    inFlight: account.inFlight + change.inFlight,
+    uncertain: account.uncertain + change.uncertain,
+    usedTotal: account.usedTotal + change.used,
+    daySpent: account.daySpent + change.daySpent,
+    told: tell(account.told, change),
+    toldNext: tell(account.toldNext, change),
+  }
+}
+
+function tell(told: Told | null, { least, untold }: Change): Told | null {
+  if (told === null) return null
+  return {
+    ...told,
+    least: least === null ? told.least : Math.min(told.least, least),
+    untold: told.untold + untold,
+  }
+}
+
+/** A call begun later than the one whose balance is known tells a newer one. */
+function lookAtBalance(account: Account, { newest, used }: Change): Account {
+  if (newest === null || newest.seq <= (account.seen?.seq ?? 0)) {
+    return { ...account, spentSince: account.spentSince + used }
+  }
+  return {
+    ...account,
+    ...nextTold(account, newest.seq),
+    seen: { seq: newest.seq, at: newest.startedAt, remaining: newest.remaining },
+    blindCalls: 0,
+    // Everything settled since this call began, itself left out: prefix sums of all credits ever used.
+    spentSince: account.usedTotal - newest.startTotal - newest.used,
+  }
+}
+
+/** What was told before the newest call began is forgotten, as soon as it is known where to begin anew. */
+function nextTold(
+  { seq, told, toldNext }: Account,
+  newest: number,
+): Pick<Account, 'told' | 'toldNext'> {
+  const fresh = { seq, least: Number.MAX_SAFE_INTEGER, untold: 0 }
+  if (toldNext !== null && newest <= toldNext.seq) return { told, toldNext }
+  return { told: toldNext, toldNext: fresh }
+}
+
+/** The API says that credit is used up: nothing is proved to be left, unless a call begun later saw some. */
+function drain(account: Account, { noCredit }: Change, floor: number): Account {
+  if (noCredit === null || isNewer(account.seen, noCredit)) return account
+  return {
+    ...account,
+    seen: { seq: noCredit.seq, at: noCredit.startedAt, remaining: 0 },
     drainedFloor: floor,
     blindCalls: 0,
   }
 }
 
-/** A burst of refusals counts once: only a call begun after the last wait ended makes the next one longer. */
-function slowDown(
+function isNewer(seen: Sighting | null, { seq }: { seq: number }): boolean {
+  return seen !== null && seen.seq > seq
+}
+
+function heed(
   account: Account,
-  { startedAt, waitMs }: { startedAt: number; waitMs: number | null },
+  { refusedKeys, slowDown, welcome }: Change,
   { now, jitter }: { now: number; jitter: number },
 ): Account {
+  const blocked = [...new Set([...account.blockedKeys, ...refusedKeys])].slice(-mostBlockedKeys)
+  const heeded = { ...account, blockedKeys: blocked }
+  if (slowDown !== null) return { ...heeded, ...brake(account, slowDown, { now, jitter }) }
+  return welcome ? { ...heeded, slowdowns: 0 } : heeded
+}
+
+const mostBlockedKeys = 8
+
+/** A burst of refusals counts once: only a call begun after the last wait ended makes the next one longer. */
+function brake(
+  account: Account,
+  { startedAt, waitMs, unnamed }: SlowDown,
+  { now, jitter }: { now: number; jitter: number },
+): Pick<Account, 'slowdowns' | 'notBefore'> {
   const burst = account.notBefore !== null && startedAt < account.notBefore
   const slowdowns = burst ? account.slowdowns : account.slowdowns + 1
   const doubled = constants.slowdownMs * 2 ** Math.min(Math.max(0, slowdowns - 1), 10)
   const backoff = Math.min(constants.longestSlowdownMs, doubled) * (1 + jitter / 4)
-  const until = now + Math.max(constants.slowdownMs, waitMs ?? backoff)
-  return { ...account, slowdowns, notBefore: Math.max(account.notBefore ?? 0, until) }
+  const until = now + Math.max(constants.slowdownMs, waitMs ?? 0, unnamed ? backoff : 0)
+  return { slowdowns, notBefore: Math.max(account.notBefore ?? 0, until) }
+}
+
+/** What ended long enough before the newest balance was asked for has its cost in it. */
+function isWashed({ seen }: Account, { unknownAt }: Held): boolean {
+  return seen !== null && unknownAt + constants.graceMs <= seen.at
+}
+
+/** For a call that was lost before its price was known, no more is held than such calls cost. */
+function lower(costs: Costs, { call, class: name, bound }: Held) {
+  if ((costs.get(name)?.seen ?? 0) < constants.trustedAfter) return []
+  const { among } = boundOf(costs, name)
+  return among < bound ? [{ call, bound: among, less: bound - among }] : []
 }

@@ -1,34 +1,17 @@
-import type { Books } from '../store/ledger/books.ts'
-import type { Clerk, Entry, Matched } from './entry.ts'
-import type { Settled } from './settle.ts'
+import type { Entry, Matched } from './entry.ts'
 
-/** The stops that begin or end with what the API said. */
-export function stopsOf(
-  matched: readonly Matched[],
-  { clerk, books, settled }: { clerk: Clerk; books: Books; settled: Settled },
-) {
-  const stops: { reason: string; until_ms: number | null; detail: string | null }[] = []
-  const entryWith = (wanted: (signal: Entry['signal']) => boolean) =>
+/** The stops that begin with what the API said; which of them end, the statement that writes them sees. */
+export function stopsOf(matched: readonly Matched[]): { reason: string; detail: string }[] {
+  const first = (wanted: (signal: Entry['signal']) => boolean) =>
     matched.find(({ entry }) => wanted(entry.signal))?.entry
-  const refused = entryWith((signal) => signal === 'key_refused')
-  if (refused !== undefined) {
-    stops.push({ reason: 'auth', until_ms: null, detail: sentence(refused) })
-  }
-  const empty = entryWith((signal) => signal === 'no_credit')
-  if (empty !== undefined) {
-    stops.push({ reason: 'credit_floor', until_ms: null, detail: sentence(empty) })
-  }
-  const slowed = entryWith((signal) => typeof signal === 'object' && signal !== null)
-  if (slowed !== undefined) {
-    const until = settled.account.notBefore
-    stops.push({ reason: 'rate', until_ms: until, detail: sentence(slowed) })
-  }
-  // Another key than the refused one was answered: the account goes on with it.
-  const newKey =
-    books.account.blocked_key !== clerk.key &&
-    entryWith((signal) => signal === 'welcome') !== undefined
-  const stood = books.stops.some(({ reason }) => reason === 'auth')
-  return { stops, cleared: newKey && stood ? [{ reason: 'auth', by: 'key' }] : [] }
+  const told = [
+    { reason: 'auth', entry: first((signal) => signal === 'key_refused') },
+    { reason: 'credit_floor', entry: first((signal) => signal === 'no_credit') },
+    { reason: 'rate', entry: first((signal) => typeof signal === 'object' && signal !== null) },
+  ]
+  return told.flatMap(({ reason, entry }) =>
+    entry === undefined ? [] : [{ reason, detail: sentence(entry) }],
+  )
 }
 
 function sentence({ httpStatus, code, message }: Entry): string {

@@ -1,7 +1,8 @@
 import { countMoreUrgent, type WaitingTask } from '../store/ledger/reservation.ts'
 import type { Books } from '../store/ledger/books.ts'
-import type { Trip } from '../store/pipelining.ts'
-import { boundOf, lowestBalance, type Costs } from './account.ts'
+import type { Database } from '../store/database.ts'
+import { lowestBalance } from './account.ts'
+import { boundOf, type Costs } from './prices.ts'
 import type { Ask, Rules } from './admission.ts'
 import { accountOf } from './rows.ts'
 
@@ -54,7 +55,7 @@ const scarce = 1_000
 
 /** Tells each ask how many more urgent tasks lie elsewhere, when credit is scarce. */
 export async function addUrgency(
-  trip: Trip,
+  db: Database,
   ready: readonly Ready[],
   { costs, books, rules }: { costs: Costs; books: Books; rules: Rules },
 ): Promise<Ask[]> {
@@ -66,7 +67,7 @@ export async function addUrgency(
     const tight = rules.counts && low !== null && room < scarce * boundOf(costs, name).alone
     if (tight && priority > 1 && !counts.has(priority)) {
       const except = ready.map((other) => other.task)
-      counts.set(priority, await countMoreUrgent(trip, { priority, except, limit: scarce }))
+      counts.set(priority, await countMoreUrgent(db, { priority, except, limit: scarce }))
     }
     asks.push({ task, class: name, run, urgentElsewhere: counts.get(priority) ?? 0 })
   }

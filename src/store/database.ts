@@ -28,7 +28,17 @@ export interface PoolOptions {
   readonly statementTimeoutMs?: number
   /** Its commits do not wait for the disk: what a crash of the server loses is found again from the tables. */
   readonly hasty?: boolean
+  /** Its transactions take the books that all workers wait for: none of them may stand still, and no commit be lost. */
+  readonly ledger?: boolean
 }
+
+/** A server lets go of what a silent process holds well before anybody takes it for away. */
+const ledgerSettings = ['-c idle_in_transaction_session_timeout=1000', '-c lock_timeout=2000']
+/** A connection on which nothing comes back for so long is given up, whatever TCP still hopes for. */
+const ledgerSilenceMs = 15_000
+// Servers that know the setting end a transaction that a silent process left halfway through a statement as well.
+const ledgerStart = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off';
+select set_config('transaction_timeout', '30000', false) where current_setting('server_version_num')::integer >= 170000`
 
 /** Opens a pool that survives a restart of the server; nothing is connected yet. */
 export function openPool(url: string, options: PoolOptions): pg.Pool {
@@ -41,6 +51,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     // BullMQ's own statements wait for each other; ours need not.
     pipeline: options.schema === undefined,
     ...settingsOf(options),
+    ...(options.ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
     ...(options.statementTimeoutMs === undefined
       ? {}
       : { statement_timeout: options.statementTimeoutMs }),
@@ -50,15 +61,19 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   // So is one that breaks between two statements of a transaction: the next statement says it.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('connect', (client) => codeBreaks(client, 'query'))
+  if (options.ledger === true) {
+    pool.on('connect', (client) => void client.query(ledgerStart).catch(() => undefined))
+  }
   codeBreaks(pool, 'query')
   codeBreaks(pool, 'connect')
   return pool
 }
 
-function settingsOf({ schema, hasty }: PoolOptions): { options?: string } {
+function settingsOf({ schema, hasty, ledger }: PoolOptions): { options?: string } {
   const settings = [
     ...(schema === undefined ? [] : [`-c search_path=${schema}`]),
     ...(hasty === true ? ['-c synchronous_commit=off'] : []),
+    ...(ledger === true ? ledgerSettings : []),
   ]
   return settings.length === 0 ? {} : { options: settings.join(' ') }
 }

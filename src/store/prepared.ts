@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream'
 import type { Pool, PoolClient } from 'pg'
 import {
   PostgresDialect,
@@ -40,6 +41,17 @@ class Plan {
   }
 }
 
+/**
+ * What is sent in one turn goes out in one write: a transaction that is sent whole arrives whole, and a process that is
+ * frozen in between leaves no lock behind.
+ */
+function gather(client: PoolClient): void {
+  const stream: unknown = Reflect.get(Reflect.get(client, 'connection') ?? {}, 'stream')
+  if (!(stream instanceof Writable)) return
+  stream.cork()
+  setImmediate(() => stream.uncork())
+}
+
 /** A connection of the driver as kysely uses it, which keeps the plan of a statement that comes again. */
 class PreparedClient implements PostgresPoolClient {
   readonly #client: PoolClient
@@ -66,6 +78,7 @@ class PreparedClient implements PostgresPoolClient {
   }
 
   #send(text: string, values: unknown[]): Promise<unknown> {
+    if (text === 'begin') gather(this.#client)
     const plan = values.length === 0 ? undefined : this.#planOf(text)
     if (plan === undefined) return this.#client.query(text, values)
     const old = plan.use()

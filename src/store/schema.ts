@@ -53,7 +53,31 @@ export interface AccountCosts {
    */
   dearest: number | null;
   /**
-   * Costs seen, counted up to the number from which the greatest is trusted.
+   * How many those are.
+   */
+  earlier_count: Generated<number>;
+  /**
+   * Greatest of the thirty or more prices before the recent ones.
+   */
+  earlier_first: Generated<number>;
+  /**
+   * The next greatest of them; the same when the greatest came twice.
+   */
+  earlier_second: Generated<number>;
+  /**
+   * How many those are; at thirty they become the earlier ones.
+   */
+  recent_count: Generated<number>;
+  /**
+   * Greatest of the prices heard last.
+   */
+  recent_first: Generated<number>;
+  /**
+   * The next greatest of them; the same when the greatest came twice.
+   */
+  recent_second: Generated<number>;
+  /**
+   * Prices seen; from thirty on the greatest of the last ones is trusted as a bound.
    */
   seen: Generated<number>;
   /**
@@ -68,9 +92,9 @@ export interface Accounts {
    */
   blind_calls: Generated<number>;
   /**
-   * Fingerprint of the key that the API refused.
+   * Fingerprints of the keys that the API refused.
    */
-  blocked_key: string | null;
+  blocked_keys: Generated<string[]>;
   /**
    * Day that day_spent counts, in the zone of the settings.
    */
@@ -103,6 +127,18 @@ export interface Accounts {
    * MILL_ACCOUNT, or the host of the API.
    */
   name: string;
+  /**
+   * Least balance told by answers since that later moment; null while none told one.
+   */
+  next_told_least: number | null;
+  /**
+   * The same from a later moment on, to take its place.
+   */
+  next_told_seq: number | null;
+  /**
+   * Credits used since that later moment by answers that told no balance.
+   */
+  next_told_untold: Generated<number>;
   /**
    * No call begins before this time: the API asked to slow down.
    */
@@ -143,6 +179,18 @@ export interface Accounts {
    * Credits used by calls that ended after that call began: not surely in the balance it told.
    */
   spent_since: Generated<number>;
+  /**
+   * Least balance told by answers since then; null while none told one.
+   */
+  told_least: number | null;
+  /**
+   * Calls that had begun when told_least began to be kept: fewer than when the call behind obs_remaining began.
+   */
+  told_seq: number | null;
+  /**
+   * Credits used since then by answers that told no balance.
+   */
+  told_untold: Generated<number>;
   /**
    * Credits held for calls whose outcome nobody could read, until an answer begun later tells.
    */
@@ -2006,6 +2054,10 @@ export interface Calls {
    * Number of the call.
    */
   id: Generated<number>;
+  /**
+   * Random mark, made by the worker before it asked for the call: an answer names its call by number and mark, since a database that was set back gives numbers out anew. Null for calls of older versions.
+   */
+  mark: string | null;
   /**
    * settled, unknown (perhaps charged), unsent (released without being sent); null while in flight.
    */

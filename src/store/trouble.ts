@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { Unreachable, codeOf, reasonOf } from '../shared/errors.ts'
+import { Unreachable, WrongDatabase, codeOf, reasonOf } from '../shared/errors.ts'
 
 /** Why a statement failed, as far as it decides what to do: come back later, try again now, or look at the data. */
 export type Trouble = 'away' | 'conflict' | 'data'
@@ -8,7 +8,14 @@ export type Trouble = 'away' | 'conflict' | 'data'
 // away too: a person has to mend it, and answers that were paid for wait.
 const away = /^(08|57P|53|58|25006|28|3D000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
-const conflicts = new Set(['40001', '40P01', '55P03', '57014'])
+// QM001 is our own: what a decision of the ledger rests on has changed.
+// 25P03 and 25P04 end a transaction that stood still: this process was frozen, and asks again.
+const conflicts = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04', 'QM001'])
+
+/** True for what no waiting mends: it lies in the data, or in the database as a whole. */
+export function isFatal(error: unknown): boolean {
+  return error instanceof WrongDatabase || troubleOf(error) === 'data'
+}
 
 /** Reads the verdict off the code of an error, never off its text. */
 export function troubleOf(error: unknown): Trouble {
@@ -19,6 +26,13 @@ export function troubleOf(error: unknown): Trouble {
   if (mistakes.some((kind) => error instanceof kind)) return 'data'
   // Everything else that is not the server's own word is a connection that broke, hung or was refused.
   return 'away'
+}
+
+/** The database lacks what this process wrote to it, or saw in it: nothing may be bought by such books. */
+export function setBack(found: string): WrongDatabase {
+  return new WrongDatabase(
+    `expected the database to hold what was written to it, got an earlier state: ${found}; it was restored from a copy, or lost its newest commits: type npm run verify, then start again`,
+  )
 }
 
 /** True when a row is there already, perhaps by somebody else since it was looked for. */

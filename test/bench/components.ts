@@ -2,7 +2,7 @@
 import { EventEmitter, once } from 'node:events'
 import { sql } from 'kysely'
 import { record } from '../../src/credits/record.ts'
-import type { Entry } from '../../src/credits/entry.ts'
+import type { CallName, Entry } from '../../src/credits/entry.ts'
 import { reserve } from '../../src/credits/reserve.ts'
 import { Lease } from '../../src/commands/work/lease.ts'
 import { spenderOf } from '../../src/commands/work/setup.ts'
@@ -232,11 +232,11 @@ async function knowThePrice(mill: BenchMill, account: number): Promise<void> {
     set obs_seq = 0, obs_at = clock_timestamp() + interval '1 hour', obs_remaining = 1000000000
     where id = ${account}`.execute(mill.db)
   await sql`
-    insert into account_costs (account_id, class, dearest, cheapest, seen)
-    values (${account}, '10/-', 1, 1, 30)`.execute(mill.db)
+    insert into account_costs (account_id, class, dearest, cheapest, seen, earlier_first, earlier_second, earlier_count)
+    values (${account}, '10/-', 1, 1, 30, 1, 1, 30)`.execute(mill.db)
 }
 
-function settledCall(call: number): Entry {
+function settledCall(call: CallName): Entry {
   return {
     ...unsentCall(call),
     ending: { kind: 'settled', used: 1, remaining: null, priced: true },

@@ -132,7 +132,7 @@ export const resume: Deed = (world, watch) => {
   world.account = {
     ...world.account,
     probeGranted: true,
-    blockedKey: null,
+    blockedKeys: [],
     notBefore: null,
     slowdowns: 0,
     lastProbeAt: null,

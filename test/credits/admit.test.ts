@@ -1,10 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { newAccount, type Account, type Cost } from '../../src/credits/account.ts'
+import { newAccount, type Account } from '../../src/credits/account.ts'
+import { unknownCost, type Cost } from '../../src/credits/prices.ts'
 import { admit } from '../../src/credits/admit.ts'
 import type { Ask, RunPurse, Rules } from '../../src/credits/admission.ts'
 
 const known: Account = { ...newAccount, seq: 40, seen: { seq: 40, at: 0, remaining: 200 } }
-const trusted: Cost = { dearest: 5, cheapest: 1, seen: 30, trying: false }
+const trusted: Cost = {
+  ...unknownCost,
+  dearest: 5,
+  cheapest: 1,
+  seen: 30,
+  earlier: { first: 5, second: 5, count: 30 },
+}
 const rules: Rules = {
   now: 1_000,
   floor: 100,
@@ -111,7 +118,7 @@ describe('the gate', () => {
   })
 
   test('stops for a refused key, and goes on with another one', () => {
-    const account = { ...known, blockedKey: 'key' }
+    const account = { ...known, blockedKeys: ['key'] }
     expect(ask({ account }).rest).toMatchObject({ kind: 'stop', reason: 'auth' })
     expect(ask({ account, rules: { key: 'new key' } }).grants).toHaveLength(20)
   })

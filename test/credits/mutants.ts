@@ -1,7 +1,7 @@
 /** A fault put into the ledger on purpose: the schedules have to find it. */
 export interface Mutant {
   readonly name: string
-  readonly file: 'account' | 'limits' | 'admit' | 'settle'
+  readonly file: 'account' | 'admit' | 'change' | 'limits' | 'prices' | 'settle'
   /** Text that occurs once in the source. */
   readonly find: string
   readonly put: string
@@ -29,68 +29,68 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'reservations do not lower the balance that is proved',
     file: 'account',
-    find: 'account.spentSince - account.reserved - account.uncertain',
-    put: 'account.spentSince - account.uncertain',
+    find: 'return Math.max(newest, least) - reserved - uncertain',
+    put: 'return Math.max(newest, least) - uncertain',
   },
   {
     name: 'the last reply to arrive tells the balance',
     file: 'settle',
-    find: 'if (seq <= Math.max(before.seen?.seq ?? 0, newest?.outcome.seq ?? 0)) continue',
-    put: '',
+    find: 'if (newest === null || newest.seq <= (account.seen?.seq ?? 0)) {',
+    put: 'if (newest === null) {',
   },
   {
     name: 'the greatest balance is believed',
     file: 'settle',
-    find: 'if (seq <= Math.max(before.seen?.seq ?? 0, newest?.outcome.seq ?? 0)) continue',
-    put: 'if (now.remaining <= (before.seen?.remaining ?? -1)) continue',
+    find: 'if (newest === null || newest.seq <= (account.seen?.seq ?? 0)) {',
+    put: 'if (newest === null || newest.remaining <= (account.seen?.remaining ?? -1)) {',
   },
   {
     name: 'late replies are not subtracted',
     file: 'settle',
-    find: 'spentSince: account.spentSince + now.used,',
-    put: '',
+    find: 'return { ...account, spentSince: account.spentSince + used }',
+    put: 'return account',
   },
   {
     name: 'what ended since a call began is forgotten when it tells the balance',
     file: 'settle',
-    find: 'spentSince: after.usedTotal - outcome.startTotal - used,',
+    find: 'spentSince: account.usedTotal - newest.startTotal - newest.used,',
     put: 'spentSince: 0,',
   },
   {
     name: 'credits for lost calls are given free without waiting for the server',
     file: 'settle',
-    find: 'unknownAt + constants.graceMs <= seen.at',
-    put: 'unknownAt <= seen.at',
+    find: 'return seen !== null && unknownAt + constants.graceMs <= seen.at',
+    put: 'return seen !== null && unknownAt <= seen.at',
   },
   {
     name: 'credits for lost calls are given free by time alone',
     file: 'settle',
-    find: 'return held.filter(({ unknownAt }) => unknownAt + constants.graceMs <= seen.at)',
-    put: 'return held.filter(() => true)',
+    find: 'return seen !== null && unknownAt + constants.graceMs <= seen.at',
+    put: 'return seen !== null || unknownAt > 0',
   },
   {
     name: 'nothing is held for lost calls',
-    file: 'settle',
-    find: "uncertain: account.uncertain + (was === 'washed' ? 0 : bound),",
+    file: 'change',
+    find: "uncertain: change.uncertain + (was === 'washed' ? 0 : bound),",
     put: '',
   },
   {
     name: 'held credits do not lower the balance that is proved',
     file: 'account',
-    find: 'account.reserved - account.uncertain',
-    put: 'account.reserved',
+    find: 'return Math.max(newest, least) - reserved - uncertain',
+    put: 'return Math.max(newest, least) - reserved',
   },
   {
     name: 'a late answer leaves its credits held',
-    file: 'settle',
-    find: 'return { ...account, uncertain: account.uncertain - bound }',
-    put: 'return account',
+    file: 'change',
+    find: 'return { ...change, uncertain: change.uncertain - bound }',
+    put: 'return change',
   },
   {
     name: 'a call that was washed out is held again',
-    file: 'settle',
-    find: "uncertain: account.uncertain + (was === 'washed' ? 0 : bound),",
-    put: 'uncertain: account.uncertain + bound,',
+    file: 'change',
+    find: "uncertain: change.uncertain + (was === 'washed' ? 0 : bound),",
+    put: 'uncertain: change.uncertain + bound,',
   },
   {
     name: 'blind calls are repeated without limit',
@@ -124,21 +124,21 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a young class is bound to the dearest price seen',
-    file: 'account',
-    find: 'if (cost.seen >= constants.trustedAfter) return',
-    put: 'if (cost.seen > 0) return',
+    file: 'prices',
+    find: 'if (cost.seen < constants.trustedAfter) {',
+    put: 'if (cost.seen < 1) {',
   },
   {
     name: 'prices are not learned',
-    file: 'settle',
-    find: 'Math.max(cost.dearest, now.used)',
-    put: 'cost.dearest',
+    file: 'prices',
+    find: 'dearest: Math.max(cost.dearest, peak.first),',
+    put: 'dearest: cost.dearest,',
   },
   {
     name: 'an unseen class costs what the first guess says',
-    file: 'account',
-    find: 'Math.max(1, 2 * dearest)',
-    put: '1',
+    file: 'prices',
+    find: 'return { alone: 2 * dearest.alone, among: 2 * dearest.among, unseen: true }',
+    put: 'return { alone: 1, among: 1, unseen: true }',
   },
   {
     name: 'several calls of a class never seen go out at once',
@@ -148,15 +148,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a lost try of a class shuts it for ever',
-    file: 'settle',
-    find: "trying: cost.trying && was !== 'in_flight'",
-    put: 'trying: cost.trying',
+    file: 'prices',
+    find: 'return { ...cost, trying: cost.trying && !tried }',
+    put: 'return cost',
   },
   {
     name: 'a late loss reopens a class whose first call is in flight',
-    file: 'settle',
-    find: "trying: cost.trying && was !== 'in_flight'",
-    put: 'trying: false',
+    file: 'prices',
+    find: 'return { ...cost, trying: cost.trying && !tried }',
+    put: 'return { ...cost, trying: false }',
   },
   {
     name: 'what a run has reserved does not count against its budget',
@@ -178,15 +178,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'lost calls do not count against the day',
-    file: 'settle',
-    find: 'daySpent: account.daySpent + bound - counted,',
+    file: 'change',
+    find: 'daySpent: change.daySpent + bound - counted,',
     put: '',
   },
   {
     name: 'a late answer takes the credits of another day off this one',
-    file: 'settle',
-    find: 'daySpent: account.daySpent + Math.max(0, now.used - counted),',
-    put: 'daySpent: Math.max(0, account.daySpent + now.used - counted),',
+    file: 'change',
+    find: 'daySpent: change.daySpent + Math.max(0, now.used - counted),',
+    put: 'daySpent: change.daySpent + now.used - counted,',
   },
   {
     name: 'each visit begins the day anew',
@@ -197,8 +197,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a refused key is tried again',
     file: 'limits',
-    find: 'if (blockedKey !== null && blockedKey === key) {',
-    put: 'if (blockedKey !== null && blockedKey !== key) {',
+    find: 'if (blockedKeys.includes(key)) {',
+    put: 'if (blockedKeys.length > 0 && !blockedKeys.includes(key)) {',
   },
   {
     name: 'the time the API asked for is not kept',
@@ -221,19 +221,19 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a refusal for want of credit is not believed',
     file: 'settle',
-    find: 'return drain(account, signal, floor)',
-    put: 'return account',
+    find: 'if (noCredit === null || isNewer(account.seen, noCredit)) return account',
+    put: 'if (noCredit === null || floor >= 0) return account',
   },
   {
     name: 'an old refusal for want of credit drains a renewed account',
     file: 'settle',
-    find: 'if (account.seen !== null && account.seen.seq > signal.seq) return account',
-    put: '',
+    find: 'if (noCredit === null || isNewer(account.seen, noCredit)) return account',
+    put: 'if (noCredit === null) return account',
   },
   {
     name: 'a drained account goes on with the first credit',
     file: 'limits',
-    find: 'constants.hysteresis * (dearestOfAll(costs) ?? 0)',
+    find: 'constants.hysteresis * (dearestOfAll(costs)?.alone ?? 0)',
     put: '0',
   },
   {
@@ -262,14 +262,56 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a call that was never sent keeps its reservation',
-    file: 'settle',
-    find: 'return { ...account, reserved: account.reserved - bound, inFlight: account.inFlight - 1 }',
-    put: 'return { ...account, inFlight: account.inFlight - 1 }',
+    file: 'change',
+    find: 'return { ...change, reserved: change.reserved - bound, inFlight: change.inFlight - 1 }',
+    put: 'return { ...change, inFlight: change.inFlight - 1 }',
   },
   {
     name: 'starts are not counted',
     file: 'admit',
     find: 'const seq = account.seq + 1',
     put: 'const seq = Math.max(1, account.seq)',
+  },
+  {
+    name: 'balances told before the newest call began count as told since',
+    file: 'settle',
+    find: 'const fresh = { seq, least: Number.MAX_SAFE_INTEGER, untold: 0 }',
+    put: 'const fresh = { seq: 0, least: Number.MAX_SAFE_INTEGER, untold: 0 }',
+  },
+  {
+    name: 'answers without a balance do not lower the least one told',
+    file: 'account',
+    find: ': Math.min(seen.remaining, told.least) - told.untold',
+    put: ': Math.min(seen.remaining, told.least)',
+  },
+  {
+    name: 'only the newest balance counts among those told',
+    file: 'account',
+    find: ': Math.min(seen.remaining, told.least) - told.untold',
+    put: ': seen.remaining - told.untold',
+  },
+  {
+    name: 'a price is forgotten as soon as thirty others came',
+    file: 'prices',
+    find: 'const { first, second } = higher(cost.recent, cost.earlier)',
+    put: 'const { first, second } = cost.recent',
+  },
+  {
+    name: 'a price that came twice is taken for odd',
+    file: 'prices',
+    find: 'second: Math.max(Math.min(a.first, b.first), a.second, b.second),',
+    put: 'second: Math.max(a.second, b.second),',
+  },
+  {
+    name: 'a call among others need not expect an odd price',
+    file: 'prices',
+    find: 'return { alone: Math.max(1, odd ? second : first), among: Math.max(1, first) }',
+    put: 'return { alone: Math.max(1, odd ? second : first), among: Math.max(1, odd ? second : first) }',
+  },
+  {
+    name: 'what is held less is not given back',
+    file: 'settle',
+    find: 'const freed = [...washed.map(({ bound }) => bound), ...lowered.map(({ less }) => less)]',
+    put: 'const freed = washed.map(({ bound }) => bound)',
   },
 ]

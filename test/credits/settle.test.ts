@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { newAccount, type Account } from '../../src/credits/account.ts'
-import { settle, type CallEnding, type CallOutcome, type Signal } from '../../src/credits/settle.ts'
+import type { CallEnding, CallOutcome, Signal } from '../../src/credits/change.ts'
+import { settle, type Held } from '../../src/credits/settle.ts'
 
 const base: Account = {
   ...newAccount,
@@ -27,14 +28,15 @@ const told = (used: number, remaining: number | null): CallEnding => ({
 interface Case {
   readonly account?: Account
   readonly signals?: readonly Signal[]
-  readonly held?: readonly { call: number; unknownAt: number; bound: number }[]
+  readonly held?: readonly Omit<Held, 'class'>[]
 }
 
 function write(
   outcomes: readonly CallOutcome[],
   { account = base, signals = [], held = [] }: Case = {},
 ) {
-  const rest = { signals, held, now: 20_000, floor: 100, jitter: 0 }
+  const kept = held.map((call) => ({ ...call, class: '10/-' }))
+  const rest = { signals, held: kept, now: 20_000, floor: 100, jitter: 0 }
   return settle(account, new Map(), { outcomes, ...rest })
 }
 
@@ -83,7 +85,7 @@ describe('the books', () => {
   test('learn prices from answers only', () => {
     const free: CallEnding = { kind: 'settled', used: 0, remaining: null, priced: false }
     const { costs } = write([outcome(7, told(4, 290)), outcome(8, told(2, 288)), outcome(9, free)])
-    expect(costs.get('10/-')).toEqual({ dearest: 4, cheapest: 2, seen: 2, trying: false })
+    expect(costs.get('10/-')).toMatchObject({ dearest: 4, cheapest: 2, seen: 2, trying: false })
   })
 })
 
@@ -98,7 +100,7 @@ describe('a refusal', () => {
 
   test('of the key blocks that key', () => {
     const { account } = write([], { signals: [{ kind: 'key_refused', key: 'old' }] })
-    expect(account.blockedKey).toBe('old')
+    expect(account.blockedKeys).toEqual(['old'])
   })
 
   test('for being too fast counts once in a burst, and doubles the wait of the next one', () => {

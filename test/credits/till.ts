@@ -1,5 +1,5 @@
 import type { Ask, RunPurse, Rules } from '../../src/credits/admission.ts'
-import type { CallOutcome } from '../../src/credits/settle.ts'
+import type { CallOutcome } from '../../src/credits/change.ts'
 import type { Watch } from './watch.ts'
 import { dayMs, type Reply, type Row, type Worker, type World } from './world.ts'
 
@@ -30,6 +30,8 @@ export function ask(
       event: world.event,
       outcome: null,
       priced: false,
+      pricedAt: 0,
+      endedAt: 0,
       used: 0,
       remaining: null,
       unknownAt: 0,
@@ -92,7 +94,7 @@ export function book(
   const outcomes = ended.map(({ row, reply }) => outcomeOf(row, reply))
   const held = world.unsettled
     .filter((row) => row.outcome === 'unknown' && !ended.some((one) => one.row === row))
-    .map(({ id, unknownAt, bound }) => ({ call: id, unknownAt, bound }))
+    .map(({ id, unknownAt, bound, class: name }) => ({ call: id, unknownAt, bound, class: name }))
   const signals = ended.flatMap(({ row, reply }) =>
     reply === row.reply ? world.signalOf(row) : [],
   )
@@ -112,6 +114,10 @@ export function book(
   for (const id of settled.washed) {
     const row = world.rows[id]
     if (row !== undefined) row.washed = true
+  }
+  for (const { call, bound } of settled.lowered) {
+    const row = world.rows[call]
+    if (row !== undefined) row.bound = bound
   }
   world.unsettled = world.unsettled.filter(
     ({ outcome, washed }) => outcome === null || (outcome === 'unknown' && !washed),
@@ -135,7 +141,9 @@ function mark(world: World, row: Row, { ending, task: effect }: Reply): void {
     if (task.state === 'open' && task.ambiguous >= unreadCalls) task.state = 'unknown'
   }
   row.outcome = ending.kind
+  row.endedAt = world.event
   row.priced = ending.kind === 'settled' && ending.priced
+  if (row.priced) row.pricedAt = world.event
   row.used = ending.kind === 'settled' ? ending.used : 0
   row.remaining = ending.kind === 'settled' ? ending.remaining : null
 }

@@ -1,6 +1,6 @@
 import { constants, lowestBalance, type Account } from '../../src/credits/account.ts'
 import type { Grant, Rest, Rules } from '../../src/credits/admission.ts'
-import type { Signal } from '../../src/credits/settle.ts'
+import type { Signal } from '../../src/credits/change.ts'
 import { checkBound, checkRate } from './bounds.ts'
 import { promise } from './promise.ts'
 import { checkBudgets } from './purses.ts'
@@ -59,9 +59,23 @@ export class Watch {
   #provenRoom(account: Account, floor: number, unsettled: readonly Row[]): number {
     const { seen } = account
     if (seen === null) return Number.NaN
-    let low = seen.remaining - account.spentSince
+    let low = Math.max(seen.remaining - account.spentSince, this.#leastTold(seen.remaining))
     for (const { bound } of unsettled) low -= bound
     return low - floor
+  }
+
+  /** The least balance told since the newest known one was asked for, less what was told of nowhere. */
+  #leastTold(remaining: number): number {
+    const since = this.#world.rows.filter(
+      ({ outcome, endedAt }) => outcome === 'settled' && endedAt > (this.#newest?.event ?? 0),
+    )
+    let least = remaining
+    let untold = 0
+    for (const { remaining: told, used } of since) {
+      if (told === null) untold += used
+      else least = Math.min(least, told)
+    }
+    return least - untold
   }
 
   #checkFlow(grant: Grant, { rules, urgent }: Circumstances, room: number): void {

@@ -1,9 +1,10 @@
 import type * as accounts from '../../src/credits/account.ts'
-import type { Account, Costs } from '../../src/credits/account.ts'
+import type { Account } from '../../src/credits/account.ts'
+import type { CallEnding, Signal } from '../../src/credits/change.ts'
+import type { Costs } from '../../src/credits/prices.ts'
 import type * as admission from '../../src/credits/admit.ts'
 import type { Rest } from '../../src/credits/admission.ts'
 import type * as settlement from '../../src/credits/settle.ts'
-import type { CallEnding, Signal } from '../../src/credits/settle.ts'
 
 /** The functions under test: the real ones, or copies with a fault put in. */
 export interface Core {
@@ -52,12 +53,16 @@ export interface Row {
   readonly seq: number
   readonly startedAt: number
   readonly startTotal: number
-  readonly bound: number
+  bound: number
   readonly key: string
   readonly day: number
   readonly event: number
   outcome: 'settled' | 'unknown' | 'unsent' | null
   priced: boolean
+  /** Place among all prices heard; 0 for a call that told none. */
+  pricedAt: number
+  /** When its outcome was written down, among all events. */
+  endedAt: number
   used: number
   remaining: number | null
   unknownAt: number

@@ -65,7 +65,7 @@ const wrong = () => [
   sql<{ id: number }>`select id, state from runs where state = ${'open'}`,
   sql<Omit<Night, 'note'>>`select schedule, due_at::date from nights`,
   notes(true),
-  statement<{ id: number; task_id: string }>('keep_books', []),
+  statement<{ written: string; calls: { id: number; task: number }[] }>('reserve_calls', []),
   sql<{ run: { id: string } }>`select jsonb_build_object('id', id) as run from runs`,
   sql<{ run: { id: number; day: Date }[] }>`
     select jsonb_agg(jsonb_build_object('id', id, 'date', run_date)) as run from runs`,
@@ -104,7 +104,7 @@ describe('the type of a raw statement', () => {
       'id is not in the type',
       'state is not in the type',
       'due_at is string, not Date',
-      'task_id is number, not string',
+      'written is boolean, not string',
       'is refused: function pg_temp.is string(bigint) does not exist',
       'day is in no document',
       'date of a document is not in the type',

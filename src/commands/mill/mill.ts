@@ -57,7 +57,7 @@ export async function openMill(options: MillOptions): Promise<Mill> {
   const { config, closers } = options
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(options))
   const { name, connections: max = 4, byKey = false } = options
-  const pool = openPool(databaseUrl, { name, max })
+  const pool = openPool(databaseUrl, { name, max, ledger: byKey })
   const db = closers.add('the database', openDatabase(pool, { byKey }), (open) =>
     within(open.destroy(), { ms: endWithinMs }),
   )

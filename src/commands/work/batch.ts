@@ -26,21 +26,22 @@ const writers = 2
 const conflictTries = 20
 const awayMs = { first: 100, longest: 2_000 }
 
-/** Gathers entries and writes them down in this mill's ledger. */
-export function openBatch(mill: Mill, clerk: Clerk, options: Omit<BatchOptions, 'write'>): Batch {
-  return new Batch({ ...options, write: (entries) => recordInOrder(mill, clerk, entries) })
+interface LedgerOptions extends Omit<BatchOptions, 'write'> {
+  /** Told of entries whose calls the database does not know: they are let go of once they are kept elsewhere. */
+  readonly onStrangers: (entries: readonly Entry[]) => void
 }
 
-async function recordInOrder(
-  mill: Mill,
-  clerk: Clerk,
-  entries: readonly Entry[],
-): Promise<readonly Recorded[]> {
-  const recorded = await record(mill.db, clerk, entries)
-  const byCall = new Map(recorded.map((one) => [one.call, one]))
-  return entries.map(
-    ({ call }) => byCall.get(call) ?? { call, task: 0, state: 'open', waitMs: null },
-  )
+/** Gathers entries and writes them down in this mill's ledger. */
+export function openBatch(mill: Mill, clerk: Clerk, options: LedgerOptions): Batch {
+  const write = async (entries: readonly Entry[]): Promise<readonly Recorded[]> => {
+    const { recorded, strangers } = await record(mill.db, clerk, entries)
+    if (strangers.length > 0) options.onStrangers(strangers)
+    const byCall = new Map(recorded.map((one) => [one.call, one]))
+    return entries.map(
+      ({ call: { id } }) => byCall.get(id) ?? { call: id, task: 0, state: 'open', waitMs: null },
+    )
+  }
+  return new Batch({ ...options, write })
 }
 
 /**

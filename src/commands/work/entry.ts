@@ -1,6 +1,6 @@
-import type { Entry } from '../../credits/entry.ts'
+import type { CallName, Entry } from '../../credits/entry.ts'
 import type { Effect } from '../../credits/tries.ts'
-import type { CallEnding } from '../../credits/settle.ts'
+import type { CallEnding } from '../../credits/change.ts'
 import type { Bought } from '../../pipeline.ts'
 import { policy } from '../../search/policy.ts'
 import type { Verdict } from '../../search/verdict.ts'
@@ -96,7 +96,7 @@ function answerOf({ task, call, reply, verdict }: Bought, provenance: Provenance
   const body = reply.kind === 'response' ? reply.body : reply.partial
   if (body === null) return null
   return {
-    callId: call,
+    callId: call.id,
     status: reply.status ?? 0,
     receivedAt: reply.receivedAt,
     truncated: reply.kind === 'response' ? reply.truncated : true,
@@ -109,7 +109,7 @@ function answerOf({ task, call, reply, verdict }: Bought, provenance: Provenance
 }
 
 /** A call that was given up: its worker died, or its lease ran out. */
-export function lostCall(call: number): Entry {
+export function lostCall(call: CallName): Entry {
   const code = 'WORKER_DIED'
   const message = 'the worker that made the call stopped before its answer was written down'
   return {
@@ -122,7 +122,7 @@ export function lostCall(call: number): Entry {
 }
 
 /** A reservation of which this process knows that it never sent it. */
-export function unsentCall(call: number): Entry {
+export function unsentCall(call: CallName): Entry {
   return {
     ...nothingKnown(call),
     ending: { kind: 'unsent' },
@@ -132,7 +132,7 @@ export function unsentCall(call: number): Entry {
   }
 }
 
-function nothingKnown(call: number) {
+function nothingKnown(call: CallName) {
   return {
     call,
     signal: null,

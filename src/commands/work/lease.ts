@@ -46,8 +46,9 @@ export class Lease {
 
   async beat(): Promise<void> {
     const asked = performance.now()
-    await beatWorker(this.#options.db, this.worker, this.#options.leaseMs)
-    this.#goodUntil = asked + this.#options.leaseMs
+    const { db, leaseMs } = this.#options
+    await beatWorker(db, { id: this.worker, host: hostname(), pid: process.pid, leaseMs })
+    this.#goodUntil = asked + leaseMs
   }
 
   close(): Promise<void> {
@@ -59,19 +60,18 @@ export class Lease {
     const abandoned = await findAbandoned(this.#options.db, together)
     for (const account of new Set(abandoned.map((call) => call.account))) {
       const lost = abandoned.filter((call) => call.account === account)
-      await record(
-        this.#options.db,
-        { ...clerk, account },
-        lost.map(({ call }) => lostCall(call)),
-      )
+      await record(this.#options.db, { ...clerk, account }, lost.map(lostCall))
     }
     return abandoned.length
   }
 
-  /** Releases reservations of this worker that it does not know of: it never heard that they were committed. */
-  async release(clerk: Clerk, known: ReadonlySet<number>): Promise<void> {
+  /**
+   * Releases calls in flight of this worker that it neither asks for nor has on their way: it gave up asking, so nobody
+   * will ever send them. A call that is still asked for is left alone, however long the reply is on its way.
+   */
+  async release(clerk: Clerk, marks: ReadonlySet<string>): Promise<void> {
     const open = await findForgotten(this.#options.db, this.worker)
-    const forgotten = open.filter((call) => !known.has(call))
+    const forgotten = open.filter(({ mark }) => mark === null || !marks.has(mark))
     if (forgotten.length > 0) await record(this.#options.db, clerk, forgotten.map(unsentCall))
   }
 }

@@ -1,5 +1,5 @@
 import type { Clerk } from '../../credits/entry.ts'
-import type { Spender } from '../../credits/reserve.ts'
+import type { Spender } from '../../credits/decision.ts'
 import { expectRoom, replay } from './unwritten.ts'
 import { Lease } from './lease.ts'
 import type { Mill } from '../mill/mill.ts'
@@ -72,6 +72,8 @@ export function spenderOf(
       const [next] = nextDues(renewal, zone, { after: new Date(time), count: 1 })
       return next?.at.getTime() ?? null
     },
+    marks: new Set(),
+    begun: { seq: 0 },
   }
 }
 

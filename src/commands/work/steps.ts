@@ -1,4 +1,5 @@
-import { reserve, type Reserved, type Spender } from '../../credits/reserve.ts'
+import type { Spender } from '../../credits/decision.ts'
+import { reserve, type Reserved } from '../../credits/reserve.ts'
 import type { Bought, Outcome, Steps, Task } from '../../pipeline.ts'
 import type { Api, Reply } from '../../search/call.ts'
 import type { Lanes } from '../../search/lane.ts'
@@ -24,8 +25,6 @@ export interface Tools {
   readonly batch: Batch
   readonly tally: Tally
   readonly outages: Outages
-  /** Calls that were reserved and whose end is not written down yet. */
-  readonly known: Set<number>
   /** Called when a lane is free again. */
   readonly nudge: () => void
 }
@@ -43,11 +42,10 @@ export function stepsOf(tools: Tools): Steps {
 }
 
 async function gate(tools: Tools, tasks: readonly Task[]): Promise<Reserved> {
-  const { mill, options, spender, outages, known } = tools
+  const { mill, options, spender, outages } = tools
   options.at?.('before_reserve')
   const reserved = await reserve(mill.db, spender, tasks.map(askOf))
   outages.markDatabase(false, options.tell)
-  for (const granted of reserved.granted.values()) known.add(granted)
   if (reserved.granted.size > 0) options.at?.('reserved')
   return reserved
 }
@@ -61,13 +59,13 @@ async function call(tools: Tools, task: Task): Promise<Reply> {
 }
 
 async function store(tools: Tools, bought: Bought): Promise<Outcome> {
-  const { mill, options, tally, brake, batch, known } = tools
+  const { mill, options, tally, brake, batch, spender } = tools
   options.at?.('replied')
   tally.reply(bought.verdict)
   brake.heed(bought)
   const recorded = await batch.add(entryOf(bought, mill.supplier))
   brake.written(bought.verdict)
-  known.delete(bought.call)
+  if (bought.call.mark !== null) spender.marks.delete(bought.call.mark)
   options.at?.('stored')
   return recorded
 }

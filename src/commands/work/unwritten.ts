@@ -2,7 +2,6 @@ import type { Clerk, Entry } from '../../credits/entry.ts'
 import { asError, codeOf, Misuse, Unreachable } from '../../shared/errors.ts'
 import type { Mill } from '../mill/mill.ts'
 import { openBatch } from './batch.ts'
-import { knownCalls } from '../../store/ledger/settlement.ts'
 import { forget, setAside, spool, unspool } from './spool.ts'
 
 /** Where answers wait that could not be written to the database. */
@@ -36,17 +35,13 @@ export async function replay(
   tell: (line: string) => void,
 ): Promise<void> {
   for (const { file, items, torn } of unspool<Kept>(spoolFolder(mill), mill.installation)) {
-    const known = await knownCalls(
-      mill.db,
-      items.map(({ ended }) => ended.call),
-    )
-    const ours = items.filter(({ ended }) => known.has(ended.call))
-    for (const account of new Set(ours.map((item) => item.account))) {
-      const entries = ours.filter((item) => item.account === account).map((item) => item.ended)
-      await settleAll(mill, { ...clerk, account }, entries)
+    const strangers: Entry[] = []
+    for (const account of new Set(items.map((item) => item.account))) {
+      const entries = items.filter((item) => item.account === account).map((item) => item.ended)
+      await settleAll(mill, { ...clerk, account }, { entries: entries.map(named), strangers })
     }
-    const left = items.length - ours.length + torn
-    tell(`${ours.length} answers kept in ${file} are in the database now`)
+    const left = strangers.length + torn
+    tell(`${items.length - strangers.length} answers kept in ${file} are in the database now`)
     if (left === 0) {
       forget(file)
     } else {
@@ -57,8 +52,18 @@ export async function replay(
   }
 }
 
+/** Files of an older release name a call by its number alone. */
+function named(entry: Omit<Entry, 'call'> & { readonly call: Entry['call'] | number }): Entry {
+  const { call } = entry
+  return { ...entry, call: typeof call === 'number' ? { id: call, mark: null } : call }
+}
+
 /** Writes them like answers that have just come: together, and one by one where one is refused. */
-async function settleAll(mill: Mill, clerk: Clerk, entries: readonly Entry[]): Promise<void> {
+async function settleAll(
+  mill: Mill,
+  clerk: Clerk,
+  { entries, strangers }: { entries: readonly Entry[]; strangers: Entry[] },
+): Promise<void> {
   let giveUp: (error: Error) => void = () => undefined
   const stuck = new Promise<never>((_resolve, reject) => (giveUp = reject))
   const batch = openBatch(mill, clerk, {
@@ -67,6 +72,7 @@ async function settleAll(mill: Mill, clerk: Clerk, entries: readonly Entry[]): P
       if (away) giveUp(new Unreachable('expected the database within reach, got none; try again'))
     },
     onStuck: (cause) => giveUp(asError(cause)),
+    onStrangers: (found) => void strangers.push(...found),
   })
   try {
     await Promise.race([
@@ -87,4 +93,9 @@ function withoutKey(entry: Entry): Entry {
 export function keep(mill: Mill, account: number, left: readonly Entry[]): string {
   const items: Kept[] = left.map((ended) => ({ account, ended }))
   return spool(spoolFolder(mill), `${mill.installation}-${process.pid}-${Date.now()}`, items)
+}
+
+/** Keeps answers that belong to no call of the database where nobody takes them for unsettled; gives back the file. */
+export function keepAside(mill: Mill, account: number, left: readonly Entry[]): string {
+  return setAside(keep(mill, account, left))
 }

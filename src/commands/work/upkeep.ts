@@ -1,6 +1,6 @@
 import { asError } from '../../shared/errors.ts'
 import { anyOpen, closeRuns, listOpenSlices } from '../../store/slices.ts'
-import { troubleOf } from '../../store/trouble.ts'
+import { isFatal, troubleOf } from '../../store/trouble.ts'
 import type { Mill } from '../mill/mill.ts'
 import { replay } from './unwritten.ts'
 import type { Worker } from './worker.ts'
@@ -58,7 +58,7 @@ export class Upkeep {
   #every(ms: number, task: () => Promise<unknown>): NodeJS.Timeout {
     return setInterval(() => {
       task().catch((error: unknown) => {
-        if (troubleOf(error) === 'data') this.#worker.fatal = asError(error)
+        if (isFatal(error)) this.#worker.fatal = asError(error)
         else this.#worker.outages.mark('the database', true)
       })
     }, ms)
@@ -66,11 +66,11 @@ export class Upkeep {
 
   /** Gives up calls of workers that died, and releases reservations of this one that nobody heard of. */
   async #recover(tell: (line: string) => void): Promise<void> {
-    const { lease, clerk, known, dispatch } = this.#worker
+    const { lease, clerk, spender, dispatch } = this.#worker
     // Answers that a worker kept in a file are not lost: their calls must not be given up and bought again.
     await replay(this.#mill, clerk, tell)
     await lease.reap(clerk)
-    await lease.release(clerk, known)
+    await lease.release(clerk, spender.marks)
     dispatch.nudge()
   }
 

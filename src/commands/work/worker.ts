@@ -1,13 +1,14 @@
 import { openBatch, type Batch } from './batch.ts'
 import { Brake } from './brake.ts'
 import type { Clerk } from '../../credits/entry.ts'
-import type { Spender } from '../../credits/reserve.ts'
+import type { Spender } from '../../credits/decision.ts'
 import { Dispatch } from './dispatch.ts'
 import { asError, Interrupted } from '../../shared/errors.ts'
 import type { Lease } from './lease.ts'
 import type { Mill } from '../mill/mill.ts'
 import { Outages } from './outages.ts'
 import { aheadOf, mostFlying, slotsFor } from './capacity.ts'
+import { keepAside } from './unwritten.ts'
 import { openParts, type Parts, type WorkerOptions } from './setup.ts'
 import { endSliceRound } from './slice.ts'
 import type { SliceJob } from '../../queue/slices.ts'
@@ -15,7 +16,7 @@ import type { Api } from '../../search/call.ts'
 import { openLanes, type Lanes } from '../../search/lane.ts'
 import { stepsOf } from './steps.ts'
 import { openTasks } from '../../store/slices.ts'
-import { troubleOf } from '../../store/trouble.ts'
+import { isFatal, setBack, troubleOf } from '../../store/trouble.ts'
 import { Tally } from './tally.ts'
 import { dueTasks } from './tasks.ts'
 
@@ -33,7 +34,6 @@ export class Worker {
   readonly #options: WorkerOptions
   readonly #lanes: Lanes
   readonly #mostFlying: number
-  readonly #known = new Set<number>()
   readonly #brake: Brake
   readonly #api: Api
   #ending = false
@@ -56,6 +56,12 @@ export class Worker {
       lanes: options.lanes,
       onAway: (away) => this.outages.markDatabase(away, options.tell),
       onStuck: (error) => (this.fatal = asError(error)),
+      onStrangers: (entries) => {
+        const file = keepAside(mill, parts.clerk.account, entries)
+        this.fatal = setBack(
+          `${entries.length} paid answers of calls that it does not know are kept in ${file}`,
+        )
+      },
     })
     this.#brake = new Brake({
       lease: parts.lease,
@@ -101,11 +107,6 @@ export class Worker {
     return this.#handling > 0 ? 0 : performance.now() - this.#lastSlice
   }
 
-  /** Calls of this worker whose end is not written down yet. */
-  get known(): ReadonlySet<number> {
-    return this.#known
-  }
-
   /** Starts nothing further. */
   end(): void {
     this.#ending = true
@@ -130,14 +131,13 @@ export class Worker {
         batch: this.batch,
         tally: this.tally,
         outages: this.outages,
-        known: this.#known,
         nudge: () => this.dispatch.nudge(),
       }),
       free: () => this.#free(),
       onGate: ({ affordable, reused }) => {
         this.tally.reused += reused
         // Near the floor fewer calls may be on their way at once than lanes were asked for.
-        this.#lanes.resize(affordable)
+        if (affordable !== null) this.#lanes.resize(affordable)
       },
       onTrouble: (error) => this.#onTrouble(error),
       onEnded: (_task, state) => this.tally.ended(state),
@@ -150,7 +150,7 @@ export class Worker {
   }
 
   #onTrouble(error: unknown): number {
-    const trouble = troubleOf(error)
+    const trouble = isFatal(error) ? 'data' : troubleOf(error)
     if (trouble === 'away') this.outages.markDatabase(true, this.#options.tell)
     if (trouble === 'data') this.fatal = asError(error)
     return pausesMs[trouble]

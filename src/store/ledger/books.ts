@@ -1,7 +1,7 @@
-import { sql, type RawBuilder } from '../kysely.ts'
+import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
 import { floorInForce } from './floor.ts'
-import { statement } from '../statement.ts'
+import { only } from '../statement.ts'
 import type { Trip } from '../pipelining.ts'
 
 /** A row of `accounts` as the ledger reads and writes it; times in milliseconds. */
@@ -12,6 +12,12 @@ export interface AccountRow {
   readonly obs_at_ms: number | null
   readonly obs_remaining: number | null
   readonly spent_since: number
+  readonly told_seq: number | null
+  readonly told_least: number | null
+  readonly told_untold: number
+  readonly next_told_seq: number | null
+  readonly next_told_least: number | null
+  readonly next_told_untold: number
   readonly reserved: number
   readonly in_flight: number
   readonly uncertain: number
@@ -22,7 +28,7 @@ export interface AccountRow {
   readonly not_before_ms: number | null
   readonly rate_next_at_ms: number | null
   readonly slowdowns: number
-  readonly blocked_key: string | null
+  readonly blocked_keys: readonly string[]
   readonly day: string | null
   readonly day_spent: number
 }
@@ -33,6 +39,12 @@ export interface CostRow {
   readonly cheapest: number | null
   readonly seen: number
   readonly trying: boolean
+  readonly recent_first: number
+  readonly recent_second: number
+  readonly recent_count: number
+  readonly earlier_first: number
+  readonly earlier_second: number
+  readonly earlier_count: number
 }
 
 export interface StopRow {
@@ -42,9 +54,11 @@ export interface StopRow {
   readonly detail: string | null
 }
 
-/** The books of an account, read under its lock. */
+/** The books of an account as they are at this moment: nobody is kept from changing them. */
 export interface Books {
   readonly account: AccountRow
+  /** Another one after every change of the account's row. */
+  readonly version: string
   readonly now_ms: number
   /** The floor in force; nought where no worker lives. */
   readonly floor: number
@@ -55,20 +69,32 @@ export interface Books {
 /** What the core needs of an account's row. */
 const accountColumns = sql`
   a.seq, a.used_total, a.obs_seq, extract(epoch from a.obs_at)::float8 * 1000 as obs_at_ms,
-  a.obs_remaining, a.spent_since, a.reserved, a.in_flight, a.uncertain, a.drained_floor,
+  a.obs_remaining, a.spent_since, a.told_seq, a.told_least, a.told_untold,
+  a.next_told_seq, a.next_told_least, a.next_told_untold,
+  a.reserved, a.in_flight, a.uncertain, a.drained_floor,
   a.blind_calls, a.probe_granted, extract(epoch from a.last_probe_at)::float8 * 1000 as last_probe_at_ms,
   extract(epoch from a.not_before)::float8 * 1000 as not_before_ms,
   extract(epoch from a.rate_next_at)::float8 * 1000 as rate_next_at_ms,
-  a.slowdowns, a.blocked_key, a.day::text as day, a.day_spent`
+  a.slowdowns, a.blocked_keys, a.day::text as day, a.day_spent`
 
-/** All that a decision needs of the books of an account `a`; they are read into a `BooksRow`. */
-export const booksColumns = sql`
-  ${accountColumns},
+/** What the core needs beside it. */
+const booksColumns = sql`
+  a.xmin::text as version,
   extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
-  coalesce(${floorInForce}, 0) as floor,
+  coalesce(${floorInForce}, 0)::float8 as floor,
   (
     select coalesce(jsonb_agg(jsonb_build_object(
-      'class', c.class, 'dearest', c.dearest, 'cheapest', c.cheapest, 'seen', c.seen, 'trying', c.trying
+      'class', c.class,
+      'dearest', c.dearest,
+      'cheapest', c.cheapest,
+      'seen', c.seen,
+      'trying', c.trying,
+      'recent_first', c.recent_first,
+      'recent_second', c.recent_second,
+      'recent_count', c.recent_count,
+      'earlier_first', c.earlier_first,
+      'earlier_second', c.earlier_second,
+      'earlier_count', c.earlier_count
     )), '[]')
     from account_costs c
     where c.account_id = a.id
@@ -84,48 +110,33 @@ export const booksColumns = sql`
     where s.account_id = a.id and s.cleared_at is null
   ) as stops`
 
-/** The books of an account in one row. */
-export interface BooksRow extends AccountRow {
+interface LooseBooks extends AccountRow {
+  readonly version: string
   readonly now_ms: number
   readonly floor: number
   readonly costs: CostRow[]
   readonly stops: StopRow[]
 }
 
+/** Reads the books of an account; nothing is locked. */
+export async function readBooks(db: Database, account: number): Promise<Books> {
+  const { rows } = await sql<LooseBooks>`
+    select ${accountColumns}, ${booksColumns}
+    from accounts a
+    where a.id = ${account}`.execute(db)
+  const { version, now_ms, floor, costs, stops, ...row } = only(rows)
+  return { account: row, version, now_ms, floor, costs, stops }
+}
+
 /**
- * Takes the account's row: whoever holds it decides alone. Then reads the books, and what stands beside them: a
- * statement of its own, so that it sees all that was written before.
+ * Takes the account's row, then those of the runs: whoever holds them writes alone. The statement behind it sees all
+ * that was written before. All of it is sent together: no lock waits for this process.
  */
-export async function takeBooks<Row extends BooksRow>(
-  trip: Trip,
-  account: number,
-  books: RawBuilder<Row>,
-): Promise<Row> {
+export function takeAccount(trip: Trip, account: number, runs: readonly number[]): void {
   void trip.run(sql`select from accounts where id = ${account} for no key update`)
-  const [row] = await trip.run(books)
-  if (row === undefined) throw new Error(`expected account ${account}, got none`)
-  return row
-}
-
-/** Parts one reading into account and what stands beside it. */
-export function booksOf(row: BooksRow): Books {
-  const { now_ms, floor, costs, stops, ...account } = row
-  return { account, now_ms, floor, costs, stops }
-}
-
-/** What a decision of the ledger changes, in the spelling of the columns. */
-export interface Entries {
-  readonly account_id: number
-  readonly account: AccountRow
-  readonly stops: readonly { reason: string; until_ms: number | null; detail: string | null }[]
-  readonly cleared: readonly { reason: string; by: string }[]
-  readonly costs: readonly CostRow[]
-  readonly runs: readonly { run: number; spent: number; reserved: number }[]
-}
-
-/** Writes all that was decided in one statement; gives back which call serves which task, for calls that begin. */
-export function keepBooks(entries: Entries) {
-  return statement<{ id: number; task_id: number }>('keep_books', [JSON.stringify(entries)])
+  // Two accounts may work on one run: its budget and its tasks are looked at under a lock that both share.
+  const ids = sql`${[...new Set(runs)].toSorted((one, other) => one - other)}::bigint[]`
+  void trip.run(sql`select from runs where id = any(${ids}) order by id for no key update`)
 }
 
 /** Finds the account's row or makes it; gives back its number. */
@@ -133,11 +144,10 @@ export async function openAccount(
   db: Database,
   { name, kind }: { name: string; kind: 'live' | 'test' | 'sandbox' },
 ): Promise<number> {
-  await db
-    .insertInto('accounts')
-    .values({ name, kind })
-    .onConflict((conflict) => conflict.columns(['name', 'kind']).doNothing())
-    .execute()
+  await sql`
+    insert into accounts (name, kind)
+    values (${name}, ${kind})
+    on conflict (name, kind) do nothing`.execute(db)
   const { id } = await db
     .selectFrom('accounts')
     .select('id')

@@ -1,11 +1,14 @@
 import { sql } from '../kysely.ts'
-import { booksColumns, booksOf, keepBooks, takeBooks } from './books.ts'
-import type { Books, BooksRow, Entries } from './books.ts'
-import type { Trip } from '../pipelining.ts'
+import type { Database } from '../database.ts'
+import { travel } from '../pipelining.ts'
+import { only, statement } from '../statement.ts'
+import { takeAccount, type AccountRow } from './books.ts'
 
 /** A task as the gate needs it. */
 export interface WaitingTask {
   readonly id: number
+  /** Another one after every change of the task's row. */
+  readonly version: string
   readonly query_id: string
   readonly state: string
   readonly run_id: number
@@ -20,7 +23,7 @@ export interface WaitingTask {
   readonly fresh: number | null
 }
 
-interface Wanted {
+interface WantedTasks {
   readonly account: number
   readonly worker: number
   readonly tasks: readonly number[]
@@ -28,12 +31,25 @@ interface Wanted {
   readonly api: string
 }
 
-/** The tasks that are wanted, each with what decides whether it is still to be bought. */
-function waitingTasks(wanted: Wanted) {
-  return sql`
+/** The worker's own lease, and the tasks that it wants to buy, each with what decides whether it still is to be bought. */
+export interface Waiting {
+  readonly lease_live: boolean
+  readonly tasks: readonly WaitingTask[]
+}
+
+/** Reads what waits to be bought; nothing is locked. */
+export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Waiting> {
+  const { rows } = await sql<Waiting>`
+    select
+      (
+        select w.lease_until > clock_timestamp() and w.stopped_at is null
+        from workers w
+        where w.id = ${wanted.worker}
+      ) as lease_live,
       (
         select coalesce(jsonb_agg(jsonb_build_object(
           'id', t.id,
+          'version', t.xmin::text,
           'query_id', t.query_id,
           'state', t.state,
           'run_id', t.run_id,
@@ -65,40 +81,18 @@ function waitingTasks(wanted: Wanted) {
         from tasks t
         join runs r on r.id = t.run_id
         where t.id = any(${wanted.tasks}::bigint[])
-      ) as tasks`
-}
-
-interface Read extends BooksRow {
-  readonly lease_live: boolean
-  readonly tasks: readonly WaitingTask[]
-}
-
-/** Takes the account; reads the books, the worker's own lease and the tasks it wants to buy. */
-export async function readForReserve(
-  trip: Trip,
-  wanted: Wanted,
-): Promise<{ books: Books; leaseLive: boolean; tasks: readonly WaitingTask[] }> {
-  const { lease_live, tasks, ...books } = await takeBooks(
-    trip,
-    wanted.account,
-    sql<Read>`
-      select ${booksColumns}, ${waitingTasks(wanted)}, (
-        select w.lease_until > clock_timestamp() and w.stopped_at is null
-        from workers w
-        where w.id = ${wanted.worker}
-      ) as lease_live
-      from accounts a
-      where a.id = ${wanted.account}`,
-  )
-  return { books: booksOf(books), leaseLive: lease_live, tasks }
+      ) as tasks
+    from accounts a
+    where a.id = ${wanted.account}`.execute(db)
+  return only(rows)
 }
 
 /** Open tasks more urgent than a priority, counted up to a limit: only asked when credit is scarce. */
 export async function countMoreUrgent(
-  trip: Trip,
+  db: Database,
   { priority, except, limit }: { priority: number; except: readonly number[]; limit: number },
 ): Promise<number> {
-  const [row] = await trip.run(sql<{ count: number }>`
+  const { rows } = await sql<{ count: number }>`
     select count(*)::integer as count
     from (
       select 1
@@ -110,32 +104,79 @@ export async function countMoreUrgent(
         and not t.id = any(${except}::bigint[])
         and not exists (select from calls c where c.task_id = t.id and c.outcome is null)
       limit ${limit}
-    ) urgent`)
-  return row?.count ?? 0
+    ) urgent`.execute(db)
+  return rows[0]?.count ?? 0
 }
 
-/** What a reservation writes beside the books of the account. */
-export interface Reservation extends Entries {
+/** What a reservation writes, and what it rests on. */
+export interface Reservation {
+  readonly account_id: number
   readonly worker: number
-  readonly sent_at_ms: number
+  readonly origin: string
+  readonly api: string
+  readonly key: string
+  /** The floor of this worker. */
+  readonly floor: number
+  /** False for a test account, which has no floor. */
+  readonly counts: boolean
+  /** Of the books that it was decided on. */
+  readonly version: string
+  /** True: right as long as there is room, whatever others wrote meanwhile. */
+  readonly steady: boolean
+  /** What becomes of the account apart from its sums, if nobody wrote meanwhile. */
+  readonly state: Pick<
+    AccountRow,
+    | 'drained_floor'
+    | 'blind_calls'
+    | 'probe_granted'
+    | 'last_probe_at_ms'
+    | 'rate_next_at_ms'
+    | 'day'
+    | 'day_spent'
+  >
+  readonly stops: readonly { reason: string; until_ms: number | null; detail: string | null }[]
+  readonly cleared: readonly { reason: string; by: string }[]
+  readonly tasks: readonly { id: number; version: string; query: string; reused: boolean }[]
+  readonly runs: readonly {
+    run: number
+    budget: number | null
+    had_spent: number
+    had_reserved: number
+    reserved: number
+  }[]
   readonly grants: readonly {
     task: number
     query: string
+    mark: string
+    place: number
     class: string
     bound: number
-    seq: number
-    start_total: number
     probe: boolean
   }[]
+  /** Classes never seen before, of which one call goes out now. */
+  readonly trying: readonly string[]
   readonly reused: readonly { task: number; search: number }[]
   readonly spent_runs: readonly number[]
 }
 
-/** Writes a reservation and commits; gives back which call serves which task. */
+/** Writes a reservation and commits; gives back which call serves which task, or null when it must be decided anew. */
 export async function saveReservation(
-  trip: Trip,
+  db: Database,
   reservation: Reservation,
-): Promise<ReadonlyMap<number, number>> {
-  const rows = await trip.end(keepBooks(reservation))
-  return new Map(rows.map((row) => [row.task_id, row.id]))
+): Promise<ReadonlyMap<number, number> | null> {
+  const [row] = await travel(db, async (trip) => {
+    takeAccount(
+      trip,
+      reservation.account_id,
+      reservation.runs.map(({ run }) => run),
+    )
+    return trip.end(
+      statement<{ written: boolean; calls: readonly { id: number; task: number }[] }>(
+        'reserve_calls',
+        [JSON.stringify(reservation)],
+      ),
+    )
+  })
+  if (row === undefined || !row.written) return null
+  return new Map(row.calls.map(({ id, task }) => [task, id]))
 }

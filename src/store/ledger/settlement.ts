@@ -1,12 +1,17 @@
+import type { CompiledQuery } from '../kysely.ts'
 import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
-import { booksColumns, booksOf, keepBooks, takeBooks } from './books.ts'
-import type { Books, BooksRow, Entries } from './books.ts'
-import type { Trip } from '../pipelining.ts'
+import { statement } from '../statement.ts'
+import { travel } from '../pipelining.ts'
+import { takeAccount } from './books.ts'
+
+/** The code of a statement that finds the books other than it was told. */
+export const booksChanged = 'QM001'
 
 /** A call as settlement needs it, with the tries of its task. */
 export interface OpenCall {
   readonly id: number
+  readonly mark: string | null
   readonly outcome: string | null
   readonly washed: boolean
   readonly start_seq: number
@@ -14,7 +19,10 @@ export interface OpenCall {
   readonly start_total: number
   readonly credits_reserved: number
   readonly class: string
+  readonly query_id: string
   readonly task_id: number
+  /** Another one after every change of the task's row. */
+  readonly version: string
   readonly run_id: number
   readonly state: string
   readonly attempts: number
@@ -22,71 +30,68 @@ export interface OpenCall {
   readonly deaths: number
 }
 
-export interface HeldCall {
-  readonly call: number
-  readonly unknown_at_ms: number
-  readonly bound: number
-}
-
-interface Read extends BooksRow {
-  readonly calls: readonly OpenCall[]
-  readonly held: readonly HeldCall[]
-}
-
-/** Takes the account; reads the books, the calls that ended and the credits held for calls nobody could read. */
-export async function readForSettle(
-  trip: Trip,
+/** Reads the calls of an account that ended; nothing is locked. */
+export async function readCalls(
+  db: Database,
   account: number,
   calls: readonly number[],
-): Promise<{ books: Books; calls: readonly OpenCall[]; held: readonly HeldCall[] }> {
-  const {
-    calls: ended,
-    held,
-    ...books
-  } = await takeBooks(
-    trip,
-    account,
-    sql<Read>`
-      select ${booksColumns}, (
-        select coalesce(jsonb_agg(jsonb_build_object(
-          'id', c.id,
-          'outcome', c.outcome,
-          'washed', c.washed_at is not null,
-          'start_seq', c.start_seq,
-          'sent_at_ms', extract(epoch from c.sent_at)::float8 * 1000,
-          'start_total', c.start_total,
-          'credits_reserved', c.credits_reserved,
-          'class', c.class,
-          'task_id', c.task_id,
-          'run_id', t.run_id,
-          'state', t.state,
-          'attempts', t.attempts,
-          'ambiguous', t.ambiguous,
-          'deaths', t.deaths
-        )), '[]')
-        from calls c
-        join tasks t on t.id = c.task_id
-        where c.id = any(${calls}::bigint[])
-      ) as calls,
-      (
-        select coalesce(jsonb_agg(jsonb_build_object(
-          'call', c.id,
-          'unknown_at_ms', extract(epoch from c.unknown_at)::float8 * 1000,
-          'bound', c.credits_reserved
-        )), '[]')
-        from calls c
-        where a.uncertain > 0 and c.account_id = a.id and c.outcome = 'unknown' and c.washed_at is null
-      ) as held
-      from accounts a
-      where a.id = ${account}`,
-  )
-  return { books: booksOf(books), calls: ended, held }
+): Promise<readonly OpenCall[]> {
+  const { rows } = await sql<OpenCall>`
+    select
+      c.id, c.mark, c.outcome, c.washed_at is not null as washed, c.start_seq,
+      extract(epoch from c.sent_at)::float8 * 1000 as sent_at_ms, c.start_total, c.credits_reserved,
+      c.class, c.query_id, c.task_id, t.xmin::text as version, t.run_id, t.state, t.attempts, t.ambiguous, t.deaths
+    from calls c
+    join tasks t on t.id = c.task_id
+    where c.id = any(${calls}::bigint[])
+      and c.account_id = ${account}`.execute(db)
+  return rows
 }
 
-/** What a settlement writes beside the books of the account. */
-export interface Settlement extends Entries {
+/** What a settlement writes, and what it rests on. */
+export interface Settlement {
+  readonly account_id: number
+  readonly key: string
+  /** The floor of this worker. */
+  readonly floor: number
+  readonly jitter: number
+  readonly grace_ms: number
+  readonly trusted_after: number
+  readonly change: {
+    readonly reserved: number
+    readonly in_flight: number
+    readonly uncertain: number
+    readonly used: number
+    readonly day_spent: number
+    readonly newest: {
+      seq: number
+      started_at_ms: number
+      start_total: number
+      used: number
+      remaining: number
+    } | null
+    readonly least: number | null
+    readonly untold: number
+    readonly refused_keys: readonly string[]
+    readonly no_credit: { seq: number; started_at_ms: number } | null
+    readonly slow_down: { started_at_ms: number; wait_ms: number | null; unnamed: boolean } | null
+    readonly welcome: boolean
+  }
+  readonly prices: readonly {
+    class: string
+    first: number
+    second: number
+    heard: number
+    cheapest: number
+    tried: boolean
+  }[]
+  readonly stops: readonly { reason: string; detail: string | null }[]
   readonly calls: readonly {
     id: number
+    /** What was read of it: anything else by now means that all of it is worked out again. */
+    was: string | null
+    was_washed: boolean
+    bound: number
     outcome: string
     http_status: number | null
     credits_used: number | null
@@ -94,9 +99,9 @@ export interface Settlement extends Entries {
     error_code: string | null
     error_message: string | null
   }[]
-  readonly washed: readonly number[]
   readonly tasks: readonly {
     id: number
+    version: string
     state: string
     search_id: number | null
     attempts: number
@@ -106,18 +111,30 @@ export interface Settlement extends Entries {
     error_code: string | null
     error_message: string | null
   }[]
+  readonly runs: readonly { run: number; spent: number; reserved: number }[]
 }
 
-/** Writes the outcomes of calls and what they mean for tasks, runs and prices, and commits. */
-export async function saveSettlement(trip: Trip, settlement: Settlement): Promise<void> {
-  await trip.end(keepBooks(settlement))
-}
-
-/** Those of the calls that this database has: one that was restored from a copy lacks those sent after the copy. */
-export async function knownCalls(db: Database, calls: readonly number[]): Promise<Set<number>> {
-  const { rows } = await sql<{ id: number }>`
-    select id
-    from calls
-    where id = any(${calls}::bigint[])`.execute(db)
-  return new Set(rows.map(({ id }) => id))
+/**
+ * Stores answers and what they mean for money, tasks and runs, and commits. All of it is sent at once; the account is
+ * taken by the last statements. Fails with the code of a conflict when a call or a task is not as it was read.
+ */
+export async function saveSettlement(
+  db: Database,
+  settlement: Settlement,
+  answers: Iterable<CompiledQuery>,
+): Promise<void> {
+  await travel(db, async (trip) => {
+    let stored: Promise<unknown> = Promise.resolve()
+    for (const query of answers) {
+      // Very large bodies go one statement after the other: sent together they would all be in memory.
+      await stored
+      stored = trip.run(query)
+    }
+    takeAccount(
+      trip,
+      settlement.account_id,
+      settlement.runs.map(({ run }) => run),
+    )
+    await trip.end(statement('settle_calls', [JSON.stringify(settlement)]))
+  })
 }

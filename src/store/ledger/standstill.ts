@@ -15,7 +15,7 @@ export async function standingStop(
       and s.cleared_at is null
       and (s.until is null or s.until > clock_timestamp())
       and case s.reason
-        when 'auth' then a.blocked_key = ${key}
+        when 'auth' then ${key} = any(a.blocked_keys)
         when 'credit_floor' then a.drained_floor <= greatest(${floor}, ${floorInForce}) and not a.probe_granted
         when 'budget' then true
         else false

@@ -1,6 +1,7 @@
 import { WrongDatabase } from '../../shared/errors.ts'
 import type { Database } from '../database.ts'
 import { sql } from '../kysely.ts'
+import { setBack } from '../trouble.ts'
 
 /** Enters a worker with its first lease; gives back its number. */
 export async function openWorker(
@@ -27,12 +28,15 @@ export async function openWorker(
 }
 
 /** Extends the lease. False when it ran out before: others may have declared the calls lost. */
-export async function beatWorker(db: Database, id: number, leaseMs: number): Promise<boolean> {
+export async function beatWorker(
+  db: Database,
+  { id, host, pid, leaseMs }: { id: number; host: string; pid: number; leaseMs: number },
+): Promise<boolean> {
   const { rows } = await sql<{ alive: boolean }>`
     with old as (
       select id, lease_until > clock_timestamp() as alive
       from workers
-      where id = ${id}
+      where id = ${id} and host = ${host} and pid = ${pid}
       for update
     )
     update workers
@@ -40,7 +44,9 @@ export async function beatWorker(db: Database, id: number, leaseMs: number): Pro
     from old
     where workers.id = old.id
     returning old.alive`.execute(db)
-  return rows[0]?.alive ?? false
+  const row = rows[0]
+  if (row === undefined) throw setBack(`it does not know worker ${id}`)
+  return row.alive
 }
 
 /** Marks a worker as ended in good order. */
@@ -52,9 +58,9 @@ export async function closeWorker(db: Database, id: number): Promise<void> {
 export async function findAbandoned(
   db: Database,
   limit: number,
-): Promise<readonly { call: number; account: number }[]> {
-  const { rows } = await sql<{ call: number; account: number }>`
-    select c.id as call, c.account_id as account
+): Promise<readonly { id: number; mark: string | null; account: number }[]> {
+  const { rows } = await sql<{ id: number; mark: string | null; account: number }>`
+    select c.id, c.mark, c.account_id as account
     from calls c
     join workers w on w.id = c.worker
     where c.outcome is null
@@ -76,14 +82,17 @@ async function clockSkew(db: Database): Promise<number> {
 }
 
 /** Calls of a worker that have been in flight for some seconds. */
-export async function findForgotten(db: Database, worker: number): Promise<readonly number[]> {
-  const { rows } = await sql<{ id: number }>`
-    select id
+export async function findForgotten(
+  db: Database,
+  worker: number,
+): Promise<readonly { id: number; mark: string | null }[]> {
+  const { rows } = await sql<{ id: number; mark: string | null }>`
+    select id, mark
     from calls
     where worker = ${worker}
       and outcome is null
       and sent_at < clock_timestamp() - interval '5 seconds'`.execute(db)
-  return rows.map(({ id }) => id)
+  return rows
 }
 
 const largestSkewMs = 5_000

@@ -45,7 +45,7 @@ export async function liftStops(
     await sql`select from accounts where id = ${account} for no key update`.execute(trx)
     await sql`
       update accounts
-      set probe_granted = true, blocked_key = null, not_before = null, slowdowns = 0, last_probe_at = null
+      set probe_granted = true, blocked_keys = '{}', not_before = null, slowdowns = 0, last_probe_at = null
       where id = ${account}`.execute(trx)
     const { rows } = await sql<{ reason: string }>`
       update stops

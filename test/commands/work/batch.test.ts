@@ -12,7 +12,7 @@ const refusals = {
 }
 
 /** A call that was not sent: there is no lighter form of it. */
-const small = unsentCall
+const small = (id: number): Entry => unsentCall({ id, mark: null })
 
 /** A call that brought an answer: without its rows it is lighter. */
 function heavy(call: number): Entry {
@@ -20,9 +20,9 @@ function heavy(call: number): Entry {
 }
 
 /** What stands of an entry once it is written. */
-function form({ call, answer: kept }: Entry): string {
-  if (kept === null) return `small ${call}`
-  return kept.search === null ? `light ${call}` : `heavy ${call}`
+function form({ call: { id }, answer: kept }: Entry): string {
+  if (kept === null) return `small ${id}`
+  return kept.search === null ? `light ${id}` : `heavy ${id}`
 }
 
 /** A database that refuses what the test says, and the batch that writes to it. */
@@ -40,7 +40,12 @@ function openLedger(
       const refusal = refuse(entries.map(form), writes)
       if (refusal !== null) throw refusals[refusal]()
       written.push(...entries.map(form))
-      return entries.map(({ call }) => ({ call, task: call, state: 'answered', waitMs: null }))
+      return entries.map(({ call: { id } }) => ({
+        call: id,
+        task: id,
+        state: 'answered',
+        waitMs: null,
+      }))
     },
     onAway: (is) => away.push(is),
     onStuck: (error) => stuck.push(error),

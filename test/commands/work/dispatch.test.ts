@@ -25,7 +25,7 @@ class Slow {
 
   grant(ids: readonly number[]): void {
     this.#open({
-      granted: new Map(ids.map((id) => [id, id * 10])),
+      granted: new Map(ids.map((id) => [id, { id: id * 10, mark: null }])),
       gone: [],
       reused: 0,
       later: [],
@@ -81,7 +81,7 @@ test('what the gate lets through while the worker is told to end is seen on its 
   await setImmediate()
   expect(dispatch.atGate).toBe(false)
   expect(dispatch.flying).toBe(3)
-  expect(slow.stored.map(({ call }) => call)).toEqual([10, 20, 30])
+  expect(slow.stored.map(({ call }) => call.id)).toEqual([10, 20, 30])
   slow.write()
   await setImmediate()
   expect(dispatch.flying).toBe(0)
@@ -102,7 +102,7 @@ describe('a task that stays open after its call', () => {
       gate: async (tasks) => {
         asked.push(...tasks.map(({ id }) => id))
         return {
-          granted: new Map(tasks.map(({ id }) => [id, id])),
+          granted: new Map(tasks.map(({ id }) => [id, { id, mark: null }])),
           gone: [],
           reused: 0,
           later: [],

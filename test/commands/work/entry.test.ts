@@ -75,7 +75,7 @@ describe('the entry of a call that came back', () => {
     '%s',
     (_what, { reply, effect, ending, signal }) => {
       const made = entry(reply)
-      expect(made.call).toBe(7)
+      expect(made.call).toEqual({ id: 7, mark: null })
       expect(made.effect).toMatchObject(effect)
       expect(made.ending).toEqual(ending)
       expect(made.signal).toEqual(signal)
@@ -111,16 +111,16 @@ describe('the entry of a call that came back', () => {
 })
 
 test('a call whose worker died is perhaps charged, and counts as a death', () => {
-  const { ending, effect, answer: kept } = lostCall(9)
+  const { ending, effect, answer: kept } = lostCall({ id: 9, mark: 'm' })
   expect(ending).toEqual({ kind: 'unknown' })
   expect(effect).toMatchObject({ kind: 'retry', ambiguous: true, death: true, code: 'WORKER_DIED' })
   expect(kept).toBeNull()
 })
 
 test('a reservation that was never sent gives its credits back and leaves its task alone', () => {
-  const { call, ending, effect } = unsentCall(9)
+  const { call, ending, effect } = unsentCall({ id: 9, mark: 'm' })
   expect({ call, ending, effect }).toEqual({
-    call: 9,
+    call: { id: 9, mark: 'm' },
     ending: { kind: 'unsent' },
     effect: { kind: 'keep', waitMs: null },
   })
@@ -140,6 +140,6 @@ describe('an entry that the tables refuse', () => {
 
   test('has no lighter form when there are no rows to leave out', () => {
     expect(lighten(entry(refusal(429, 'SLOW_DOWN')), new Error('22023'))).toBeNull()
-    expect(lighten(unsentCall(7), new Error('22023'))).toBeNull()
+    expect(lighten(unsentCall({ id: 7, mark: null }), new Error('22023'))).toBeNull()
   })
 })

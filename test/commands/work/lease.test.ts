@@ -53,7 +53,7 @@ describe('calls in flight', () => {
     await lease.release(clerk, new Set())
     expect(await callOf(call)).toMatchObject({ outcome: null })
     await sql`update calls set sent_at = sent_at - interval '6 seconds'`.execute(mill.db)
-    await lease.release(clerk, new Set([call]))
+    await lease.release(clerk, new Set([call.mark ?? '']))
     expect(await callOf(call)).toMatchObject({ outcome: null })
     await lease.release(clerk, new Set())
     expect(await callOf(call)).toEqual({ outcome: 'unsent', task: 'open', deaths: 0, attempts: 0 })

@@ -1,7 +1,7 @@
 // const { mill, clerk, hire, reserveCall, callOf } = await openLedger(): a mill with open tasks; `hire()` opens the lease
 // of a worker, `reserveCall(lease)` puts a call of it in flight that nobody makes, `callOf(call)` is what became of it.
 import { sql } from 'kysely'
-import type { Clerk } from '../../../src/credits/entry.ts'
+import type { CallName, Clerk } from '../../../src/credits/entry.ts'
 import { reserve } from '../../../src/credits/reserve.ts'
 import { Lease } from '../../../src/commands/work/lease.ts'
 import { spenderOf } from '../../../src/commands/work/setup.ts'
@@ -18,8 +18,8 @@ interface CallState {
 export interface Ledger extends Scene {
   readonly clerk: Clerk
   readonly hire: (leaseMs?: number) => Promise<Lease>
-  readonly reserveCall: (lease: Lease) => Promise<number>
-  readonly callOf: (call: number) => Promise<CallState | undefined>
+  readonly reserveCall: (lease: Lease) => Promise<CallName>
+  readonly callOf: (call: CallName) => Promise<CallState | undefined>
 }
 
 export async function openLedger(settings: Record<string, string> = {}): Promise<Ledger> {
@@ -43,11 +43,11 @@ export async function openLedger(settings: Record<string, string> = {}): Promise
       if (call === undefined) throw new Error('expected the gate to grant a call, got none')
       return call
     },
-    callOf: async (call) => {
+    callOf: async ({ id }) => {
       const { rows } = await sql<CallState>`
         select c.outcome, t.state as task, t.deaths, t.attempts
         from calls c join tasks t on t.id = c.task_id
-        where c.id = ${call}`.execute(db)
+        where c.id = ${id}`.execute(db)
       return rows[0]
     },
   }

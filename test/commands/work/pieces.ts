@@ -13,7 +13,7 @@ export function task(id: number, over: Partial<Task> = {}): Task {
 
 export function bought(call: number, reply: Reply): Bought {
   const asked = task(call)
-  return { task: asked, call, reply, verdict: judge(reply, asked.query) }
+  return { task: asked, call: { id: call, mark: null }, reply, verdict: judge(reply, asked.query) }
 }
 
 export function response(status: number, body: object, retryAfter: string | null = null): Reply {

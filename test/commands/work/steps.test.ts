@@ -37,14 +37,18 @@ async function openSteps() {
       lanes: 2,
       write: async (written) => {
         entries.push(...written)
-        return written.map(({ call }) => ({ call, task: call, state: 'answered', waitMs: null }))
+        return written.map(({ call: { id } }) => ({
+          call: id,
+          task: id,
+          state: 'answered',
+          waitMs: null,
+        }))
       },
       onAway: () => undefined,
       onStuck: () => undefined,
     }),
     tally: new Tally(),
     outages,
-    known: new Set(),
     nudge,
   }
   return { tools, steps: stepsOf(tools), moments, entries, called, nudge, said }
@@ -56,7 +60,7 @@ describe('the gate', () => {
     tools.outages.mark('a database that can be written', true)
     const { granted } = await steps.gate([task(1)])
     expect([...granted.keys()]).toEqual([1])
-    expect([...tools.known]).toEqual([...granted.values()])
+    expect([...tools.spender.marks]).toEqual([...granted.values()].map(({ mark }) => mark))
     expect(tools.outages.mute).toBe(false)
     expect(said).toEqual(['the database is back'])
     expect(moments).toEqual(['before_reserve', 'reserved'])
@@ -98,11 +102,12 @@ test('parsing says what a reply means to the query that was sent', async () => {
 describe('the storing', () => {
   test('writes down what came back, counts it, and forgets the call', async () => {
     const { tools, steps, moments, entries } = await openSteps()
-    tools.known.add(7)
-    expect(await steps.store(bought(7, answer()))).toMatchObject({ task: 7, state: 'answered' })
-    expect(entries).toMatchObject([{ call: 7, effect: { kind: 'answered' } }])
+    tools.spender.marks.add('seven')
+    const seven = { ...bought(7, answer()), call: { id: 7, mark: 'seven' } }
+    expect(await steps.store(seven)).toMatchObject({ task: 7, state: 'answered' })
+    expect(entries).toMatchObject([{ call: { id: 7 }, effect: { kind: 'answered' } }])
     expect(tools.tally.sum('completed')).toMatchObject({ calls: 1, credits_used: 2 })
-    expect(tools.known.size).toBe(0)
+    expect(tools.spender.marks.size).toBe(0)
     expect(moments).toEqual(['replied', 'stored'])
   })
 

@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
+import type { Pool } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { keepBooks } from '../../../src/store/ledger/books.ts'
+import type { Reservation } from '../../../src/store/ledger/reservation.ts'
 import type { Settlement } from '../../../src/store/ledger/settlement.ts'
+import { statement } from '../../../src/store/statement.ts'
 import { mostBlocks } from '../../support/blocks.ts'
 import { freshDatabase } from '../../support/database.ts'
 
@@ -11,7 +14,12 @@ const many = 20_000
 async function openBooks() {
   const { db, pool, close } = await freshDatabase()
   onTestFinished(close)
-  await sql`insert into accounts (name, kind) values ('here', 'live')`.execute(db)
+  await sql`insert into accounts (name, kind, seq, reserved, in_flight, obs_seq, obs_at, obs_remaining) values ('here', 'live', ${many}::int, 1, 1, 1, now(), 1000)`.execute(
+    db,
+  )
+  await sql`insert into workers (account_id, host, pid, floor, concurrency, lease_until) values (1, 'here', 1, 0, 1, now() + interval '1 hour')`.execute(
+    db,
+  )
   await sql`insert into lists (name, source) values ('list', 'list.csv')`.execute(db)
   await sql`
     insert into runs (list_id, run_date, kind, state) values (1, current_date, 'manual', 'open')`.execute(
@@ -32,27 +40,6 @@ async function openBooks() {
   return pool
 }
 
-const account = {
-  seq: many,
-  used_total: many,
-  obs_seq: null,
-  obs_at_ms: null,
-  obs_remaining: null,
-  spent_since: 0,
-  reserved: 0,
-  in_flight: 0,
-  uncertain: 0,
-  drained_floor: null,
-  blind_calls: 0,
-  probe_granted: false,
-  last_probe_at_ms: null,
-  not_before_ms: null,
-  rate_next_at_ms: null,
-  slowdowns: 0,
-  blocked_key: null,
-  day: null,
-  day_spent: 0,
-}
 const settled = {
   http_status: 200,
   credits_used: 1,
@@ -72,27 +59,78 @@ const answered = {
 }
 const settlement: Settlement = {
   account_id: 1,
-  account,
+  key: 'key',
+  floor: 0,
+  jitter: 0,
+  grace_ms: 120_000,
+  trusted_after: 30,
+  change: {
+    ...{ reserved: -1, in_flight: -1, uncertain: 0, used: 1, day_spent: 1, least: 9, untold: 0 },
+    newest: { seq: many, started_at_ms: 0, start_total: 0, used: 1, remaining: 9 },
+    ...{ refused_keys: [], no_credit: null, slow_down: null, welcome: true },
+  },
+  prices: [{ class: '10/-', first: 1, second: 0, heard: 1, cheapest: 1, tried: true }],
   stops: [],
-  cleared: [],
-  costs: [],
+  calls: [
+    {
+      ...{ id: many / 2 + 1, was: null, was_washed: false, bound: 1 },
+      ...{ outcome: 'settled', ...settled },
+    },
+  ],
+  tasks: [],
   runs: [{ run: 1, spent: 1, reserved: -1 }],
-  calls: [{ id: many / 2 + 1, outcome: 'settled', ...settled }],
-  washed: [],
-  tasks: [{ id: many / 2 + 1, ...answered }],
 }
 
-test('keeping the books reads the rows it writes, however large the tables are', async () => {
-  const pool = await openBooks()
+async function reservationOf(pool: Pool): Promise<Reservation> {
+  const { rows } = await pool.query<{ version: string; task: string; query: string; id: number }>(
+    `select a.xmin::text as version, t.xmin::text as task, t.query_id as query, t.id
+    from accounts a, tasks t
+    where t.state = 'open' and not exists (select from calls c where c.task_id = t.id)
+    order by t.id limit 1`,
+  )
+  const [row] = rows
+  if (row === undefined) throw new Error('expected an open task')
+  const { version, task, query, id } = row
+  return {
+    ...{ account_id: 1, worker: 1, origin: 'live', api: 'api', key: 'key', floor: 0, counts: true },
+    ...{ version, steady: false, stops: [], cleared: [], trying: [], reused: [], spent_runs: [] },
+    state: {
+      ...{ drained_floor: null, blind_calls: 0, probe_granted: false, last_probe_at_ms: null },
+      ...{ rate_next_at_ms: null, day: null, day_spent: 0 },
+    },
+    tasks: [{ id, version: task, query, reused: false }],
+    runs: [{ run: 1, budget: null, had_spent: 0, had_reserved: 0, reserved: 1 }],
+    grants: [
+      { task: id, query, mark: randomUUID(), place: 1, class: '10/-', bound: 1, probe: false },
+    ],
+  }
+}
+
+/** Most blocks that a statement of the ledger reads, connected as a worker is. */
+async function blocksOf(pool: Pool, name: string, given: object): Promise<number> {
   const client = await pool.connect()
   onTestFinished(() => client.release())
   await client.query('begin')
-  // As a worker is connected.
   for (const way of ['seqscan', 'hashjoin', 'mergejoin']) {
     await client.query(`set local enable_${way} = off`)
   }
-  const { sql: text, parameters } = keepBooks(settlement)
+  const { sql: text, parameters } = statement(name, [JSON.stringify(given)])
   const blocks = await mostBlocks(client, text, parameters)
   await client.query('rollback')
-  expect(blocks).toBeLessThan(150)
+  return blocks
+}
+
+test('settling reads the rows it writes, however large the tables are', async () => {
+  const pool = await openBooks()
+  const { rows } = await pool.query<{ version: string }>(
+    'select xmin::text as version from tasks where id = $1',
+    [many / 2 + 1],
+  )
+  const tasks = [{ id: many / 2 + 1, version: rows[0]?.version ?? '', ...answered }]
+  expect(await blocksOf(pool, 'settle_calls', { ...settlement, tasks })).toBeLessThan(200)
+})
+
+test('reserving reads the rows it writes, however large the tables are', async () => {
+  const pool = await openBooks()
+  expect(await blocksOf(pool, 'reserve_calls', await reservationOf(pool))).toBeLessThan(200)
 })

@@ -1,16 +1,10 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readFigures } from '../../../src/store/analysis/figures.ts'
-import {
-  booksColumns,
-  openAccount,
-  takeBooks,
-  type BooksRow,
-} from '../../../src/store/ledger/books.ts'
+import { openAccount, readBooks } from '../../../src/store/ledger/books.ts'
 import { standingStop } from '../../../src/store/ledger/standstill.ts'
 import { closeWorker, openWorker } from '../../../src/store/ledger/workers.ts'
 import { readAccount } from '../../../src/store/operator/status.ts'
-import { travel } from '../../../src/store/pipelining.ts'
 import { readFunds } from '../../../src/store/planning/prices.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 
@@ -39,8 +33,7 @@ const onThePage = async (origins?: string) => {
 /** The floor as each of its readers says it. */
 async function readings() {
   const { db } = database
-  const reading = sql<BooksRow>`select ${booksColumns} from accounts a where a.id = ${account}`
-  const books = await travel(db, (trip) => takeBooks(trip, account, reading))
+  const books = await readBooks(db, account)
   return {
     ledger: books.floor,
     status: (await readAccount(db, market))?.floor,

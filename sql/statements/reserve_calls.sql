@@ -1,0 +1,205 @@
+-- Writes what the gate decided, if all that the decision rests on still stands; otherwise nothing. The account and the
+-- runs are locked by the statement before it. $1: jsonb {account_id, version, worker, key, floor, counts, steady, state,
+-- stops, cleared, costs, runs, tasks, grants, reused, spent_runs, origin, api}. Gives back whether it was written, and
+-- which call serves which task.
+-- Large tables are reached by arrays of keys: joined to a list alone, the planner may begin with the table once its
+-- statistics say that few rows are left in question, and read all of it to find them.
+with given as materialized (
+  select
+    it,
+    (it ->> 'account_id')::bigint as account,
+    (select coalesce(sum((g ->> 'bound')::bigint), 0) from jsonb_array_elements(it -> 'grants') as g) as bound,
+    (select count(*)::integer from jsonb_array_elements(it -> 'grants')) as grants,
+    exists (select from jsonb_array_elements(it -> 'grants') as g where (g ->> 'probe')::boolean) as probe,
+    array(select (r ->> 'task')::bigint from jsonb_array_elements(it -> 'reused') as r) as reused_tasks,
+    array(select s::bigint from jsonb_array_elements_text(it -> 'spent_runs') as s) as spent_runs
+  from (select $1::jsonb as it) asked
+),
+-- A task that is not as it was read: ended, closed by its run, in flight elsewhere, or answered meanwhile.
+changed_tasks as (
+  select w.id
+  from given
+  cross join jsonb_to_recordset(it -> 'tasks') as w (id bigint, version text, query uuid, reused boolean)
+  left join tasks t on t.id = w.id
+  left join runs r on r.id = t.run_id
+  where t.xmin::text is distinct from w.version
+    or r.state <> 'open'
+    or exists (select from calls c where c.task_id = w.id and c.outcome is null)
+    or exists (
+      select from calls c
+      where c.account_id = given.account and c.query_id = w.query and c.outcome is null
+    )
+    or not w.reused and r.max_age_ms > 0 and exists (
+      select
+      from searches s
+      where s.query_id = w.query
+        and s.fetched_at > clock_timestamp() - r.max_age_ms * interval '1 millisecond'
+        and (t.answers_after is null or s.fetched_at > t.answers_after)
+        and s.origin = it ->> 'origin'
+        and s.api = it ->> 'api'
+        and s.parse_error is null
+    )
+),
+-- A run whose budget was drawn on meanwhile, by another account.
+changed_runs as (
+  select w.run
+  from given
+  cross join jsonb_to_recordset(it -> 'runs') as w (run bigint, budget bigint, had_spent bigint, had_reserved bigint)
+  join runs r on r.id = w.run
+  where w.budget is not null
+    and (r.budget, r.spent, r.reserved) is distinct from (w.budget, w.had_spent, w.had_reserved)
+),
+-- A class that turned out dearer than a steady decision took it for.
+dearer as (
+  select g.class
+  from given
+  cross join jsonb_to_recordset(it -> 'grants') as g (class text, bound bigint)
+  left join account_costs p on p.account_id = given.account and p.class = g.class
+  where g.bound < greatest(p.recent_first, p.earlier_first, 1) or coalesce(p.seen, 0) < 30
+),
+fits as materialized (
+  select a.id, a.xmin::text = it ->> 'version' as same
+  from given, accounts a
+  where a.id = given.account
+    and exists (
+      select from workers w
+      where w.id = (it ->> 'worker')::bigint and w.stopped_at is null and w.lease_until > clock_timestamp()
+    )
+    and not exists (select from changed_tasks)
+    and not exists (select from changed_runs)
+    and (
+      a.xmin::text = it ->> 'version'
+      -- A steady decision stays right while others buy and settle beside it, as long as there is room for both.
+      or (
+        (it ->> 'steady')::boolean
+        and a.drained_floor is null
+        and (a.not_before is null or a.not_before <= clock_timestamp())
+        and not it ->> 'key' = any(a.blocked_keys)
+        and a.day::text = it -> 'state' ->> 'day'
+        and not exists (select from dearer)
+      )
+    )
+    -- Whatever was decided: no call goes below the floor, but the one that goes out to see the balance.
+    and (
+      not (it ->> 'counts')::boolean
+      or grants = 0
+      or probe
+      or greatest(
+          a.obs_remaining - a.spent_since,
+          case when a.told_seq is not null then least(a.obs_remaining, a.told_least) - a.told_untold end
+        ) - a.reserved - a.uncertain - bound
+        >= greatest(
+          (it ->> 'floor')::float8,
+          (
+            select max(w.floor)::float8
+            from workers w
+            where w.account_id = a.id and w.stopped_at is null and w.lease_until > clock_timestamp()
+          )
+        )
+    )
+),
+bought as (
+  insert into calls (
+    task_id, query_id, account_id, worker, mark, sent_at, start_seq, start_total, credits_reserved, class, probe
+  )
+  select
+    g.task,
+    g.query,
+    account,
+    (it ->> 'worker')::bigint,
+    g.mark,
+    clock_timestamp(),
+    a.seq + g.place,
+    a.used_total,
+    g.bound,
+    g.class,
+    g.probe
+  from fits
+  join accounts a on a.id = fits.id
+  cross join given
+  cross join jsonb_to_recordset(it -> 'grants') as g (
+    task bigint,
+    query uuid,
+    mark uuid,
+    place bigint,
+    class text,
+    bound integer,
+    probe boolean
+  )
+  order by g.place
+  returning id, task_id
+),
+kept as (
+  update accounts
+  set
+    seq = accounts.seq + grants,
+    reserved = accounts.reserved + given.bound,
+    in_flight = accounts.in_flight + grants,
+    drained_floor = case when same then n.drained_floor end,
+    blind_calls = case when same then n.blind_calls else accounts.blind_calls end,
+    probe_granted = case when same then n.probe_granted else accounts.probe_granted end,
+    last_probe_at = case when same then to_timestamp(n.last_probe_at_ms / 1000) else accounts.last_probe_at end,
+    rate_next_at = case when same then to_timestamp(n.rate_next_at_ms / 1000) else accounts.rate_next_at end,
+    day = case when same then n.day else accounts.day end,
+    day_spent = case when same then n.day_spent else accounts.day_spent end
+  from fits, given, jsonb_to_record(it -> 'state') as n (
+    drained_floor bigint,
+    blind_calls smallint,
+    probe_granted boolean,
+    last_probe_at_ms float8,
+    rate_next_at_ms float8,
+    day date,
+    day_spent bigint
+  )
+  where accounts.id = fits.id
+),
+stopped as (
+  insert into stops (account_id, reason, until, detail)
+  select account, s.reason, to_timestamp(s.until_ms / 1000), s.detail
+  from fits, given, jsonb_to_recordset(it -> 'stops') as s (reason text, until_ms float8, detail text)
+  on conflict (account_id, reason) where cleared_at is null
+  do update set until = excluded.until, detail = excluded.detail
+),
+lifted as (
+  update stops
+  set cleared_at = clock_timestamp(), cleared_by = c.by
+  from fits, given, jsonb_to_recordset(it -> 'cleared') as c (reason text, by text)
+  where stops.account_id = given.account and stops.reason = c.reason and stops.cleared_at is null
+),
+taken as (
+  update tasks
+  set state = 'reused', search_id = old.search, finished_at = clock_timestamp()
+  from fits, given, jsonb_to_recordset(it -> 'reused') as old (task bigint, search bigint)
+  where tasks.id = any(reused_tasks) and tasks.id = old.task and tasks.state = 'open'
+),
+given_up as (
+  update tasks
+  set
+    state = 'unaffordable',
+    finished_at = clock_timestamp(),
+    error_code = 'BUDGET',
+    error_message = 'the budget of the run was used'
+  -- Decided before any task is looked at: mostly there are no such runs.
+  where cardinality((select spent_runs from given)) > 0
+    and exists (select from fits)
+    and tasks.run_id = any((select spent_runs from given)::bigint[])
+    and tasks.state = 'open'
+    -- An answer that is there costs nothing.
+    and not tasks.id = any((select reused_tasks from given)::bigint[])
+    and not exists (select from calls c where c.task_id = tasks.id and c.outcome is null)
+),
+purses as (
+  update runs
+  set reserved = runs.reserved + r.reserved
+  from fits, given, jsonb_to_recordset(it -> 'runs') as r (run bigint, reserved bigint)
+  where runs.id = r.run and r.reserved > 0
+),
+prices as (
+  insert into account_costs (account_id, class, trying)
+  select account, c.class, true
+  from fits, given, jsonb_array_elements_text(it -> 'trying') as c (class)
+  on conflict (account_id, class) do update set trying = true
+)
+select
+  exists (select from fits) as written,
+  coalesce((select jsonb_agg(jsonb_build_object('id', id, 'task', task_id)) from bought), '[]') as calls

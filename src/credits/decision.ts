@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto'
+import type { Books } from '../store/ledger/books.ts'
+import type { Reservation, WaitingTask } from '../store/ledger/reservation.ts'
+import { constants } from './account.ts'
+import type { Admission, Rules } from './admission.ts'
+import type { Costs } from './prices.ts'
+import { stateOf } from './rows.ts'
+import type { Sorted } from './triage.ts'
+
+/** Who reserves, from which account, under which rules. */
+export interface Spender {
+  readonly account: number
+  readonly worker: number
+  readonly origin: 'live' | 'test' | 'sandbox'
+  readonly api: string
+  readonly key: string
+  readonly floor: number
+  readonly dailyBudget: number | null
+  readonly rateLimit: number | null
+  /** The day of an instant and the end of that day, in the zone of the settings. */
+  readonly dayOf: (time: number) => { day: string; ends: number }
+  readonly renewalAfter: (time: number) => number | null
+  /** Marks of the calls that this worker asks for, or has on their way: kept before they are asked for. */
+  readonly marks: Set<string>
+  /** Calls of the account that had begun when it was last looked at: their number never falls. */
+  readonly begun: { seq: number }
+}
+
+/** What the gate decided, and what it saw when it did. */
+export interface Decision {
+  readonly books: Books
+  /** Prices before the admission. */
+  readonly costs: Costs
+  readonly admission: Admission
+  readonly found: ReadonlyMap<number, WaitingTask>
+  readonly sorted: Sorted
+  readonly rules: Rules
+}
+
+/** The decision in the spelling of the statement that writes it; null when it changes nothing. */
+export function reservationOf(spender: Spender, decision: Decision): Reservation | null {
+  const { admission, books, sorted } = decision
+  const stops = stopsIn(decision)
+  const standing = books.stops.map(({ reason }) => reason)
+  const cleared = liftedStops(decision)
+  const decided =
+    admission.grants.length > 0 ||
+    stops.some(({ reason }) => !standing.includes(reason)) ||
+    cleared.length > 0
+  if (!decided && sorted.reused.length === 0 && admission.spentRuns.length === 0) return null
+  return {
+    account_id: spender.account,
+    worker: spender.worker,
+    origin: spender.origin,
+    api: spender.api,
+    key: spender.key,
+    floor: spender.floor,
+    counts: decision.rules.counts,
+    version: books.version,
+    steady: stops.length === 0 && cleared.length === 0 && isSteady(decision),
+    state: stateOf(admission.account),
+    stops,
+    cleared,
+    ...restsOn(decision),
+    grants: grantsOf(decision),
+    trying: classesTried(decision),
+    reused: sorted.reused,
+    spent_runs: admission.spentRuns,
+  }
+}
+
+function grantsOf({ admission, found }: Decision): Reservation['grants'] {
+  return admission.grants.map(({ task, class: name, bound, probe }, index) => ({
+    task,
+    query: found.get(task)?.query_id ?? '',
+    mark: randomUUID(),
+    place: index + 1,
+    class: name,
+    bound,
+    probe,
+  }))
+}
+
+/** Classes never seen before: where money counts, one call of each shows what it costs. */
+function classesTried({ admission, costs, rules }: Decision): readonly string[] {
+  if (!rules.counts) return []
+  const names = new Set(admission.grants.map(({ class: name }) => name))
+  return [...names].filter((name) => (costs.get(name)?.seen ?? 0) === 0)
+}
+
+function stopsIn({ admission: { rest } }: Decision): Reservation['stops'] {
+  if (rest.kind !== 'stop' || (rest.reason !== 'credit_floor' && rest.reason !== 'budget'))
+    return []
+  return [{ reason: rest.reason, until_ms: rest.until, detail: rest.detail }]
+}
+
+function liftedStops({ admission, books }: Decision): Reservation['cleared'] {
+  if (!admission.grants.some(({ probe }) => !probe)) return []
+  return books.stops
+    .filter(({ reason }) => reason !== 'auth')
+    .map(({ reason }) => ({ reason, by: reason === 'credit_floor' ? 'observation' : 'time' }))
+}
+
+/** The tasks and runs as they were read: a reservation is written only if they are so still. */
+function restsOn({ admission, found, sorted }: Decision): Pick<Reservation, 'tasks' | 'runs'> {
+  const reserved = new Map<number, number>()
+  for (const { run, bound } of admission.grants) {
+    reserved.set(run, (reserved.get(run) ?? 0) + bound)
+  }
+  for (const run of admission.spentRuns) reserved.set(run, reserved.get(run) ?? 0)
+  const reused = new Set(sorted.reused.map(({ task }) => task))
+  const touched = new Set([...reused, ...admission.grants.map(({ task }) => task)])
+  const tasks = [...found.values()].filter(({ id }) => touched.has(id))
+  const purses = new Map([...found.values()].map((task) => [task.run_id, task]))
+  return {
+    tasks: tasks.map(({ id, version, query_id: query }) => ({
+      id,
+      version,
+      query,
+      reused: reused.has(id),
+    })),
+    runs: [...reserved].map(([run, bound]) => ({
+      run,
+      budget: purses.get(run)?.budget ?? null,
+      had_spent: purses.get(run)?.spent ?? 0,
+      had_reserved: purses.get(run)?.reserved ?? 0,
+      reserved: bound,
+    })),
+  }
+}
+
+/** True when the decision is right whatever others buy and settle beside it: everything was granted, and nothing is scarce. */
+function isSteady({ admission, books, costs, rules }: Decision): boolean {
+  const { grants, rest, spentRuns } = admission
+  return (
+    rest.kind === 'none' &&
+    spentRuns.length === 0 &&
+    rules.dailyBudget === null &&
+    rules.rateLimit === null &&
+    books.account.drained_floor === null &&
+    books.account.day === rules.day &&
+    grants.every(
+      ({ class: name, probe }) =>
+        !probe && (!rules.counts || (costs.get(name)?.seen ?? 0) >= constants.trustedAfter),
+    )
+  )
+}

@@ -1,0 +1,149 @@
+import { sql } from 'kysely'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { Lease } from '../../src/commands/work/lease.ts'
+import { spenderOf } from '../../src/commands/work/setup.ts'
+import { reserve } from '../../src/credits/reserve.ts'
+import { openDatabase, openPool } from '../../src/store/database.ts'
+import { openAccount, readBooks } from '../../src/store/ledger/books.ts'
+import { readWaiting, saveReservation } from '../../src/store/ledger/reservation.ts'
+import { openScene, queries } from '../support/scene.ts'
+import { openWire } from '../support/wire.ts'
+
+// A worker asks for calls, and the database's reply is late, lost, or overtaken by what others do meanwhile.
+
+async function openWorker({ account: name }: { account?: string } = {}) {
+  const { api, mill } = await openScene()
+  await mill.plan(queries(30))
+  // The first calls go out alone, to show balance and price.
+  await mill.drain()
+  await mill.plan(queries(40).slice(30))
+  const account = await openAccount(mill.db, { name: name ?? mill.supplier.account, kind: 'live' })
+  const lease = await Lease.open({ db: mill.db, account, floor: 0, lanes: 8, leaseMs: 60_000 })
+  const spender = spenderOf(mill, { account, worker: lease.worker, key: 'key' })
+  const clerk = { account, key: 'key', floor: 0, rebuy: true }
+  const { rows } = await sql<{ id: number }>`
+    select id from tasks where state = 'open' order by id`.execute(mill.db)
+  const wanted = rows.map(({ id }) => ({ task: id, class: '10/-', priority: 5 }))
+  /** Calls of this worker, by their outcome; those that are long on their way as far as anybody looks. */
+  const outcomes = async () => {
+    await sql`update calls set sent_at = sent_at - interval '1 minute' where outcome is null`.execute(
+      mill.db,
+    )
+    await lease.release(clerk, spender.marks)
+    const found = await sql<{ outcome: string | null }>`
+      select outcome from calls where worker = ${lease.worker} order by id`.execute(mill.db)
+    return found.rows.map(({ outcome }) => outcome)
+  }
+  return { api, mill, lease, spender, clerk, wanted, outcomes }
+}
+
+/** The same database over a wire that a test holds in its hand. */
+async function overWire(url: string) {
+  const wire = await openWire(url)
+  onTestFinished(wire.close)
+  const pool = openPool(wire.url, { name: 'test', max: 1, ledger: true })
+  const db = openDatabase(pool, { byKey: true })
+  await sql`select 1`.execute(db)
+  return { wire, db }
+}
+
+describe('a reservation whose reply is late', () => {
+  test('is not released as unsent while the worker still waits for it: what it then sends is its own', async () => {
+    const { mill, spender, wanted, outcomes } = await openWorker()
+    const { wire, db } = await overWire(mill.databaseUrl)
+    const began = await sql<{
+      calls: number
+    }>`select count(*)::integer as calls from calls`.execute(mill.db)
+    wire.holdReplies(() => spender.marks.size > 0)
+    const reserving = reserve(db, spender, wanted)
+    await expect
+      .poll(async () => {
+        const now = await sql<{
+          calls: number
+        }>`select count(*)::integer as calls from calls`.execute(mill.db)
+        return now.rows[0]?.calls
+      })
+      .toBeGreaterThan(began.rows[0]?.calls ?? 0)
+    expect(await outcomes()).toEqual(wanted.map(() => null))
+    wire.letGo()
+    const { granted } = await reserving
+    expect(granted.size).toBe(wanted.length)
+    expect(await outcomes()).toEqual(wanted.map(() => null))
+  })
+
+  test('is given up when its connection breaks: nobody sends what is then released', async () => {
+    const { mill, spender, wanted, outcomes } = await openWorker()
+    const { wire, db } = await overWire(mill.databaseUrl)
+    wire.holdReplies(() => spender.marks.size > 0)
+    const reserving = reserve(db, spender, wanted)
+    const failed = reserving.then(() => null).catch((error: unknown) => error)
+    await expect.poll(async () => (await outcomes()).length).toBe(wanted.length)
+    expect(spender.marks.size).toBe(wanted.length)
+    await wire.close()
+    expect(await failed).toBeInstanceOf(Error)
+    expect(spender.marks.size).toBe(0)
+    expect(await outcomes()).toEqual(wanted.map(() => 'unsent'))
+  })
+})
+
+describe('a decision that others overtake', () => {
+  test('is not written: the tasks were bought meanwhile, from another account', async () => {
+    const slow = await openWorker({ account: 'another' })
+    const { mill, spender, wanted, api } = slow
+    const ids = wanted.map(({ task }) => task)
+    const books = await readBooks(mill.db, spender.account)
+    const read = await readWaiting(mill.db, { ...spender, tasks: ids })
+    // The worker stands still here, and everybody else goes on.
+    await mill.drain()
+    const charges = api.charges().length
+    const calls = await saveReservation(mill.db, {
+      ...{
+        account_id: spender.account,
+        worker: spender.worker,
+        origin: 'live',
+        key: 'key',
+        floor: 0,
+      },
+      ...{ api: spender.api, counts: false, version: books.version, steady: false },
+      state: {
+        ...{ drained_floor: null, blind_calls: 0, probe_granted: false, last_probe_at_ms: null },
+        ...{ rate_next_at_ms: null, day: null, day_spent: 0 },
+      },
+      ...{ stops: [], cleared: [], trying: [], reused: [], spent_runs: [] },
+      tasks: read.tasks.map(({ id, version, query_id: query }) => ({
+        ...{ id, version, query, reused: false },
+      })),
+      runs: [],
+      grants: read.tasks.map(({ id, query_id: query }, index) => ({
+        ...{ task: id, query, mark: crypto.randomUUID(), place: index + 1 },
+        ...{ class: '10/-', bound: 1, probe: false },
+      })),
+    })
+    expect(calls).toBe(null)
+    expect(new Set((await reserve(mill.db, spender, wanted)).gone)).toEqual(new Set(ids))
+    expect(api.charges()).toHaveLength(charges)
+  })
+
+  test('leaves a run within its budget, although two accounts work on it at once', async () => {
+    const { api, mill } = await openScene({
+      api: { delayMs: 20 },
+      settings: { MILL_CREDIT_FLOOR: '0' },
+    })
+    const run = await mill.plan(queries(150), { budget: 48 })
+    const other = { ...mill, supplier: { ...mill.supplier, account: 'another' } }
+    const { work } = await import('../../src/commands/work/work.ts')
+    const options = {
+      drain: true,
+      lanes: 16,
+      signal: AbortSignal.timeout(60_000),
+      tell: () => undefined,
+    }
+    await Promise.all([work(mill, options), work(other, options)])
+    const spent = api.charges().reduce((sum, { charged }) => sum + charged, 0)
+    expect(spent).toBeLessThanOrEqual(48)
+    const { rows } = await sql<{ spent: number }>`select spent from runs where id = ${run}`.execute(
+      mill.db,
+    )
+    expect(rows).toEqual([{ spent }])
+  })
+})

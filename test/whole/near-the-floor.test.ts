@@ -1,0 +1,93 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { start } from '../support/run.ts'
+import { openScene, queries, type Scene } from '../support/scene.ts'
+
+// What is left above the floor when nothing more is bought, and why.
+
+const settings = { MILL_CREDIT_FLOOR: '100' }
+
+async function books({ mill }: Scene) {
+  const { rows } = await sql<{ uncertain: number; reserved: number }>`
+    select uncertain, reserved from accounts`.execute(mill.db)
+  return rows[0]
+}
+
+describe('a price that is odd among many', () => {
+  test('stops nothing: calls go out one at a time until it is forgotten, and the account is spent to its floor', async () => {
+    const scene = await openScene({ api: { credits: 9_100, cost: 1 }, settings })
+    const { api, mill } = scene
+    await mill.plan(queries(80))
+    await mill.drain()
+    api.set({ cost: 5_000 })
+    await mill.plan(['an odd one'])
+    await mill.drain()
+    api.set({ cost: 1 })
+    expect(api.balance()).toBe(4_020)
+    await mill.plan(queries(300).slice(80))
+    expect(await mill.drain()).toMatchObject({ finish: 'completed' })
+    expect(api.balance()).toBe(3_800)
+  })
+
+  test('that comes again is no longer odd: nothing goes out that could not pay it', async () => {
+    const scene = await openScene({ api: { credits: 9_100, cost: 1 }, settings })
+    const { api, mill } = scene
+    await mill.plan(queries(80))
+    await mill.drain()
+    api.set({ cost: 3_000 })
+    await mill.plan(['odd', 'odder'])
+    await mill.drain()
+    api.set({ cost: 1 })
+    expect(api.balance()).toBe(3_020)
+    await mill.plan(queries(100).slice(80))
+    expect(await mill.drain()).toMatchObject({ finish: 'credit_floor' })
+    expect(api.balance()).toBe(3_020)
+  })
+})
+
+describe('credits held for lost calls', () => {
+  test('come down to what calls cost, once that is known', async () => {
+    const scene = await openScene({
+      api: {
+        ...{ credits: 700, cost: 1 },
+        faults: [{ kind: 'drop', match: 'lost' }],
+      },
+      settings: { ...settings, MILL_UNKNOWN: 'hold' },
+    })
+    const { api, mill } = scene
+    await mill.plan(queries(5))
+    await mill.drain()
+    await mill.plan(Array.from({ length: 20 }, (_, n) => `lost ${n}`))
+    await mill.drain()
+    expect((await books(scene))?.uncertain).toBeGreaterThan(100)
+    await mill.plan(queries(700).slice(5))
+    expect(await mill.drain()).toMatchObject({ finish: 'credit_floor' })
+    expect((await books(scene))?.uncertain).toBe(20)
+    // Twenty may have been charged, and nobody knows: that much stays.
+    expect(api.balance()).toBeGreaterThanOrEqual(100)
+    expect(api.balance()).toBeLessThanOrEqual(100 + 20 + 2)
+  })
+})
+
+describe('calls that overlap', () => {
+  test.each([
+    { price: 'that cost one', cost: 1, credits: 450 },
+    { price: 'that cost five', cost: 5, credits: 600 },
+  ])(
+    '$price, of four workers with sixteen lanes, leave less unspent than what waits for two more of them',
+    async ({ cost, credits }) => {
+      const { api, mill } = await openScene({
+        api: { credits, cost, delayMs: { least: 400, most: 1_200 }, chargeAt: 'between' },
+        settings: { ...settings, MILL_CONCURRENCY: '16' },
+      })
+      await mill.plan(queries(600))
+      const crew = [1, 2, 3, 4].map(() => start('work', ['--drain'], mill.env))
+      const ends = await Promise.all(crew.map(({ ended }) => ended))
+      expect(ends.map(({ code }) => code)).toEqual([3, 3, 3, 3])
+      expect(api.least()).toBeGreaterThanOrEqual(100)
+      // A drained account goes on once two of the dearest calls are free above the floor.
+      expect(api.balance() - 100).toBeLessThan(2 * cost)
+    },
+    120_000,
+  )
+})
