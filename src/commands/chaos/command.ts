@@ -1,5 +1,6 @@
 import { exits, Misuse, type Exit } from '../../shared/errors.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
+import { countFlag } from '../../shared/terminal/flags.ts'
 import { runChaos } from './chaos.ts'
 import { tellJudgement } from './judge.ts'
 
@@ -22,9 +23,9 @@ export async function runStorm({ options, env, closers }: Call<ChaosFlags>): Pro
   }
   const seed = options.seed ?? String(Date.now())
   const keep = options.keep === true
-  const seconds = wholeFlag('seconds', options.seconds)
-  const workers = wholeFlag('workers', options.workers)
-  const lanes = wholeFlag('lanes', options.lanes)
+  const seconds = countFlag('seconds', options.seconds)
+  const workers = countFlag('workers', options.workers)
+  const lanes = countFlag('lanes', options.lanes)
   say(`chaos on ${backend} for ${seconds} s with ${workers} workers; seed ${seed}`)
   const wish = { seconds, workers, lanes, backend, seed, keep } as const
   const chaos = await runChaos({ ...wish, env, closers, say })
@@ -35,10 +36,4 @@ export async function runStorm({ options, env, closers }: Call<ChaosFlags>): Pro
   for (const violation of violations) say(`BROKEN ${violation}`)
   say(verified ? 'verify finds every promise kept' : 'verify finds a promise broken')
   return verified && violations.length === 0 ? exits.done : exits.failures
-}
-
-function wholeFlag(name: string, text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value > 0) return value
-  throw new Misuse(`expected --${name} to be a whole number from 1 up, got ${text}`)
 }
