@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { start } from '../support/run.ts'
+import { run, start } from '../support/run.ts'
 import { openScene, queries, type Scene } from '../support/scene.ts'
 
 // What is left above the floor when nothing more is bought, and why.
@@ -43,6 +43,21 @@ describe('a price that is odd among many', () => {
     expect(await mill.drain()).toMatchObject({ finish: 'credit_floor' })
     expect(api.balance()).toBe(3_020)
   })
+})
+
+test('what calls have cost can be forgotten: the next one goes out alone and shows it', async () => {
+  const { api, mill } = await openScene({ api: { credits: 9_100, cost: 1 }, settings })
+  await mill.plan(queries(40))
+  await mill.drain()
+  api.set({ cost: 4_000 })
+  await mill.plan(['odd', 'odder'])
+  await mill.drain()
+  api.set({ cost: 1 })
+  await mill.plan(queries(60).slice(40))
+  expect(await mill.drain()).toMatchObject({ finish: 'credit_floor', answered: 0 })
+  const { code, stderr } = await run('resume', ['--forget-prices'], mill.env)
+  expect([code, stderr]).toEqual([0, expect.stringContaining('is forgotten')])
+  expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 20 })
 })
 
 describe('credits held for lost calls', () => {

@@ -2,6 +2,8 @@ import { print, printJson, say, type Call } from '../../shared/terminal/command.
 import { readConfig } from '../../shared/config.ts'
 import { exits, type Exit } from '../../shared/errors.ts'
 import { pause } from '../../shared/waiting.ts'
+import { costsOf } from '../../credits/rows.ts'
+import { readBooks } from '../../store/ledger/books.ts'
 import { expectRun } from '../../store/operator/known.ts'
 import {
   countRuns,
@@ -12,6 +14,7 @@ import {
 } from '../../store/operator/status.ts'
 import { openMill, type Mill } from '../mill/mill.ts'
 import { summariseNights, nightSummaryLines, type NightSummary } from './nights.ts'
+import { believedPrices } from './prices.ts'
 import { formatStatus, formatUnknown, type StatusView } from './screen.ts'
 
 export interface LookOptions {
@@ -58,11 +61,14 @@ async function look(mill: Mill, run: number | null): Promise<View> {
   const account = await readAccount(mill.db, { name, kind })
   const summaries = await summariseNights(mill.db)
   const runs = await readRuns(mill.db, { run, limit: mostRuns })
+  const costs =
+    account === null ? [] : believedPrices(costsOf(await readBooks(mill.db, account.id)))
   return {
     runs,
     older: run === null ? (await countRuns(mill.db)) - runs.length : 0,
     account,
     accountName: name,
+    prices: costs,
     origin: kind,
     floor: account?.floor ?? mill.config.creditFloor,
     queue: { backend: queue.backend, ...(await queue.count()) },
@@ -80,7 +86,11 @@ function statusJson({ account, floor, accountName: name, ...view }: View) {
   }
   return {
     runs: view.runs,
-    account: { ...account, name, ...known, floor, stop: account?.stops[0]?.reason ?? null },
+    account: {
+      ...account,
+      ...{ name, ...known, floor, prices: view.prices },
+      stop: account?.stops[0]?.reason ?? null,
+    },
     queue: view.queue,
     nights: view.summaries,
   }

@@ -1,3 +1,4 @@
+import { priceLines, type BelievedPrice } from './prices.ts'
 import { count } from '../../shared/terminal/wording.ts'
 import type { AccountStatus, RunStatus, UnknownCall } from '../../store/operator/status.ts'
 import { formatTable } from '../../shared/terminal/table.ts'
@@ -10,6 +11,8 @@ export interface StatusView {
   readonly account: AccountStatus | null
   readonly accountName: string
   readonly origin: string
+  /** What calls are believed to cost. */
+  readonly prices: readonly BelievedPrice[]
   /** In force: the settings' own, or the highest of live workers. */
   readonly floor: number
   readonly queue: { readonly backend: string; readonly jobs: number; readonly paused: boolean }
@@ -42,7 +45,7 @@ export function formatStatus(view: StatusView): string {
   lines.push(...runLines(view.runs))
   if (view.older > 0) lines.push(`and ${view.older} older: npm run status -- --run N shows one`)
   lines.push('')
-  lines.push(...accountLines(view), '')
+  lines.push(...accountLines(view), ...priceLines(view.prices), '')
   if (view.nights.length > 0) lines.push(...view.nights, '')
   lines.push(
     `queue on ${view.queue.backend}: ${count(view.queue.jobs, 'job')}${view.queue.paused ? ', paused' : ''}`,

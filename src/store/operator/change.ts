@@ -36,6 +36,11 @@ export async function cancelRun(db: Database, run: number): Promise<{ cancelled:
   })
 }
 
+/** Forgets what calls of an account have cost: the next one goes out alone and shows the price. */
+export async function forgetPrices(db: Database, account: number): Promise<void> {
+  await db.deleteFrom('account_costs').where('account_id', '=', account).execute()
+}
+
 /** Lifts the stops of an account: one call may be made to see the balance, a refused key may be tried again. */
 export async function liftStops(
   db: Database,

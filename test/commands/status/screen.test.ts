@@ -54,6 +54,7 @@ function view(more: Partial<StatusView> = {}): StatusView {
     older: 0,
     account,
     accountName: account.name,
+    prices: [],
     origin: 'live',
     floor: 100,
     queue: { backend: 'postgres', jobs: 1, paused: false },
