@@ -12,8 +12,10 @@ interface Consequence {
 export const policy = {
   // 200 without success: false. A body that cannot be read is kept and marked.
   answered: { task: 'answered', money: 'priced', stops: null },
-  // 401, 403, or a code that says so.
+  // 401 or 403 in the API's own shape of an error, or a code that says so.
   key_refused: { task: 'keep', money: 'free', stops: 'auth' },
+  // 401 or 403 that the API itself did not write: what stands before it dislikes the query, and the key is not meant.
+  blocked: { task: 'retry', money: 'free', stops: null },
   // 402, or a code that says so, whatever the status.
   no_credit: { task: 'keep', money: 'free', stops: 'credit_floor' },
   // 429, or a code that says so. Spec gap 8: rate limits are not shown. A refusal to serve is taken as free.
@@ -44,19 +46,30 @@ const words = {
   refused: `BAD_REQUEST INVALID_REQUEST INVALID_PARAMETER INVALID_PARAMETERS INVALID_QUERY
     MISSING_PARAMETER VALIDATION_ERROR UNPROCESSABLE`,
   faulty: 'INTERNAL INTERNAL_ERROR SERVER_ERROR UNAVAILABLE SERVICE_UNAVAILABLE TIMEOUT',
-} satisfies Readonly<Record<RefusalKind, string>>
+} satisfies Readonly<Partial<Record<RefusalKind, string>>>
 
-const kinds = Object.keys(words) as RefusalKind[]
+const kinds = Object.keys(words) as (keyof typeof words)[]
 const codes: ReadonlyMap<string, RefusalKind> = new Map(
   kinds.flatMap((kind) => words[kind].split(/\s+/).map((word) => [word, kind] as const)),
 )
 
+/** What a response that is no answer shows of itself. */
+interface Shown {
+  readonly status: number
+  readonly code: string | null
+  /** True when it says `success: false`, as every error of the API does. */
+  readonly denies: boolean
+}
+
 /** Class of a response that is no answer: its code where it is known, its status otherwise. */
-export function classOf(status: number, code: string | null): RefusalKind {
+export function classOf({ status, code, denies }: Shown): RefusalKind {
   const said = code === null ? undefined : codes.get(code.toUpperCase())
   // A code about credit or the key names the cause better than the status: quota errors come as 402, 403 and 429.
   if (said === 'no_credit' || status === 402) return 'no_credit'
-  if (status === 401 || status === 403) return 'key_refused'
+  if (status === 401 || status === 403) {
+    // A firewall answers one query with a page of its own; taken for a refused key it would stop every worker.
+    return said === 'key_refused' || (denies && code !== null) ? 'key_refused' : 'blocked'
+  }
   if (status === 429) return 'slow_down'
   // A server error with any other code may still have charged; so may what asks to come again (408, 425).
   if (status >= 500 || status === 408 || status === 425) return 'faulty'

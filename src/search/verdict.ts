@@ -21,6 +21,7 @@ export interface Reason {
 export type Verdict =
   | ({ readonly kind: 'answered'; readonly answer: Answer } & Bill)
   | ({ readonly kind: 'key_refused' } & Reason & Bill)
+  | ({ readonly kind: 'blocked' } & Reason & Bill)
   | ({ readonly kind: 'no_credit' } & Reason & Bill)
   /** `waitMs` is null when the API does not say how long. */
   | ({ readonly kind: 'slow_down'; readonly waitMs: number | null } & Reason & Bill)
@@ -41,7 +42,7 @@ export function judge(reply: Reply, sent: Query): Verdict {
   const { creditsUsed, creditsRemaining } = answer
   const bill = { creditsUsed, creditsRemaining }
   if (isAnswer(reply.status, success)) return { kind: 'answered', answer, ...bill }
-  return refuse(reply, refusal, bill)
+  return refuse(reply, { ...refusal, denies: success === false }, bill)
 }
 
 /** Only `success: false` makes a 200 no answer; another 2xx is one when it says success: true. */
@@ -50,13 +51,17 @@ function isAnswer(status: number, success: boolean | null): boolean {
   return status > 200 && status < 300 && success === true
 }
 
-function refuse(response: Response, said: Reading['refusal'], bill: Bill): Verdict {
+function refuse(
+  response: Response,
+  said: Reading['refusal'] & { readonly denies: boolean },
+  bill: Bill,
+): Verdict {
   const { status } = response
   const trouble = {
     code: shorten(said.code ?? `HTTP_${status}`, 64),
     message: shorten(said.message ?? `the API answered with status ${status}`, 500),
   }
-  const kind = classOf(status, said.code)
+  const kind = classOf({ status, code: said.code, denies: said.denies })
   switch (kind) {
     case 'slow_down':
     case 'faulty':
@@ -67,6 +72,7 @@ function refuse(response: Response, said: Reading['refusal'], bill: Bill): Verdi
         ...bill,
       }
     case 'key_refused':
+    case 'blocked':
     case 'no_credit':
     case 'refused':
       return { kind, ...trouble, ...bill }

@@ -23,7 +23,7 @@ export function entryOf(bought: Bought, provenance: Provenance): Entry {
   return {
     call: bought.call,
     ending: endingOf(verdict, used, remaining),
-    effect: effectOf(verdict),
+    effect: effectOf(verdict, used),
     signal: signalOf(verdict),
     httpStatus: reply.kind === 'unsent' ? null : reply.status,
     creditsUsed: used,
@@ -42,7 +42,7 @@ function endingOf(verdict: Verdict, used: number | null, remaining: number | nul
   return { kind: 'unknown' }
 }
 
-function effectOf(verdict: Verdict): Effect {
+function effectOf(verdict: Verdict, used: number | null): Effect {
   const { task } = policy[verdict.kind]
   switch (task) {
     case 'answered':
@@ -54,7 +54,7 @@ function effectOf(verdict: Verdict): Effect {
     case 'retry':
       return {
         kind: 'retry',
-        ambiguous: !('creditsUsed' in verdict) || verdict.creditsUsed === null,
+        ambiguous: endingOf(verdict, used, null).kind === 'unknown',
         death: false,
         waitMs: waitOf(verdict),
         ...reasonFor(verdict),

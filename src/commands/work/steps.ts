@@ -11,6 +11,7 @@ import { entryOf } from './entry.ts'
 import type { Outages } from './outages.ts'
 import type { WorkerOptions } from './setup.ts'
 import type { Tally } from './tally.ts'
+import type { Witnesses } from './witnesses.ts'
 import { askOf } from './tasks.ts'
 import { yieldInTurn } from './yield.ts'
 
@@ -24,6 +25,7 @@ export interface Tools {
   readonly brake: Brake
   readonly batch: Batch
   readonly tally: Tally
+  readonly witnesses: Witnesses
   readonly outages: Outages
   /** Called when a lane is free again. */
   readonly nudge: () => void
@@ -59,11 +61,12 @@ async function call(tools: Tools, task: Task): Promise<Reply> {
 }
 
 async function store(tools: Tools, bought: Bought): Promise<Outcome> {
-  const { mill, options, tally, brake, batch, spender } = tools
+  const { mill, options, tally, brake, batch, spender, witnesses } = tools
   options.at?.('replied')
-  tally.reply(bought.verdict)
   brake.heed(bought)
-  const recorded = await batch.add(entryOf(bought, mill.supplier))
+  const verdict = await witnesses.hear(bought)
+  tally.reply(verdict)
+  const recorded = await batch.add(entryOf({ ...bought, verdict }, mill.supplier))
   brake.written(bought.verdict)
   if (bought.call.mark !== null) spender.marks.delete(bought.call.mark)
   options.at?.('stored')
@@ -71,9 +74,13 @@ async function store(tools: Tools, bought: Bought): Promise<Outcome> {
 }
 
 /** The paid request of a call, unless something that this process has just learnt holds it back. */
-async function send({ api, brake, options }: Tools, { query }: Task): Promise<Reply> {
+async function send(
+  { api, brake, options, witnesses }: Tools,
+  { id, query }: Task,
+): Promise<Reply> {
   const held = brake.heldBack()
   if (held !== null) return { kind: 'unsent', code: held, message: 'released before it was sent' }
+  witnesses.begin(id)
   const begun = performance.now()
   const reply = await api.call(query)
   options.onCall?.((performance.now() - begun) / 1000)

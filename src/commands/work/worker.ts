@@ -19,6 +19,7 @@ import { openTasks } from '../../store/slices.ts'
 import { isFatal, setBack, troubleOf } from '../../store/trouble.ts'
 import { Tally } from './tally.ts'
 import { dueTasks } from './tasks.ts'
+import { Witnesses } from './witnesses.ts'
 
 /** How long a worker waits before it asks the gate again, by what went wrong. */
 const pausesMs = { away: 250, conflict: 50, data: 1_000 } as const
@@ -130,6 +131,7 @@ export class Worker {
         brake: this.#brake,
         batch: this.batch,
         tally: this.tally,
+        witnesses: new Witnesses(),
         outages: this.outages,
         nudge: () => this.dispatch.nudge(),
       }),

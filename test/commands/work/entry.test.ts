@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { entryOf, lighten, lostCall, unsentCall } from '../../../src/commands/work/entry.ts'
 import type { Entry } from '../../../src/credits/entry.ts'
 import type { Reply } from '../../../src/search/call.ts'
-import { answer, bought, lost, refusal, response, unsent } from './pieces.ts'
+import { answer, bought, lost, page, refusal, response, unsent } from './pieces.ts'
 
 const bundled = { origin: 'sandbox', api: 'bundled' } as const
 
@@ -39,6 +39,13 @@ const classes = [
     effect: { kind: 'keep', waitMs: null },
     ending: { kind: 'settled', used: 0, remaining: null, priced: false },
     signal: { waitMs: 7_000 },
+  },
+  {
+    what: 'a page that something before the API wrote costs nothing and uses a try of its task alone',
+    reply: page(403),
+    effect: { kind: 'retry', ambiguous: false, death: false, waitMs: null, code: 'HTTP_403' },
+    ending: { kind: 'settled', used: 0, remaining: null, priced: false },
+    signal: null,
   },
   {
     what: 'a refused request costs nothing and fails its task alone',

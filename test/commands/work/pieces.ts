@@ -22,6 +22,13 @@ export function response(status: number, body: object, retryAfter: string | null
   return { kind: 'response', status, body: bytes, truncated: false, retryAfter, receivedAt }
 }
 
+/** What a firewall says that stands before the API. */
+export function page(status: number): Reply {
+  const receivedAt = new Date('2026-03-01T12:00:00Z')
+  const body = Buffer.from('<html>request blocked</html>')
+  return { kind: 'response', status, body, truncated: false, retryAfter: null, receivedAt }
+}
+
 export function answer(fields: object = {}): Reply {
   return response(200, { success: true, credits_used: 2, credits_remaining: 98, ...fields })
 }

@@ -4,6 +4,7 @@ import { Brake } from '../../../src/commands/work/brake.ts'
 import { Outages } from '../../../src/commands/work/outages.ts'
 import { stepsOf, type Tools } from '../../../src/commands/work/steps.ts'
 import { Tally } from '../../../src/commands/work/tally.ts'
+import { Witnesses } from '../../../src/commands/work/witnesses.ts'
 import type { Entry } from '../../../src/credits/entry.ts'
 import { openLanes } from '../../../src/search/lane.ts'
 import { spenderOf } from '../../../src/commands/work/setup.ts'
@@ -48,6 +49,7 @@ async function openSteps() {
       onStuck: () => undefined,
     }),
     tally: new Tally(),
+    witnesses: new Witnesses(),
     outages,
     nudge,
   }

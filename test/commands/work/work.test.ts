@@ -99,6 +99,29 @@ describe('a worker and an API that refuses', () => {
     expect(await broken(mill)).toEqual([])
   })
 
+  test.each([
+    ['a page of a firewall', { body: 'html' as const }],
+    ['an error of the API itself', { body: 'error' as const, code: 'FORBIDDEN' }],
+  ])(
+    'one query that is answered with 403 and %s fails alone, and the others are answered',
+    async (_, how) => {
+      const { mill } = await openScene({
+        api: {
+          delayMs: { least: 40, most: 60 },
+          faults: [{ kind: 'status', status: 403, match: 'query 7', charged: false, ...how }],
+        },
+      })
+      await mill.plan(queries(20))
+      // Its last try: the pauses between them take a quarter of a minute.
+      await sql`
+        update tasks set attempts = 4
+        where query_id = (select id from queries where q = 'query 7')`.execute(mill.db)
+      expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 19, failed: 1 })
+      expect(await rows(mill, `select reason from stops where reason = 'auth'`)).toEqual([])
+    },
+    60_000,
+  )
+
   test('a rate limit holds over two workers at once', async () => {
     const { api, mill } = await openScene({ settings: { MILL_RATE_LIMIT: '10' } })
     await mill.plan(queries(50))
