@@ -14,11 +14,8 @@ const digits = z
 const whole = z.union([z.int(), digits.pipe(z.int())])
 
 const cost = whole.pipe(z.int().min(0).max(mostCredits)).optional().catch(undefined)
-// Owing credits is having none.
-const balance = whole
-  .transform((credits) => Math.max(0, credits))
-  .optional()
-  .catch(undefined)
+// Whoever answers a paid search cannot owe credits: such a balance is broken, and believing it would stop a mill that has some.
+const balance = whole.pipe(z.int().min(0)).optional().catch(undefined)
 
 /** Fields of an answer that stand in columns of their own. */
 export const answerShape = z.object({
