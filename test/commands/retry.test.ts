@@ -65,6 +65,24 @@ describe('tasks that are to be bought again', () => {
   })
 })
 
+describe('a task whose answer the tables refused', () => {
+  test('is opened again only by whoever says that it is to be bought again', async () => {
+    const scene = await openScene()
+    const { mill } = scene
+    const run = await mill.plan(queries(2))
+    await sql`
+      create function refuse() returns trigger language plpgsql as
+      $$ begin raise exception 'refused' using errcode = '22023'; end $$`.execute(mill.db)
+    await sql`create trigger refuse before insert on searches for each row execute function refuse()`.execute(
+      mill.db,
+    )
+    expect(await mill.drain()).toMatchObject({ finish: 'completed', failed: 2 })
+    expect(await reopen(scene, selection(run))).toBe(0)
+    expect(await mill.states()).toEqual({ failed: 2 })
+    expect(await reopen(scene, selection(run, { buyAgain: true }))).toBe(2)
+  })
+})
+
 describe('failed tasks of several runs of one list', () => {
   async function failedTwice(): Promise<Scene & { older: number; newer: number }> {
     const scene = await openScene()

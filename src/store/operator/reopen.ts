@@ -8,7 +8,7 @@ export interface Selection {
   readonly list: string | null
   readonly states: readonly string[]
   readonly error: string | null
-  /** True: also tasks that have an answer, which would be bought again. */
+  /** True: also tasks that have an answer, or the body of one that the tables refused, which would be bought again. */
   readonly buyAgain: boolean
 }
 
@@ -62,7 +62,16 @@ function selected({ run, list, states, error, buyAgain }: Selection) {
     t.state = any(${states}::text[])
     and (${run}::bigint is null or t.run_id = ${run}::bigint)
     and (${error}::text is null or t.error_code = ${error}::text)
-    and (${buyAgain}::boolean or t.search_id is null)
+    and (
+      ${buyAgain}::boolean
+      or (
+        t.search_id is null
+        and not (
+          t.error_code is not distinct from 'UNSTORABLE'
+          and exists (select from calls c join raw_answers a on a.call_id = c.id where c.task_id = t.id)
+        )
+      )
+    )
     and exists (
       select from runs r
       join lists l on l.id = r.list_id
