@@ -58,6 +58,9 @@ export function callerFolder(env: Environment): string {
 // The address of a webhook is its own password.
 const secretNames: readonly string[] = ['SEARCH_API_KEY', 'MILL_WEBHOOK']
 
+// A lease is renewed when a sixth of it is gone: what is left then must still cover a call, with room for a slow renewal.
+const leasePerTimeout = 1.5
+
 /** Flags over environment over `.env` over defaults; every problem is reported at once. */
 export function readConfig(env: Environment, flags: Partial<Record<Name, string>> = {}): Config {
   const reader = new Reader(env, flags)
@@ -86,7 +89,7 @@ export function readConfig(env: Environment, flags: Partial<Record<Name, string>
     searxngUrl: reader.value('SEARXNG_URL') ?? null,
     sources: reader.sources,
   } satisfies Config
-  if (config.leaseMs <= config.timeoutMs) reader.leaseTooShort(config.leaseMs, config.timeoutMs)
+  reader.checkLease(config.leaseMs, config.timeoutMs)
   if (reader.problems.length > 0) throw new BadSettings(reader.problems)
   return config
 }
@@ -153,9 +156,11 @@ class Reader {
     return { url, key: new Secret(key) }
   }
 
-  leaseTooShort(leaseMs: number, timeoutMs: number): void {
+  checkLease(leaseMs: number, timeoutMs: number): void {
+    const least = Math.ceil(timeoutMs * leasePerTimeout)
+    if (Number.isNaN(leaseMs) || leaseMs >= least) return
     this.problems.push(
-      `MILL_LEASE_MS: expected more than MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must outlive a call and its storing`,
+      `MILL_LEASE_MS: expected at least ${least}, half as much again as MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must outlive a call and its storing`,
     )
   }
 

@@ -33,8 +33,14 @@ describe('a setting of milliseconds', () => {
 
   test('that a call may outlast is no lease', () => {
     expect(said({ MILL_LEASE_MS: '500', MILL_TIMEOUT_MS: '500' })).toContain(
-      'MILL_LEASE_MS: expected more than MILL_TIMEOUT_MS (500), got 500;',
+      'MILL_LEASE_MS: expected at least 750, half as much again as MILL_TIMEOUT_MS (500), got 500;',
     )
+  })
+
+  test('just above the timeout is no lease, since nearly no call would begin under it', () => {
+    const settings = (lease: string) => ({ MILL_LEASE_MS: lease, MILL_TIMEOUT_MS: '30000' })
+    expect(said(settings('44999'))).toContain('MILL_LEASE_MS: expected at least 45000')
+    expect(readConfig(settings('45000')).leaseMs).toBe(45_000)
   })
 
   test('of a whole day is taken', () => {
