@@ -19,8 +19,11 @@ export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const left = summary.credits_remaining === null ? '' : `, ${summary.credits_remaining} left`
   const sandbox = mill.supplier.origin === 'sandbox' ? 'SANDBOX, no real credits are spent: ' : ''
   const kept = unreadable === 0 ? '' : `, ${unreadable} unreadable (npm run reparse)`
+  const others = summary.run_failures - failed - unknown - unreadable
+  const besides =
+    others > 0 ? `; ${others} more of its runs failed, are unknown or cannot be read` : ''
   const reason = whyEnded(summary.finish, await stopSince(mill, summary))
-  return `${sandbox}${answered} answered, ${reused} reused, ${failed} failed, ${unknown} unknown${kept}; ${calls} calls, ${used} credits used${left}; ${reason}`
+  return `${sandbox}${answered} answered, ${reused} reused, ${failed} failed, ${unknown} unknown${kept}${besides}; ${calls} calls, ${used} credits used${left}; ${reason}`
 }
 
 /** Since when the stop stands that ended the work; empty when no stop ended it. */
@@ -41,12 +44,12 @@ function whyEnded(finish: Finish, since: string): string {
 
 /** The exit code of a worker that ended so. */
 export function exitOf(
-  { finish, failed, unknown, unreadable }: Summary,
+  { finish, run_failures: failures }: Pick<Summary, 'finish' | 'run_failures'>,
   signal: AbortSignal,
 ): Exit {
   switch (finish) {
     case 'completed':
-      return failed + unknown + unreadable > 0 ? exits.failures : exits.done
+      return failures > 0 ? exits.failures : exits.done
     case 'credit_floor':
     case 'budget':
       return exits.stopped

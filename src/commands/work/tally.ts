@@ -19,6 +19,8 @@ export interface Summary {
   readonly unknown: number
   /** Answers that were kept but could not be read. */
   readonly unreadable: number
+  /** Tasks of the runs that it worked on which failed, are unknown or cannot be read, whoever bought them. */
+  readonly run_failures: number
   readonly calls: number
   readonly credits_used: number
   readonly credits_remaining: number | null
@@ -37,6 +39,8 @@ export class Tally {
   #remaining: number | null = null
   #progress = performance.now()
   reused = 0
+  /** Runs that it has worked on. */
+  readonly runs = new Set<number>()
 
   /** A reply came back. */
   reply(verdict: Verdict): void {
@@ -82,6 +86,7 @@ export class Tally {
       failed: this.#failed,
       unknown: this.#unknown,
       unreadable: this.#unreadable,
+      run_failures: this.#failed + this.#unknown + this.#unreadable,
       calls: this.#calls,
       credits_used: this.#used,
       credits_remaining: this.#remaining,

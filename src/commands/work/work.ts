@@ -5,6 +5,7 @@ import { late, pause, within } from '../../shared/waiting.ts'
 import type { Mill } from '../mill/mill.ts'
 import { closeRuns } from '../../store/slices.ts'
 import { knownBalance, leftUnaffordable, standingStop } from '../../store/ledger/standstill.ts'
+import { countFailures } from '../../store/operator/failures.ts'
 import { refuseSkew } from '../../store/ledger/workers.ts'
 import { reaching } from '../../store/trouble.ts'
 import type { Finish, Summary } from './tally.ts'
@@ -44,8 +45,16 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   if (worker.fatal !== null) throw worker.fatal
   const summary = worker.tally.sum(finish)
   if (worker.outages.mute) return summary
-  const balance = await within(knownBalance(mill.db, worker.clerk.account), { ms: putAwayMs })
-  return balance === late ? summary : { ...summary, credits_remaining: balance }
+  const told = await within(askTables(mill, worker), { ms: putAwayMs })
+  return told === late ? summary : { ...summary, ...told }
+}
+
+/** What the tables know better than this worker, which sees only what it did itself. */
+async function askTables({ db }: Mill, { clerk, tally }: Worker): Promise<Partial<Summary>> {
+  return {
+    credits_remaining: await knownBalance(db, clerk.account),
+    run_failures: await countFailures(db, [...tally.runs]),
+  }
 }
 
 async function waitForEnd(

@@ -87,6 +87,7 @@ export class Worker {
     if (this.#ending) throw new Interrupted('this worker is ending')
     this.#handling += 1
     this.#lastSlice = performance.now()
+    this.tally.runs.add(job.run)
     try {
       const found = await openTasks(this.#mill.db, job)
       if (found === null) return

@@ -1,4 +1,5 @@
 // What `npm run work` says last, as far as a person has to act on it, and its exit codes.
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { exitOf } from '../../../src/commands/work/last-words.ts'
 import type { Finish } from '../../../src/commands/work/tally.ts'
@@ -32,8 +33,7 @@ test.each(budgets)(
 )
 
 describe('the exit code of a worker', () => {
-  const nothing = { answered: 0, reused: 0, failed: 0, unknown: 0, unreadable: 0, calls: 0 }
-  const sums = { ...nothing, credits_used: 0, credits_remaining: null, seconds: 1 }
+  const sums = { run_failures: 0 }
   const going = new AbortController().signal
 
   test.each<[Finish, number]>([
@@ -48,8 +48,19 @@ describe('the exit code of a worker', () => {
     expect(exitOf({ ...sums, finish }, going)).toBe(code)
   })
 
-  test.each(['failed', 'unknown', 'unreadable'])('is 1 when all is done and one is %s', (state) => {
-    expect(exitOf({ ...sums, finish: 'completed', [state]: 1 }, going)).toBe(1)
+  test('is 1 when all is done and a task of its runs is not well', () => {
+    expect(exitOf({ finish: 'completed', run_failures: 1 }, going)).toBe(1)
+  })
+
+  test('is 1 for a failure that another worker had in the same run, and says so', async () => {
+    const { mill } = await openScene()
+    await mill.plan(queries(3))
+    await sql`
+      update tasks set state = 'failed', error_code = 'TIMEOUT', finished_at = now()
+      where id = (select min(id) from tasks)`.execute(mill.db)
+    const ended = await run('work', ['--drain'], mill.env)
+    expect(ended.stderr).toContain('2 answered, 0 reused, 0 failed, 0 unknown; 1 more of its runs')
+    expect(ended.code).toBe(1)
   })
 
   test('after Ctrl-C is 130', () => {
