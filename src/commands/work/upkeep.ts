@@ -10,6 +10,10 @@ export const idleMs = 2_000
 const reconcileMs = 5_000
 const lookAtQueueMs = 2_000
 const longestReapMs = 15_000
+/** A worker beats this often within a lease. */
+const beats = 6
+/** After an outage of more than so many beats, the others get as many before their calls are given up. */
+const sparedBeats = 2
 
 /** All that is done now and then beside the buying: for the lease, for calls and jobs that were lost, for runs that end. */
 export class Upkeep {
@@ -18,14 +22,17 @@ export class Upkeep {
   readonly #timers: readonly NodeJS.Timeout[]
   #reconciledAt = 0
   #closedAt = performance.now()
+  #beatAt = performance.now()
   #queueAt = 0
+  /** Until then nobody is given up: leases ran out that could not be renewed, and each worker gets time for a beat. */
+  #spareUntil = 0
 
   private constructor(mill: Mill, worker: Worker, tell: (line: string) => void) {
     this.#mill = mill
     this.#worker = worker
     const { leaseMs } = mill.config
     this.#timers = [
-      this.#every(leaseMs / 6, () => worker.lease.beat()),
+      this.#every(leaseMs / beats, () => this.#beat()),
       this.#every(Math.min(leaseMs / 4, longestReapMs), () => this.#recover(tell)),
     ]
   }
@@ -64,12 +71,26 @@ export class Upkeep {
     }, ms)
   }
 
+  /** Renews the lease; one that went unrenewed for several beats means that the leases of others did, too. */
+  async #beat(): Promise<void> {
+    const { lease } = this.#worker
+    const { leaseMs } = this.#mill.config
+    await lease.beat()
+    const now = performance.now()
+    if (now - this.#beatAt > (sparedBeats * leaseMs) / beats) {
+      this.#spareUntil = now + (sparedBeats * leaseMs) / beats
+    }
+    this.#beatAt = now
+  }
+
   /** Gives up calls of workers that died, and releases reservations of this one that nobody heard of. */
   async #recover(tell: (line: string) => void): Promise<void> {
     const { lease, clerk, spender, dispatch } = this.#worker
+    // First of all, since the others may have been kept from it as well: only a beat shows how long that was.
+    await this.#beat()
     // Answers that a worker kept in a file are not lost: their calls must not be given up and bought again.
     await replay(this.#mill, clerk, tell)
-    await lease.reap(clerk)
+    if (performance.now() >= this.#spareUntil) await lease.reap(clerk)
     await lease.release(clerk, spender.marks)
     dispatch.nudge()
   }

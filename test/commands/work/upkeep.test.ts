@@ -52,6 +52,25 @@ describe('the upkeep of a worker', () => {
     await expect.poll(() => ledger.callOf(call)).toMatchObject({ outcome: 'unknown', deaths: 1 })
   })
 
+  test('spares workers whose leases ran out while the database was away, until they had time for a beat', async () => {
+    const ledger = await openLedger({ MILL_LEASE_MS: '3000', MILL_TIMEOUT_MS: '100' })
+    const other = await ledger.hire(3_000)
+    const call = await ledger.reserveCall(other)
+    const { worker } = await openUpkeep(ledger)
+    const gone = vi.spyOn(ledger.mill.pool, 'connect').mockImplementation(() => {
+      throw new Error('the connection broke')
+    })
+    await new Promise((resolve) => setTimeout(resolve, 3_500))
+    const release = vi.spyOn(worker.lease, 'release')
+    gone.mockRestore()
+    // Looked after once, and the other worker is still there: its beat comes a moment later.
+    await expect.poll(() => release.mock.calls.length, { timeout: 5_000 }).toBeGreaterThan(0)
+    await other.beat()
+    const looked = release.mock.calls.length
+    await expect.poll(() => release.mock.calls.length, { timeout: 5_000 }).toBeGreaterThan(looked)
+    expect(await ledger.callOf(call)).toMatchObject({ outcome: null })
+  }, 20_000)
+
   test('settles answers that were left in a file before it gives their calls up', async () => {
     const ledger = await openLedger(short)
     const { mill, clerk } = ledger
