@@ -30,6 +30,10 @@ export function spool(folder: string, name: string, items: readonly unknown[]): 
   try {
     for (const item of items) writeFileSync(handle, `${JSON.stringify(pack(item))}\n`)
     fsyncSync(handle)
+  } catch (error) {
+    // Half a file would hold the very room that is missing, and nobody reads it.
+    rmSync(draft, { force: true })
+    throw error
   } finally {
     closeSync(handle)
   }

@@ -89,10 +89,20 @@ function withoutKey(entry: Entry): Entry {
   return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry
 }
 
-/** Keeps what could not be written to the database; gives back the file. */
+/** Keeps what could not be written to the database; gives back the file. Says what is lost when no file takes it. */
 export function keep(mill: Mill, account: number, left: readonly Entry[]): string {
   const items: Kept[] = left.map((ended) => ({ account, ended }))
-  return spool(spoolFolder(mill), `${mill.installation}-${process.pid}-${Date.now()}`, items)
+  const folder = spoolFolder(mill)
+  try {
+    return spool(folder, `${mill.installation}-${process.pid}-${Date.now()}`, items)
+  } catch (cause) {
+    const answers = left.filter(({ effect }) => effect.kind === 'answered')
+    const credits = answers.reduce((sum, { creditsUsed }) => sum + (creditsUsed ?? 0), 0)
+    throw new Unreachable(
+      `expected room in ${folder} for what the database did not take, got ${codeOf(cause) ?? 'an error'}: ${answers.length} paid answers are lost, ${credits} credits worth, and may be bought again; make room before the next start`,
+      { cause },
+    )
+  }
 }
 
 /** Keeps answers that belong to no call of the database where nobody takes them for unsettled; gives back the file. */

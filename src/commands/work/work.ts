@@ -1,6 +1,8 @@
 import type { Consumer } from '../../queue/slices.ts'
 import { keep } from './unwritten.ts'
 import { idleMs, Upkeep } from './upkeep.ts'
+import type { Entry } from '../../credits/entry.ts'
+import { asError, reasonOf } from '../../shared/errors.ts'
 import { late, pause, within } from '../../shared/waiting.ts'
 import type { Mill } from '../mill/mill.ts'
 import { closeRuns } from '../../store/slices.ts'
@@ -103,6 +105,23 @@ async function drained(mill: Mill, worker: Worker, open: boolean | null): Promis
   return standingStop(mill.db, { account, key, floor })
 }
 
+/** Writes paid answers into a file; where none can be written, that ends the worker once all else is put away. */
+function keepLeft(
+  mill: Mill,
+  worker: Worker,
+  { left, tell }: { left: readonly Entry[]; tell: (line: string) => void },
+): void {
+  try {
+    const file = keep(mill, worker.clerk.account, left)
+    tell(
+      `${left.length} paid answers could not be written to the database; they are kept in ${file} and settled first at the next start`,
+    )
+  } catch (error) {
+    tell(reasonOf(error))
+    worker.fatal = asError(error)
+  }
+}
+
 /** Lets calls in flight come back, hands slices back to the queue, and leaves no paid answer in memory. */
 async function putAway(
   mill: Mill,
@@ -122,12 +141,7 @@ async function putAway(
   await worker.cut()
   await until(() => worker.batch.size === 0 && worker.handling === 0, putAwayMs)
   const left = worker.batch.abandon()
-  if (left.length > 0) {
-    const file = keep(mill, worker.clerk.account, left)
-    options.tell(
-      `${left.length} paid answers could not be written to the database; they are kept in ${file} and settled first at the next start`,
-    )
-  }
+  if (left.length > 0) keepLeft(mill, worker, { left, tell: options.tell })
   await stopped
   await consumer.close()
   if (worker.outages.mute) return

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
@@ -124,3 +124,21 @@ test('a worker that could not keep an answer in a file buys none, and says what 
   expect(stderr).toContain('ENOTDIR')
   expect(api.charges()).toEqual([])
 })
+
+test('a worker whose answers neither the database nor a file takes ends with 5, and says how many are lost and what they cost', async () => {
+  const { api, mill } = await openScene()
+  await mill.plan(['known'])
+  await mill.drain()
+  await mill.plan(queries(4).map((q) => `lost ${q}`))
+  await refuse(mill, 'raw_answers', { code: '25006' })
+  const work = start('work', [], mill.env)
+  await expect.poll(() => api.charges(), { timeout: 20_000 }).toHaveLength(5)
+  const folder = join(mill.config.home, 'spool')
+  rmSync(folder, { recursive: true })
+  writeFileSync(folder, 'no folder any more')
+  work.kill('SIGTERM')
+  const { code, stderr } = await work.ended
+  expect(stderr).toContain('4 paid answers are lost, 4 credits worth, and may be bought again')
+  expect(stderr).not.toContain('    at ')
+  expect(code).toBe(5)
+}, 60_000)
