@@ -1,4 +1,4 @@
-import type { VerifyOptions } from '../src/commands/verify.ts'
+import type { VerifyOptions } from '../src/commands/verify/verify.ts'
 import { runCommand } from '../src/shared/terminal/command.ts'
 
 await runCommand<VerifyOptions>(
@@ -6,8 +6,11 @@ await runCommand<VerifyOptions>(
     name: 'verify',
     about:
       'Proves on the live data what the mill promises: one line a promise, exit 1 when one is broken.',
-    examples: ['npm run verify', 'npm run -s verify -- --json'],
-    define: (program) => program.option('--json', 'print the checks as one JSON object'),
+    examples: ['npm run verify', 'npm run verify -- --deep', 'npm run -s verify -- --json'],
+    define: (program) =>
+      program
+        .option('--deep', 'read every kept body again, not a sample of 500')
+        .option('--json', 'print the checks as one JSON object'),
   },
-  async (call) => (await import('../src/commands/verify.ts')).verify(call),
+  async (call) => (await import('../src/commands/verify/verify.ts')).verify(call),
 )

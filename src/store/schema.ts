@@ -2383,6 +2383,21 @@ export interface Pages {
   url_key: string;
 }
 
+export interface Prunings {
+  /**
+   * When it was begun.
+   */
+  begun_at: Generated<Timestamp>;
+  /**
+   * Number of the removal.
+   */
+  id: Generated<number>;
+  /**
+   * Bodies received before this were removed, and no others.
+   */
+  received_before: Timestamp;
+}
+
 export interface Queries {
   /**
    * desktop, mobile or tablet as sent, or null when none is sent.
@@ -2972,6 +2987,7 @@ export interface DB {
   organic_results: OrganicResults;
   own_domains: OwnDomains;
   pages: Pages;
+  prunings: Prunings;
   queries: Queries;
   raw_answers: RawAnswers;
   rejected_lines: RejectedLines;

@@ -26,7 +26,7 @@ describe('doors', () => {
       pastDoors(
         tree({
           'jobs/desk.ts': imports('../src/commands/desk/desk.ts', '../src/commands/desk/page.ts'),
-          'jobs/verify.ts': imports('../src/commands/verify.ts'),
+          'jobs/prune.ts': imports('../src/commands/prune.ts'),
           'src/commands/work/steps.ts': imports('../../pipeline.ts'),
         }),
       ),

@@ -37,6 +37,7 @@ export const withheld = [
   'accounts',
   'account_costs',
   'notices',
+  'prunings',
   'schedules',
   'view_files',
   'workers',

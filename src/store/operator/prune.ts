@@ -1,5 +1,6 @@
 import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
+import { only } from '../statement.ts'
 
 /** Bodies of a given age. */
 export interface Bodies {
@@ -27,15 +28,23 @@ export async function countBodies(db: Database, olderMs: number): Promise<Bodies
   return rows[0] ?? { bodies: 0, bytes: 0, unread: 0 }
 }
 
-/** Removes raw bodies received longer ago than that, in small transactions; touches nothing else. */
+/**
+ * Removes raw bodies received longer ago than that, in small transactions; touches nothing else. The limit is one moment,
+ * written down before anything goes: a limit that moves on while bodies arrive would leave older ones than it takes.
+ */
 export async function pruneBodies(db: Database, olderMs: number): Promise<Bodies> {
+  const { rows: begun } = await sql<{ id: number }>`
+    insert into prunings (received_before)
+    values (clock_timestamp() - ${olderMs} * interval '1 millisecond')
+    returning id`.execute(db)
+  const pruning = only(begun).id
   let total: Bodies = { bodies: 0, bytes: 0, unread: 0 }
   for (let after = 0; ;) {
     const { rows } = await sql<Bodies & { last: number | null }>`
       with old as (
         select call_id
         from raw_answers
-        where received_at < now() - ${olderMs} * interval '1 millisecond'
+        where received_at < (select received_before from prunings where id = ${pruning})
           and call_id > ${after}
         order by call_id
         limit ${batch}

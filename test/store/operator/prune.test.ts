@@ -47,3 +47,30 @@ test('pruning removes more bodies than one of its transactions takes', async () 
   `.execute(database.db)
   expect(await pruneBodies(database.db, 5 * day)).toMatchObject({ bodies: 4501 })
 })
+
+test('pruning keeps every body that was young when it began, however long it takes', async () => {
+  const { db } = await freshDatabase()
+  await sql`
+    insert into raw_answers (call_id, status, received_at, body)
+    select n, 200, case when n in (10, 3000) then clock_timestamp() else now() - interval '1 day' end, 'x'
+    from generate_series(1, 3000) as n`.execute(db)
+  const blocker = await db.startTransaction().execute()
+  await sql`select from raw_answers where call_id = 1 for update`.execute(blocker)
+  const pruning = pruneBodies(db, 2_000)
+  await expect
+    .poll(async () => {
+      const { rows } = await sql`select from pg_locks where not granted`.execute(db)
+      return rows.length
+    })
+    .toBeGreaterThan(0)
+  // Past the moment when the two would be old enough for a limit that moves on.
+  await sql`select pg_sleep_until(max(received_at) + interval '2.1 seconds') from raw_answers`.execute(
+    db,
+  )
+  await blocker.commit().execute()
+  expect(await pruning).toMatchObject({ bodies: 2_998 })
+  const left = await sql<{ call_id: number }>`select call_id from raw_answers order by 1`.execute(
+    db,
+  )
+  expect(left.rows).toEqual([{ call_id: 10 }, { call_id: 3000 }])
+})
