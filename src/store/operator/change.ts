@@ -1,39 +1,57 @@
-import { sql, type Transaction } from '../kysely.ts'
+import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
-import type { DB } from '../schema.ts'
+import { troubleOf } from '../trouble.ts'
 
-// Whoever changes tasks in bulk takes all accounts first, as settlement does: no two can wait for each other.
-export async function lockAccounts(trx: Transaction<DB>): Promise<void> {
-  await sql`select from accounts order by id for no key update`.execute(trx)
+// Whoever buys waits for the row of the run and for tasks that change: no longer than so many take.
+const portion = 2000
+
+/**
+ * Ends a run: nothing of it is bought from the first statement on, and what is open is cancelled a portion at a time. What
+ * is in flight is still settled and kept. A run whose cancelling broke off may be cancelled once more.
+ */
+export async function cancelRun(db: Database, run: number): Promise<{ cancelled: number } | null> {
+  const { rows } = await sql<{ id: number }>`
+    update runs
+    set state = 'cancelled', finished_at = coalesce(finished_at, clock_timestamp())
+    where id = ${run}
+      and (
+        state in ('planning', 'open')
+        or state = 'cancelled' and exists (select from tasks t where t.run_id = runs.id and t.state = 'open')
+      )
+    returning id`.execute(db)
+  if (rows.length === 0) return null
+  let cancelled = 0
+  for (;;) {
+    const dropped = await insisting(() => dropTasks(db, run))
+    cancelled += dropped
+    if (dropped < portion) break
+  }
+  await sql`
+    update slices
+    set done_at = clock_timestamp()
+    where run_id = ${run} and done_at is null`.execute(db)
+  return { cancelled }
 }
 
-/** Ends a run: what is open is cancelled, what is in flight is still settled and kept. */
-export async function cancelRun(db: Database, run: number): Promise<{ cancelled: number } | null> {
-  return db.transaction().execute(async (trx) => {
-    await lockAccounts(trx)
-    const { rows } = await sql<{ cancelled: number }>`
-      with ended as (
-        update runs
-        set state = 'cancelled', finished_at = clock_timestamp()
-        where id = ${run} and state in ('planning', 'open')
-        returning id
-      ),
-      dropped as (
-        update tasks t
-        set state = 'cancelled', finished_at = clock_timestamp()
-        from ended
-        where t.run_id = ended.id and t.state = 'open'
-        returning t.id
-      ),
-      closed as (
-        update slices s
-        set done_at = clock_timestamp()
-        from ended
-        where s.run_id = ended.id and s.done_at is null
-      )
-      select (select count(*) from dropped) as cancelled from ended`.execute(trx)
-    return rows[0] ?? null
-  })
+async function dropTasks(db: Database, run: number): Promise<number> {
+  const { numAffectedRows } = await sql`
+    update tasks
+    set state = 'cancelled', finished_at = clock_timestamp()
+    where state = 'open' and id = any(array(
+      select id from tasks where run_id = ${run} and state = 'open' order by id limit ${portion} for no key update
+    ))`.execute(db)
+  return Number(numAffectedRows ?? 0)
+}
+
+/** Does a portion again that met a settlement of the same tasks. */
+export async function insisting<T>(change: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await change()
+    } catch (error) {
+      if (tries === 10 || troubleOf(error) !== 'conflict') throw error
+    }
+  }
 }
 
 /** Forgets what calls of an account have cost: the next one goes out alone and shows the price. */

@@ -1,6 +1,7 @@
 import { sql } from '../kysely.ts'
-import { lockAccounts } from './change.ts'
+import { insisting } from './change.ts'
 import type { Database } from '../database.ts'
+import { only } from '../statement.ts'
 
 /** Which tasks a person means. */
 export interface Selection {
@@ -79,23 +80,55 @@ function selected({ run, list, states, error, buyAgain }: Selection) {
     )`
 }
 
-/** Opens tasks of these runs again, with all their tries; the slices of the runs must be queued. */
+// Whoever buys waits for the rows of the runs: no longer than so many tasks take.
+const portion = 2000
+
+/**
+ * Opens tasks of these runs again, with all their tries, a portion at a time; the slices of the runs must be queued. What
+ * a retry that broke off did not reach is found by the next one.
+ */
 export async function reopenTasks(
   db: Database,
   selection: Selection,
   runs: readonly number[],
 ): Promise<number> {
+  let reopened = 0
+  // By their numbers: one that was answered anew meanwhile must not be opened once more.
+  for (let after = 0; ;) {
+    const some = await insisting(() => reopenPortion(db, selection, { runs, after }))
+    if (some.last === null) return reopened
+    reopened += some.count
+    after = some.last
+  }
+}
+
+/** The runs first, then the tasks, as whoever settles takes them: no two can wait for each other for long. */
+async function reopenPortion(
+  db: Database,
+  selection: Selection,
+  { runs, after }: { readonly runs: readonly number[]; readonly after: number },
+): Promise<{ readonly count: number; readonly last: number | null }> {
   return db.transaction().execute(async (trx) => {
-    await lockAccounts(trx)
-    const { rows } = await sql<{ count: number }>`
-      with reopened as (
+    await sql`
+      select from runs where id = any(${runs}::bigint[]) order by id for no key update`.execute(trx)
+    const { rows } = await sql<{ count: number; last: number | null }>`
+      with meant as materialized (
+        select t.id
+        from tasks t
+        where t.run_id = any(${runs}::bigint[])
+          and t.id > ${after}
+          and ${selected(selection)}
+        order by t.id
+        limit ${portion}
+      ),
+      reopened as (
         update tasks t
         set
           state = 'open', attempts = 0, ambiguous = 0, deaths = 0, not_before = null,
           finished_at = null, error_code = null, error_message = null,
           search_id = null,
           answers_after = case when t.search_id is null then t.answers_after else clock_timestamp() end
-        where t.run_id = any(${runs}::bigint[])
+        where t.id = any(array(select id from meant))
           and ${selected(selection)}
         returning t.run_id, t.slice
       ),
@@ -110,7 +143,9 @@ export async function reopenTasks(
         set state = 'open', finished_at = null
         where id in (select run_id from reopened)
       )
-      select count(*) as count from reopened`.execute(trx)
-    return rows[0]?.count ?? 0
+      select (select count(*) from reopened) as count, (select max(id) from meant) as last`.execute(
+      trx,
+    )
+    return only(rows)
   })
 }

@@ -6,6 +6,7 @@ import { only } from '../statement.ts'
 import type { DB } from '../schema.ts'
 import type { Connections } from './staged-tables.ts'
 import { addTasks, countAccepted, countClasses, mergeDuplicates, type Run } from './tasks.ts'
+import { Misuse } from '../../shared/errors.ts'
 import { awaitedLater } from '../../shared/waiting.ts'
 
 /** What is to become of a stage. */
@@ -42,10 +43,11 @@ export async function planStaged(
     const planned = await planRun(runTrx, { stage, list }, order)
     if (keep) await record?.(runTrx, planned.run)
     await storing
-    // A connection that broke while the other one was at work is noticed before anything is committed.
-    await sql`select`.execute(runTrx)
+    // A connection that broke while the other one was at work is noticed here, before anything is committed. From here
+    // on the row of the run is locked, which everybody who buys for it takes: nothing but the commits may follow.
+    const done = await closeRun(runTrx, planned, order)
     for (const trx of begun) await (keep ? trx.commit() : trx.rollback()).execute()
-    return planned
+    return { ...planned, done }
   } catch (error) {
     await storing.catch(() => undefined)
     // The first error says more than that its connection is gone now.
@@ -64,7 +66,7 @@ async function planRun(
   trx: Transaction<DB>,
   { stage, list }: { stage: number; list: number },
   order: PlanOrder,
-): Promise<Planned> {
+): Promise<Omit<Planned, 'done'>> {
   await sql`set local work_mem = '64MB'`.execute(trx)
   const { run, joined } = await findRun(trx, list, order)
   const before = joined ? await readBefore(trx, run) : { spent: 0, open: 0 }
@@ -76,10 +78,9 @@ async function planRun(
   const rejected = reasons.reduce((sum, { lines }) => sum + lines, 0)
   const duplicates = order.usable - accepted
   const rows = order.usable + rejected
-  const done = await closeRun(trx, run, { rows, accepted, duplicates, rejected })
   const toBuy = await countClasses(trx, stage, { queued, request: order.request })
   const lines = { rows, accepted, duplicates, rejected, reasons }
-  return { run, joined, ...lines, tasks, queued, reused, already, before, done, toBuy }
+  return { run, joined, ...lines, tasks, queued, reused, already, before, toBuy }
 }
 
 async function findRun(
@@ -88,16 +89,14 @@ async function findRun(
   { kind, runDate, budget, maxAgeMs, into }: PlanOrder,
 ): Promise<Run> {
   const open = await sql<{ id: number }>`
-    update runs
-    set max_age_ms = ${maxAgeMs},
-      budget = case when ${budget === undefined} then budget else ${budget ?? null}::bigint end
+    select id
+    from runs
     where list_id = ${list}
       and state in ('planning', 'open')
       and case
         when ${into}::bigint is null then kind = 'manual' and ${kind} = 'manual'
         else id = ${into}::bigint
-      end
-    returning id`.execute(trx)
+      end`.execute(trx)
   const [found] = open.rows
   if (found !== undefined) return { run: found.id, joined: true }
   const { id } = await trx
@@ -125,24 +124,32 @@ async function readBefore(trx: Transaction<DB>, run: number): Promise<Planned['b
   return only(rows)
 }
 
+/** Writes what a plan came to into the row of its run; a run that ended meanwhile goes on. */
 async function closeRun(
   trx: Transaction<DB>,
-  run: number,
-  counts: { rows: number; accepted: number; duplicates: number; rejected: number },
+  { run, rows: lines, accepted, duplicates, rejected }: Omit<Planned, 'done'>,
+  { budget, maxAgeMs }: PlanOrder,
 ): Promise<boolean> {
   const { rows } = await sql<{ state: string }>`
     with work as (
       select exists (select from slices where run_id = ${run} and done_at is null) as left_over
     )
     update runs
-    set rows = ${counts.rows},
-      accepted = ${counts.accepted},
-      duplicates = ${counts.duplicates},
-      rejected = ${counts.rejected},
+    set rows = ${lines},
+      accepted = ${accepted},
+      duplicates = ${duplicates},
+      rejected = ${rejected},
+      max_age_ms = ${maxAgeMs},
+      budget = case when ${budget === undefined} then budget else ${budget ?? null}::bigint end,
       state = case when left_over then 'open' else 'done' end,
       finished_at = case when left_over then null else now() end
     from work
     where runs.id = ${run}
+      and runs.state <> 'cancelled'
     returning state`.execute(trx)
-  return only(rows).state === 'done'
+  const [closed] = rows
+  if (closed !== undefined) return closed.state === 'done'
+  throw new Misuse(
+    `expected run ${run} to stay open while the list was planned, got a cancelled one; nothing was planned: type the same again for a new run`,
+  )
 }
