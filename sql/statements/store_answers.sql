@@ -1,5 +1,7 @@
 -- Stores a batch of bodies and the answers in them; what is there already stays as it is.
 -- $1: jsonb {bodies, searches}, $2: the bytes of the bodies; the rest are columns of equal length, table by table.
+-- How old an answer is decides what is bought: whatever the clock of the worker says, it came after its call was begun and
+-- before it is stored, both by the clock of the database.
 -- Dictionaries first, ordered by id, in the same order everywhere: two writers wait for each other, never in a circle.
 with given as materialized (
   select $1::jsonb as batch
@@ -41,7 +43,10 @@ new_related_searches as (
 ),
 new_raw_answers as (
   insert into raw_answers (call_id, status, received_at, truncated, body)
-  select call_id, status, received_at, truncated, body
+  select
+    call_id, status,
+    least(greatest(received_at, (select c.sent_at from calls c where c.id = call_id)), statement_timestamp()),
+    truncated, body
   from
     given,
     rows from (
@@ -59,7 +64,9 @@ new_searches as (
     result_count, replaced, origin, api, intent, sentiment, parse_error, extra, as_given
   )
   select
-    id, id, task_id, query_id, fetched_at, depth, credits_remaining, credits_used,
+    id, id, task_id, query_id,
+    least(greatest(fetched_at, (select c.sent_at from calls c where c.id = s.id)), statement_timestamp()),
+    depth, credits_remaining, credits_used,
     result_count, replaced, origin, api, intent, sentiment, parse_error, extra, as_given
   from given, jsonb_to_recordset(batch -> 'searches') as s (
       id bigint, task_id bigint, query_id uuid, fetched_at timestamptz, depth bigint,
