@@ -72,12 +72,16 @@ const aboutAccounts: Promises = {
   'the prices of each kind are those that its answers told': counting(sql`
     from account_costs p
     left join (
-      select c.account_id, c.class, max(c.credits_used) as dearest, min(c.credits_used) as cheapest
+      select
+        c.account_id, c.class, count(*) as answers, max(c.credits_used) as dearest, min(c.credits_used) as cheapest
       from calls c
       where ${answered} and c.outcome = 'settled'
       group by c.account_id, c.class
     ) told using (account_id, class)
-    where (p.dearest, p.cheapest) is distinct from (told.dearest, told.cheapest)
+    -- Prices may have been forgotten on request: what is believed since then is not the whole, and nothing else.
+    where p.dearest > coalesce(told.dearest, 0)
+      or p.cheapest < coalesce(told.cheapest, p.cheapest + 1)
+      or p.seen >= told.answers and (p.dearest, p.cheapest) is distinct from (told.dearest, told.cheapest)
       or greatest(p.recent_first, p.earlier_first) > coalesce(p.dearest, 0)`),
   // Kept are the last thirty to sixty that were read, in an order that is not written down: hence the least of some.
   'calls are bound to no less than the last prices': counting(sql`

@@ -112,6 +112,17 @@ const tampers: readonly Tamper[] = [
     found: [says],
   },
   {
+    title: 'no price that was forgotten on request, but what a body says',
+    by: [
+      sql`update calls set credits_used = 2 where id = ${oneAnswer}`,
+      sql`update searches set credits_used = 2 where id = ${oneAnswer}`,
+      sql`update accounts set used_total = used_total - 2`,
+      sql`update runs set spent = spent - 2`,
+      sql`update account_costs set seen = seen - 1`,
+    ],
+    found: [says],
+  },
+  {
     title: 'a call nobody could read that is called unsent, with the sums',
     by: [
       sql`update calls set outcome = 'unsent' where outcome = 'unknown'`,
