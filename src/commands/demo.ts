@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { planList, queueRun, type ListPlan } from './enqueue/planning.ts'
 import { noDefaults } from '../lists/requests.ts'
+import { loadFirstDomains } from './domains/domains.ts'
 import { openMill, type Mill } from './mill/mill.ts'
 import { readConfig } from '../shared/config.ts'
 import { exits, Misuse, type Exit } from '../shared/errors.ts'
@@ -52,6 +53,7 @@ export async function runDemo(
     summary = (await runNights(withApi(mill, service), history)) ?? summary
   }
   await showSandboxInViews(mill)
+  await makeDomainsOurs(mill)
   await tellWhatIsThere(mill, options.json === true)
   return summary.finish === 'completed' ? exits.done : exits.failures
 }
@@ -73,6 +75,14 @@ async function showSandboxInViews(mill: Mill): Promise<void> {
   if (mill.config.databaseUrl !== null || (await hasLiveAnswers(mill.db))) return
   await setOrigins(mill.db, 'live,sandbox')
   say('the views of this database now show answers of the sandbox too (querymill.origins)')
+}
+
+/** The demo pretends to be two domains of its answers, where nobody has said which are ours. */
+async function makeDomainsOurs(mill: Mill): Promise<void> {
+  if (await hasLiveAnswers(mill.db)) return
+  const shown = 'inputs/demo/domains.csv'
+  const today = localDate(mill.config.zone, new Date())
+  await loadFirstDomains(mill.db, { path: join(root, shown), shown, today })
 }
 
 async function tellWhatIsThere(mill: Mill, json: boolean): Promise<void> {

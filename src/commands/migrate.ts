@@ -2,9 +2,8 @@ import { ensurePostgres } from '../embedded/postgres.ts'
 import { readConfig } from '../shared/config.ts'
 import { exits, type Exit } from '../shared/errors.ts'
 import { print, printJson, say, type Call } from '../shared/terminal/command.ts'
-import { ensureAnalyst, type Analyst } from '../store/analysis/analyst.ts'
-import { openDatabase, openPool } from '../store/database.ts'
-import { refreshDomains } from './domains/refresh.ts'
+import { ensureAnalyst, ensureReader, type Analyst } from '../store/analysis/analyst.ts'
+import { openPool } from '../store/database.ts'
 import { migrateAll } from './mill/mill.ts'
 
 /** What can be typed after `npm run migrate --`. */
@@ -15,12 +14,13 @@ export interface MigrateFlags {
 
 /** Brings every table and view up to date, and makes a login for an analyst when one is asked for. */
 export async function runMigrate({ options, env, closers }: Call<MigrateFlags>): Promise<Exit> {
-  const { databaseUrl, home, zone } = readConfig(env)
+  const { databaseUrl, home } = readConfig(env)
   const url = databaseUrl ?? (await ensurePostgres(home, { say })).url
   const pool = openPool(url, { name: 'migrate', max: 2 })
   closers.add('the database', pool, (open) => open.end())
   const applied = await migrateAll(pool, url)
-  await refreshDomains(openDatabase(pool), { zone })
+  // Made here and not where it is needed: commands that read may not make roles.
+  await ensureReader(pool)
   const analyst = options.analyst === undefined ? null : await ensureAnalyst(pool, options.analyst)
   if (options.json === true) {
     printJson({ applied, ...(analyst === null ? {} : { analyst }) })

@@ -30,6 +30,8 @@ export interface PoolOptions {
   readonly hasty?: boolean
   /** Its transactions take the books that all workers wait for: none of them may stand still, and no commit be lost. */
   readonly ledger?: boolean
+  /** Its transactions only read, unless one asks for more. */
+  readonly reading?: boolean
 }
 
 /** A server lets go of what a silent process holds well before anybody takes it for away. */
@@ -69,11 +71,12 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   return pool
 }
 
-function settingsOf({ schema, hasty, ledger }: PoolOptions): { options?: string } {
+function settingsOf({ schema, hasty, ledger, reading }: PoolOptions): { options?: string } {
   const settings = [
     ...(schema === undefined ? [] : [`-c search_path=${schema}`]),
     ...(hasty === true ? ['-c synchronous_commit=off'] : []),
     ...(ledger === true ? ledgerSettings : []),
+    ...(reading === true ? ['-c default_transaction_read_only=on'] : []),
   ]
   return settings.length === 0 ? {} : { options: settings.join(' ') }
 }

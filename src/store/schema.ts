@@ -2341,9 +2341,44 @@ export interface OrganicResults {
   title: string | null;
 }
 
+export interface OwnDomainChanges {
+  /**
+   * removed or added.
+   */
+  change: string;
+  /**
+   * When; equal for all lines of one command.
+   */
+  changed_at: Generated<Timestamp>;
+  /**
+   * What was typed: load, set, end or undo.
+   */
+  command: string;
+  /**
+   * Domain of the line.
+   */
+  domain: string;
+  /**
+   * Number of the change.
+   */
+  id: Generated<number>;
+  /**
+   * Its label.
+   */
+  label: string;
+  /**
+   * Its first day; null: from the beginning.
+   */
+  since: string | null;
+  /**
+   * Its last day; null: to this day.
+   */
+  until: string | null;
+}
+
 export interface OwnDomains {
   /**
-   * When the line was first read.
+   * When the line was first told.
    */
   added_at: Generated<Timestamp>;
   /**
@@ -2985,6 +3020,7 @@ export interface DB {
   nights: Nights;
   notices: Notices;
   organic_results: OrganicResults;
+  own_domain_changes: OwnDomainChanges;
   own_domains: OwnDomains;
   pages: Pages;
   prunings: Prunings;

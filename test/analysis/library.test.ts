@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ensureReader } from '../../src/store/analysis/analyst.ts'
 import { readQuestions } from '../../src/commands/sql/questions.ts'
 import { answerQuestion, describeLibrary, findQuestion } from '../../src/commands/sql/ask.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
@@ -7,6 +8,7 @@ import { dropReader, placed, Story, ten } from './story.ts'
 let database: FreshDatabase
 beforeAll(async () => {
   database = await freshDatabase()
+  await ensureReader(database.pool)
   const story = new Story(database.pool)
   await database.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
   await database.pool.query("insert into accounts (name, kind) values ('bank', 'live')")

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ensureReader } from '../../src/store/analysis/analyst.ts'
 import { answerQuestion, findQuestion } from '../../src/commands/sql/ask.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { dropReader, placed, Story, ten } from './story.ts'
@@ -7,6 +8,7 @@ let database: FreshDatabase
 const devices = ['desktop', 'mobile'] as const
 beforeAll(async () => {
   database = await freshDatabase()
+  await ensureReader(database.pool)
   const story = new Story(database.pool)
   for (const device of devices) story.says(`boots ${device[0] === 'd' ? '@d' : '@m'}`, { device })
   story.says('socks @d', { device: 'desktop' }).says('socks @m', { device: 'mobile' })

@@ -8,7 +8,6 @@ import type { Tree } from './tree.ts'
  */
 export const doors: Readonly<Record<string, readonly string[]>> = {
   'commands/chaos': ['command'],
-  'commands/domains': ['refresh'],
   'commands/enqueue': ['command', 'intake', 'planning', 'staging'],
   'commands/export': ['export', 'rows', 'target'],
   'commands/mill': ['mill', 'rebuild', 'supplier'],

@@ -6,7 +6,7 @@ const floors: readonly (readonly string[])[] = [
   ['jobs'],
   ['commands/nightly', 'commands/sql', 'commands/demo', 'commands/report'],
   ['commands'],
-  ['commands/mill', 'commands/domains', 'pipeline'],
+  ['commands/mill', 'pipeline'],
   ['lists', 'queue', 'credits', 'search', 'embedded'],
   ['store'],
   ['shared'],

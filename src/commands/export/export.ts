@@ -6,7 +6,6 @@ import { timeoutFlag } from '../../shared/terminal/flags.ts'
 import { readBatches } from '../../store/analysis/ask.ts'
 import { findRelation, selectRows } from '../../store/analysis/export.ts'
 import { hintOrigins, readOrigins } from '../../store/analysis/origins.ts'
-import { refreshDomains } from '../domains/refresh.ts'
 import { openMill } from '../mill/mill.ts'
 import { rowFormats, writeRows } from './rows.ts'
 import { findTarget, writeTarget } from './target.ts'
@@ -31,8 +30,7 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const target = to === '-' ? null : await findTarget(path, to)
   const timeoutMs = timeoutFlag(options.timeout, { like: '10m' })
   const config = readConfig(env)
-  const mill = await openMill({ config, closers, say, name: 'export' })
-  await refreshDomains(mill.db, { zone: config.zone })
+  const mill = await openMill({ config, closers, say, name: 'export', reading: true })
   const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
   const relation = await findRelation(mill.db, args[0] ?? '')
   const text = selectRows(relation, format)

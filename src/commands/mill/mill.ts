@@ -15,6 +15,7 @@ import {
   type Database,
   type Pool,
 } from '../../store/database.ts'
+import { ensureReader } from '../../store/analysis/analyst.ts'
 import { checkDatabase, migrateDatabase } from '../../store/migrate.ts'
 import { applyViews } from '../../store/views.ts'
 import { installationId } from '../../store/slices.ts'
@@ -45,6 +46,8 @@ export interface MillOptions {
   readonly connections?: number
   /** Its statements come again and again, and all of them go by key. */
   readonly byKey?: boolean
+  /** It only reads: the database refuses every change that it might ask for. */
+  readonly reading?: boolean
 }
 
 /** A pool waits for its clients to come back; one that a dead or silent server holds never does. */
@@ -56,14 +59,13 @@ export const workerPool = { connections: 6, byKey: true } as const
 export async function openMill(options: MillOptions): Promise<Mill> {
   const { config, closers } = options
   const databaseUrl = config.databaseUrl ?? (await startEmbedded(options))
-  const { name, connections: max = 4, byKey = false } = options
-  const pool = openPool(databaseUrl, { name, max, ledger: byKey })
+  const { name, connections: max = 4, byKey = false, reading = false } = options
+  const pool = openPool(databaseUrl, { name, max, ledger: byKey, reading })
   const db = closers.add('the database', openDatabase(pool, { byKey }), (open) =>
     within(open.destroy(), { ms: endWithinMs }),
   )
   await probeDatabase(db)
-  if (config.databaseUrl === null) await migrateAll(pool, databaseUrl)
-  else await checkDatabase(db)
+  if (config.databaseUrl !== null) await checkDatabase(db)
   const installation = await reaching('the database', () => installationId(db))
   const supplier = supplierOf(config)
   let queue: Promise<SliceQueue> | undefined
@@ -89,6 +91,14 @@ export async function migrateAll(pool: Pool, databaseUrl: string): Promise<reado
 
 async function startEmbedded({ config, say }: MillOptions): Promise<string> {
   const { url } = await ensurePostgres(config.home, { say })
+  // Through connections of its own: those of a command that only reads could not.
+  const pool = openPool(url, { name: 'migrate', max: 2 })
+  try {
+    await migrateAll(pool, url)
+    await ensureReader(pool)
+  } finally {
+    await pool.end()
+  }
   return url
 }
 

@@ -7,7 +7,6 @@ import { localDate } from '../../shared/time/zone.ts'
 import { mostDomains, readFigures, readLabels } from '../../store/analysis/figures.ts'
 import { hintOrigins, readOrigins } from '../../store/analysis/origins.ts'
 import type { Database } from '../../store/database.ts'
-import { refreshDomains } from '../domains/refresh.ts'
 import { findTarget, writeTarget } from '../export/target.ts'
 import { openMill } from '../mill/mill.ts'
 import { renderPage } from './page.ts'
@@ -27,8 +26,7 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   const target = await findTarget(path, options.to)
   const domains = readNames(options.domains ?? '', mostDomains)
   const config = readConfig(env)
-  const mill = await openMill({ config, closers, say, name: 'report' })
-  await refreshDomains(mill.db, { zone: config.zone })
+  const mill = await openMill({ config, closers, say, name: 'report', reading: true })
   const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
   const today = localDate(config.zone, new Date())
   const figures = await readFigures(mill.db, { origins, tag: options.tag, domains, today })

@@ -3,7 +3,6 @@ import { readConfig } from '../../shared/config.ts'
 import { say, type Call } from '../../shared/terminal/command.ts'
 import { hintOrigins, readOrigins } from '../../store/analysis/origins.ts'
 import type { Inquiry } from '../../store/analysis/ask.ts'
-import { refreshDomains } from '../domains/refresh.ts'
 import { openMill } from '../mill/mill.ts'
 import { answerQuestion, type AnswerFormat } from './ask.ts'
 
@@ -23,8 +22,7 @@ export async function printAnswer(
   { env, closers }: Pick<Call<unknown>, 'env' | 'closers'>,
 ): Promise<void> {
   const config = readConfig(env)
-  const mill = await openMill({ config, closers, say, name: 'sql' })
-  await refreshDomains(mill.db, { zone: config.zone })
+  const mill = await openMill({ config, closers, say, name: 'sql', reading: true })
   const origins = asked.origins === undefined ? undefined : readOrigins(asked.origins)
   const reading = { ...question, timeoutMs, origins, warn: say }
   // A question about the tables alone needs no hint about the views, unless that may be why there is no row.

@@ -38,7 +38,14 @@ export async function showMill({
   const config = readConfig(env)
   const json = options.json === true
   const run = options.run ?? null
-  const mill = await openMill({ config, closers, say, name: 'status', connections: 2 })
+  const mill = await openMill({
+    config,
+    closers,
+    say,
+    name: 'status',
+    connections: 2,
+    reading: true,
+  })
   if (run !== null) await expectRun(mill.db, run)
   if (options.unknown === true) return showUnknown(mill, json)
   for (;;) {

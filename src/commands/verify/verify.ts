@@ -29,7 +29,7 @@ const sampleSize = 500
 /** Asks the tables for every row that breaks a promise: one line a promise, and the credits of each account. */
 export async function verify({ options, env, closers }: Call<VerifyOptions>): Promise<Exit> {
   const config = readConfig(env)
-  const mill = await openMill({ config, closers, say, name: 'verify' })
+  const mill = await openMill({ config, closers, say, name: 'verify', reading: true })
   const asked = { zone: config.zone, deep: options.deep === true }
   const { checks, unproved } = await onSnapshot(mill.db, (snapshot) => prove(snapshot, asked))
   const credits = await conserveCredits(mill.db)

@@ -28,6 +28,7 @@ export const readable = [
   'rejected_lines',
   'nights',
   'own_domains',
+  'own_domain_changes',
   'ctr_curve',
   'result_domains',
 ] as const
@@ -63,6 +64,18 @@ export async function ensureReader(pool: Pool): Promise<string | null> {
   } finally {
     client.release()
   }
+}
+
+/** The role that may only read, where the database has it and our own role may act as it; else null. Changes nothing. */
+export async function findReader(pool: Pool): Promise<string | null> {
+  const { rows } = await pool.query<{ role: string }>(
+    `select rolname as role
+    from pg_roles
+    join pg_database on rolname = 'querymill_reader_' || pg_database.oid
+    where datname = current_database()
+      and pg_has_role(current_user, pg_roles.oid, 'member')`,
+  )
+  return rows[0]?.role ?? null
 }
 
 async function grantReader(client: PoolClient, role: string): Promise<void> {

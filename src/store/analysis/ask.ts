@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Pool, PoolClient } from 'pg'
 import { Misuse } from '../../shared/errors.ts'
-import { ensureReader, withheld } from './analyst.ts'
+import { findReader, withheld } from './analyst.ts'
 import { kindOfCell, type CellColumn } from './cells.ts'
 
 /** Rows as Postgres writes their values; null is null. */
@@ -17,7 +17,7 @@ export interface Inquiry {
   readonly timeoutMs: number
   /** Kinds of answers that the views show; undefined: as the database says, live by default. */
   readonly origins?: string | undefined
-  /** Called once when the server does not let us act as the role that may only read. */
+  /** Called once when there is no role that may only read. */
   readonly warn: (line: string) => void
 }
 
@@ -26,10 +26,10 @@ const batchSize = 2000
 /** Asks one question as a role that may only read, within a time limit; never holds more than one batch of rows. */
 export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator<CellBatch> {
   const kind = kindOf(inquiry.text)
-  const reader = await ensureReader(pool)
+  const reader = await findReader(pool)
   if (reader === null) {
     inquiry.warn(
-      'the user of DATABASE_URL may not make roles: reading as that user, in a transaction that only reads',
+      'the database has no role that may only read: reading as the user of DATABASE_URL, in a transaction that only reads; npm run migrate makes the role where that user may make roles',
     )
   }
   const client = await pool.connect()

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ensureReader } from '../../../src/store/analysis/analyst.ts'
 import { dropReader, Story } from '../../analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { run } from '../../support/run.ts'
@@ -10,6 +11,7 @@ let database: FreshDatabase
 const home = temporaryFolder('export')
 beforeAll(async () => {
   database = await freshDatabase()
+  await ensureReader(database.pool)
   await new Story(database.pool).night('2026-01-01', { shoes: ['a.com/', 'b.com/'] })
   // Every kind of value, in more rows than are read at once, of a server that tells the time of another zone.
   const name = new URL(database.url).pathname.slice(1)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readable, withheld } from '../../../src/store/analysis/analyst.ts'
+import { ensureReader, readable, withheld } from '../../../src/store/analysis/analyst.ts'
 import { readBatches, type Inquiry } from '../../../src/store/analysis/ask.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { dropReader, Story } from '../../analysis/story.ts'
@@ -7,6 +7,7 @@ import { dropReader, Story } from '../../analysis/story.ts'
 let database: FreshDatabase
 beforeAll(async () => {
   database = await freshDatabase()
+  await ensureReader(database.pool)
   await new Story(database.pool).night('2026-01-01', { shoes: ['a.com/'] })
 })
 afterAll(async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadDomains, type OwnDomain } from '../../../src/store/analysis/domains.ts'
+import { changeDomains, undoDomains } from '../../../src/store/analysis/domain-changes.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 
 describe('our domains in the tables', () => {
@@ -19,7 +20,8 @@ describe('our domains in the tables', () => {
     since: since ?? null,
     until: until ?? null,
   })
-  const load = (today: string, ...lines: OwnDomain[]) => loadDomains(database.db, lines, today)
+  const load = (today: string, ...lines: OwnDomain[]) =>
+    changeDomains(database.db, 'load', (trx) => loadDomains(trx, lines, today))
   const table = async () =>
     (
       await database.pool.query({
@@ -29,8 +31,9 @@ describe('our domains in the tables', () => {
     ).rows
 
   test('a new line without dates is ours from the beginning, and stays so however often it is read', async () => {
-    expect(await load('2026-01-05', line('us.com', 'Us'))).toEqual({ added: 1, ended: 0 })
-    expect(await load('2026-01-06', line('us.com', 'Us'))).toEqual({ added: 0, ended: 0 })
+    const added = { change: 'added', domain: 'us.com', label: 'Us', since: null, until: null }
+    expect(await load('2026-01-05', line('us.com', 'Us'))).toEqual([added])
+    expect(await load('2026-01-06', line('us.com', 'Us'))).toEqual([])
     expect(await table()).toEqual([['us.com', 'Us', null, null]])
   })
 
@@ -45,7 +48,11 @@ describe('our domains in the tables', () => {
 
   test('a line that goes away ends yesterday, and one that comes back begins today', async () => {
     await load('2026-01-05', line('us.com', 'Us'))
-    expect(await load('2026-01-10')).toEqual({ added: 0, ended: 1 })
+    const us = { domain: 'us.com', label: 'Us', since: null }
+    expect(await load('2026-01-10')).toEqual([
+      { change: 'removed', ...us, until: null },
+      { change: 'added', ...us, until: '2026-01-09' },
+    ])
     await load('2026-01-20', line('us.com', 'Us'))
     expect(await table()).toEqual([
       ['us.com', 'Us', null, '2026-01-09'],
@@ -73,5 +80,18 @@ describe('our domains in the tables', () => {
       ['us.com', 'Old', null, '2025-12-31'],
       ['us.com', 'New', '2026-01-01', null],
     ])
+  })
+
+  test('every change can be taken back, and taking it back as well', async () => {
+    const undo = () => changeDomains(database.db, 'undo', undoDomains)
+    await load('2026-01-05', line('us.com', 'Us'), line('shop.com', 'Shop'))
+    const before = await table()
+    await load('2026-01-10', line('us.com', 'We'))
+    const after = await table()
+    expect(after).not.toEqual(before)
+    await undo()
+    expect(await table()).toEqual(before)
+    await undo()
+    expect(await table()).toEqual(after)
   })
 })

@@ -1,0 +1,28 @@
+import type { DomainFlags } from '../src/commands/domains/domains.ts'
+import { runCommand } from '../src/shared/terminal/command.ts'
+
+await runCommand<DomainFlags>(
+  {
+    name: 'domains',
+    about:
+      'Says which domains are ours, and since when: the only command that changes that. It shows each line that it removes or adds, and keeps them all.',
+    examples: [
+      'npm run domains -- list',
+      'npm run domains -- set example.com --label "Example"     from the beginning',
+      'npm run domains -- set example.org --since 2026-11-01',
+      'npm run domains -- end example.org --on 2026-11-30       its last day; today unless told',
+      'npm run domains -- load ours.csv                         what the file does not name ends yesterday',
+      'npm run domains -- undo                                  takes back the last change',
+    ],
+    define: (program) =>
+      program
+        .argument('[action]', 'list, load, set, end or undo', 'list')
+        .argument('[subject]', 'a file to load (inputs/config/domains.csv), or a domain')
+        .option('--label <text>', 'what we call the domain')
+        .option('--since <date>', 'first day on which it is ours')
+        .option('--until <date>', 'last day on which it is ours')
+        .option('--on <date>', 'the last day of a domain that ends')
+        .option('--json', 'one JSON object on stdout'),
+  },
+  async (call) => (await import('../src/commands/domains/domains.ts')).keepDomains(call),
+)

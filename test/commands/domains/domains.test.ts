@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openPool, type Pool } from '../../../src/store/database.ts'
+import { ensureAnalyst } from '../../../src/store/analysis/analyst.ts'
+import { dropReader, Story, ten } from '../../analysis/story.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
+import { run } from '../../support/run.ts'
+import { temporaryFolder } from '../../support/server.ts'
+
+let database: FreshDatabase
+const home = temporaryFolder('domains')
+const call = (command: string, ...args: string[]) =>
+  run(command, args, { DATABASE_URL: database.url, MILL_HOME: home, INIT_CWD: home })
+
+beforeAll(async () => {
+  database = await freshDatabase()
+  await new Story(database.pool).night('2026-01-01', { shoes: ten('a') })
+  await call('migrate')
+}, 120_000)
+afterAll(async () => {
+  await dropReader(database.pool)
+  await database.close()
+})
+
+/** Every row of every table of ours: what a command that only reads leaves as it was. */
+async function everything(pool: Pool): Promise<Record<string, unknown>> {
+  const { rows } = await pool.query<{ name: string }>(
+    "select tablename as name from pg_tables where schemaname = 'public' order by tablename",
+  )
+  const found: Record<string, unknown> = {}
+  for (const { name } of rows) {
+    const counted = await pool.query<{ all: unknown }>(
+      `select jsonb_agg(to_jsonb(t) order by t::text) as all from public.${name} as t`,
+    )
+    found[name] = counted.rows[0]?.all
+  }
+  return found
+}
+
+describe('our domains', () => {
+  test('are shown, set, ended and taken back, each change with its lines', async () => {
+    expect((await call('domains')).stdout).toMatch(/^no domain is ours yet/)
+    await call('domains', 'set', 'https-is-no-domain.com', '--since', '2026-01-01')
+    const ended = await call('domains', 'end', 'https-is-no-domain.com', '--on', '2026-02-01')
+    expect(ended.stdout.trim().split('\n')).toEqual([
+      'removed  https-is-no-domain.com as https-is-no-domain.com, from 2026-01-01',
+      'added  https-is-no-domain.com as https-is-no-domain.com, from 2026-01-01 until 2026-02-01',
+    ])
+    await call('domains', 'undo')
+    expect(JSON.parse((await call('domains', 'list', '--json')).stdout)).toEqual({
+      domains: [
+        {
+          domain: 'https-is-no-domain.com',
+          label: 'https-is-no-domain.com',
+          since: '2026-01-01',
+          until: null,
+        },
+      ],
+    })
+  }, 120_000)
+
+  test('that a file names are loaded from it, and a file that names none changes nothing', async () => {
+    writeFileSync(join(home, 'ours.csv'), 'domain,label\nours.com,Ours\n')
+    const loaded = await call('domains', 'load', 'ours.csv')
+    expect(loaded.stdout).toContain('added  ours.com as Ours, from the beginning')
+    const before = await everything(database.pool)
+    const empty = await call('domains', 'load')
+    expect(empty.code).toBe(2)
+    expect(empty.stderr).toMatch(/expected inputs\/config\/domains.csv to name a domain, got none/)
+    expect((await call('domains', 'set', 'https://x.com/')).code).toBe(2)
+    expect(await everything(database.pool)).toEqual(before)
+  }, 120_000)
+
+  test('are kept from a login that may only read, with a sentence', async () => {
+    const name = `eve_${process.pid}_${Date.now().toString(36)}`
+    const { password } = await ensureAnalyst(database.pool, name)
+    const address = Object.assign(new URL(database.url), { username: name, password })
+    const tried = await run('domains', ['end', 'ours.com'], {
+      DATABASE_URL: address.href,
+      MILL_HOME: home,
+    })
+    expect([tried.code, tried.stderr]).toEqual([
+      2,
+      'error: expected a login that may change our domains, got one that may only read\n',
+    ])
+    await database.pool.query(`drop role ${name}`)
+  }, 120_000)
+})
+
+describe('commands that read', () => {
+  test.each([
+    ['sql', 'select 1'],
+    ['sql', 'share_of_voice'],
+    ['export', 'movers', '--to', '-'],
+    ['report', '--to', 'page.html'],
+    ['status'],
+    ['verify'],
+    ['migrate'],
+    ['domains', 'list'],
+  ])(
+    'leave every row of every table as it was: %j',
+    async (command, ...args) => {
+      await database.pool.query(
+        "insert into own_domains (domain, label) values ('kept.com', 'Kept') on conflict do nothing",
+      )
+      const before = await everything(database.pool)
+      // The history of a test keeps fewer promises than a real one: `verify` says so, and changes nothing either.
+      expect((await call(command, ...args)).code).toBe(command === 'verify' ? 1 : 0)
+      expect(await everything(database.pool)).toEqual(before)
+    },
+    120_000,
+  )
+
+  test('have connections through which nothing can be written', async () => {
+    const pool = openPool(database.url, { name: 'test', reading: true })
+    await expect(pool.query('delete from own_domains')).rejects.toThrow(/read-only transaction/)
+    await pool.end()
+  })
+})
