@@ -1,9 +1,11 @@
 -- For which queries do several pages of one domain stand in the same answer?
 -- :domain = (a domain; empty: ours)
--- :day = (day of the run; empty: the newest)
-select q, domain, pages, positions, url_keys
+-- :day = newest (day of the run; newest: the newest full one)
+select
+  q, domain, pages, positions, url_keys,
+  analysis.variant_of(cannibalised_serps.query_id) as variant
 from analysis.cannibalised_serps
-where run_date = coalesce(:day::date, (select max(run_date) from analysis.observations))
+where run_date = :day::date
   and case
     when :domain::text is null then exists (
       select

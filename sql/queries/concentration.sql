@@ -1,6 +1,6 @@
 -- How few domains share the clicks of each label?
--- :day = (day of the run; empty: the newest)
+-- :day = newest (day of the run; newest: the newest full one)
 select tag, domains, round(hhi::numeric, 4) as hhi
 from analysis.concentration
-where run_date = coalesce(:day::date, (select max(run_date) from analysis.observations))
+where run_date = :day::date
 order by hhi desc nulls last, tag;

@@ -1,7 +1,9 @@
 -- Which places in the top ten were lost for good, two answers running?
 -- :domain = (a domain; empty: ours)
 -- :rows = 50 (how many, newest first)
-select run_date, q, domain, base_position, position, url_key as page, base_run_date
+select
+  run_date, q, domain, base_position, position, url_key as page, base_run_date,
+  analysis.variant_of(confirmed_losses.query_id) as variant
 from analysis.confirmed_losses
 where case
   when :domain::text is null then exists (

@@ -1,6 +1,6 @@
 -- Which share of the queries does a domain cover, by label, on a day?
 -- :domain = (a domain; empty: ours)
--- :day = (day of the run; empty: the newest)
+-- :day = newest (day of the run; newest: the newest full one)
 select
   domain,
   tag,
@@ -9,7 +9,7 @@ select
   round(share_ranked::numeric, 3) as share_ranked,
   queries
 from analysis.domain_coverage
-where run_date = coalesce(:day::date, (select max(run_date) from analysis.observations))
+where run_date = :day::date
   and case
     when :domain::text is null then exists (
       select

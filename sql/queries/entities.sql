@@ -1,8 +1,8 @@
 -- Which entities do the answers of a day name most?
--- :day = (day of the run; empty: the newest)
+-- :day = newest (day of the run; newest: the newest full one)
 -- :rows = 30 (how many)
 select name, type, queries, weight
 from analysis.entity_frequency
-where run_date = coalesce(:day::date, (select max(run_date) from analysis.observations))
+where run_date = :day::date
 order by queries desc, name
 limit :rows::integer;

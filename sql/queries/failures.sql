@@ -1,6 +1,7 @@
 -- Which queries failed, and why?
 -- :rows = 50 (how many, newest first)
-select runs.run_date, lists.name as list, queries.q, tasks.state, tasks.error_code, tasks.error_message
+select runs.run_date, lists.name as list, queries.q, tasks.state, tasks.error_code, tasks.error_message,
+  analysis.variant_of(tasks.query_id) as variant
 from tasks
 join runs on runs.id = tasks.run_id
 join lists on lists.id = runs.list_id

@@ -1,5 +1,5 @@
 -- Which of our pages fell out of the top ten in the newest answers, and who took the place?
--- :day = (day of the run; empty: the newest)
+-- :day = newest (day of the run; newest: the newest full one)
 select
   before.q,
   before.domain,
@@ -8,13 +8,15 @@ select
   now.position,
   taker.domain as taken_by,
   taker.url_key as taken_by_page,
-  before.depth
+  before.depth,
+  analysis.variant_of(before.query_id) as variant
 from (
   -- A page may have stood at several places: the best one is what it lost.
   select
-    steps.search_id, steps.q, steps.depth, held.domain, pages.url_key,
+    steps.query_id, steps.search_id, queries.q, steps.depth, held.domain, pages.url_key,
     min(held.position) as position
-  from analysis.steps
+  from analysis.steps_on(:day::date) as steps
+  join queries on queries.id = steps.query_id
   join public.result_domains as held
     on held.search_id = steps.previous_search_id
   join own_domains
@@ -22,16 +24,16 @@ from (
     and (own_domains.since is null or own_domains.since <= steps.run_date)
     and (own_domains.until is null or own_domains.until >= steps.run_date)
   join pages on pages.id = held.page_id
-  where steps.run_date = coalesce(:day::date, (select max(run_date) from analysis.steps))
-    and held.position <= 10
-  group by steps.search_id, steps.q, steps.depth, held.domain, pages.url_key
+  where held.position <= 10
+  group by steps.query_id, steps.search_id, queries.q, steps.depth, held.domain, pages.url_key
 ) as before
 left join lateral (
   select min(organic_results.position) as position
   from organic_results
   join pages on pages.id = organic_results.page_id
   where organic_results.search_id = before.search_id
-    and pages.url_key = before.url_key
+    -- A page that moved to www. or from it is still there.
+    and analysis.page_name(pages.url_key) = analysis.page_name(before.url_key)
 ) as now on true
 left join lateral (
   select result_domains.domain, pages.url_key

@@ -1,14 +1,13 @@
 -- Which moves were the greatest on a day?
 -- :domain = (a domain; empty: ours)
--- :day = (day of the run; empty: the newest)
+-- :day = newest (day of the run; newest: the newest full one)
 -- :rows = 20 (how many)
 select
   movers.q, movers.domain, movers.previous_position, movers.position, movers.delta, movers.change, movers.url_key as page,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
-from analysis.movers
+from analysis.movers_on(:day::date) as movers
 join queries on queries.id = movers.query_id
-where movers.run_date = coalesce(:day::date, (select max(run_date) from analysis.observations))
-  and movers.change <> 'same'
+where movers.change <> 'same'
   and case
     when :domain::text is null then exists (
       select
@@ -19,5 +18,5 @@ where movers.run_date = coalesce(:day::date, (select max(run_date) from analysis
     )
     else movers.domain = :domain
   end
-order by abs(coalesce(delta, 11 - coalesce(previous_position, position))) desc, q, variant, domain
+order by movers.places desc, movers.q, variant, movers.domain
 limit :rows::integer;

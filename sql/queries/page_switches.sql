@@ -1,6 +1,8 @@
 -- For which queries does the best page of a domain change back and forth?
 -- :domain = (a domain; empty: ours)
-select q, domain, switches, pages, url_keys, run_date as last_switch
+select
+  q, domain, switches, pages, url_keys, run_date as last_switch,
+  analysis.variant_of(page_switches.query_id) as variant
 from analysis.page_switches
 where case
   when :domain::text is null then exists (

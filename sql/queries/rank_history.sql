@@ -5,9 +5,15 @@ select
   rank_history.run_date, rank_history.domain, rank_history.position, rank_history.url_key as page, rank_history.depth,
   rank_history.evidence,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
-from analysis.rank_history
-join queries on queries.id = rank_history.query_id
-where rank_history.q = :q
+from queries
+-- Query by query, so that a question about one text does not read the answers to all.
+cross join lateral (
+  select *
+  from analysis.rank_history
+  where rank_history.query_id = queries.id
+  offset 0
+) as rank_history
+where lower(queries.q) = lower(analysis.canonical(:q))
   and case
     when :domain::text is null then exists (
       select

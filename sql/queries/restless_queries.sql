@@ -1,8 +1,10 @@
 -- Whose answers changed most on a day?
--- :day = (day of the run; empty: the newest)
+-- :day = newest (day of the run; newest: the newest full one)
 -- :rows = 20 (how many)
-select q, round(volatility::numeric, 4) as volatility, places, previous_run_date
+select
+  q, round(volatility::numeric, 4) as volatility, places, previous_run_date,
+  analysis.variant_of(volatility.query_id) as variant
 from analysis.volatility
-where run_date = coalesce(:day::date, (select max(run_date) from analysis.observations))
+where run_date = :day::date
 order by volatility desc, q
 limit :rows::integer;

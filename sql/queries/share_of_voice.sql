@@ -1,6 +1,6 @@
 -- Which domains have the greatest share of voice on a day?
 -- :tag = * (label; * is every query)
--- :day = (day of the run; empty: the newest)
+-- :day = newest (day of the run; newest: the newest full one)
 -- :rows = 20 (how many)
 select
   domain,
@@ -10,6 +10,6 @@ select
   queries
 from analysis.share_of_voice
 where tag = :tag
-  and run_date = coalesce(:day::date, (select max(run_date) from analysis.observations))
+  and run_date = :day::date
 order by share_of_voice desc nulls last, domain
 limit :rows::integer;

@@ -4,7 +4,13 @@ select
   tenure.url_key as page, tenure.since, tenure.until, tenure.answers, tenure.best_position, tenure.worst_position,
   tenure.lasts,
   analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
-from analysis.tenure
-join queries on queries.id = tenure.query_id
-where tenure.q = :q
+from queries
+-- Query by query, so that a question about one text does not read the answers to all.
+cross join lateral (
+  select *
+  from analysis.tenure
+  where tenure.query_id = queries.id
+  offset 0
+) as tenure
+where lower(queries.q) = lower(analysis.canonical(:q))
 order by variant, tenure.query_id, answers desc, best_position, page;

@@ -1,6 +1,8 @@
 -- Which pages changed their titles?
 -- :domain = (a domain; empty: ours)
-select run_date, q, url_key as page, position, previous_title, title
+select
+  run_date, q, url_key as page, position, previous_title, title,
+  analysis.variant_of(title_changes.query_id) as variant
 from analysis.title_changes
 where case
   when :domain::text is null then exists (

@@ -335,6 +335,10 @@ export interface AnalysisCompetitors {
    */
   domain: string | null;
   /**
+   * True for a domain in more than 40 % of all answers: a rival for every query, or a place like an encyclopaedia that competes with nobody in particular.
+   */
+  everywhere: boolean | null;
+  /**
    * How many times more often both stand together than chance would have it.
    */
   lift: number | null;
@@ -586,6 +590,29 @@ export interface AnalysisCtr {
   position: number | null;
 }
 
+export interface AnalysisDays {
+  /**
+   * Of these, queries with a readable answer of the chosen origins.
+   */
+  answered: number | null;
+  /**
+   * Most that any of the thirty days up to this one was to ask.
+   */
+  most_planned: number | null;
+  /**
+   * Queries that were to be asked, over all runs of the day.
+   */
+  planned: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * True when fewer than half of that were answered: shares and averages of the day are of other queries than those around it.
+   */
+  thin: boolean | null;
+}
+
 export interface AnalysisDomainCoverage {
   /**
    * Host in lower case without a leading www.
@@ -791,7 +818,7 @@ export interface AnalysisFreshness {
    */
   oldest_age: Interval | null;
   /**
-   * Queries that the list holds or held.
+   * Queries that the list holds, as it was read last.
    */
   queries: number | null;
   /**
@@ -1093,6 +1120,10 @@ export interface AnalysisMovers {
    * When the answer was received.
    */
   fetched_at: Timestamp | null;
+  /**
+   * Places moved, whichever way; for entered and left the least that it can have been: from or to one below the last place of the other answer.
+   */
+  places: number | null;
   /**
    * Best place now; null: it is not in the answer any more.
    */
@@ -1961,7 +1992,7 @@ export interface AnalysisVolatilityNights {
    */
   volatility: number | null;
   /**
-   * Distance from that mean in standard deviations of those nights; 2 and more is a spike; null before the third night.
+   * Distance from that mean in standard deviations of those nights; 2 and more is a spike; null where fewer than fourteen nights lie before it.
    */
   z: number | null;
 }
@@ -2971,6 +3002,7 @@ export interface DB {
   "analysis.costs": AnalysisCosts;
   "analysis.coverage": AnalysisCoverage;
   "analysis.ctr": AnalysisCtr;
+  "analysis.days": AnalysisDays;
   "analysis.domain_coverage": AnalysisDomainCoverage;
   "analysis.domain_days": AnalysisDomainDays;
   "analysis.entity_changes": AnalysisEntityChanges;

@@ -157,10 +157,28 @@ describe('volatility', () => {
       ['2026-01-02', 0, null, null, 0],
       ['2026-01-03', 1 / 6, 0, null, 1],
     ])
-    // Mean and deviation of 0 and 1/6: 1/12 and 1/6 over the root of 2.
+    expect(rows[2]?.slice(3)).toEqual([null, 2])
     expect(rows[2]?.[2]).toBeCloseTo(1 / 12, 12)
-    expect(rows[2]?.[3]).toBeCloseTo((1 - 1 / 12) / (1 / 6 / Math.SQRT2), 9)
-    expect(rows[2]?.[4]).toBe(2)
+  })
+
+  test('a night has a distance from the usual only where fourteen nights lie before it', async () => {
+    const [calm, moved] = [
+      ['a.com/', 'b.com/', 'c.com/'],
+      ['b.com/', 'a.com/', 'c.com/'],
+    ]
+    for (let day = 10; day <= 24; day++) {
+      const still = day % 2 === 0 || day % 4 === 1
+      await story.night(`2026-01-${day}`, { shoes: still ? calm : moved })
+    }
+    await story.night('2026-01-25', { shoes: ['x.com/', 'y.com/', 'z.com/'] })
+    const rows = (await ask(
+      'select volatility, z, nights from analysis.volatility_nights order by run_date',
+    )) as number[][]
+    const before = rows.slice(0, 14).map(([volatility = 0]) => volatility)
+    const mean = before.reduce((sum, value) => sum + value, 0) / 14
+    const spread = Math.sqrt(before.reduce((sum, value) => sum + (value - mean) ** 2, 0) / 13)
+    expect(rows.slice(0, 14).map(([, z]) => z)).toEqual(Array.from({ length: 14 }, () => null))
+    expect(rows[14]?.[1]).toBeCloseTo((1 - mean) / spread, 9)
   })
 })
 
@@ -227,24 +245,31 @@ describe('rivals', () => {
     })
     expect(
       await ask(
-        'select own_domain, domain, shared, own_queries, queries, lift from analysis.competitors',
+        'select own_domain, domain, shared, own_queries, queries, lift, everywhere from analysis.competitors order by 2',
       ),
-    ).toEqual([['us.com', 'rival.com', 2, 2, 2, (2 * 5) / (2 * 2)]])
+    ).toEqual([
+      ['us.com', 'every.com', 2, 2, 5, (2 * 5) / (2 * 5), true],
+      ['us.com', 'rival.com', 2, 2, 2, (2 * 5) / (2 * 2), false],
+    ])
   })
 
-  test('a gap is a rival in the first ten of an answer twenty deep that shows nothing of ours', async () => {
+  test('a gap is a rival in the first ten of an answer at least ten deep that shows nothing of ours', async () => {
     await database.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
     const deep = [...ten('r'), ...ten('s')]
     await story.night('2026-01-01', {
       gap: deep,
       held: placed(deep, 15, 'us.com/'),
       shallow: ten('r'),
+      few: ten('r').slice(0, 9),
     })
     expect(
       await ask(
-        'select distinct q, count(*), min(position), max(position) from analysis.content_gaps group by q',
+        'select q, count(*), min(position), max(position), min(depth) from analysis.content_gaps group by q order by q',
       ),
-    ).toEqual([['gap', 10, 1, 10]])
+    ).toEqual([
+      ['gap', 10, 1, 10, 20],
+      ['shallow', 10, 1, 10, 10],
+    ])
   })
 
   test('a place below the twentieth is a gap, and no domain of ours is a rival', async () => {
@@ -261,10 +286,20 @@ describe('rivals', () => {
         .map((name) => `${name}.com`)
         .toSorted(),
     )
-    await story.night('2026-01-02', { a: ten('z'), b: ten('y'), c: ten('x') })
+    await story.night('2026-01-02', { a: ten('z'), b: ten('y'), c: ten('x') }, { list: 'more' })
     const rivals = (await ask('select distinct domain from analysis.competitors')) as string[][]
     expect(rivals.flat()).toContain('r1.com')
     expect(rivals.flat()).not.toContain('r2.com')
     expect(rivals.flat()).not.toContain('us.com')
+  })
+
+  test('a query that left its list is no gap, no step to take and no answer that a list waits for', async () => {
+    await database.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
+    await story.night('2026-01-01', { gone: [...ten('r'), 'us.com/'], stays: ten('s') })
+    await story.night('2026-01-02', { stays: ten('s') })
+    expect(await ask('select distinct q from analysis.content_gaps')).toEqual([['stays']])
+    expect(await ask('select distinct q from analysis.striking_distance')).toEqual([['stays']])
+    expect(await ask('select distinct domain from analysis.competitors')).toEqual([])
+    expect(await ask('select queries from analysis.freshness')).toEqual([[1]])
   })
 })

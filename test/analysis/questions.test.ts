@@ -157,3 +157,57 @@ test.each(['https://t.com?lang=de', 'https://t.com:8443/', 'https://www.t.com/a'
     expect(await rows('title_changes', '--domain', 't(com')).toEqual([])
   },
 )
+
+test('a text is found however its letters are written', async () => {
+  await own(null)
+  expect((await rows('rank_history', '--q', ' BOOTS ')).length).toBeGreaterThan(0)
+  expect((await rows('serp', '--q', 'Boots')).length).toBeGreaterThan(0)
+})
+
+test('a page that moved to www. neither fell out nor switched nor is a wrong one', async () => {
+  await own(null)
+  const story = new Story(database.pool).says('caps', { target: 'https://us.com/caps' })
+  const at = (host: string) => ({ caps: placed(ten('r'), 2, `${host}us.com/caps`) })
+  await story.night('2026-05-01', at(''))
+  await story.night('2026-05-02', at('www.'))
+  await story.night('2026-05-03', at(''))
+  expect(await rows('fell_out', '--day', '2026-05-02')).toEqual([])
+  expect((await rows('page_switches')).filter((row) => row['q'] === 'caps')).toEqual([])
+  expect(await rows('wrong_pages', '--day', '2026-05-02')).toEqual([])
+})
+
+test('one text asked in two towns is no group and no pair', async () => {
+  const story = new Story(database.pool)
+  await story.night('2026-06-01', { tailor: ten('t'), seamstress: ten('t') })
+  await database.pool.query(
+    "update queries set location = q, q = 'tailor' where q in ('tailor', 'seamstress')",
+  )
+  expect(await rows('overlap', '--day', '2026-06-01')).toEqual([])
+  expect(await rows('clusters', '--day', '2026-06-01')).toEqual([])
+})
+
+test('a question about the newest day passes over a thin one and says so', async () => {
+  await own(null)
+  const story = new Story(database.pool)
+  const all = { a: ten('a'), b: ten('b'), c: ten('c') }
+  await story.night('2026-08-01', all)
+  await story.night('2026-08-02', { one: ten('o') }, { list: 'adhoc' })
+  const said: string[] = []
+  const reading = {
+    ...findQuestion('share_of_voice', []),
+    timeoutMs: 20_000,
+    warn: (line: string) => said.push(line),
+  }
+  const answering = {
+    format: 'json' as const,
+    most: 3,
+    say: () => undefined,
+    empty: () => undefined,
+  }
+  let text = ''
+  for await (const piece of answerQuestion(database.pool, reading, answering)) text += piece
+  expect(text).toContain('"queries":3')
+  expect(said.join()).toMatch(
+    /the day is 2026-08-01, the newest full one; 2026-08-02 holds too few/,
+  )
+})

@@ -1,6 +1,6 @@
 -- What each domain holds of each label on each day: the sums behind share of voice, buckets, averages and coverage.
 create or replace view analysis.domain_days as
-with asked as (
+with asked as not materialized (
   select query_tags.run_date, query_tags.tag, count(*) as queries, sum(query_tags.weight) as weight
   from analysis.query_tags
   join analysis.observations using (query_id, run_date)

@@ -24,12 +24,17 @@ from (
     lag(depth) over series as previous_depth
   from (
     select
-      query_id, run_date, search_id, depth, fetched_at, origin, api,
-      lag(search_id) over (partition by query_id, origin, api order by run_date) as search_before
+      query_id, run_date, search_id, depth, fetched_at, origin, api, evidence,
+      max(fetched_at) over (
+        partition by query_id, origin, api order by run_date rows between unbounded preceding and 1 preceding
+      ) as fetched_before
     from analysis.observations
   ) as served
-  -- A reused answer is no new evidence: it counts on the first day it serves, or it would confirm itself.
-  where search_before is distinct from search_id
+  -- A reused answer is no new evidence: it counts on the first day it serves, or it would confirm itself. One that is
+  -- older than an answer shown before it would even make time run backwards.
+  where fetched_before is null
+    or fetched_at > fetched_before
+    or evidence = 'bought'
   window series as (partition by query_id, origin, api order by run_date)
 ) as fresh
 left join queries on queries.id = fresh.query_id;

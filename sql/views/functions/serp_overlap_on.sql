@@ -6,11 +6,14 @@ returns table (
 )
 language sql stable parallel safe as $$
   with places as materialized (
-    -- Country and device are part of what is shared, so that only answers of one kind meet.
+    -- Country, device, place and language are part of what is shared, so that only answers of one kind meet.
     select distinct
       observations.query_id,
       hashtextextended(
-        concat_ws(chr(31), coalesce(observations.gl, '-'), coalesce(observations.device, '-'), pages.url_key), 0
+        concat_ws(
+          chr(31), coalesce(observations.gl, '-'), coalesce(observations.device, '-'),
+          coalesce(observations.location, '-'), coalesce(observations.hl, '-'), pages.url_key
+        ), 0
       ) as page
     from analysis.observations
     join public.organic_results on organic_results.search_id = observations.search_id
@@ -61,5 +64,7 @@ language sql stable parallel safe as $$
   left join public.queries on queries.id = counted.query_id
   left join public.queries as other_queries on other_queries.id = counted.other_query_id
   where counted.shared >= least_shared
+    -- One text with two numbers of results is no pair of queries.
+    and queries.q <> other_queries.q
 $$;
-comment on function analysis.serp_overlap_on(date, integer) is 'Pairs of queries of one country and device whose first ten results of one day share pages, with the share of common pages. Exact, except for pairs that share nothing but pages found in more than 200 answers of that day.';
+comment on function analysis.serp_overlap_on(date, integer) is 'Pairs of queries of different texts and of one country, device, place and language whose first ten results of one day share pages, with the share of common pages. Exact, except for pairs that share nothing but pages found in more than 200 answers of that day.';

@@ -45,7 +45,12 @@ from (
       count(*) as answers,
       count(*) filter (where volatility.volatility > 0) as changed
     from searches
-    left join analysis.volatility on volatility.search_id = searches.id
+    -- An answer may be compared on two days: it counts once.
+    left join (
+      select search_id, max(volatility) as volatility
+      from analysis.volatility
+      group by search_id
+    ) as volatility on volatility.search_id = searches.id
     where searches.parse_error is null
       and searches.origin = any ((select analysis.origins())::text[])
     group by searches.task_id

@@ -12,10 +12,15 @@ select
   now() - min(latest.fetched_at) as oldest_age
 from list_queries
 join lists on lists.id = list_queries.list_id
+join (
+  select list_id, max(last_seen) as last_seen
+  from list_queries
+  group by list_id
+) as readings on readings.list_id = list_queries.list_id and readings.last_seen = list_queries.last_seen
 left join analysis.latest on latest.query_id = list_queries.query_id
 group by lists.name;
 comment on view analysis.freshness is 'How old the newest readable answers to the queries of each list are at this moment.';
-comment on column analysis.freshness.queries is 'Queries that the list holds or held.';
+comment on column analysis.freshness.queries is 'Queries that the list holds, as it was read last.';
 comment on column analysis.freshness.answered is 'Of these, queries with a readable answer, of the chosen origins.';
 comment on column analysis.freshness.never_answered is 'Queries without one.';
 comment on column analysis.freshness.newest is 'When the newest answer was received.';

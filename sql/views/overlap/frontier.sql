@@ -3,7 +3,7 @@ create or replace view analysis.frontier as
 select
   named.text as q,
   count(*) as sources,
-  sum(coalesce(weights.weight, 1)) as weight,
+  sum(weights.weight) as weight,
   max(named.fetched_at) as fetched_at,
   min(named.q) as example
 from (
@@ -22,9 +22,9 @@ from (
       where queries.q = related.text
     )
 ) as named
-left join analysis.latest_weights as weights on weights.query_id = named.query_id
+join analysis.latest_weights as weights on weights.query_id = named.query_id
 group by named.text;
-comment on view analysis.frontier is 'Texts that the newest answers call related and that no query of ours has.';
+comment on view analysis.frontier is 'Texts that the newest answers to queries of the lists as they are now call related and that no query of ours has.';
 comment on column analysis.frontier.q is 'The text, as a query would be written.';
 comment on column analysis.frontier.sources is 'Queries whose newest answer names it.';
 comment on column analysis.frontier.weight is 'Sum of the weights of these queries, as the lists have them now.';

@@ -22,7 +22,7 @@ left join queries as heavier
   on heavier.id = both_ways.other_query_id
   and (hub_days.weight, heavier.q) > (own_days.weight, own.q)
 order by both_ways.query_id, (heavier.q is not null) desc, hub_days.weight desc, both_ways.shared desc, heavier.q;
-comment on view analysis.keyword_hubs is 'Each query that shares at least four of its first ten pages with another one, on the newest day, and its hub: the heaviest query among these and itself. Groups do not chain.';
+comment on view analysis.keyword_hubs is 'Each query that shares at least four of its first ten pages with another one, on the newest full day, and its hub: the heaviest query among these and itself. Groups do not chain.';
 comment on column analysis.keyword_hubs.hub is 'Text of the hub; its own text where it is the heaviest.';
 comment on column analysis.keyword_hubs.shared is 'Pages shared with the hub; null where it is its own hub.';
 comment on column analysis.keyword_hubs.hub_query_id is 'The hub: queries of several devices or places may have one text.';

@@ -23,7 +23,12 @@ select
   sides.previous_depth,
   sides.search_id,
   sides.previous_search_id,
-  sides.several_pages
+  sides.several_pages,
+  case
+    when sides.previous_place is null then sides.previous_depth + 1 - (sides.place >> 20)
+    when sides.place is null then sides.depth + 1 - (sides.previous_place >> 20)
+    else abs((sides.previous_place >> 20) - (sides.place >> 20))
+  end as places
 from (
   select
     steps.query_id, steps.run_date, steps.search_id,
@@ -63,3 +68,4 @@ comment on column analysis.movers.change is 'up, down, same, entered or left.';
 comment on column analysis.movers.url_key is 'Page of the domain now at its best place.';
 comment on column analysis.movers.previous_url_key is 'Page of the domain at its best place before.';
 comment on column analysis.movers.several_pages is 'True when the two answers together show more than one page of the domain; spellings of one address are one page.';
+comment on column analysis.movers.places is 'Places moved, whichever way; for entered and left the least that it can have been: from or to one below the last place of the other answer.';

@@ -6,7 +6,7 @@ select
   domain,
   count(*) as switches,
   (
-    select count(distinct page)
+    select count(distinct analysis.page_name(page))
     from unnest(array_agg(url_key) || array_agg(previous_url_key)) as page
   ) as pages,
   array_agg(url_key order by run_date) as url_keys,
@@ -14,8 +14,8 @@ select
   max(run_date) as run_date
 from analysis.movers
 where several_pages
-  and url_key <> previous_url_key
-  and run_date > (select max(run_date) from runs)
+  and analysis.page_name(url_key) <> analysis.page_name(previous_url_key)
+  and run_date > (select analysis.newest_day())
     - coalesce(nullif(current_setting('querymill.window_days', true), ''), '30')::integer
 group by query_id, domain
 having count(*) >= 2;

@@ -5,8 +5,8 @@ select
   latest.q,
   held.domain,
   held.position,
-  coalesce(weights.weight, 1) as weight,
-  coalesce(weights.weight, 1) * (
+  weights.weight as weight,
+  weights.weight * (
     coalesce((select ctr from analysis.ctr where position = 3), 0) - coalesce(curve.ctr, 0)
   ) as gain,
   latest.depth,
@@ -23,8 +23,9 @@ join lateral (
   group by result_domains.domain
 ) as held on held.position between 4 and 20
 left join analysis.ctr as curve on curve.position = held.position
-left join analysis.latest_weights as weights on weights.query_id = latest.query_id;
-comment on view analysis.striking_distance is 'Domains whose best place in the newest answer to a query is 4 to 20, with what the third place would add. Order by gain, downwards.';
+-- What left all lists is not worth a step any more.
+join analysis.latest_weights as weights on weights.query_id = latest.query_id;
+comment on view analysis.striking_distance is 'Domains whose best place in the newest answer to a query is 4 to 20, with what the third place would add, for queries of the lists as they are now. Order by gain, downwards.';
 comment on column analysis.striking_distance.position is 'Best place of the domain.';
 comment on column analysis.striking_distance.weight is 'Greatest weight of the query over all lists now; 1 where none names one.';
 comment on column analysis.striking_distance.gain is 'Weight times the share of clicks that the third place has more.';

@@ -19,13 +19,15 @@ from (
       partition by steps.query_id, steps.origin, steps.api, placed.url_key order by steps.step
     ) as stretch
   from analysis.steps
-  join (
-    select organic_results.search_id, pages.url_key, min(organic_results.position) as position
+  -- Answer by answer: gathered in one, the pages of all answers would be read for a question about one query.
+  cross join lateral (
+    select pages.url_key, min(organic_results.position) as position
     from organic_results
     join pages on pages.id = organic_results.page_id
-    where organic_results.position <= 10
-    group by organic_results.search_id, pages.url_key
-  ) as placed on placed.search_id = steps.search_id
+    where organic_results.search_id = steps.search_id
+      and organic_results.position <= 10
+    group by pages.url_key
+  ) as placed
 ) as stretches
 group by query_id, origin, api, url_key, stretch;
 comment on view analysis.tenure is 'For how long pages stayed in the first ten results of a query: one row for each unbroken row of answers.';

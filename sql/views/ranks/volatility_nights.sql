@@ -5,7 +5,10 @@ select
   queries,
   volatility,
   avg(volatility) over before as usual,
-  (volatility - avg(volatility) over before) / nullif(stddev_samp(volatility) over before, 0) as z,
+  -- A handful of nights has a spread of its own that says nothing: two weeks hold each day of the week twice.
+  case when count(*) over before >= 14
+    then (volatility - avg(volatility) over before) / nullif(stddev_samp(volatility) over before, 0)
+  end as z,
   count(*) over before as nights
 from (
   select run_date, count(*) as queries, avg(volatility) as volatility
@@ -18,5 +21,5 @@ comment on view analysis.volatility_nights is 'Mean volatility of each night, an
 comment on column analysis.volatility_nights.queries is 'Queries that could be compared with their answer before.';
 comment on column analysis.volatility_nights.volatility is 'Mean over these queries, 0 to 1.';
 comment on column analysis.volatility_nights.usual is 'Mean of the up to thirty nights before.';
-comment on column analysis.volatility_nights.z is 'Distance from that mean in standard deviations of those nights; 2 and more is a spike; null before the third night.';
+comment on column analysis.volatility_nights.z is 'Distance from that mean in standard deviations of those nights; 2 and more is a spike; null where fewer than fourteen nights lie before it.';
 comment on column analysis.volatility_nights.nights is 'Nights that the comparison rests on.';

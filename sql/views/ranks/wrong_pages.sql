@@ -29,9 +29,9 @@ left join lateral (
   from organic_results
   join pages on pages.id = organic_results.page_id
   where organic_results.search_id = ranks.search_id
-    and pages.url_key = wanted.target_key
+    and analysis.page_name(pages.url_key) = analysis.page_name(wanted.target_key)
 ) as target on true
-where ranks.url_key <> wanted.target_key;
+where analysis.page_name(ranks.url_key) <> analysis.page_name(wanted.target_key);
 comment on view analysis.wrong_pages is 'Observations in which the best page of the target''s domain is not the target page that the list named for that run.';
 comment on column analysis.wrong_pages.position is 'Best place of the domain.';
 comment on column analysis.wrong_pages.url_key is 'Page at that place.';

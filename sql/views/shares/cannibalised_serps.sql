@@ -5,7 +5,7 @@ select
   max(q) as q,
   run_date,
   domain,
-  count(distinct url_key) as pages,
+  count(distinct analysis.page_name(url_key)) as pages,
   array_agg(position order by position, ordinal) as positions,
   array_agg(url_key order by position, ordinal) as url_keys,
   max(depth) as depth
@@ -14,7 +14,7 @@ where domain is not null
   and position is not null
   and url_key is not null
 group by query_id, run_date, domain
-having min(url_key) <> max(url_key);
+having min(analysis.page_name(url_key)) <> max(analysis.page_name(url_key));
 comment on view analysis.cannibalised_serps is 'Answers that show two or more pages of one domain: they may take clicks from each other.';
 comment on column analysis.cannibalised_serps.pages is 'Different pages of the domain.';
 comment on column analysis.cannibalised_serps.positions is 'Their places, best first.';

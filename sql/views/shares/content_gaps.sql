@@ -1,4 +1,4 @@
--- Queries with a rival in the first ten and a domain of ours nowhere in the first twenty.
+-- Queries with a rival in the first ten and a domain of ours nowhere in the first twenty, or in as many as there are.
 create or replace view analysis.content_gaps as
 with ours as materialized (
   select distinct domain
@@ -12,7 +12,7 @@ select
   ours.domain as own_domain,
   rivals.domain,
   rivals.position,
-  coalesce(weights.weight, 1) as weight,
+  weights.weight,
   latest.depth,
   latest.fetched_at
 from analysis.latest
@@ -26,8 +26,9 @@ join lateral (
     and result_domains.position is not null
   group by result_domains.domain
 ) as rivals on rivals.domain not in (select domain from ours)
-left join analysis.latest_weights as weights on weights.query_id = latest.query_id
-where latest.depth >= 20
+-- A query that left all lists is nobody's gap any more.
+join analysis.latest_weights as weights on weights.query_id = latest.query_id
+where latest.depth >= 10
   and rivals.position <= 10
   and not exists (
     select
@@ -36,7 +37,7 @@ where latest.depth >= 20
       and result_domains.domain = ours.domain
       and coalesce(result_domains.position, result_domains.ordinal) <= 20
   );
-comment on view analysis.content_gaps is 'Queries whose newest answer, at least twenty deep, shows a domain that is not ours in the first ten and ours nowhere in the first twenty.';
+comment on view analysis.content_gaps is 'Queries of the lists as they are now whose newest answer, at least ten deep, shows a domain that is not ours in the first ten and ours nowhere in the first twenty, or in all of a shallower answer: depth tells how far it was looked.';
 comment on column analysis.content_gaps.own_domain is 'Domain of ours that is missing.';
 comment on column analysis.content_gaps.domain is 'Domain that is there.';
 comment on column analysis.content_gaps.position is 'Its best place.';

@@ -7,7 +7,7 @@ import { openMill } from '../mill/mill.ts'
 import { answerQuestion, type AnswerFormat } from './ask.ts'
 
 export interface SqlRequest {
-  readonly question: Pick<Inquiry, 'text' | 'values'>
+  readonly question: Pick<Inquiry, 'text' | 'values' | 'day'>
   readonly timeoutMs: number
   readonly format: AnswerFormat
   /** Most rows of a table. */

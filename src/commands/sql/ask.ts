@@ -28,7 +28,7 @@ export function describeLibrary(): string {
 export function findQuestion(
   typed: string,
   flags: readonly string[],
-): Pick<Inquiry, 'text' | 'values'> {
+): Pick<Inquiry, 'text' | 'values' | 'day'> {
   // A name has no blanks, and no SQL that asks anything does without.
   if (/\s/.test(typed.trim())) {
     if (flags.length === 0) return { text: typed, values: [] }
@@ -38,7 +38,13 @@ export function findQuestion(
   }
   const questions = readQuestions()
   const found = questions.find(({ name }) => name === typed)
-  if (found !== undefined) return { text: found.sql, values: bindParameters(found, flags) }
+  if (found !== undefined) {
+    const day = found.parameters.findIndex(
+      ({ name, fallback }) => name === 'day' && fallback === 'newest',
+    )
+    const asked = { text: found.sql, values: bindParameters(found, flags) }
+    return day === -1 ? asked : { ...asked, day }
+  }
   const near = questions.filter(({ name }) => name.includes(typed.slice(0, 4)))
   throw new Misuse(
     `expected a question of the library or SQL in quotes, got ${JSON.stringify(typed)}; ${

@@ -14,6 +14,8 @@ export interface CellBatch {
 export interface Inquiry {
   readonly text: string
   readonly values?: readonly (string | null)[]
+  /** Which of the values is a day that may be "newest": it becomes a date before the question is asked. */
+  readonly day?: number
   readonly timeoutMs: number
   /** Kinds of answers that the views show; undefined: as the database says, live by default. */
   readonly origins?: string | undefined
@@ -35,8 +37,9 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   const client = await pool.connect()
   try {
     await beginReading(client, inquiry, reader)
-    if (kind === 'rows') yield* fetchAll(client, inquiry)
-    else yield await ask(client, inquiry.text, inquiry.values)
+    const values = await nameDay(client, inquiry)
+    if (kind === 'rows') yield* fetchAll(client, { text: inquiry.text, values })
+    else yield await ask(client, inquiry.text, values)
   } catch (error) {
     throw explain(error)
   } finally {
@@ -86,7 +89,28 @@ async function beginReading(
   if (reader !== null) await client.query(`set local role ${reader}`)
 }
 
-async function* fetchAll(client: PoolClient, { text, values }: Inquiry): AsyncGenerator<CellBatch> {
+/** A date that is known when the question is planned keeps it to the rows of that day; one that is worked out does not. */
+async function nameDay(
+  client: PoolClient,
+  { values = [], day, warn }: Inquiry,
+): Promise<readonly (string | null)[]> {
+  if (day === undefined || values[day] !== 'newest') return values
+  const { rows } = await client.query<{ newest: string | null; greatest: string | null }>(
+    'select analysis.newest_day()::text as newest, (select max(run_date) from public.runs)::text as greatest',
+  )
+  const { newest = null, greatest = null } = rows[0] ?? {}
+  if (newest !== null && newest !== greatest) {
+    warn(
+      `the day is ${newest}, the newest full one; ${greatest} holds too few answers to stand beside it`,
+    )
+  }
+  return values.with(day, newest)
+}
+
+async function* fetchAll(
+  client: PoolClient,
+  { text, values }: Pick<Inquiry, 'text' | 'values'>,
+): AsyncGenerator<CellBatch> {
   const question = text.trim().replace(/(;|\s|--[^\n]*$)+$/, '')
   await client.query({
     text: `declare question no scroll cursor for ${question}`,

@@ -1,0 +1,27 @@
+-- Which pages of a domain gained and lost most between two days?
+-- :domain = (a domain; empty: ours)
+-- :day = newest (the later day; newest: the newest full one)
+-- :days = 7 (how many days before it the other one is)
+-- :rows = 20 (how many)
+select
+  changes.page,
+  round((sum(clicks_now) - sum(clicks_before))::numeric, 3) as gain,
+  round(sum(clicks_before)::numeric, 3) as clicks_before,
+  round(sum(clicks_now)::numeric, 3) as clicks_now,
+  count(*) filter (where clicks_now > clicks_before) as queries_up,
+  count(*) filter (where clicks_now < clicks_before) as queries_down,
+  count(*) as queries
+from analysis.page_changes(:day::date - :days::integer, :day::date) as changes
+where case
+    when :domain::text is null then changes.domain in (
+      select domain
+      from own_domains
+      where (since is null or since <= :day::date)
+        and (until is null or until >= :day::date)
+    )
+    else changes.domain = :domain
+  end
+group by changes.page
+having sum(clicks_now) <> sum(clicks_before)
+order by abs(sum(clicks_now) - sum(clicks_before)) desc, changes.page
+limit :rows::integer;

@@ -1,0 +1,42 @@
+-- Who took what from whom: the weighted clicks that each domain lost for a query, divided among those that gained.
+create or replace function analysis.flows_between(since date, until date)
+returns table (query_id uuid, q text, loser text, taker text, clicks double precision)
+language sql stable parallel safe as $$
+  with changes as materialized (
+    select
+      movers.query_id, movers.q, movers.domain,
+      coalesce(weights.weight, 1) * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0)) as clicks
+    from analysis.movers_between(since, until) as movers
+    left join analysis.latest_weights as weights on weights.query_id = movers.query_id
+    left join analysis.ctr as now on now.position = movers.position
+    left join analysis.ctr as before on before.position = movers.previous_position
+  ),
+  totals as materialized (
+    select
+      changes.query_id,
+      coalesce(sum(-clicks) filter (where clicks < 0), 0) as lost,
+      coalesce(sum(clicks) filter (where clicks > 0), 0) as gained
+    from changes
+    group by changes.query_id
+  )
+  select losers.query_id, losers.q, losers.domain, takers.domain,
+    -losers.clicks * takers.clicks / greatest(totals.lost, totals.gained)
+  from changes as losers
+  join changes as takers on takers.query_id = losers.query_id and takers.clicks > 0
+  join totals on totals.query_id = losers.query_id
+  where losers.clicks < 0
+  union all
+  -- What nobody is known to have taken, and what came from nobody known: with these, rows and columns add up.
+  select changes.query_id, changes.q, changes.domain, null, -changes.clicks * (1 - totals.gained / totals.lost)
+  from changes
+  join totals on totals.query_id = changes.query_id
+  where changes.clicks < 0
+    and totals.lost > totals.gained
+  union all
+  select changes.query_id, changes.q, null, changes.domain, changes.clicks * (1 - totals.lost / totals.gained)
+  from changes
+  join totals on totals.query_id = changes.query_id
+  where changes.clicks > 0
+    and totals.gained > totals.lost
+$$;
+comment on function analysis.flows_between(date, date) is 'Weighted clicks that went from each losing domain to each gaining one, query by query, between the last known answers on two days. What a domain lost is divided among the gainers by what each gained; taker is null where nobody known took it, loser where it came from nobody known, so that rows and columns add up to losses and gains.';

@@ -1,0 +1,16 @@
+-- Whether an observation is new evidence, by the rule of analysis.steps. Asked for one observation at a time.
+create or replace function analysis.is_step(
+  query uuid, day date, evidence text, fetched_at timestamptz, origin text, api text
+) returns boolean
+language sql stable parallel safe as $$
+  select is_step.evidence = 'bought' or not exists (
+    select
+    from analysis.observations as earlier
+    where earlier.query_id = is_step.query
+      and earlier.run_date < is_step.day
+      and earlier.origin = is_step.origin
+      and earlier.api = is_step.api
+      and earlier.fetched_at >= is_step.fetched_at
+  )
+$$;
+comment on function analysis.is_step(uuid, date, text, timestamptz, text, text) is 'True when an observation counts in analysis.steps: bought for its day, or reused and younger than all before it.';

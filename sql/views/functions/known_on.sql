@@ -1,0 +1,32 @@
+-- The last known answer to each query on a day, with the day that it is of: what a question over several lists may compare.
+create or replace function analysis.known_on(day date, most_age integer default 31)
+returns table (
+  query_id uuid, run_date date, search_id bigint, depth integer, fetched_at timestamptz, origin text, api text
+)
+language sql stable parallel safe as $$
+  select found.query_id, found.run_date, found.search_id, found.depth, found.fetched_at, found.origin, found.api
+  from public.queries
+  cross join lateral (
+    select seen.*
+    from (
+      select distinct runs.run_date
+      from public.runs
+      join public.tasks on tasks.run_id = runs.id and tasks.query_id = queries.id
+      where runs.run_date <= day
+        and runs.run_date > day - most_age
+        and tasks.state in ('answered', 'reused')
+      order by runs.run_date desc
+    ) as earlier
+    cross join lateral (
+      select observations.*
+      from analysis.observations
+      where observations.query_id = queries.id
+        and observations.run_date = earlier.run_date
+      -- Kept apart, so that the day and the query go down into it.
+      offset 0
+    ) as seen
+    order by earlier.run_date desc
+    limit 1
+  ) as found
+$$;
+comment on function analysis.known_on(date, integer) is 'The newest observation of each query on a day or before it, at most so many days old (31 unless told): run_date tells of which day.';

@@ -1,0 +1,50 @@
+-- The newest day that can be compared with those before it: not the greatest date, which may hold one query.
+create or replace function analysis.newest_day(list text default null) returns date
+language sql stable parallel safe as $$
+  with chosen as materialized (
+    select runs.id, runs.run_date
+    from public.runs
+    where newest_day.list is null
+      or runs.list_id = (select lists.id from public.lists where lists.name = newest_day.list)
+  ),
+  nights as materialized (
+    select chosen.run_date, count(*) as planned
+    from chosen
+    join public.tasks on tasks.run_id = chosen.id
+    where chosen.run_date > (select max(run_date) from chosen) - 31
+    group by chosen.run_date
+  )
+  select coalesce(
+    (
+      select nights.run_date
+      from nights
+      where (
+        select count(*)
+        from chosen
+        join public.tasks on tasks.run_id = chosen.id
+        join public.searches on searches.id = tasks.search_id
+        where chosen.run_date = nights.run_date
+          and searches.parse_error is null
+          and searches.origin = any (analysis.origins())
+      ) * 2 >= (select max(planned) from nights)
+      order by nights.run_date desc
+      limit 1
+    ),
+    -- No day has as many: the newest with any answer at all.
+    (
+      select chosen.run_date
+      from chosen
+      where exists (
+        select
+        from public.tasks
+        join public.searches on searches.id = tasks.search_id
+        where tasks.run_id = chosen.id
+          and searches.parse_error is null
+          and searches.origin = any (analysis.origins())
+      )
+      order by chosen.run_date desc
+      limit 1
+    )
+  )
+$$;
+comment on function analysis.newest_day(text) is 'The newest day of all lists, or of one, that holds at least half as many answers as any of the thirty days up to the newest one planned: a list of one query, a night that failed or one that still runs is not it. Where no day is: the newest with any answer.';

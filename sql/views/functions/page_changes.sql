@@ -1,0 +1,44 @@
+-- What changed for each page between the last known answers on two days.
+create or replace function analysis.page_changes(since date, until date)
+returns table (
+  query_id uuid, q text, domain text, page text, previous_position bigint, "position" bigint,
+  weight double precision, clicks_before double precision, clicks_now double precision,
+  run_date date, previous_run_date date, depth integer, previous_depth integer
+)
+language sql stable parallel safe as $$
+  select
+    sides.query_id, queries.q, sides.domain, sides.page, sides.previous_position, sides.position,
+    coalesce(weights.weight, 1),
+    coalesce(weights.weight, 1) * coalesce(before.ctr, 0),
+    coalesce(weights.weight, 1) * coalesce(now.ctr, 0),
+    sides.run_date, sides.previous_run_date, sides.depth, sides.previous_depth
+  from (
+    select
+      pairs.query_id, pairs.run_date, pairs.previous_run_date, pairs.depth, pairs.previous_depth,
+      result_domains.domain,
+      analysis.page_name(result_domains.url_key) as page,
+      min(result_domains.position) filter (where not side.now) as previous_position,
+      min(result_domains.position) filter (where side.now) as position
+    from analysis.pairs_between(since, until) as pairs
+    cross join lateral (values (pairs.search_id, true), (pairs.previous_search_id, false)) as side (search_id, now)
+    cross join lateral (
+      select *
+      from public.result_domains
+      where result_domains.search_id = side.search_id
+      -- Answer by answer, by their key: the planner expects more answers than a day has, and would read them all.
+      offset 0
+    ) as result_domains
+    where result_domains.position is not null
+      and result_domains.url_key is not null
+    group by pairs.query_id, pairs.run_date, pairs.previous_run_date, pairs.depth, pairs.previous_depth,
+      result_domains.domain, analysis.page_name(result_domains.url_key)
+  ) as sides
+  join public.queries on queries.id = sides.query_id
+  left join analysis.latest_weights as weights on weights.query_id = sides.query_id
+  left join analysis.ctr as now on now.position = sides.position
+  left join analysis.ctr as before on before.position = sides.previous_position
+  -- Came or went is known only when the other answer was deep enough to have shown the place.
+  where (sides.position is not null or sides.depth >= sides.previous_position)
+    and (sides.previous_position is not null or sides.previous_depth >= sides.position)
+$$;
+comment on function analysis.page_changes(date, date) is 'Each page in the last known answers to each query on two days, with its best places and its weighted clicks in both; the weight is what the lists say now, www. in front of the host is no other page.';

@@ -1,0 +1,19 @@
+-- The last known answers to each query on two days, side by side.
+create or replace function analysis.pairs_between(since date, until date)
+returns table (
+  query_id uuid, run_date date, search_id bigint, depth integer, fetched_at timestamptz,
+  previous_run_date date, previous_search_id bigint, previous_depth integer
+)
+language sql stable parallel safe as $$
+  select
+    now.query_id, now.run_date, now.search_id, now.depth, now.fetched_at,
+    before.run_date, before.search_id, before.depth
+  from analysis.known_on(until) as now
+  join analysis.known_on(since) as before
+    on before.query_id = now.query_id
+    and before.origin = now.origin
+    and before.api = now.api
+    -- One answer for both days says nothing of what lies between them.
+    and before.search_id <> now.search_id
+$$;
+comment on function analysis.pairs_between(date, date) is 'Each query with its last known answers on two days, of one origin and API, where they are two answers.';

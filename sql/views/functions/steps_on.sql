@@ -1,0 +1,39 @@
+-- The rows of analysis.steps for one day, at the cost of that day: each answer looks back until it finds the one before.
+create or replace function analysis.steps_on(night date)
+returns table (
+  query_id uuid, run_date date, search_id bigint, depth integer, fetched_at timestamptz, origin text, api text,
+  previous_run_date date, previous_search_id bigint, previous_depth integer
+)
+language sql stable parallel safe as $$
+  select
+    now.query_id, now.run_date, now.search_id, now.depth, now.fetched_at, now.origin, now.api,
+    before.run_date, before.search_id, before.depth
+  from analysis.observations as now
+  left join lateral (
+    select found.run_date, found.search_id, found.depth
+    from (
+      select distinct runs.run_date
+      from public.runs
+      join public.tasks on tasks.run_id = runs.id and tasks.query_id = now.query_id
+      where runs.run_date < night
+        and tasks.state in ('answered', 'reused')
+      order by runs.run_date desc
+    ) as earlier
+    cross join lateral (
+      select observations.*
+      from analysis.observations
+      where observations.query_id = now.query_id
+        and observations.run_date = earlier.run_date
+        and observations.origin = now.origin
+        and observations.api = now.api
+      -- Kept apart, so that the day and the query go down into it.
+      offset 0
+    ) as found
+    where analysis.is_step(found.query_id, found.run_date, found.evidence, found.fetched_at, found.origin, found.api)
+    order by earlier.run_date desc
+    limit 1
+  ) as before on true
+  where now.run_date = night
+    and analysis.is_step(now.query_id, now.run_date, now.evidence, now.fetched_at, now.origin, now.api)
+$$;
+comment on function analysis.steps_on(date) is 'The rows of analysis.steps of one day, at the cost of that day.';

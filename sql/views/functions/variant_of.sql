@@ -1,0 +1,8 @@
+-- How one query differs from others of the same text, by its id.
+create or replace function analysis.variant_of(query uuid) returns text
+language sql stable parallel safe as $$
+  select analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num)
+  from public.queries
+  where queries.id = query
+$$;
+comment on function analysis.variant_of(uuid) is 'What a query asks for besides its text, as analysis.variant says it.';
