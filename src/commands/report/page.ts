@@ -71,13 +71,21 @@ function tiles({ queries, answers, credits, runs: all }: Figures): Html {
   </div>`
 }
 
-function moves({ moves: rows, day, domains }: Figures): Html {
+function moves({ moves: rows, day, domains, compared }: Figures): Html {
+  if (!compared) {
+    return html`<section>
+      <h2>Movers</h2>
+      <p class="soft">
+        No query has been answered twice yet: moves show from the second answer on.
+      </p>
+    </section>`
+  }
   if (rows.length === 0) {
     return html`<section>
       <h2>Movers</h2>
       <p class="soft">
         Nothing of ${domains.length === 0 ? 'note' : domains.map(({ label }) => label).join(', ')}
-        moved on the newest day.
+        moved on ${day}, the newest full day.
       </p>
     </section>`
   }
@@ -110,9 +118,9 @@ const words: Readonly<Record<string, string>> = {
   left: '▼ left',
 }
 
-function move({ q, previous, position, change, page, url, title }: Move): Html {
+function move({ q, variant, previous, position, change, page, url, title }: Move): Html {
   const word = words[change]
-  return html`<tr><td>${q}</td><td class="n">${previous ?? '–'}</td><td class="n">${position ?? '–'}</td><td${word === undefined ? null : html` class="${change}"`}>${word ?? change}${
+  return html`<tr><td>${q}${variant === '' ? null : html` <span class="soft">${variant}</span>`}</td><td class="n">${previous ?? '–'}</td><td class="n">${position ?? '–'}</td><td${word === undefined ? null : html` class="${change}"`}>${word ?? change}${
     previous !== null && position !== null ? html` ${Math.abs(previous - position)}` : null
   }</td><td>${link(url, title ?? page)}<br><span class="soft">${page}</span></td></tr>`
 }

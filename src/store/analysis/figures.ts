@@ -1,7 +1,7 @@
 import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
 import { readBalance, readFloor, type BalancePoint } from './balance.ts'
-import { leading, readMoves, readRanks, readShares, readVariants } from './ranks.ts'
+import { leading, readMoves, readRanks, readShares, readThinDays, readVariants } from './ranks.ts'
 import type { Move, RankPoint, SharePoint, Variant } from './ranks.ts'
 
 /** What became of one run. */
@@ -24,7 +24,12 @@ export interface RunFigures {
 export interface Figures {
   readonly origins: readonly string[]
   readonly tag: string
+  /** The newest full day. */
   readonly day: string | null
+  /** False: no query has an answer before that of this day, so nothing can have moved. */
+  readonly compared: boolean
+  /** Days too thin to stand beside the others: they are in no line. */
+  readonly thin: readonly string[]
   readonly queries: number
   readonly answers: number
   readonly credits: number
@@ -68,6 +73,7 @@ export async function readFigures(db: Database, options: FigureOptions): Promise
       const texts = ranks.map(({ q }) => q)
       return {
         ...summary,
+        thin: await readThinDays(trx),
         floor: await readFloor(trx),
         tag: options.tag,
         domains,
@@ -82,14 +88,20 @@ export async function readFigures(db: Database, options: FigureOptions): Promise
 }
 
 async function readSummary(trx: Database) {
-  const { rows } = await sql<Pick<Figures, 'origins' | 'day' | 'queries' | 'answers' | 'credits'>>`
+  const { rows } = await sql<
+    Pick<Figures, 'origins' | 'day' | 'compared' | 'queries' | 'answers' | 'credits'>
+  >`
     select
       analysis.origins() as origins,
-      (select max(run_date) from analysis.observations) as day,
+      newest.day,
+      exists (
+        select from analysis.steps_on(newest.day) as steps where steps.previous_search_id is not null
+      ) as compared,
       (select count(*) from analysis.latest) as queries,
       (select count(*) from searches where origin = any ((select analysis.origins())::text[])) as answers,
       (select coalesce(sum(credits_used), 0) from searches
         where origin = any ((select analysis.origins())::text[])) as credits
+    from (select analysis.newest_day() as day) as newest
   `.execute(trx)
   const [summary] = rows
   if (summary === undefined) throw new Error('expected a row, got none')

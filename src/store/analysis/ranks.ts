@@ -30,6 +30,8 @@ export interface Variant {
 
 export interface Move {
   readonly q: string
+  /** What the query asks for besides its text; empty for nothing. */
+  readonly variant: string
   readonly domain: string
   readonly previous: number | null
   readonly position: number | null
@@ -41,12 +43,25 @@ export interface Move {
 
 const nights = 90
 
-/** Shares of voice of all domains, day by day. */
+/** Days that hold too few answers to be compared with those around them. */
+export async function readThinDays(trx: Database): Promise<readonly string[]> {
+  const { rows } = await sql<{ day: string }>`
+    select run_date as day
+    from analysis.days
+    where thin
+      and run_date > (select max(run_date) from runs) - ${nights}::integer
+    order by run_date
+  `.execute(trx)
+  return rows.map(({ day }) => day)
+}
+
+/** Shares of voice of all domains, full day by full day. */
 export async function readShares(trx: Database, tag: string): Promise<readonly SharePoint[]> {
   const { rows } = await sql<SharePoint>`
     select domain, run_date as "runDate", share_of_voice as share
     from analysis.share_of_voice
     where tag = ${tag}
+      and run_date not in (select run_date from analysis.days where thin)
       and run_date > (select max(run_date) from runs) - ${nights}::integer
       and share_of_voice is not null
     order by run_date, share_of_voice desc
@@ -126,10 +141,10 @@ export async function readMoves(
 ): Promise<readonly Move[]> {
   const { rows } = await sql<Move>`
     select
-      movers.q, movers.domain, movers.previous_position as previous, movers.position, movers.change,
+      movers.q, analysis.variant_of(movers.query_id) as variant, movers.domain, movers.previous_position as previous, movers.position, movers.change,
       coalesce(movers.url_key, movers.previous_url_key) as page,
       shown.url, shown.title
-    from analysis.movers
+    from analysis.movers_on(${day}::date) as movers
     left join lateral (
       select pages.url, result_domains.title
       from public.result_domains
@@ -141,10 +156,9 @@ export async function readMoves(
         and result_domains.position = coalesce(movers.position, movers.previous_position)
       limit 1
     ) as shown on true
-    where movers.run_date = ${day}::date
-      and movers.domain = any (${domains}::text[])
+    where movers.domain = any (${domains}::text[])
       and movers.change <> 'same'
-    order by abs(coalesce(movers.delta, 11 - coalesce(movers.previous_position, movers.position))) desc, movers.q
+    order by movers.places desc, movers.q, variant
     limit 25
   `.execute(trx)
   return rows

@@ -22,6 +22,8 @@ function evil(): Figures {
     origins: ['live', payloads[0] ?? ''],
     tag: payloads[1] ?? '',
     day: '2026-01-03',
+    compared: true,
+    thin: payloads,
     queries: 40,
     answers: 120,
     credits: 120,
@@ -63,6 +65,7 @@ function evil(): Figures {
       ]
     }),
     moves: payloads.map((text) => ({
+      variant: text,
       q: text,
       domain: text,
       previous: 4,
@@ -89,6 +92,7 @@ function plain(): Figures {
     ranks: ranks.slice(0, 3).map((point) => ({ ...point, domain: 'a.com', q: 'shoes' })),
     variants: [],
     moves: ['entered', 'down', 'same'].map((change) => ({
+      variant: '',
       q: 'intersection observer',
       domain: 'a.com',
       previous: 4,

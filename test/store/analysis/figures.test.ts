@@ -83,3 +83,42 @@ test('two queries of one text are two histories, each named by what it was asked
     .toSorted()
   expect(captions).toEqual(['boots now 1', 'shoes (desktop) now 10', 'shoes (mobile) now 1'])
 })
+
+test('a thin day is in no line and is not the day of the moves, and the page says so', async () => {
+  const own = { a: ['us.com/', 'b.com/'], c: ['c.com/'], d: ['d.com/'] }
+  await story.night('2026-01-01', own)
+  await story.night('2026-01-02', { ...own, a: ['b.com/', 'us.com/'] })
+  await story.night('2026-01-03', { alone: ['x.com/'] }, { list: 'adhoc' })
+  const figures = await read({ domains: ['us.com'] })
+  expect([figures.day, figures.thin]).toEqual(['2026-01-02', ['2026-01-03']])
+  expect(figures.moves).toMatchObject([{ q: 'a', previous: 1, position: 2 }])
+  expect([...new Set(figures.shares.map(({ runDate }) => runDate))]).toEqual([
+    '2026-01-01',
+    '2026-01-02',
+  ])
+  const page = renderPage(figures, new Date('2026-01-05T10:00:00Z'))
+  expect(page).toMatch(/fewer than half of the usual queries were answered: 2026-01-03/)
+})
+
+test('on a first night the page says that nothing can be compared, not that nothing moved', async () => {
+  await story.night('2026-01-01', { a: ['us.com/'] })
+  const page = renderPage(await read({ domains: ['us.com'] }), new Date('2026-01-05T10:00:00Z'))
+  expect(page).toMatch(/No query has been answered twice yet/)
+  expect(page).not.toMatch(/moved on/)
+})
+
+test('moves of one text on two devices are told apart', async () => {
+  story.says('shoes @m', { device: 'mobile' }).says('shoes @d', { device: 'desktop' })
+  for (const [day, place] of [
+    ['2026-01-01', 3],
+    ['2026-01-02', 5],
+  ] as const) {
+    const answer = placed(ten('r'), place, 'us.com/')
+    await story.night(day, { 'shoes @m': answer, 'shoes @d': answer })
+  }
+  const { moves } = await read({ domains: ['us.com'] })
+  expect(moves.map(({ q, variant }) => `${q} ${variant}`)).toEqual([
+    'shoes desktop',
+    'shoes mobile',
+  ])
+})
