@@ -266,7 +266,7 @@ export interface AnalysisAverageRank {
    */
   stand_in: number | null;
   /**
-   * Label of the list; * stands for all queries, labelled or not.
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
    */
   tag: string | null;
 }
@@ -374,7 +374,7 @@ export interface AnalysisConcentration {
    */
   run_date: string | null;
   /**
-   * Label of the list; * stands for all queries, labelled or not.
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
    */
   tag: string | null;
 }
@@ -507,7 +507,7 @@ export interface AnalysisCosts {
    */
   run_date: string | null;
   /**
-   * Label of the list; * stands for all queries, labelled or not.
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
    */
   tag: string | null;
   /**
@@ -639,7 +639,7 @@ export interface AnalysisDomainCoverage {
    */
   share_ranked: number | null;
   /**
-   * Label of the list; * stands for all queries, labelled or not.
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
    */
   tag: string | null;
 }
@@ -670,7 +670,7 @@ export interface AnalysisDomainDays {
    */
   run_date: string | null;
   /**
-   * Label of the list; * stands for all queries, labelled or not.
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
    */
   tag: string | null;
   /**
@@ -969,7 +969,7 @@ export interface AnalysisLabelMix {
    */
   share: number | null;
   /**
-   * Label of the list; * stands for all queries, labelled or not.
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
    */
   tag: string | null;
   /**
@@ -1361,7 +1361,7 @@ export interface AnalysisPositionBuckets {
    */
   run_date: string | null;
   /**
-   * Label of the list; * stands for all queries, labelled or not.
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
    */
   tag: string | null;
 }
@@ -1375,6 +1375,10 @@ export interface AnalysisQueryDays {
    * Day of the run.
    */
   run_date: string | null;
+  /**
+   * Labels, and beside them device=, country=, language=, place= and list= for what the query is asked as and the lists that asked it.
+   */
+  slices: string[] | null;
   /**
    * Labels.
    */
@@ -1395,7 +1399,7 @@ export interface AnalysisQueryTags {
    */
   run_date: string | null;
   /**
-   * Label of the list; * stands for all queries, labelled or not.
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
    */
   tag: string | null;
   /**
@@ -1711,7 +1715,7 @@ export interface AnalysisShareOfVoice {
    */
   share_of_voice: number | null;
   /**
-   * Label of the list; * stands for all queries, labelled or not.
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
    */
   tag: string | null;
   /**

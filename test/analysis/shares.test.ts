@@ -55,7 +55,7 @@ describe('share of voice', () => {
     await story.night('2026-01-01', { shoes: ['us.com/'], boots: ['b.com/', 'us.com/'] })
     expect(
       await ask(`select tag, share_of_voice, queries, weight from analysis.share_of_voice
-        where domain = 'us.com' order by tag`),
+        where domain = 'us.com' and tag <> 'list=main' order by tag`),
     ).toEqual([
       ['*', (3 * 0.5 + 0.25) / 4, 2, 4],
       ['new', 0.5, 1, 3],
@@ -66,9 +66,9 @@ describe('share of voice', () => {
   test('a day without an answer to a query leaves that query out of the whole', async () => {
     await curve([1, 0.5])
     await story.night('2026-01-01', { shoes: ['us.com/'], boots: 'failed' })
-    expect(await ask('select share_of_voice, queries from analysis.share_of_voice')).toEqual([
-      [0.5, 1],
-    ])
+    expect(
+      await ask("select share_of_voice, queries from analysis.share_of_voice where tag = '*'"),
+    ).toEqual([[0.5, 1]])
   })
 
   test('a domain of ours has a row of nothing where it does not rank, within its dates', async () => {
@@ -88,7 +88,9 @@ describe('share of voice', () => {
     await story.night('2026-01-01', { shoes: ['us.com/'] })
     const client = await database.pool.connect()
     await client.query("set querymill.ctr_curve = 'mine'")
-    const { rows } = await client.query('select share_of_voice from analysis.share_of_voice')
+    const { rows } = await client.query(
+      "select share_of_voice from analysis.share_of_voice where tag = '*'",
+    )
     client.release(true)
     expect(rows).toEqual([{ share_of_voice: 0.9 }])
   })
@@ -98,6 +100,28 @@ describe('share of voice', () => {
       await ask(`select max(ctr) filter (where position = 1), max(ctr) filter (where position = 2),
         round(sum(ctr) filter (where position <= 10)::numeric, 4), count(*) from ctr_curve`),
     ).toEqual([[0.312, 0.16, 0.6702, 20]])
+  })
+})
+
+describe('slices', () => {
+  test('a query counts under its device, country, language and list as under a label, each once', async () => {
+    await curve([1, 0.5], [2, 0.25])
+    story
+      .says('shoes @m', { device: 'mobile', gl: 'de', hl: 'de', tags: ['device=mobile'] })
+      .says('shoes @d', { device: 'desktop', gl: 'us', weight: 3 })
+    await story.night('2026-01-01', { 'shoes @m': ['us.com/'], 'shoes @d': ['b.com/', 'us.com/'] })
+    expect(
+      await ask(`select tag, share_of_voice, queries from analysis.share_of_voice
+        where domain = 'us.com' order by tag collate "C"`),
+    ).toEqual([
+      ['*', (0.5 + 3 * 0.25) / 4, 2],
+      ['country=de', 0.5, 1],
+      ['country=us', 0.25, 1],
+      ['device=desktop', 0.25, 1],
+      ['device=mobile', 0.5, 1],
+      ['language=de', 0.5, 1],
+      ['list=main', (0.5 + 3 * 0.25) / 4, 2],
+    ])
   })
 })
 
@@ -121,7 +145,7 @@ describe('words of lists', () => {
     ])
     expect(
       await ask(`select run_date, tag, weight from analysis.share_of_voice
-        where domain = 'us.com' order by run_date, tag`),
+        where domain = 'us.com' and tag <> 'list=main' order by run_date, tag`),
     ).toEqual([
       ['2026-01-01', '*', 3],
       ['2026-01-01', 'old', 2],
@@ -150,6 +174,8 @@ describe('words of lists', () => {
       ['*'],
       ['a'],
       ['b'],
+      ['list=one'],
+      ['list=two'],
       ['red'],
     ])
   })
@@ -194,7 +220,7 @@ describe('buckets, averages and coverage', () => {
     await story.night('2026-01-01', { shoes: ['b.com/'] })
     expect(
       await ask(`select average_where_ranked, average_with_stand_in from analysis.average_rank
-        where domain = 'us.com'`),
+        where domain = 'us.com' and tag = '*'`),
     ).toEqual([[null, 100]])
   })
 

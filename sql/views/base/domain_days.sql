@@ -30,7 +30,7 @@ from (
   from (
     -- Queries with the same labels are added up together first: labels multiply far fewer rows then.
     select
-      query_days.run_date, query_days.tags, ranks.domain,
+      query_days.run_date, query_days.slices as tags, ranks.domain,
       count(*) as ranked,
       count(*) filter (where ranks.position <= 3) as top_3,
       count(*) filter (where ranks.position <= 10) as top_10,
@@ -40,7 +40,7 @@ from (
     from analysis.ranks
     join analysis.query_days using (query_id, run_date)
     left join analysis.ctr as curve on curve.position = ranks.position
-    group by query_days.run_date, query_days.tags, ranks.domain
+    group by query_days.run_date, query_days.slices, ranks.domain
   ) as alike
   cross join unnest(array_remove(tags, '*') || '*'::text) as tag
   group by run_date, tag collate "C", domain

@@ -1,19 +1,39 @@
 -- What counts for each query on each day: its labels and its weight, over all lists that asked it.
 create or replace view analysis.query_days as
 select
-  run_date,
-  query_id,
-  max(weight) as weight,
-  case count(*)
-    when 1 then min(tags)
-    else array(
-      select distinct tag
-      from unnest(string_to_array(string_agg(array_to_string(tags, chr(31)), chr(31)), chr(31))) as tag
-      where tag <> ''
-      order by tag
-    )
-  end as tags
-from analysis.memberships
-group by run_date, query_id;
+  days.run_date,
+  days.query_id,
+  days.weight,
+  days.tags,
+  -- What the query is asked as stands beside what lists call it: one column to slice by.
+  case
+    -- A label that a list spells the same way counts once.
+    when days.tags && kinds.labels
+      then array(select distinct label from unnest(days.tags || kinds.labels) as label order by label)
+    else days.tags || kinds.labels
+  end as slices
+from (
+  select
+    run_date,
+    query_id,
+    max(weight) as weight,
+    case count(*)
+      when 1 then min(tags)
+      else array(
+        select distinct tag
+        from unnest(string_to_array(string_agg(array_to_string(tags, chr(31)), chr(31)), chr(31))) as tag
+        where tag <> ''
+        order by tag
+      )
+    end as tags,
+    array_agg(distinct 'list=' || list) as lists
+  from analysis.memberships
+  group by run_date, query_id
+) as days
+left join queries on queries.id = days.query_id
+cross join lateral (
+  select analysis.kinds_of(queries.device, queries.gl, queries.hl, queries.location) || days.lists as labels
+) as kinds;
 comment on view analysis.query_days is 'The labels and the weight of each query on each day, over all lists that asked it: labels united, the greatest weight.';
 comment on column analysis.query_days.tags is 'Labels.';
+comment on column analysis.query_days.slices is 'Labels, and beside them device=, country=, language=, place= and list= for what the query is asked as and the lists that asked it.';
