@@ -5,15 +5,17 @@ returns table (
 )
 language sql stable parallel safe as $$
   select found.query_id, found.run_date, found.search_id, found.depth, found.fetched_at, found.origin, found.api
-  from public.queries
+  -- Worked out once, whatever the caller wrote for the day.
+  from (select day as day, most_age as most_age offset 0) as asked
+  cross join public.queries
   cross join lateral (
     select seen.*
     from (
       select distinct runs.run_date
       from public.runs
       join public.tasks on tasks.run_id = runs.id and tasks.query_id = queries.id
-      where runs.run_date <= day
-        and runs.run_date > day - most_age
+      where runs.run_date <= asked.day
+        and runs.run_date > asked.day - asked.most_age
         and tasks.state in ('answered', 'reused')
       order by runs.run_date desc
     ) as earlier

@@ -1,6 +1,6 @@
 -- The newest day that can be compared with those before it: not the greatest date, which may hold one query.
 create or replace function analysis.newest_day(list text default null) returns date
-language sql stable parallel safe as $$
+language sql stable parallel safe cost 100000 as $$
   with chosen as materialized (
     select runs.id, runs.run_date
     from public.runs

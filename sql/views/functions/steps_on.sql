@@ -8,14 +8,21 @@ language sql stable parallel safe as $$
   select
     now.query_id, now.run_date, now.search_id, now.depth, now.fetched_at, now.origin, now.api,
     before.run_date, before.search_id, before.depth
-  from analysis.observations as now
+  -- Worked out once, whatever the caller wrote for the day.
+  from (select night as day offset 0) as asked
+  cross join lateral (
+    select *
+    from analysis.observations
+    where observations.run_date = asked.day
+    offset 0
+  ) as now
   left join lateral (
     select found.run_date, found.search_id, found.depth
     from (
       select distinct runs.run_date
       from public.runs
       join public.tasks on tasks.run_id = runs.id and tasks.query_id = now.query_id
-      where runs.run_date < night
+      where runs.run_date < asked.day
         and tasks.state in ('answered', 'reused')
       order by runs.run_date desc
     ) as earlier
@@ -33,7 +40,6 @@ language sql stable parallel safe as $$
     order by earlier.run_date desc
     limit 1
   ) as before on true
-  where now.run_date = night
-    and analysis.is_step(now.query_id, now.run_date, now.evidence, now.fetched_at, now.origin, now.api)
+  where analysis.is_step(now.query_id, now.run_date, now.evidence, now.fetched_at, now.origin, now.api)
 $$;
 comment on function analysis.steps_on(date) is 'The rows of analysis.steps of one day, at the cost of that day.';

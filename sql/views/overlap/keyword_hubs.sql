@@ -1,5 +1,11 @@
 -- Each query beside the heaviest query that shares enough pages with it, on the newest day.
 create or replace view analysis.keyword_hubs as
+-- Once for both directions.
+with pairs as materialized (
+  select found.run_date, found.query_id, found.other_query_id, found.shared
+  from (select analysis.newest_day() as night) as newest
+  cross join lateral analysis.serp_overlap_on(newest.night, 4) as found
+)
 select distinct on (both_ways.query_id)
   both_ways.run_date,
   coalesce(heavier.q, own.q) as hub,
@@ -9,9 +15,9 @@ select distinct on (both_ways.query_id)
   case when heavier.q is not null then both_ways.shared end as shared,
   coalesce(heavier.id, own.id) as hub_query_id
 from (
-  select run_date, query_id, other_query_id, shared from analysis.serp_overlap where shared >= 4
+  select run_date, query_id, other_query_id, shared from pairs
   union all
-  select run_date, other_query_id, query_id, shared from analysis.serp_overlap where shared >= 4
+  select run_date, other_query_id, query_id, shared from pairs
 ) as both_ways
 left join queries as own on own.id = both_ways.query_id
 left join analysis.query_days as own_days
