@@ -19,10 +19,18 @@ export interface Answered {
   readonly partial: boolean
 }
 
+/** Who asks, and until when. */
+export interface Asker {
+  /** The account whose searches wait for each other. */
+  readonly account: number
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal
+}
+
 /** Where answers come from: invented, from the documents of this machine, or from the web. */
 export interface Provider {
   readonly name: string
-  answer(search: Search, signal: AbortSignal): Promise<Answered>
+  answer(search: Search, asker: Asker): Promise<Answered>
   close(): Promise<void>
 }
 

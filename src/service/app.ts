@@ -74,7 +74,10 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
 async function serve(parts: AppParts, key: FoundKey, search: Search): Promise<Sold> {
   if (key.kind === 'live') return await sellAnswer(parts, key, search)
   // Nothing is written down for a test key: it leaves balance and usage as they were.
-  const answered = await parts.mock.answer(search, AbortSignal.timeout(parts.deadlineMs))
+  const answered = await parts.mock.answer(search, {
+    account: key.accountId,
+    signal: AbortSignal.timeout(parts.deadlineMs),
+  })
   return { ...answered, used: 0, remaining: key.remaining }
 }
 

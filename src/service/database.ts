@@ -7,10 +7,18 @@ import { root } from '../shared/root.ts'
 
 /** The tables of the service. It lives in a schema of its own and shares nothing with its clients. */
 export interface Tables {
+  /** For keys, credits and health: short statements, which never wait for a search. */
   readonly pool: pg.Pool
+  /** For searches: the server ends their statements when they take too long. */
+  readonly searches: pg.Pool
   /** False where the server does not let us have pg_trgm: titles are then compared by words only. */
   readonly trigrams: boolean
+  close(): Promise<void>
 }
+
+// Below the deadline of a request, so that nothing works on for somebody who has had an answer.
+const longestSearchMs = 8000
+const searchesAtOnce = 4
 
 // Any number, as long as nobody else in the database locks the same one.
 const migrationLock = 7_361_001
@@ -30,18 +38,26 @@ const types: pg.CustomTypesConfig = {
 export async function openTables(databaseUrl: string, size = 8): Promise<Tables> {
   const trigramSchema = await prepare(databaseUrl)
   const path = trigramSchema === null ? 'service' : `service,${trigramSchema}`
-  const pool = new pg.Pool({
-    connectionString: databaseUrl,
-    max: size,
-    application_name: 'querymill service',
-    connectionTimeoutMillis: 10_000,
-    keepAlive: true,
-    types,
-    options: `-c search_path=${path}`,
-  })
-  // An idle connection that breaks is replaced; without a listener it would end the process.
-  pool.on('error', () => undefined)
-  return { pool, trigrams: trigramSchema !== null }
+  const open = (max: number, options: string) => {
+    const pool = new pg.Pool({
+      connectionString: databaseUrl,
+      max,
+      application_name: 'querymill service',
+      connectionTimeoutMillis: 10_000,
+      keepAlive: true,
+      types,
+      options: `-c search_path=${path} ${options}`,
+    })
+    // An idle connection that breaks is replaced; without a listener it would end the process.
+    pool.on('error', () => undefined)
+    return pool
+  }
+  const pool = open(size, '')
+  const searches = open(searchesAtOnce, `-c statement_timeout=${longestSearchMs} -c jit=off`)
+  const close = async () => {
+    await Promise.all([pool.end(), searches.end()])
+  }
+  return { pool, searches, trigrams: trigramSchema !== null, close }
 }
 
 async function prepare(databaseUrl: string): Promise<string | null> {
@@ -156,8 +172,5 @@ async function indexTrigrams(client: pg.Client, schema: string): Promise<void> {
   const operators = `${pg.escapeIdentifier(schema)}.gin_trgm_ops`
   await client.query(
     `create index if not exists documents_title on documents using gin (lower(title) ${operators})`,
-  )
-  await client.query(
-    `create index if not exists usage_q on usage using gin (lower(q) ${operators})`,
   )
 }

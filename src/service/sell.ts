@@ -25,7 +25,7 @@ export async function sellAnswer(shop: Shop, key: FoundKey, search: Search): Pro
   const start = performance.now()
   let answered: Answered
   try {
-    answered = await beforeDeadline(shop, search)
+    answered = await beforeDeadline(shop, key, search)
   } catch (error) {
     await endCharge(shop, charge, { credits: 0, status: statusOf(error), start })
     throw error
@@ -45,7 +45,7 @@ function endCharge(
   return settleCredits(shop.pool, charge, { credits, status, ms, provider: shop.provider.name })
 }
 
-async function beforeDeadline(shop: Shop, search: Search): Promise<Answered> {
+async function beforeDeadline(shop: Shop, key: FoundKey, search: Search): Promise<Answered> {
   const stop = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -55,7 +55,10 @@ async function beforeDeadline(shop: Shop, search: Search): Promise<Answered> {
     }, shop.deadlineMs)
   })
   try {
-    return await Promise.race([shop.provider.answer(search, stop.signal), late])
+    return await Promise.race([
+      shop.provider.answer(search, { account: key.accountId, signal: stop.signal }),
+      late,
+    ])
   } finally {
     clearTimeout(timer)
   }

@@ -64,7 +64,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const log = options.log ?? quietLog()
   try {
     const tables = await openTables(options.databaseUrl, options.poolSize)
-    closers.add('tables', tables, ({ pool }) => pool.end())
+    closers.add('tables', tables, (open) => open.close())
     const drift =
       options.drift === undefined
         ? noDrift
@@ -145,7 +145,7 @@ async function sweepOrphans({ pool }: Tables, log: Log): Promise<void> {
 /** Opens only what the keys command needs. */
 export async function openKeys(databaseUrl: string): Promise<Keys & { close(): Promise<void> }> {
   const tables = await openTables(databaseUrl, 1)
-  return { ...keysOf(tables), close: () => tables.pool.end() }
+  return { ...keysOf(tables), close: () => tables.close() }
 }
 
 function keysOf({ pool }: Tables): Keys {

@@ -1,5 +1,8 @@
-import type { Tables } from '../database.ts'
 import type { Search } from '../schemas.ts'
+import type { Question } from './question.ts'
+import { ranking } from './ranking.ts'
+import type { Statements } from './statements.ts'
+import { readTerms, type Term, type Terms } from './terms.ts'
 
 /** A page of this machine, best first. */
 export interface FoundPage {
@@ -8,6 +11,20 @@ export interface FoundPage {
   /** The beginning of what it says; more of it where it is shown. */
   readonly text: string
   readonly lang: string
+}
+
+export interface FoundPages {
+  readonly pages: readonly FoundPage[]
+  readonly terms: Terms
+}
+
+export interface FindWish {
+  readonly search: Search
+  readonly question: Question
+  /** How many pages are shown. */
+  readonly shown: number
+  /** Whether the server knows how alike two texts are. */
+  readonly trigrams: boolean
 }
 
 const configs: Readonly<Record<string, string>> = {
@@ -22,6 +39,10 @@ const configs: Readonly<Record<string, string>> = {
 
 // Labels of clusters rest on so many pages, however few are shown.
 const leastPool = 50
+// Candidates that are ranked by all of their words: with many words fewer pages hold them all.
+const rankings = 8000
+// Of a query most of whose words nobody ever wrote, the rest is chance.
+const leastKnown = 0.5
 
 /** The main language of an `hl` that was sent, or English. */
 export function languageOf({ hl }: Pick<Search, 'hl'>): string {
@@ -29,149 +50,54 @@ export function languageOf({ hl }: Pick<Search, 'hl'>): string {
 }
 
 /** Pages with all words first, topped up by those that hold the rarest ones. */
-export async function findPages(
-  { pool, trigrams }: Tables,
-  search: Search,
-  shown: number,
-): Promise<FoundPage[]> {
+export async function findPages(run: Statements, wish: FindWish): Promise<FoundPages> {
+  const { search, question, shown, trigrams } = wish
   const language = languageOf(search)
-  const { rows } = await pool.query<FoundPage>({
+  const config = configs[language] ?? 'simple'
+  const terms = await readTerms(run, question, config)
+  const { known, unknown } = terms
+  if (known.length === 0 || known.length / (known.length + unknown) < leastKnown) {
+    return { pages: [], terms }
+  }
+  const strict =
+    question.operators === null ? all(known) : await parseOperators(run, question.operators, config)
+  const rare = known.toSorted((a, b) => b.weight - a.weight).slice(0, 3)
+  const pages = await run.rows<FoundPage>({
     name: trigrams ? 'find' : 'find-plain',
-    text: trigrams ? statements.trigrams : statements.plain,
+    text: trigrams ? ranking.trigrams : ranking.plain,
     values: [
-      search.q.replaceAll('\0', ' '),
-      configs[language] ?? 'simple',
+      question.words.map((word) => terms.corrected.get(word) ?? word).join(' '),
+      strict,
+      question.operators === null ? all(known, ':A') : '',
+      question.operators === null ? rare.map(any).join(' | ') : '',
+      known.map(any),
+      known.map(({ weight }) => weight),
       Math.max(shown, leastPool),
       shown,
       language,
+      Math.max(100, Math.floor(rankings / Math.max(4, known.length))),
     ],
   })
-  return rows
+  return { pages, terms }
 }
 
-const bareTitle = "regexp_replace(documents.title, ' [-|] .*$', '')"
-
-function statement({ likeness, alike }: { likeness: string; alike: string }): string {
-  return `${matching}${candidates(alike)}${ranking(likeness)}`
-}
-
-const matching = `
-  with asked as (
-    select websearch_to_tsquery('english', $1) || websearch_to_tsquery($2::regconfig, $1) as query
-  ),
-  terms as (
-    select
-      quote_literal(lexeme)::tsquery as term,
-      coalesce(lexemes.documents, 0) as documents,
-      ln(1 + (select greatest(1, sum(documents)) from corpora) / (1 + coalesce(lexemes.documents, 0)))::real as weight
-    from unnest(tsvector_to_array(to_tsvector('english', $1))) as lexeme
-    left join lexemes on lexemes.word = lexeme
-  ),
-  strict as (
-    select id, 1::real as share, true as every_word
-    from documents
-    cross join asked
-    where tsv @@ asked.query
-    limit 2000
-  ),
-  rare as (
-    select string_agg(term::text, ' | ')::tsquery as query
-    from (select term from terms where documents > 0 order by documents limit 3) as few
-  ),
-  loose as (
-    select
-      id,
-      (select sum(weight) filter (where tsv @@ term) / sum(weight) from terms) as share,
-      false as every_word
-    from documents
-    cross join rare
-    where (select count(*) from strict) < $4
-      -- A query with operators means what it says: nothing is topped up.
-      and $1 !~ '(^| )-|"'
-      and tsv @@ rare.query
-    order by ts_rank(tsv, rare.query) desc
-    limit 300
-  ),`
-
-function candidates(alike: string): string {
-  return `
-    alike as (${alike}),
-    candidates as (
-      select id, max(share) as share, bool_or(every_word) as every_word
-      from (
-        select * from strict
-        union all select * from loose where share >= 0.3
-        union all select * from alike
-      ) as every_way
-      group by id
-    ),`
-}
-
-function ranking(likeness: string): string {
-  return `
-    ranked as (
-      select
-        documents.url,
-        documents.title,
-        documents.body,
-        documents.lang,
-        row_number() over (
-          order by
-            (select coalesce(sum(weight * ts_rank(tsv, term)) / nullif(sum(weight), 0), 0) from terms)
-            + case when candidates.every_word then 0.2 else 0 end
-            + case when documents.lang = $5 then 0.2 else 0 end
-            + ts_rank_cd(tsv, asked.query)
-            + ${likeness} desc,
-            documents.url
-        ) as place
-      from candidates
-      join documents using (id)
-      cross join asked
-      order by place
-      limit $3
-    )
-    select
-      url,
-      title,
-      lang,
-      left(body, case when place <= $4 then 20000 else 400 end) as text
-    from ranked
-    order by place`
-}
-
-const statements = {
-  trigrams: statement({
-    likeness: `0.2 * word_similarity(lower($1), lower(documents.title)) + similarity(${bareTitle}, $1)`,
-    // Mistyped words match nothing; titles that look alike still do.
-    alike: `
-      select id, 0::real as share, false as every_word
-      from documents
-      where not exists (select from strict)
-        and not exists (select from loose where share >= 0.3)
-        and lower($1) <% lower(title)
-      limit 200`,
-  }),
-  plain: statement({
-    likeness: `case when lower(${bareTitle}) = lower($1) then 1 else 0 end`,
-    alike: 'select id, 0::real as share, false as every_word from documents where false',
-  }),
-}
-
-/** Queries like this one that at least two accounts have asked: nobody's own query is shown to others. */
-export async function findAsked({ pool, trigrams }: Tables, q: string): Promise<string[]> {
-  if (!trigrams) return []
-  const { rows } = await pool.query<{ q: string }>({
-    name: 'find-asked',
-    text: `
-      select lower(q) as q
-      from usage
-      where lower(q) % lower($1)
-        and credits > 0
-      group by lower(q)
-      having count(distinct account_id) >= 2
-      order by similarity(lower(q), lower($1)) desc, lower(q)
-      limit 8`,
-    values: [q.replaceAll('\0', ' ')],
+async function parseOperators(run: Statements, text: string, config: string): Promise<string> {
+  const rows = await run.rows<{ query: string }>({
+    name: 'parse-operators',
+    text: `select (websearch_to_tsquery('english', $1) || websearch_to_tsquery($2::regconfig, $1))::text as query`,
+    values: [text, config],
   })
-  return rows.map((row) => row.q)
+  return rows[0]?.query ?? ''
+}
+
+function all(terms: readonly Term[], label = ''): string {
+  return terms.map((term) => `(${quoted(term, label).join(' | ')})`).join(' & ')
+}
+
+function any(term: Term): string {
+  return `(${quoted(term, '').join(' | ')})`
+}
+
+function quoted({ forms }: Term, label: string): string[] {
+  return forms.map((form) => `'${form.replaceAll('\\', '\\\\').replaceAll("'", "''")}'${label}`)
 }

@@ -1,27 +1,45 @@
-import { sentParams, type Answered, type Provider } from '../answer.ts'
+import pg from 'pg'
+import { sentParams, type Answered, type Asker, type Provider } from '../answer.ts'
 import { loadShipped } from '../corpus/load.ts'
 import type { Tables } from '../database.ts'
 import type { Drift } from './drift.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/gazetteer.ts'
-import { findAsked, findPages, languageOf, type FoundPage } from './find.ts'
+import { Refusal } from '../refusal.ts'
+import { findAsked, noteAsked } from './asked.ts'
+import { findPages, languageOf, type FoundPage } from './find.ts'
+import { Gate } from './gate.ts'
+import { readQuestion } from './question.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { makeSnippet } from './snippet.ts'
+import { withStatements } from './statements.ts'
 
 export interface Local extends Provider {
   /** Resolves when the documents are there; searches wait for it by themselves. */
   readonly ready: Promise<void>
 }
 
+// Half of the places: one account alone never keeps the others waiting.
+const eachAccount = 2
+const longestLine = 512
+
 /** Finds real pages without a network, among the documents that ship with the program and those added since. */
 export function openLocal(tables: Tables, drift: Drift): Local {
   const gazetteer = prepare(tables)
+  const gate = new Gate({
+    total: tables.searches.options.max,
+    each: eachAccount,
+    line: longestLine,
+  })
   // A search that waits for the documents reports the failure; unheard, it would end the process.
   gazetteer.catch(() => undefined)
   return {
     name: 'local',
     ready: gazetteer.then(() => undefined),
-    answer: async (search) => answer({ tables, drift, gazetteer: await gazetteer }, search),
+    answer: async (search, asker) => {
+      const parts = { tables, drift, gazetteer: await gazetteer }
+      return gate.pass(asker.account, asker.signal, () => answer(parts, search, asker))
+    },
     close: async () => {
       await gazetteer.catch(() => undefined)
     },
@@ -43,23 +61,39 @@ interface Parts {
 // Pages beyond those shown, so that some can move up on days when others are away.
 const reserve = 12
 
-async function answer({ tables, drift, gazetteer }: Parts, search: Search): Promise<Answered> {
-  const wanted = drift.moves ? search.num + reserve : search.num
-  const [pages, asked] = await Promise.all([
-    findPages(tables, search, wanted),
-    findAsked(tables, search.q),
-  ])
-  const shown = drift.rank(search.q, pages.slice(0, wanted)).slice(0, search.num)
-  const results = shown.map((page, index) => toResult(search.q, page, index))
+async function answer(
+  { tables, drift, gazetteer }: Parts,
+  search: Search,
+  { account, signal }: Asker,
+): Promise<Answered> {
+  const question = readQuestion(search.q)
+  const shown = drift.moves ? search.num + reserve : search.num
+  const { pages, asked } = await withStatements(tables, signal, async (run) => ({
+    ...(await findPages(run, { search, question, shown, trigrams: tables.trigrams })),
+    asked: await findAsked(run, question),
+  })).catch(tellLate)
+  const results = drift
+    .rank(search.q, pages.slice(0, shown))
+    .slice(0, search.num)
+    .map((page, index) => toResult(search.q, page, index))
+  if (results.length > 0) await noteAsked(tables.pool, account, search.q)
   return {
     answer: await enrich(
       search.q,
       { results, pool: pages, suggestions: [], asked, known: [] },
       gazetteer,
     ),
-    ignored: ignoredParams(search, shown),
+    ignored: ignoredParams(search, pages.slice(0, search.num)),
     partial: false,
   }
+}
+
+const queryCanceled = '57014'
+
+/** A statement that was ended because it took too long is no bug, and no reason to try the same again at once. */
+function tellLate(error: unknown): never {
+  if (!(error instanceof pg.DatabaseError) || error.code !== queryCanceled) throw error
+  throw new Refusal(504, 'The search took too long; nothing was charged')
 }
 
 function toResult(q: string, { url, title, text }: FoundPage, index: number): OrganicResult {

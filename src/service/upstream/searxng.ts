@@ -21,7 +21,7 @@ export function openSearxng(options: SearxngOptions): Provider {
   const web = { base: options.url, get: options.fetch ?? fetch }
   return {
     name: 'searxng',
-    answer: (search, signal) => gate(() => answer(web, search, signal)),
+    answer: (search, { signal }) => gate(() => answer(web, search, signal)),
     close: () => Promise.resolve(),
   }
 }

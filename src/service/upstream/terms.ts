@@ -1,0 +1,105 @@
+import type { Question } from './question.ts'
+import type { Statements } from './statements.ts'
+import { misspellings } from './misspelt.ts'
+
+/** One word of a query as the index knows it. */
+export interface Term {
+  /** Every form that counts: as English, and as the language that was asked for. */
+  readonly forms: readonly string[]
+  /** Rare words tell more. */
+  readonly weight: number
+}
+
+/** What the index is asked for. */
+export interface Terms {
+  readonly known: readonly Term[]
+  /** Words that no document holds, and that resemble none that any holds. */
+  readonly unknown: number
+  /** Words that were put right, by what they were put right to. */
+  readonly corrected: ReadonlyMap<string, string>
+}
+
+interface Row {
+  readonly word: string
+  readonly lexeme: string
+  readonly documents: number
+  readonly total: number
+}
+
+const mostCorrected = 4
+
+/** Looks the words of a query up, and puts those right that differ from a known one by one slip. */
+export async function readTerms(
+  run: Statements,
+  { words, operators }: Question,
+  config: string,
+): Promise<Terms> {
+  const rows = await run.rows<Row>({
+    name: 'read-terms',
+    text: `
+      select
+        word,
+        lexeme,
+        coalesce((select documents from lexemes where lexemes.word = lexeme), 0) as documents,
+        (select coalesce(sum(documents), 0) from corpora) as total
+      from unnest($1::text[]) as given (word)
+      cross join lateral unnest(tsvector_to_array(to_tsvector('english', word) || to_tsvector($2::regconfig, word))) as lexeme`,
+    values: [words, config],
+  })
+  const total = rows[0]?.total ?? 0
+  const byWord = new Map<string, Row[]>()
+  for (const row of rows) byWord.set(row.word, [...(byWord.get(row.word) ?? []), row])
+  const known: Term[] = []
+  const strange: string[] = []
+  for (const [word, found] of byWord) {
+    const forms = found.filter(({ documents }) => documents > 0)
+    if (forms.length === 0) strange.push(word)
+    else known.push(toTerm(forms, total))
+  }
+  // Who writes operators means every letter of it.
+  const wrong = operators === null ? strange.slice(0, mostCorrected) : []
+  const corrected = await correct(run, wrong, byWord)
+  for (const [, form] of corrected) known.push(toTerm([form], total))
+  return {
+    known: distinct(known),
+    unknown: strange.length - corrected.size,
+    corrected: new Map([...corrected].map(([word, { lexeme }]) => [word, lexeme])),
+  }
+}
+
+function toTerm(forms: readonly Pick<Row, 'lexeme' | 'documents'>[], total: number): Term {
+  const documents = Math.max(...forms.map((form) => form.documents))
+  const weight = Math.log(1 + Math.max(1, total) / (1 + documents))
+  return { forms: [...new Set(forms.map(({ lexeme }) => lexeme))], weight }
+}
+
+function distinct(terms: readonly Term[]): Term[] {
+  return [...new Map(terms.map((term) => [term.forms.join(' '), term])).values()]
+}
+
+/** The known word one slip away, the commonest of several. */
+async function correct(
+  run: Statements,
+  wrong: readonly string[],
+  byWord: ReadonlyMap<string, readonly Row[]>,
+): Promise<Map<string, { lexeme: string; documents: number }>> {
+  const slips = new Map(
+    wrong.map((word) => [
+      word,
+      new Set(byWord.get(word)?.flatMap((row) => misspellings(row.lexeme))),
+    ]),
+  )
+  const every = [...slips.values()].flatMap((set) => [...set])
+  if (every.length === 0) return new Map()
+  const rows = await run.rows<{ lexeme: string; documents: number }>({
+    name: 'find-lexemes',
+    text: 'select word as lexeme, documents from lexemes where word = any($1) and documents > 1 order by documents desc',
+    values: [every],
+  })
+  const found = new Map<string, { lexeme: string; documents: number }>()
+  for (const [word, set] of slips) {
+    const best = rows.find(({ lexeme }) => set.has(lexeme))
+    if (best !== undefined) found.set(word, best)
+  }
+  return found
+}

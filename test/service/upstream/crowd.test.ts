@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openTables, type Tables } from '../../../src/service/database.ts'
+import { Gate } from '../../../src/service/upstream/gate.ts'
+import { readQuestion } from '../../../src/service/upstream/question.ts'
+import { withStatements } from '../../../src/service/upstream/statements.ts'
+import { freshUrl } from '../../support/database.ts'
+import { openShop, type Shop } from '../shop.ts'
+
+let shop: Shop
+let live: string
+let mock: string
+
+beforeAll(async () => {
+  shop = await openShop({ upstream: 'local' })
+  live = await shop.live(1_000_000)
+  mock = await shop.test()
+  await shop.ask('/v1/search?q=warm', live)
+})
+afterAll(() => shop.service.close())
+
+const words =
+  'web support mdn edge chrome firefox api safari element reference use css object represents api html property event value data method interface page script style text image font media frame node list range window document worker stream key map set array string number type error color grid flex'.split(
+    ' ',
+  )
+
+/** Queries that hold a server up: many words, few words often, operators in number, nothing but exclusions. */
+function worstQueries(): string[] {
+  const turned = (by: number) => [...words.slice(by), ...words.slice(0, by)]
+  return [0, 5, 10, 15, 20].flatMap((by) => [
+    `${words[by]} `.repeat(300),
+    `-${words[by]} -a `.repeat(120),
+    `${words[by]} ${turned(by + 1)
+      .map((word) => `-${word}`)
+      .join(' ')}`,
+    turned(by).join(' or '),
+    turned(by).join(' '),
+    `"${turned(by).slice(0, 20).join(' ')}"`,
+    turned(by)
+      .map((word) => `"${word} ${words[by]}"`)
+      .join(' or '),
+    turned(by)
+      .map((word) => `${word}qx`)
+      .join(' '),
+    `${'x'.repeat(1500)} ${by}`,
+    `or ${'or '.repeat(300)}${words[by]} or`,
+  ])
+}
+
+async function timesOf(count: number): Promise<number[]> {
+  const times: number[] = []
+  for (let asked = 0; asked < count; asked += 1) {
+    const start = performance.now()
+    expect((await shop.ask(`/v1/search?q=calm+${asked}`, mock)).status).toBe(200)
+    times.push(performance.now() - start)
+  }
+  return times.toSorted((a, b) => a - b)
+}
+
+describe('a crowd of queries', () => {
+  test('three hundred times the same word is one word, and thirty-two words decide', () => {
+    expect(readQuestion('css '.repeat(300)).words).toEqual(['css'])
+    const many = Array.from({ length: 100 }, (_, index) => `w${index}`).join(' ')
+    expect(readQuestion(many).words).toHaveLength(32)
+    expect(readQuestion('a or '.repeat(200)).operators).toBe('a')
+  })
+
+  test('exclusions alone are searched for as words, a vendor prefix is never one', () => {
+    expect(readQuestion('-css -a')).toEqual({ words: ['css', 'a'], operators: null })
+    expect(readQuestion('-webkit-box-reflect').words).toEqual(['webkit', 'box', 'reflect'])
+    expect(readQuestion('css -grid')).toEqual({ words: ['css'], operators: 'css -grid' })
+  })
+
+  test('a word three hundred times is answered like the word once', async () => {
+    const once = await shop.ask('/v1/search?q=css', live)
+    const often = await shop.ask(`/v1/search?q=${'css+'.repeat(300)}`, live)
+    expect(often.status).toBe(200)
+    expect(often.json.organic_results?.map(({ url }) => url)).toEqual(
+      once.json.organic_results?.map(({ url }) => url),
+    )
+  })
+
+  test('the fifty worst queries of one key are all answered, and leave the answers of another key quick', async () => {
+    const calm = await timesOf(100)
+    const worst = worstQueries()
+    expect(new Set(worst).size).toBe(50)
+    const crowd = Promise.all(
+      worst.map((q) => shop.ask(`/v1/search?q=${encodeURIComponent(q.slice(0, 2048))}`, live)),
+    )
+    const busy = await timesOf(100)
+    expect((await shop.ask('/healthz')).status).toBe(200)
+    expect(new Set((await crowd).map(({ status }) => status))).toEqual(new Set([200]))
+    // Both run on the same cores: what must not happen is waiting for a place behind the fifty.
+    expect(busy[98] ?? Infinity).toBeLessThan(Math.max(1000, 20 * (calm[98] ?? 0)))
+  })
+})
+
+describe('a search that is over', () => {
+  let tables: Tables
+  beforeAll(async () => {
+    tables = await openTables(await freshUrl(), 2)
+  })
+  afterAll(() => tables.close())
+
+  async function atWork(): Promise<number> {
+    const { rows } = await tables.pool.query<{ n: number }>(
+      "select count(*) as n from pg_stat_activity where state = 'active' and query = 'select pg_sleep(60)' and datname = current_database()",
+    )
+    return rows[0]?.n ?? -1
+  }
+
+  test('ends its statement on the server', async () => {
+    const stop = new AbortController()
+    const sleeping = withStatements(tables, stop.signal, (run) =>
+      run.rows({ text: 'select pg_sleep(60)' }),
+    ).catch((error: unknown) => error)
+    await expect.poll(atWork).toBe(1)
+    stop.abort()
+    expect(await sleeping).toMatchObject({ code: '57014' })
+    await expect.poll(atWork).toBe(0)
+  })
+
+  test('has a time limit of its own, below the deadline of the request', async () => {
+    const rows = await withStatements(tables, new AbortController().signal, (run) =>
+      run.rows<{ ms: number }>({
+        text: "select setting::integer as ms from pg_settings where name = 'statement_timeout'",
+      }),
+    )
+    expect(rows[0]?.ms).toBeGreaterThan(0)
+    expect(rows[0]?.ms).toBeLessThan(30_000)
+  })
+})
+
+describe('places for searches', () => {
+  test('one account fills no more than its own, the next finds one free', async () => {
+    const gate = new Gate({ total: 3, each: 2, line: 5 })
+    const { signal } = new AbortController()
+    const [open, order]: [(() => void)[], string[]] = [[], []]
+    const enter = (account: number, name: string) =>
+      gate.pass(account, signal, () => {
+        order.push(name)
+        return new Promise<void>((resolve) => open.push(resolve))
+      })
+    const all = [enter(1, 'a'), enter(1, 'b'), enter(1, 'c'), enter(2, 'd')]
+    await expect.poll(() => order).toEqual(['a', 'b', 'd'])
+    open[0]?.()
+    await expect.poll(() => order).toEqual(['a', 'b', 'd', 'c'])
+    open.forEach((end) => end())
+    open[3]?.()
+    await Promise.all(all)
+  })
+
+  test('a search that gives up leaves the line, one beyond the line is a 429', async () => {
+    const gate = new Gate({ total: 1, each: 1, line: 1 })
+    const stop = new AbortController()
+    let end = () => {}
+    const first = gate.pass(1, stop.signal, () => new Promise<void>((resolve) => (end = resolve)))
+    const second = gate.pass(1, stop.signal, () => Promise.resolve())
+    await expect(gate.pass(1, stop.signal, () => Promise.resolve())).rejects.toMatchObject({
+      status: 429,
+    })
+    stop.abort(new Error('gone'))
+    await expect(second).rejects.toThrow('gone')
+    end()
+    await first
+    expect(await gate.pass(1, new AbortController().signal, () => Promise.resolve('free'))).toBe(
+      'free',
+    )
+  })
+})
