@@ -1,7 +1,7 @@
 import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
 import { readConfig } from '../src/shared/config.ts'
 import { exits } from '../src/shared/errors.ts'
-import { runKeys, type KeysOptions } from '../src/service/keys-command.ts'
+import { runKeys, withoutDash, type KeysOptions } from '../src/service/keys-command.ts'
 import { openKeys } from '../src/service/start.ts'
 
 await runCommand<KeysOptions>(
@@ -17,7 +17,10 @@ await runCommand<KeysOptions>(
     define: (program) =>
       program
         .argument('<action>', 'create, revoke, list or usage')
-        .argument('[key]', 'for revoke: the key, or its number')
+        .argument(
+          '[key]',
+          'for revoke: its number, …abcd (how it ends), or - to read it from stdin',
+        )
         .option('--kind <kind>', 'live or test', 'test')
         .option('--credits <n>', 'as many credits as this, once')
         .option('--plan <name>', 'free, pro or unlimited: credits that come back each month')
@@ -31,7 +34,7 @@ await runCommand<KeysOptions>(
     const { ensurePostgres } = await import('../src/embedded/postgres.ts')
     const url = databaseUrl ?? (await ensurePostgres(home, { say })).url
     const keys = closers.add('keys', await openKeys(url), (open) => open.close())
-    const shown = await runKeys(keys, args, options)
+    const shown = await runKeys(keys, await withoutDash(args), options)
     if (options.json === true) printJson(shown.json)
     else shown.lines.forEach(print)
     if (shown.hint !== null) say(shown.hint)

@@ -20,6 +20,13 @@ await runCommand<ServiceFlags>(
           'what live keys find: local, searxng or mock; default: UPSTREAM',
         )
         .option('--base-path <path>', 'path under which everything lives', '')
+        .option('--public-url <address>', 'where clients reach it; default: SERVICE_PUBLIC_URL')
+        .option('--test-rate <n>', 'requests a second of the test keys of an account')
+        .option(
+          '--log <what>',
+          'requests, queries (with what was searched for) or none',
+          'requests',
+        )
         .option('--drift <seed>', 'answers move from day to day, for histories')
         .option('--today <day>', 'the day that moving answers are of')
         .option('--faults <file or JSON>', 'a stand-in for tests that fails on purpose')

@@ -88,7 +88,7 @@ async function open(options: BundledServiceOptions): Promise<BundledService> {
 }
 
 async function start({ home, databaseUrl }: BundledServiceOptions): Promise<string> {
-  const args = ['--port', String(await choosePort(home)), '--host', '127.0.0.1']
+  const args = ['--port', String(await choosePort(home)), '--host', '127.0.0.1', '--log', 'none']
   const files = { out: join(home, 'service.out'), log: join(home, 'service.log') }
   const { pid, exit, letGo } = startDaemon({ job: 'service', args, home, databaseUrl }, files)
   const state = { url: null, pid, database: fingerprint(databaseUrl) }

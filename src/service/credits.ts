@@ -1,38 +1,48 @@
 import type pg from 'pg'
 import type { FoundKey } from './keyring.ts'
-import { renewalIsDue } from './plans.ts'
+import { renewalIsDue, renewalTime } from './plans.ts'
 import type { Search } from './schemas.ts'
 
 /** Credits set aside for one request, until it is settled or refunded. */
 export interface Charge {
+  readonly kind: 'charge'
   readonly id: number
   readonly accountId: number
   readonly reserved: number
 }
 
-/** Not enough credits. */
-export interface Spent {
+/** Not enough credits, or none free for the moment. */
+export interface Unpaid {
+  /** `busy`: there are enough, but other requests have set them aside and may give them back. */
+  readonly kind: 'spent' | 'busy'
   readonly remaining: number
   /** When the plan renews; null for credits that were bought once. */
   readonly renewsAt: Date | null
+}
+
+export interface CreditWish {
+  readonly search: Search
+  /** The most that the search can cost. */
+  readonly credits: number
 }
 
 /** Sets credits aside. One statement decides, so that no two requests spend the same credit. */
 export async function reserveCredits(
   pool: pg.Pool,
   key: FoundKey,
-  want: { search: Search; credits: number },
-): Promise<Charge | Spent> {
+  want: CreditWish,
+): Promise<Charge | Unpaid> {
   const { rows } = await pool.query<{ id: number }>({
     name: 'reserve',
     text: `
       with taken as (
         update accounts
         set
-          used = $2 + case when ${renewalIsDue} then 0 else used end,
+          held = $2 + case when ${renewalIsDue} then 0 else held end,
+          used = case when ${renewalIsDue} then 0 else used end,
           period = case when ${renewalIsDue} then date_trunc('month', now() at time zone 'utc')::date else period end
         where id = $1
-          and $2 + case when ${renewalIsDue} then 0 else used end <= quota
+          and $2 + case when ${renewalIsDue} then 0 else used + held end <= quota
         returning period
       )
       insert into usage (key_id, account_id, period, q, num, reserved)
@@ -44,16 +54,21 @@ export async function reserveCredits(
     values: [key.accountId, want.credits, key.id, storable(want.search.q), want.search.num],
   })
   const id = rows[0]?.id
-  if (id !== undefined) return { id, accountId: key.accountId, reserved: want.credits }
-  const left = await pool.query<{ remaining: number; renews_at: Date | null }>(
+  if (id === undefined) return await whyNot(pool, key.accountId, want.credits)
+  return { kind: 'charge', id, accountId: key.accountId, reserved: want.credits }
+}
+
+async function whyNot(pool: pg.Pool, account: number, credits: number): Promise<Unpaid> {
+  const { rows } = await pool.query<{ remaining: number; renews_at: Date | null }>(
     `select
       quota - case when ${renewalIsDue} then 0 else used end as remaining,
-      case when renews then (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc' end as renews_at
+      ${renewalTime} as renews_at
     from accounts
     where id = $1`,
-    [key.accountId],
+    [account],
   )
-  return { remaining: left.rows[0]?.remaining ?? 0, renewsAt: left.rows[0]?.renews_at ?? null }
+  const { remaining, renews_at } = rows[0] ?? { remaining: 0, renews_at: null }
+  return { kind: remaining >= credits ? 'busy' : 'spent', remaining, renewsAt: renews_at }
 }
 
 /** How a charged request ended. */
@@ -62,29 +77,29 @@ export interface ChargeEnding {
   readonly status: number
   readonly ms: number
   readonly provider: string
+  /** The answer, for a request that may be asked for again. */
+  readonly keep: Keeping | null
 }
 
-/** Writes down what a request cost in the end and gives the rest back; returns what is left. */
+export interface Keeping {
+  readonly key: string
+  readonly claim: string
+  readonly answer: string
+}
+
+/**
+ * Writes down what a request cost in the end and gives the rest back; returns what is left. Null when the request was
+ * not ours to end any more: it had been given up for dead, and nothing is charged for it.
+ */
 export async function settleCredits(
   pool: pg.Pool,
   charge: Charge,
   ending: ChargeEnding,
-): Promise<number> {
+): Promise<number | null> {
+  const { keep } = ending
   const { rows } = await pool.query<{ remaining: number }>({
-    name: 'settle',
-    text: `
-      with ended as (
-        update usage
-        set credits = $3, status = $4, ms = $5, provider = $6
-        where id = $1
-          and credits is null
-        returning period, reserved - $3 as back
-      )
-      update accounts
-      set used = used - case when ended.period = accounts.period then ended.back else 0 end
-      from ended
-      where accounts.id = $2
-      returning quota - used as remaining`,
+    name: keep === null ? 'settle' : 'settle-kept',
+    text: keep === null ? settling('') : settling(ownClaim, keepAnswer),
     values: [
       charge.id,
       charge.accountId,
@@ -92,41 +107,51 @@ export async function settleCredits(
       ending.status,
       Math.round(ending.ms),
       ending.provider,
+      ...(keep === null ? [] : [keep.key, keep.claim, keep.answer]),
     ],
   })
-  return rows[0]?.remaining ?? 0
+  return rows[0]?.remaining ?? null
 }
 
-/** Gives back what requests had set aside that died with their process. */
-export async function refundOrphans(pool: pg.Pool, olderThanMs: number): Promise<number> {
-  const { rows } = await pool.query<{ refunded: number }>(
-    `
-      with orphans as (
-        select id
-        from usage
-        where credits is null
-          and at < now() - make_interval(secs => $1)
-        for update skip locked
-      ),
-      ended as (
-        update usage
-        set credits = 0, status = 500
-        from orphans
-        where usage.id = orphans.id
-        returning usage.account_id, usage.period, usage.reserved
-      ),
-      back as (
-        update accounts
-        set used = used - sums.reserved
-        from (select account_id, period, sum(reserved) as reserved from ended group by account_id, period) as sums
-        where accounts.id = sums.account_id
-          and accounts.period = sums.period
-      )
-      select count(*) as refunded
-      from ended`,
-    [olderThanMs / 1000],
-  )
-  return rows[0]?.refunded ?? 0
+// Charge and answer are one commit: an answer that was charged can be asked for again, one that was not cannot.
+const ownClaim =
+  'and exists (select from kept_answers where account_id = $2 and key = $7 and claim = $8 and answer is null for update)'
+const keepAnswer = `,
+  kept as (
+    update kept_answers
+    set answer = $9, used = $3, remaining = paid.remaining
+    from paid
+    where account_id = $2
+      and key = $7
+  )`
+
+function settling(condition: string, keeping = ''): string {
+  return `
+    with open as (
+      select period, reserved
+      from usage
+      where id = $1
+        and credits is null
+        ${condition}
+      for update
+    ),
+    paid as (
+      update accounts
+      set
+        held = held - case when open.period = accounts.period then open.reserved else 0 end,
+        used = used + case when open.period = accounts.period then $3 else 0 end
+      from open
+      where accounts.id = $2
+      returning quota - used as remaining
+    ),
+    ended as (
+      update usage
+      set credits = $3, status = $4, ms = $5, provider = $6
+      from paid
+      where id = $1
+    )${keeping}
+    select remaining
+    from paid`
 }
 
 /** A query as Postgres can hold it: everything but NUL. */

@@ -1,10 +1,16 @@
+import type { HttpBindings } from '@hono/node-server'
 import { createMiddleware } from 'hono/factory'
 import type { FoundKey, KeyRing } from './keyring.ts'
-import { RateLimiter, rateHeaders } from './rate.ts'
-import { missingKey, Refusal, refusedKey } from './refusal.ts'
+import { missingKey, refusedKey } from './refusal.ts'
 
 export interface DoorEnv {
-  Variables: { key: FoundKey }
+  Bindings: HttpBindings
+  Variables: {
+    requestId: string
+    key: FoundKey
+    /** What the answer tells about the limit of the key. */
+    rate: Record<string, string>
+  }
 }
 
 /** Every request shows its key first: without one nothing else of it is looked at. */
@@ -25,15 +31,4 @@ function sentKey(header: string | undefined, params: string[] | undefined): stri
   if (bearer !== null) return bearer[1]?.trim() || null
   if (params === undefined || params.length !== 1) return null
   return params[0]?.trim() || null
-}
-
-/** Lets as many requests of a key through as its account allows in a second. */
-export function openTurnstile(): (key: FoundKey) => Record<string, string> {
-  const limiter = new RateLimiter()
-  return (key) => {
-    if (key.rate === null || key.kind === 'test') return {}
-    const state = limiter.take(key.id, key.rate, Date.now())
-    if (state.allowed) return rateHeaders(state)
-    throw new Refusal(429, `At most ${key.rate} requests a second`, rateHeaders(state))
-  }
 }

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers'
 import { Misuse, unhandled } from '../shared/errors.ts'
 import { keyKinds } from './key.ts'
 import { wholeFlag, wordFlag } from '../shared/terminal/flags.ts'
@@ -81,8 +82,16 @@ async function showCreated(keys: Keys, options: KeysOptions): Promise<Shown> {
   return { json: issued, lines: [issued.key], hint: 'this key is shown once: keep it now' }
 }
 
+/** A key in a command line is seen by everybody on the machine: `-` reads it from stdin instead. */
+export async function withoutDash(args: readonly string[]): Promise<string[]> {
+  if (args[1] !== '-') return [...args]
+  const typed = await text(process.stdin)
+  return [args[0] ?? '', typed.trim()]
+}
+
 async function showRevoked(keys: Keys, keyOrId: string | undefined): Promise<Shown> {
-  if (keyOrId === undefined) throw new Misuse('expected a key or its number, got nothing')
+  if (keyOrId === undefined)
+    throw new Misuse('expected the number of a key or how it ends (…abcd), got nothing')
   if (!(await keys.revoke(keyOrId))) {
     throw new Misuse('expected a key that was issued here, got another; keys -- list shows them')
   }

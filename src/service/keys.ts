@@ -51,7 +51,7 @@ interface AccountRow {
 async function findOrOpenAccount(pool: pg.Pool, wish: NewKey): Promise<AccountRow> {
   if (wish.account !== undefined) {
     const { rows } = await pool.query<AccountRow>(
-      'select id, quota - used as remaining from accounts where id = $1',
+      `select id, quota - case when ${renewalIsDue} then 0 else used end as remaining from accounts where id = $1`,
       [wish.account],
     )
     if (rows[0] !== undefined) return rows[0]
@@ -72,16 +72,35 @@ async function findOrOpenAccount(pool: pg.Pool, wish: NewKey): Promise<AccountRo
   return rows[0] ?? { id: 0, remaining: 0 }
 }
 
-/** Takes a key back for good, at once, by its number or by itself. False when there is no such key. */
-export async function revokeKey(pool: pg.Pool, keyOrId: string): Promise<boolean> {
-  const byNumber = /^\d{1,15}$/.test(keyOrId)
+/**
+ * Takes a key back for good, at once: by its number, by its last four characters where no other valid key ends so, or by
+ * itself. False when there is no such key.
+ */
+export async function revokeKey(pool: pg.Pool, given: string): Promise<boolean> {
+  const { rows } = await pool.query<{ id: number }>(whichKey(given))
+  if (rows.length > 1) {
+    const ids = rows.map(({ id }) => id).join(', ')
+    throw new Misuse(
+      `expected one key, got ${rows.length} that end so; name one by its number: ${ids}`,
+    )
+  }
   const { rowCount } = await pool.query(
-    `update keys
-    set revoked_at = coalesce(revoked_at, now())
-    where ${byNumber ? 'id = $1' : 'hash = $1'}`,
-    [byNumber ? Number(keyOrId) : hashKey(keyOrId)],
+    'update keys set revoked_at = coalesce(revoked_at, now()) where id = $1',
+    [rows[0]?.id ?? 0],
   )
-  return (rowCount ?? 0) > 0
+  return rowCount === 1
+}
+
+function whichKey(given: string): { text: string; values: unknown[] } {
+  if (/^\d{1,15}$/.test(given)) {
+    return { text: 'select id from keys where id = $1', values: [Number(given)] }
+  }
+  const tail = /(?:…|\.\.\.)([0-9A-Za-z]{4})$/.exec(given)?.[1]
+  if (tail === undefined) {
+    return { text: 'select id from keys where hash = $1', values: [hashKey(given)] }
+  }
+  const text = 'select id from keys where tail = $1 and revoked_at is null order by id'
+  return { text, values: [tail] }
 }
 
 export interface ListedKey {
@@ -109,7 +128,7 @@ export async function listKeys(pool: pg.Pool): Promise<ListedKey[]> {
       accounts.plan,
       accounts.quota - case when ${renewalIsDue} then 0 else accounts.used end as credits,
       keys.created_at,
-      (select max(at) from usage where usage.key_id = keys.id) as last_used_at,
+      keys.last_used_at,
       keys.revoked_at
     from keys
     join accounts on accounts.id = keys.account_id

@@ -1,12 +1,14 @@
-import { createServer } from 'node:http'
+import { createServer, STATUS_CODES } from 'node:http'
 import type { Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { getRequestListener } from '@hono/node-server'
+import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import type { AddressInfo, Server as TcpServer } from 'node:net'
 import { Unreachable } from '../shared/errors.ts'
+import type { Log } from '../shared/log.ts'
 import { Refusal } from './refusal.ts'
+import { newRequestId } from './trace.ts'
 
-export type Answering = (request: Request) => Response | Promise<Response>
+export type Answering = (request: Request, connection: HttpBindings) => Response | Promise<Response>
 
 export interface Listening {
   readonly server: Server
@@ -14,23 +16,46 @@ export interface Listening {
   readonly url: string
 }
 
+export interface Where {
+  readonly host: string
+  readonly port: number
+  readonly docsUrl: () => string
+  readonly log: Log
+}
+
 const longestUrl = 16_384
 const largestHead = 65_536
+const slowestHeadMs = 20_000
 
 /** Opens the port. Bytes that Node refuses before they are a request are answered in the error shape too. */
-export async function listen(
-  answer: Answering,
-  where: { host: string; port: number; docsUrl: () => string },
-): Promise<Listening> {
-  const listener = getRequestListener(answer, { overrideGlobalObjects: false })
+export async function listen(answer: Answering, where: Where): Promise<Listening> {
+  const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
+    overrideGlobalObjects: false,
+  })
   const server = createServer(
-    { maxHeaderSize: largestHead, keepAliveTimeout: 65_000 },
+    {
+      maxHeaderSize: largestHead,
+      keepAliveTimeout: 65_000,
+      headersTimeout: slowestHeadMs,
+      requestTimeout: 2 * slowestHeadMs,
+      connectionsCheckingInterval: 5000,
+      // Checked below, where the answer can have the shape of the others.
+      requireHostHeader: false,
+    },
     (request, response) => {
-      void listener(request, response)
+      if (request.headers.host !== undefined) void listener(request, response)
+      else refuseSocket(new Refusal(400, 'The request names no host'), response.socket, where)
     },
   )
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    refuseRaw(error, socket, where.docsUrl())
+    if (error.code === 'ECONNRESET') socket.destroy()
+    else refuseSocket(whyRaw(error), socket, where)
+  })
+  server.on('checkExpectation', (_request, response) => {
+    refuseSocket(new Refusal(417, 'Only Expect: 100-continue is met'), response.socket, where)
+  })
+  server.on('connect', (_request, socket) => {
+    refuseSocket(new Refusal(405, 'CONNECT is not answered here', { allow: 'GET' }), socket, where)
   })
   const url = await bind(server, where)
   return { server, port: Number(new URL(url).port), url }
@@ -61,21 +86,33 @@ async function bind(server: TcpServer, where: { host: string; port: number }): P
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-function refuseRaw(error: NodeJS.ErrnoException, socket: Duplex, docsUrl: string): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy()
+function whyRaw({ code }: NodeJS.ErrnoException): Refusal {
+  if (code === 'HPE_HEADER_OVERFLOW') return new Refusal(431, 'The request is too large')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal(408, 'The request took too long')
+  return new Refusal(400, 'The request is no HTTP request')
+}
+
+/** What Node would answer by itself, in the shape of every other error; the connection ends with it. */
+function refuseSocket(refusal: Refusal, socket: Duplex | null, { docsUrl, log }: Where): void {
+  if (socket === null || !socket.writable) {
+    socket?.destroy()
     return
   }
-  const refusal =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? new Refusal(431, 'The request is too large')
-      : new Refusal(400, 'The request is no HTTP request')
-  const body = JSON.stringify(refusal.body(docsUrl))
+  const id = newRequestId()
+  const body = JSON.stringify(refusal.body(docsUrl(), id))
+  const headers = {
+    ...refusal.headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    'cache-control': 'no-store',
+    'x-request-id': id,
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(
-    `HTTP/1.1 ${refusal.status} ${refusal.status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}\r\n` +
-      'content-type: application/json; charset=utf-8\r\nconnection: close\r\n' +
-      `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ''}\r\n${lines.join('')}\r\n${body}`,
   )
+  log.info({ request: id, status: refusal.status }, 'answered before it was a request')
 }
 
 /** Checked before any route: other methods spend nothing (HEAD would run a search), and length has a limit. */

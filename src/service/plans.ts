@@ -2,7 +2,7 @@
 export interface Plan {
   readonly quota: number
   readonly renews: boolean
-  /** Requests a second of one key; null: no limit. */
+  /** Requests a second of all its keys together; null: no limit of its own. */
   readonly rate: number | null
 }
 
@@ -24,3 +24,7 @@ export function cost(results: number): number {
 /** SQL that is true for accounts whose month is over; the next request begins the new one. */
 export const renewalIsDue =
   "(accounts.renews and accounts.period < date_trunc('month', now() at time zone 'utc')::date)"
+
+/** SQL for the moment at which an account's credits come back; null for credits that were bought once. */
+export const renewalTime =
+  "case when accounts.renews then (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc' end"

@@ -1,29 +1,74 @@
-/** Counts the requests of each key in windows of one second. Each process counts for itself. */
-export class RateLimiter {
-  readonly #windows = new Map<number, { second: number; count: number }>()
+import type pg from 'pg'
+import type { FoundKey } from './keyring.ts'
+import { Refusal } from './refusal.ts'
 
-  /** What the headers say about the key, and whether this request is one too many. */
-  take(keyId: number, limit: number, nowMs: number): RateState {
-    const second = Math.floor(nowMs / 1000)
-    const window = this.#windows.get(keyId)
-    const count = window?.second === second ? window.count + 1 : 1
-    this.#windows.set(keyId, { second, count })
-    return { allowed: count <= limit, limit, left: Math.max(0, limit - count) }
+export interface RateLimits {
+  /** Requests a second of the test keys of one account. */
+  readonly test: number
+  /** Requests a second of an account without a limit of its own: what nobody reaches who means well. */
+  readonly live: number
+}
+
+/** What is allowed to everybody unless the operator says otherwise. */
+export const usualLimits: RateLimits = { test: 1000, live: 10_000 }
+
+/** Counts the requests of each account in windows of one second. */
+export class Turnstile {
+  readonly #pool: pg.Pool
+  readonly #limits: RateLimits
+  readonly #windows = new Map<string, { second: number; count: number }>()
+
+  constructor(pool: pg.Pool, limits: RateLimits) {
+    this.#pool = pool
+    this.#limits = limits
+  }
+
+  /** The headers that name the limit of a key; throws when this request is one too many. */
+  async pass(key: FoundKey): Promise<Record<string, string>> {
+    const { accountId, kind } = key
+    const limit = kind === 'test' ? this.#limits.test : (key.rate ?? this.#limits.live)
+    let count = this.#count(`${kind} ${accountId}`)
+    // A limit that was agreed on holds over all processes. What is over it here already is not counted there.
+    if (kind === 'live' && key.rate !== null && count <= limit)
+      count = await this.#countAll(accountId)
+    const headers = rateHeaders(limit, count)
+    if (count <= limit) return headers
+    throw new Refusal(429, `At most ${limit} requests a second`, { ...headers, 'retry-after': '1' })
+  }
+
+  #count(name: string): number {
+    const second = Math.floor(Date.now() / 1000)
+    const window = this.#windows.get(name)
+    if (window === undefined || window.second !== second) {
+      this.#windows.set(name, { second, count: 1 })
+      return 1
+    }
+    window.count += 1
+    return window.count
+  }
+
+  async #countAll(account: number): Promise<number> {
+    const { rows } = await this.#pool.query<{ taken: number }>({
+      name: 'count-request',
+      text: `
+        insert into rates as present (account_id, second, taken)
+        values ($1, floor(extract(epoch from now()))::bigint, 1)
+        on conflict (account_id) do update
+        set
+          second = excluded.second,
+          taken = 1 + case when present.second = excluded.second then present.taken else 0 end
+        returning taken`,
+      values: [account],
+    })
+    return rows[0]?.taken ?? 1
   }
 }
 
-export interface RateState {
-  readonly allowed: boolean
-  readonly limit: number
-  readonly left: number
-}
-
-/** The headers that name a limit; the window is one second, so one second is always long enough. */
-export function rateHeaders(state: RateState): Record<string, string> {
+/** The window is one second, so one second is always long enough. */
+function rateHeaders(limit: number, count: number): Record<string, string> {
   return {
-    'x-ratelimit-limit': String(state.limit),
-    'x-ratelimit-remaining': String(state.left),
+    'x-ratelimit-limit': String(limit),
+    'x-ratelimit-remaining': String(Math.max(0, limit - count)),
     'x-ratelimit-reset': '1',
-    ...(state.allowed ? {} : { 'retry-after': '1' }),
   }
 }

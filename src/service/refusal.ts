@@ -8,7 +8,11 @@ const codes = {
   403: 'FORBIDDEN',
   404: 'NOT_FOUND',
   405: 'METHOD_NOT_ALLOWED',
+  408: 'REQUEST_TIMEOUT',
+  409: 'CONFLICT',
   414: 'URI_TOO_LONG',
+  417: 'EXPECTATION_FAILED',
+  422: 'UNPROCESSABLE_CONTENT',
   429: 'TOO_MANY_REQUESTS',
   431: 'REQUEST_HEADER_FIELDS_TOO_LARGE',
   500: 'INTERNAL_SERVER_ERROR',
@@ -32,7 +36,7 @@ export class Refusal extends MillError {
   }
 
   /** The body, with a link to the page that explains it. */
-  body(docsUrl: string): RefusalBody {
+  body(docsUrl: string, requestId: string): RefusalBody {
     const page = this.status === 401 || this.status === 403 ? 'authentication' : 'errors'
     return {
       success: false,
@@ -40,6 +44,7 @@ export class Refusal extends MillError {
         code: codes[this.status],
         message: this.message,
         documentation: `${docsUrl}/${page}`,
+        request_id: requestId,
       },
     }
   }
@@ -51,6 +56,8 @@ export interface RefusalBody {
     readonly code: string
     readonly message: string
     readonly documentation: string
+    /** Not in the specification: what to name when asking about it. */
+    readonly request_id: string
   }
 }
 
@@ -62,4 +69,13 @@ export function missingKey(): Refusal {
 /** One message for unknown, mistyped and revoked keys: a guesser learns nothing from it. */
 export function refusedKey(): Refusal {
   return new Refusal(403, 'API key is invalid or has been revoked')
+}
+
+/** What becomes of parameters that break their rules: the first problem is named. */
+export function refuseParams(result: {
+  readonly success: boolean
+  readonly error?: { readonly issues: readonly { readonly message: string }[] }
+}): undefined {
+  if (result.success) return undefined
+  throw new Refusal(400, result.error?.issues[0]?.message ?? 'The parameters are not valid')
 }

@@ -4,12 +4,19 @@ import { devices } from '../shared/query.ts'
 /** Most characters of a query: what the great engines take at most. */
 const longestQuery = 2048
 
-const languageTag = /^[a-z]{2,3}(-[a-z0-9]{2,8})*$/i
-const countryCode = /^[a-z]{2}$/i
+// Written out: a pattern in a description of an API has no flags.
+const languageTag = /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
+const countryCode = /^[A-Za-z]{2}$/
 const numeral = /^[+-]?\d+(\.\d+)?(e\d+)?$/i
 
-function rule(name: string, text: string) {
+/** What a rule says when it is broken. */
+export function rule(name: string, text: string) {
   return { error: `${name} must be ${text}` }
+}
+
+const qRule = {
+  error: ({ input }: { readonly input?: unknown }) =>
+    input === undefined ? 'q must be given' : 'q must be given once',
 }
 
 const numRule = rule('num', 'a whole number from 1 to 100')
@@ -18,10 +25,16 @@ const deviceRule = rule('device', `one of ${devices.join(', ')}`)
 /** The parameters of a search. What this refuses is answered with 400, and the message names the rule. */
 export const searchParams = z.object({
   q: z
-    .string(rule('q', 'given once'))
+    .string(qRule)
     .refine((q) => q.trim() !== '', rule('q', 'a search query that is not blank'))
     .refine((q) => [...q].length <= longestQuery, rule('q', `at most ${longestQuery} characters`))
-    .openapi({ description: 'Search query.', example: 'css grid layout' }),
+    .openapi({
+      description: 'Search query.',
+      example: 'css grid layout',
+      minLength: 1,
+      maxLength: longestQuery,
+      pattern: '\\S',
+    }),
   location: z
     .string(rule('location', 'given once'))
     .max(512, rule('location', 'at most 512 characters'))
@@ -36,6 +49,8 @@ export const searchParams = z.object({
     .optional()
     .openapi({
       description: 'Language code. Not in the specification: default en; malformed: 400.',
+      example: 'en',
+      default: 'en',
     }),
   gl: z
     .string(rule('gl', 'given once'))
@@ -43,6 +58,7 @@ export const searchParams = z.object({
     .optional()
     .openapi({
       description: 'Country code. Not in the specification: no default; malformed: 400.',
+      example: 'us',
     }),
   num: z
     .string(numRule)
@@ -54,15 +70,27 @@ export const searchParams = z.object({
       type: 'integer',
       minimum: 1,
       maximum: 100,
+      default: 10,
       description: 'Number of results; from 1 to 100. Not in the specification: default 10.',
     }),
   device: z.enum(devices, deviceRule).optional().openapi({
+    default: 'desktop',
     description:
       'Not in the specification: default desktop; accepted and named in X-Ignored-Params, since the results do not depend on it.',
   }),
   api_key: z.string().optional().openapi({
     description:
       'Alternative way to pass the API key. Not in the specification: the Authorization header wins when both are sent.',
+  }),
+})
+
+/** The headers of a search that mean something beyond the key. */
+export const searchHeaders = z.object({
+  'idempotency-key': z.string().optional().openapi({
+    description:
+      'Not in the specification: 1 to 255 printable characters of your choice. The same one within a day is given the same answer, without a second charge.',
+    minLength: 1,
+    maxLength: 255,
   }),
 })
 
@@ -88,6 +116,7 @@ export const searchResponse = z
       .string()
       .openapi({ description: 'The query that was searched, exactly as it was sent.' }),
     intent: z.string().openapi({
+      examples: ['informational', 'navigational', 'commercial', 'transactional'],
       description:
         'Not in the specification: informational, navigational, commercial or transactional.',
     }),
@@ -112,7 +141,14 @@ export const searchResponse = z
 export const errorResponse = z
   .object({
     success: z.literal(false),
-    error: z.object({ code: z.string(), message: z.string(), documentation: z.url() }),
+    error: z.object({
+      code: z.string().openapi({ description: 'Machine-readable code.' }),
+      message: z.string().openapi({ description: 'Human-readable text.' }),
+      documentation: z.url().openapi({ description: 'Link to the help page about the error.' }),
+      request_id: z.string().openapi({
+        description: 'Not in the specification: the X-Request-Id of this answer.',
+      }),
+    }),
   })
   .openapi('ErrorResponse')
 

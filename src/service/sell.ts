@@ -1,8 +1,10 @@
 import type pg from 'pg'
 import type { Answered, Provider } from './answer.ts'
-import { reserveCredits, settleCredits, type Charge, type Spent } from './credits.ts'
+import { settleCredits, type Keeping, type Unpaid } from './credits.ts'
+import { claimAnswer, giveUpClaim, type Claim } from './kept.ts'
 import type { FoundKey } from './keyring.ts'
 import { cost } from './plans.ts'
+import type { Purse } from './purse.ts'
 import { Refusal } from './refusal.ts'
 import type { Search } from './schemas.ts'
 
@@ -10,67 +12,128 @@ import type { Search } from './schemas.ts'
 export interface Sold extends Answered {
   readonly used: number
   readonly remaining: number
+  /** True when it was sold before, and is given again for nothing. */
+  readonly again: boolean
 }
 
 export interface Shop {
   readonly pool: pg.Pool
+  readonly purse: Purse
   readonly provider: Provider
   readonly deadlineMs: number
+  /** Longer than any request lasts: whoever is older is dead. */
+  readonly leaseMs: number
+}
+
+export interface Order {
+  readonly key: FoundKey
+  readonly search: Search
+  readonly idempotencyKey: string | null
+  /** Aborted when the client has gone away. */
+  readonly gone: AbortSignal
+}
+
+/** The answer given before under the same Idempotency-Key, or a new one. */
+export async function sellAnswer(shop: Shop, order: Order): Promise<Sold> {
+  const { idempotencyKey, key, search } = order
+  if (idempotencyKey === null) return await sellOnce(shop, order, null)
+  const claim = await claimAnswer(shop.pool, {
+    account: key.accountId,
+    key: idempotencyKey,
+    search,
+    leaseMs: shop.leaseMs,
+    waitMs: shop.deadlineMs,
+  })
+  if (claim.kind === 'kept') {
+    const answered = JSON.parse(claim.answer) as Answered
+    return { ...answered, used: claim.used, remaining: claim.remaining, again: true }
+  }
+  try {
+    return await sellOnce(shop, order, claim)
+  } catch (error) {
+    await giveUpClaim(shop.pool, claim)
+    throw error
+  }
 }
 
 /** Credits aside, search, settle. Whatever goes wrong between gives every credit back. */
-export async function sellAnswer(shop: Shop, key: FoundKey, search: Search): Promise<Sold> {
-  const charge = await reserveCredits(shop.pool, key, { search, credits: cost(search.num) })
-  if ('remaining' in charge) throw outOfCredits(charge)
+async function sellOnce(shop: Shop, order: Order, claim: Claim | null): Promise<Sold> {
+  const { key, search } = order
+  const charge = await shop.purse.reserve(key, { search, credits: cost(search.num) })
+  if (charge.kind !== 'charge') throw unpaid(charge, cost(search.num))
   const start = performance.now()
+  // Nobody waits for an answer whose client has gone, unless it can be asked for again.
+  const gone = claim === null ? order.gone : new AbortController().signal
+  const end = async (credits: number, status: number, keep: Keeping | null) => {
+    const ms = performance.now() - start
+    const ending = { credits, status, ms, provider: shop.provider.name, keep }
+    const remaining = await settleCredits(shop.pool, charge, ending)
+    shop.purse.wake(key.accountId)
+    return remaining
+  }
   let answered: Answered
   try {
-    answered = await beforeDeadline(shop, key, search)
+    answered = await beforeDeadline(shop, { key, search, gone })
   } catch (error) {
-    await endCharge(shop, charge, { credits: 0, status: statusOf(error), start })
+    await end(0, gone.aborted ? clientGone : statusOf(error), null)
     throw error
   }
   const used = cost(answered.answer.organic_results.length)
-  const remaining = await endCharge(shop, charge, { credits: used, status: 200, start })
-  return { ...answered, used, remaining }
+  const keep = claim === null ? null : { ...claim, claim: claim.token, answer: keepable(answered) }
+  const remaining = await end(used, 200, keep)
+  if (remaining !== null) return { ...answered, used, remaining, again: false }
+  await end(0, 503, null)
+  throw new Refusal(503, 'The answer took too long; nothing was charged', { 'retry-after': '1' })
 }
 
-function endCharge(
-  shop: Shop,
-  charge: Charge,
-  ending: { credits: number; status: number; start: number },
-): Promise<number> {
-  const { credits, status, start } = ending
-  const ms = performance.now() - start
-  return settleCredits(shop.pool, charge, { credits, status, ms, provider: shop.provider.name })
+// What web servers write down for a client that did not wait.
+const clientGone = 499
+
+function keepable({ answer, ignored, partial }: Answered): string {
+  return JSON.stringify({ answer, ignored, partial })
 }
 
-async function beforeDeadline(shop: Shop, key: FoundKey, search: Search): Promise<Answered> {
+interface Timed {
+  readonly key: FoundKey
+  readonly search: Search
+  readonly gone: AbortSignal
+}
+
+async function beforeDeadline(shop: Shop, { key, search, gone }: Timed): Promise<Answered> {
   const stop = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      stop.abort()
-      reject(new Refusal(504, 'The search took too long; nothing was charged'))
-    }, shop.deadlineMs)
+  let end: (refusal: Refusal) => void = () => undefined
+  const over = new Promise<never>((_, reject) => {
+    end = (refusal) => {
+      stop.abort(refusal)
+      reject(refusal)
+    }
   })
+  const late = () => end(new Refusal(504, 'The search took too long; nothing was charged'))
+  const left = () => end(new Refusal(503, 'The client has gone away; nothing was charged'))
+  const timer = setTimeout(late, shop.deadlineMs)
+  gone.addEventListener('abort', left, { once: true })
   try {
-    return await Promise.race([
-      shop.provider.answer(search, { account: key.accountId, signal: stop.signal }),
-      late,
-    ])
+    if (gone.aborted) left()
+    const asker = { account: key.accountId, signal: stop.signal }
+    return await Promise.race([over, shop.provider.answer(search, asker)])
   } finally {
     clearTimeout(timer)
+    gone.removeEventListener('abort', left)
   }
 }
 
-function outOfCredits({ remaining, renewsAt }: Spent): Refusal {
+function unpaid({ kind, remaining, renewsAt }: Unpaid, most: number): Refusal {
   const headers: Record<string, string> = { 'x-credits-remaining': String(remaining) }
+  if (kind === 'busy') {
+    const text = 'The credits are set aside for requests in work; nothing was charged'
+    return new Refusal(429, text, { ...headers, 'retry-after': '1' })
+  }
   if (renewsAt !== null) {
     const seconds = Math.max(1, Math.ceil((renewsAt.getTime() - Date.now()) / 1000))
     headers['x-credits-reset'] = String(seconds)
   }
-  return new Refusal(402, `Not enough credits for this search: ${remaining} left`, headers)
+  const text = `Not enough credits for this search, which can cost ${most}: ${remaining} left`
+  return new Refusal(402, text, headers)
 }
 
 function statusOf(error: unknown): number {

@@ -6,6 +6,7 @@ import { print, say, type Call } from '../shared/terminal/command.ts'
 import { wholeFlag, wordFlag } from '../shared/terminal/flags.ts'
 import { dayFlag, pathFlag } from './options.ts'
 import { standIn } from './standin/standin.ts'
+import { loggings } from './trace.ts'
 import { startService, upstreams, type Service } from './start.ts'
 
 export interface ServiceFlags {
@@ -18,6 +19,9 @@ export interface ServiceFlags {
   readonly faults?: string
   readonly canned?: boolean
   readonly latency: string
+  readonly publicUrl?: string
+  readonly testRate?: string
+  readonly log: string
 }
 
 /** Gives the address of the database of this machine's own, for a service whose settings name none. */
@@ -53,7 +57,10 @@ async function startFromFlags(
 ): Promise<Service> {
   const basePath = pathFlag('base-path', options.basePath)
   const today = dayFlag('today', options.today)
-  const { databaseUrl, home, searxngUrl, ...config } = readConfig(env)
+  const testRate = wholeFlag('test-rate', options.testRate, 1_000_000)
+  const logged = wordFlag('log', options.log, loggings)
+  const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
+  const { databaseUrl, home, searxngUrl, publicUrl, ...config } = readConfig(env, flags)
   const upstream = wordFlag('upstream', options.upstream ?? config.upstream, upstreams)
   return startService({
     databaseUrl: databaseUrl ?? (await embedded(home)),
@@ -62,6 +69,10 @@ async function startFromFlags(
     upstream,
     basePath,
     log: await openLog('service'),
+    logged,
+    keepMs: config.keepQueriesMs,
+    ...(publicUrl === null ? {} : { publicUrl: publicUrl.href }),
+    ...(testRate === undefined ? {} : { testRate }),
     ...(searxngUrl === null ? {} : { searxngUrl }),
     ...(options.drift === undefined ? {} : { drift: options.drift }),
     ...(today === undefined ? {} : { today }),

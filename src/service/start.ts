@@ -1,17 +1,21 @@
 import { Closers } from '../shared/closers.ts'
 import { Misuse, unhandled } from '../shared/errors.ts'
 import { quietLog, type Log } from '../shared/log.ts'
+import { dayMs } from '../shared/time/duration.ts'
 import type { Provider } from './answer.ts'
-import { buildApp, refuse } from './app.ts'
-import { refundOrphans } from './credits.ts'
+import { buildApp } from './app.ts'
 import { openTables, type Tables } from './database.ts'
 import { noDrift, openDrift, type Drift } from './upstream/drift.ts'
 import { KeyRing } from './keyring.ts'
 import { createKey, listKeys, readUsage, revokeKey } from './keys.ts'
 import type { IssuedKey, ListedKey, NewKey, UsedDay } from './keys.ts'
-import { checkRequest, closeServer, listen } from './listen.ts'
+import { closeServer, listen } from './listen.ts'
+import { Purse } from './purse.ts'
+import { Turnstile, usualLimits } from './rate.ts'
+import { sweep } from './sweep.ts'
 import { openLocal } from './upstream/local.ts'
 import { openMock } from './upstream/mock.ts'
+import type { Logged } from './trace.ts'
 import { openSearxng } from './upstream/searxng.ts'
 
 export interface ServiceOptions {
@@ -30,7 +34,15 @@ export interface ServiceOptions {
   /** The day that moving answers are of. */
   readonly today?: () => Date
   readonly log?: Log
+  readonly logged?: Logged
+  /** Where clients reach the service, with its path; unset: where it listens. */
+  readonly publicUrl?: string
+  /** Requests a second of the test keys of one account. */
+  readonly testRate?: number
+  /** How long queries are kept, before only their sums are. */
+  readonly keepMs?: number
   readonly deadlineMs?: number
+  readonly leaseMs?: number
   readonly poolSize?: number
 }
 
@@ -54,9 +66,11 @@ export interface Keys {
   usage(): Promise<UsedDay[]>
 }
 
-const orphanAgeMs = 300_000
 const sweepMs = 60_000
+const usualKeepMs = 90 * dayMs
 const graceMs = 8000
+// A request waits for credits before its deadline begins, and is settled after it.
+const leaseMarginMs = 20_000
 
 /** Starts the search service; it answers when this returns. */
 export async function startService(options: ServiceOptions): Promise<Service> {
@@ -78,26 +92,19 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const where = { host: options.host ?? '127.0.0.1', port: options.port ?? 0 }
     const basePath = options.basePath ?? ''
     let base = `http://${where.host}:${where.port}${basePath}`
-    const docsUrl = () => `${base}/docs`
-    const app = buildApp({
-      pool: tables.pool,
-      keys: new KeyRing(tables.pool),
-      provider,
-      mock,
-      basePath,
-      docsUrl,
-      log,
-      deadlineMs: options.deadlineMs ?? 30_000,
-    })
-    const sweep = setInterval(() => void sweepOrphans(tables, log), sweepMs)
-    closers.add('sweep', sweep, (timer) => Promise.resolve(clearInterval(timer)))
-    await sweepOrphans(tables, log)
+    const publicUrl = () => options.publicUrl?.replace(/\/$/, '') ?? base
+    const app = openApp(options, { tables, provider, mock, basePath, publicUrl, log })
+    const wish = { log, keepMs: options.keepMs ?? usualKeepMs }
+    const timer = setInterval(() => void sweep(tables.pool, wish), sweepMs)
+    closers.add('sweep', timer, (open) => Promise.resolve(clearInterval(open)))
+    await sweep(tables.pool, wish)
     const { server, port, url } = await listen(
-      (request) => {
-        const refusal = checkRequest(request)
-        return refusal === null ? app.fetch(request) : refuse({ docsUrl, log }, refusal)
+      (request, connection) => app.fetch(request, connection),
+      {
+        ...where,
+        log,
+        docsUrl: () => `${publicUrl()}/docs`,
       },
-      { ...where, docsUrl },
     )
     closers.add('port', server, (open) => closeServer(open, graceMs))
     base = `${url}${basePath}`
@@ -106,6 +113,32 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await closers.close()
     throw error
   }
+}
+
+interface Parts {
+  readonly tables: Tables
+  readonly provider: Provider
+  readonly mock: Provider
+  readonly basePath: string
+  readonly publicUrl: () => string
+  readonly log: Log
+}
+
+function openApp(options: ServiceOptions, { tables: { pool }, ...parts }: Parts) {
+  const deadlineMs = options.deadlineMs ?? 30_000
+  return buildApp({
+    ...parts,
+    pool,
+    purse: new Purse(pool),
+    keys: new KeyRing(pool),
+    turnstile: new Turnstile(pool, {
+      ...usualLimits,
+      ...(options.testRate === undefined ? {} : { test: options.testRate }),
+    }),
+    logged: options.logged ?? 'requests',
+    deadlineMs,
+    leaseMs: options.leaseMs ?? deadlineMs + leaseMarginMs,
+  })
 }
 
 function openProvider(
@@ -130,16 +163,6 @@ function needUrl(url: URL | undefined): URL {
   throw new Misuse(
     'expected SEARXNG_URL to be set with UPSTREAM=searxng, got nothing; give its address',
   )
-}
-
-async function sweepOrphans({ pool }: Tables, log: Log): Promise<void> {
-  try {
-    const refunded = await refundOrphans(pool, orphanAgeMs)
-    if (refunded > 0) log.warn({ refunded }, 'requests that died with their process were refunded')
-  } catch (error) {
-    // The next sweep comes in a minute; requests report it themselves when the database is away.
-    log.error({ err: error }, 'the sweep of unfinished requests failed')
-  }
 }
 
 /** Opens only what the keys command needs. */

@@ -42,6 +42,11 @@ export interface Config {
   /** What live keys of the search service find. */
   readonly upstream: 'local' | 'searxng' | 'mock'
   readonly searxngUrl: URL | null
+  /** Where clients reach the search service; null: where it listens. */
+  readonly publicUrl: URL | null
+  /** Null: the dashboard of the search service opens on this machine only. */
+  readonly servicePassword: Secret | null
+  readonly keepQueriesMs: number
   readonly sources: ReadonlyMap<string, { readonly shown: string; readonly source: SettingSource }>
 }
 
@@ -56,7 +61,7 @@ export function callerFolder(env: Environment): string {
 }
 
 // The address of a webhook is its own password.
-const secretNames: readonly string[] = ['SEARCH_API_KEY', 'MILL_WEBHOOK']
+const secretNames: readonly string[] = ['SEARCH_API_KEY', 'SERVICE_PASSWORD', 'MILL_WEBHOOK']
 
 // A lease is renewed when a sixth of it is gone: what is left then must still cover a call, with room for a slow renewal.
 const leasePerTimeout = 1.5
@@ -87,11 +92,18 @@ export function readConfig(env: Environment, flags: Partial<Record<Name, string>
     webhook: reader.value('MILL_WEBHOOK') ?? null,
     upstream: reader.value('UPSTREAM') ?? 'local',
     searxngUrl: reader.value('SEARXNG_URL') ?? null,
+    publicUrl: reader.value('SERVICE_PUBLIC_URL') ?? null,
+    servicePassword: hidden(reader.value('SERVICE_PASSWORD')),
+    keepQueriesMs: reader.value('SERVICE_KEEP_QUERIES') ?? 0,
     sources: reader.sources,
   } satisfies Config
   reader.checkLease(config.leaseMs, config.timeoutMs)
   if (reader.problems.length > 0) throw new BadSettings(reader.problems)
   return config
+}
+
+function hidden(text: string | undefined): Secret | null {
+  return text === undefined ? null : new Secret(text)
 }
 
 class Reader {

@@ -128,6 +128,26 @@ export const settings = {
     shape: address(['http:', 'https:'], 'http://127.0.0.1:8080').transform((text) => new URL(text)),
     hint: 'the SearXNG behind the search service, for UPSTREAM=searxng',
   },
+  SERVICE_PUBLIC_URL: {
+    shape: address(['http:', 'https:'], 'https://search.example.com').transform(
+      (text) => new URL(text),
+    ),
+    hint: 'where clients reach the search service, with its path; leave it unset when they reach it directly',
+  },
+  SERVICE_PASSWORD: {
+    shape: z.string().min(12, { error: 'at least 12 characters' }),
+    hint: 'opens the dashboard of a search service that others can reach',
+  },
+  SERVICE_KEEP_QUERIES: {
+    shape: z.string().transform((text, context) => {
+      const value = readDuration(text)
+      if (value === null)
+        context.addIssue({ code: 'custom', message: 'a duration like 90d or 12h' })
+      return value ?? 0
+    }),
+    hint: 'how long the search service keeps what was asked, before only sums remain',
+    fallback: '90d',
+  },
   MILL_WEBHOOK: {
     shape: address(['http:', 'https:'], 'https://chat.example.com/hook').transform(
       (text) => new URL(text),

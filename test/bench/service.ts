@@ -60,7 +60,7 @@ async function measureReal(databaseUrl: string): Promise<Omit<ServiceFigures, 'c
   const live = await desk.create({ kind: 'live', plan: 'unlimited' })
   const test = await desk.create({ kind: 'test' })
   await desk.close()
-  const child = await startChild(['--upstream', 'local'], databaseUrl)
+  const child = await startChild(['--upstream', 'local', '--test-rate', '1000000'], databaseUrl)
   try {
     const { url, pid } = child
     const queries = readQueries()
@@ -162,7 +162,7 @@ async function startChild(flags: readonly string[], databaseUrl: string | null):
   }
   const child: ChildProcess = spawn(
     process.execPath,
-    ['--import', 'tsx', 'jobs/service.ts', '--port', '0', ...flags],
+    ['--import', 'tsx', 'jobs/service.ts', '--port', '0', '--log', 'none', ...flags],
     { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] },
   )
   if (child.stdout === null) throw new Error('expected the service to have an output')

@@ -8,6 +8,7 @@ import { openTables, type Tables } from '../../src/service/database.ts'
 import { createKey } from '../../src/service/keys.ts'
 import { KeyRing, type FoundKey } from '../../src/service/keyring.ts'
 import { bindLoopback, closeServer } from '../../src/service/listen.ts'
+import { Purse } from '../../src/service/purse.ts'
 import { Refusal } from '../../src/service/refusal.ts'
 import type { Search } from '../../src/service/schemas.ts'
 import { sellAnswer } from '../../src/service/sell.ts'
@@ -127,9 +128,23 @@ describe('searches that fail', () => {
     return { name: 'broken', answer, close: () => Promise.resolve() }
   }
 
+  function shelf(answer: () => Promise<Answered>) {
+    const { pool } = tables
+    return {
+      pool,
+      purse: new Purse(pool),
+      provider: provider(answer),
+      deadlineMs: 50,
+      leaseMs: 5000,
+    }
+  }
+
+  function order() {
+    return { key, search, idempotencyKey: null, gone: new AbortController().signal }
+  }
+
   async function fail(answer: () => Promise<Answered>): Promise<unknown> {
-    const parts = { pool: tables.pool, provider: provider(answer), deadlineMs: 50 }
-    return await sellAnswer(parts, key, search).catch((error: unknown) => error)
+    return await sellAnswer(shelf(answer), order()).catch((error: unknown) => error)
   }
 
   async function used(): Promise<number | undefined> {
@@ -159,12 +174,8 @@ describe('searches that fail', () => {
   test('what was found in the end decides the price, the rest goes back', async () => {
     const empty = { intent: '', sentiment: '', clusters: [], entities: [], related_searches: [] }
     const answered = { answer: { ...empty, organic_results: [] }, ignored: [], partial: false }
-    const parts = {
-      pool: tables.pool,
-      provider: provider(() => Promise.resolve(answered)),
-      deadlineMs: 50,
-    }
-    expect(await sellAnswer(parts, key, search)).toMatchObject({ used: 1, remaining: 9 })
+    const parts = shelf(() => Promise.resolve(answered))
+    expect(await sellAnswer(parts, order())).toMatchObject({ used: 1, remaining: 9 })
     expect(await used()).toBe(1)
   })
 })

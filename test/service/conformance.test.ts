@@ -43,7 +43,8 @@ async function found(path = grid, key = live) {
 describe('what the service does (section 1)', () => {
   test('1: there is one search endpoint, under /v1', async () => {
     const document = (await shop.ask('/openapi.json')).json as { paths?: object }
-    expect(Object.keys(document.paths ?? {})).toEqual(['/v1/search'])
+    // What an account used is no search.
+    expect(Object.keys(document.paths ?? {})).toEqual(['/v1/search', '/v1/usage'])
     for (const path of ['/search', '/v1', '/v1/searches', '/v1/account', '/v1/search/x']) {
       expect((await shop.ask(path, live)).status).toBe(404)
     }
@@ -200,7 +201,7 @@ describe('fields of an answer (section 2)', () => {
     }
   })
 
-  test('24: an error has success false, code, message and documentation, and nothing else', async () => {
+  test('24: an error has success false, code, message and documentation, and beyond that its request id only', async () => {
     const { json } = await shop.ask('/v1/search', live)
     expect(json).toEqual({
       success: false,
@@ -208,6 +209,7 @@ describe('fields of an answer (section 2)', () => {
         code: 'BAD_REQUEST',
         message: expect.stringContaining('q '),
         documentation: expect.stringMatching(/^http/),
+        request_id: expect.stringMatching(/^req_[0-9a-f]{32}$/),
       },
     })
   })
@@ -348,7 +350,8 @@ describe('the description of the API', () => {
     const document = (await shop.ask('/openapi.json')).json as unknown as Description
     expect(document.openapi).toBe('3.1.0')
     const { parameters, responses } = document.paths['/v1/search'].get
-    expect(parameters.map(({ name }) => name)).toEqual([
+    const inQuery = parameters.filter((parameter) => parameter.in === 'query')
+    expect(inQuery.map(({ name }) => name)).toEqual([
       'q',
       'location',
       'hl',
@@ -363,7 +366,13 @@ describe('the description of the API', () => {
     expect(open.map(([status]) => status)).toEqual([
       '400',
       '402',
+      '404',
+      '405',
+      '409',
+      '414',
+      '422',
       '429',
+      '431',
       '500',
       '502',
       '503',
@@ -379,7 +388,7 @@ interface Description {
   readonly paths: {
     readonly '/v1/search': {
       readonly get: {
-        readonly parameters: readonly { readonly name: string }[]
+        readonly parameters: readonly { readonly name: string; readonly in: string }[]
         readonly responses: Readonly<Record<string, { readonly description: string }>>
       }
     }

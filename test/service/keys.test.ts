@@ -107,6 +107,7 @@ describe('keys and how they are sent (section 5)', () => {
         code: 'UNAUTHORIZED',
         message: 'Invalid or missing API key',
         documentation: `${shop.service.url}/docs/authentication`,
+        request_id: expect.stringMatching(/^req_/) as string,
       },
     })
   })
@@ -122,6 +123,7 @@ describe('keys and how they are sent (section 5)', () => {
         code: 'FORBIDDEN',
         message: 'API key is invalid or has been revoked',
         documentation: `${shop.service.url}/docs/authentication`,
+        request_id: expect.stringMatching(/^req_/) as string,
       })
     }
   })
@@ -244,7 +246,7 @@ describe('the desk', () => {
     const { key, id, account } = await shop.service.keys.create({ kind: 'live', credits: 10 })
     await shop.ask(tea, key)
     await query(
-      `with taken as (update accounts set used = used + 4 where id = ${account})
+      `with taken as (update accounts set held = held + 4 where id = ${account})
       insert into usage (key_id, account_id, at, period, q, num, reserved)
       select ${id}, ${account}, now() - interval '1 hour', period, 'lost', 40, 4 from accounts where id = ${account} returning 1`,
     )

@@ -10,6 +10,7 @@ export interface Reply extends Got {
       readonly code: string
       readonly message: string
       readonly documentation: string
+      readonly request_id: string
     }
   }
 }

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Question } from './question.ts'
+import type { AskedWords } from './question.ts'
 import type { Statements } from './statements.ts'
 
 // What a person types; longer texts are nothing to be shown to others.
@@ -10,7 +10,7 @@ const candidates = 200
 const fewWords = 6
 
 /** Queries with these words that at least two accounts have asked: nobody's own query is shown to others. */
-export async function findAsked(run: Statements, { words }: Question): Promise<string[]> {
+export async function findAsked(run: Statements, { words }: AskedWords): Promise<string[]> {
   if (words.length === 0) return []
   const query = words
     .slice(0, fewWords)
@@ -44,9 +44,11 @@ export async function noteAsked(pool: pg.Pool, account: number, q: string): Prom
       insert into asked (q, account_id)
       values ($1, $2)
       on conflict (q) do update
-      set shared = true, last_on = excluded.last_on
-      where asked.account_id <> excluded.account_id
-        and (not asked.shared or asked.last_on < excluded.last_on)`,
+      set
+        shared = asked.shared or asked.account_id <> excluded.account_id,
+        last_on = excluded.last_on
+      where asked.last_on < excluded.last_on
+        or (not asked.shared and asked.account_id <> excluded.account_id)`,
     values: [text, account],
   })
 }

@@ -1,8 +1,8 @@
 import type { Search } from '../schemas.ts'
-import type { Question } from './question.ts'
+import type { AskedWords } from './question.ts'
 import { ranking } from './ranking.ts'
 import type { Statements } from './statements.ts'
-import { readTerms, type Term, type Terms } from './terms.ts'
+import { readTerms, type KnownTerm, type KnownTerms } from './terms.ts'
 
 /** A page of this machine, best first. */
 export interface FoundPage {
@@ -15,12 +15,12 @@ export interface FoundPage {
 
 export interface FoundPages {
   readonly pages: readonly FoundPage[]
-  readonly terms: Terms
+  readonly terms: KnownTerms
 }
 
 export interface FindWish {
   readonly search: Search
-  readonly question: Question
+  readonly question: AskedWords
   /** How many pages are shown. */
   readonly shown: number
   /** Whether the server knows how alike two texts are. */
@@ -90,14 +90,14 @@ async function parseOperators(run: Statements, text: string, config: string): Pr
   return rows[0]?.query ?? ''
 }
 
-function all(terms: readonly Term[], label = ''): string {
+function all(terms: readonly KnownTerm[], label = ''): string {
   return terms.map((term) => `(${quoted(term, label).join(' | ')})`).join(' & ')
 }
 
-function any(term: Term): string {
+function any(term: KnownTerm): string {
   return `(${quoted(term, '').join(' | ')})`
 }
 
-function quoted({ forms }: Term, label: string): string[] {
+function quoted({ forms }: KnownTerm, label: string): string[] {
   return forms.map((form) => `'${form.replaceAll('\\', '\\\\').replaceAll("'", "''")}'${label}`)
 }

@@ -75,7 +75,9 @@ export function openMock(drift: Drift = noDrift): Provider {
 
 /** Every parameter of the search takes part in the seed: another place, another page of results. */
 function invent(search: Search, drift: Drift): FoundAnswer {
-  const { q, location, hl, gl, device } = search
+  const { q, location, gl } = search
+  // What is asked for by its default is the same as what is not asked for.
+  const [hl, device] = [search.hl ?? 'en', search.device ?? 'desktop']
   // `num` is left out, so that the first ten of a hundred are the ten of ten.
   const random = seeded(JSON.stringify([q, location, hl, gl, device]))
   const words = q.trim().replace(/\s+/g, ' ')

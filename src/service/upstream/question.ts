@@ -1,5 +1,5 @@
 /** A query as far as the documents are asked about it. */
-export interface Question {
+export interface AskedWords {
   /** Distinct words in lower case, without those that are excluded. */
   readonly words: readonly string[]
   /** What `websearch_to_tsquery` reads, where quotes, `-` or `or` were used; null for plain words. */
@@ -11,7 +11,7 @@ const mostWords = 32
 const longestWord = 64
 
 /** Takes a query apart. Words count once, and the first thirty-two of them decide. */
-export function readQuestion(q: string): Question {
+export function readQuestion(q: string): AskedWords {
   const tokens = new Map<string, Token>()
   let room = mostWords
   for (const [text] of q

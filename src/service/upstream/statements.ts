@@ -5,7 +5,7 @@ export interface Statements {
   rows<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<Row[]>
 }
 
-export interface Connections {
+export interface SearchPools {
   /** For searches: their statements end by themselves after a while. */
   readonly searches: pg.Pool
   /** For keys and credits, which never wait for a search. */
@@ -14,7 +14,7 @@ export interface Connections {
 
 /** Runs the statements of a search, and ends the one at work when the signal comes. */
 export async function withStatements<T>(
-  { searches, pool }: Connections,
+  { searches, pool }: SearchPools,
   signal: AbortSignal,
   work: (run: Statements) => Promise<T>,
 ): Promise<T> {

@@ -1,9 +1,9 @@
-import type { Question } from './question.ts'
+import type { AskedWords } from './question.ts'
 import type { Statements } from './statements.ts'
 import { misspellings } from './misspelt.ts'
 
 /** One word of a query as the index knows it. */
-export interface Term {
+export interface KnownTerm {
   /** Every form that counts: as English, and as the language that was asked for. */
   readonly forms: readonly string[]
   /** Rare words tell more. */
@@ -11,8 +11,8 @@ export interface Term {
 }
 
 /** What the index is asked for. */
-export interface Terms {
-  readonly known: readonly Term[]
+export interface KnownTerms {
+  readonly known: readonly KnownTerm[]
   /** Words that no document holds, and that resemble none that any holds. */
   readonly unknown: number
   /** Words that were put right, by what they were put right to. */
@@ -31,9 +31,9 @@ const mostCorrected = 4
 /** Looks the words of a query up, and puts those right that differ from a known one by one slip. */
 export async function readTerms(
   run: Statements,
-  { words, operators }: Question,
+  { words, operators }: AskedWords,
   config: string,
-): Promise<Terms> {
+): Promise<KnownTerms> {
   const rows = await run.rows<Row>({
     name: 'read-terms',
     text: `
@@ -49,7 +49,7 @@ export async function readTerms(
   const total = rows[0]?.total ?? 0
   const byWord = new Map<string, Row[]>()
   for (const row of rows) byWord.set(row.word, [...(byWord.get(row.word) ?? []), row])
-  const known: Term[] = []
+  const known: KnownTerm[] = []
   const strange: string[] = []
   for (const [word, found] of byWord) {
     const forms = found.filter(({ documents }) => documents > 0)
@@ -67,13 +67,13 @@ export async function readTerms(
   }
 }
 
-function toTerm(forms: readonly Pick<Row, 'lexeme' | 'documents'>[], total: number): Term {
+function toTerm(forms: readonly Pick<Row, 'lexeme' | 'documents'>[], total: number): KnownTerm {
   const documents = Math.max(...forms.map((form) => form.documents))
   const weight = Math.log(1 + Math.max(1, total) / (1 + documents))
   return { forms: [...new Set(forms.map(({ lexeme }) => lexeme))], weight }
 }
 
-function distinct(terms: readonly Term[]): Term[] {
+function distinct(terms: readonly KnownTerm[]): KnownTerm[] {
   return [...new Map(terms.map((term) => [term.forms.join(' '), term])).values()]
 }
 

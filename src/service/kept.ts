@@ -1,0 +1,125 @@
+import { hash, randomUUID } from 'node:crypto'
+import type pg from 'pg'
+import { pause } from '../shared/waiting.ts'
+import { Refusal } from './refusal.ts'
+import type { Search } from './schemas.ts'
+
+/** For so long the same Idempotency-Key is given the same answer. */
+export const keptSeconds = 86_400
+
+/** A request that may be asked for again, and its right to be the one that answers. */
+export interface Claim {
+  readonly kind: 'claim'
+  readonly account: number
+  readonly key: string
+  readonly token: string
+}
+
+/** An answer that was given before. */
+export interface KeptAnswer {
+  readonly kind: 'kept'
+  readonly answer: string
+  readonly used: number
+  readonly remaining: number
+}
+
+export interface Again {
+  readonly account: number
+  readonly key: string
+  readonly search: Search
+  /** After so long, whoever claimed it is dead: no request lasts longer. */
+  readonly leaseMs: number
+  /** So long a second request waits for the first. */
+  readonly waitMs: number
+}
+
+/** Null for a request without the header. */
+export function readIdempotencyKey(header: string | undefined): string | null {
+  if (header === undefined) return null
+  if (/^[\x21-\x7e]{1,255}$/.test(header)) return header
+  throw new Refusal(
+    400,
+    'Idempotency-Key must be 1 to 255 printable ASCII characters without spaces',
+  )
+}
+
+/** The answer given before, or the right to give it; waits for a first request that is still in work. */
+export async function claimAnswer(pool: pg.Pool, again: Again): Promise<Claim | KeptAnswer> {
+  const asked = hash('sha256', JSON.stringify(again.search), 'buffer')
+  const end = performance.now() + again.waitMs
+  for (let waitMs = 20; ; waitMs = Math.min(250, waitMs * 2)) {
+    const token = randomUUID()
+    if (await claim(pool, again, { asked, token })) {
+      return { kind: 'claim', account: again.account, key: again.key, token }
+    }
+    const row = await read(pool, again)
+    if (row !== undefined && !row.asked.equals(asked)) throw forSomethingElse()
+    if (row !== undefined && row.answer !== null) {
+      return { kind: 'kept', answer: row.answer, used: row.used, remaining: row.remaining }
+    }
+    if (performance.now() > end) throw stillInWork()
+    await pause(waitMs)
+  }
+}
+
+async function claim(
+  pool: pg.Pool,
+  { account, key, leaseMs }: Again,
+  { asked, token }: { asked: Buffer; token: string },
+): Promise<boolean> {
+  const { rowCount } = await pool.query({
+    name: 'claim-answer',
+    text: `
+      insert into kept_answers as kept (account_id, key, asked, claim)
+      values ($1, $2, $3, $4)
+      on conflict (account_id, key) do update
+      set asked = excluded.asked, claim = excluded.claim, claimed_at = now(), answer = null
+      where kept.claimed_at < now() - make_interval(secs => ${keptSeconds})
+        or (kept.answer is null and kept.asked = excluded.asked and kept.claimed_at < now() - make_interval(secs => $5))
+      returning claim`,
+    values: [account, key, asked, token, leaseMs / 1000],
+  })
+  return rowCount === 1
+}
+
+interface KeptRow {
+  readonly asked: Buffer
+  readonly answer: string | null
+  readonly used: number
+  readonly remaining: number
+}
+
+async function read(pool: pg.Pool, { account, key }: Again): Promise<KeptRow | undefined> {
+  const { rows } = await pool.query<KeptRow>({
+    name: 'read-answer',
+    text: 'select asked, answer, used, remaining from kept_answers where account_id = $1 and key = $2',
+    values: [account, key],
+  })
+  return rows[0]
+}
+
+/** Nothing was answered and nothing charged: the next request with this key starts anew. */
+export async function giveUpClaim(pool: pg.Pool, { account, key, token }: Claim): Promise<void> {
+  await pool.query({
+    name: 'give-up-claim',
+    text: 'delete from kept_answers where account_id = $1 and key = $2 and claim = $3 and answer is null',
+    values: [account, key, token],
+  })
+}
+
+/** Forgets answers that are older than a day. */
+export async function forgetAnswers(pool: pg.Pool): Promise<void> {
+  await pool.query(
+    `delete from kept_answers where claimed_at < now() - make_interval(secs => ${keptSeconds})`,
+  )
+}
+
+function forSomethingElse(): Refusal {
+  return new Refusal(422, 'This Idempotency-Key was used for another search; nothing was charged')
+}
+
+function stillInWork(): Refusal {
+  return new Refusal(409, 'The first request with this Idempotency-Key is still in work', {
+    'retry-after': '1',
+  })
+}

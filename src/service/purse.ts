@@ -1,0 +1,70 @@
+import type pg from 'pg'
+import { reserveCredits, type Charge, type CreditWish, type Unpaid } from './credits.ts'
+import type { FoundKey } from './keyring.ts'
+
+// Settled by another process, a credit is free without a word to this one.
+const lookAgainMs = 100
+const patienceMs = 10_000
+
+interface Line {
+  /** Ends when the last one of the line has had its turn. */
+  last: Promise<unknown>
+  length: number
+  wake: () => void
+}
+
+/** Sets credits aside, and waits for those that requests in work may give back before it says that there are none. */
+export class Purse {
+  readonly #pool: pg.Pool
+  readonly #lines = new Map<number, Line>()
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool
+  }
+
+  /** `busy` only when the others kept theirs for longer than anybody should wait. */
+  async reserve(key: FoundKey, want: CreditWish): Promise<Charge | Unpaid> {
+    if (!this.#lines.has(key.accountId)) {
+      const first = await reserveCredits(this.#pool, key, want)
+      if (first.kind !== 'busy') return first
+    }
+    return await this.#inLine(key.accountId, (line) => this.#patiently(line, key, want))
+  }
+
+  /** Credits of the account came back: whoever waits for some looks again. */
+  wake(account: number): void {
+    this.#lines.get(account)?.wake()
+  }
+
+  /** In order of arrival: a dear search is not overtaken for ever by cheap ones. */
+  async #inLine<T>(account: number, work: (line: Line) => Promise<T>): Promise<T> {
+    const line = this.#lines.get(account) ?? {
+      last: Promise.resolve(),
+      length: 0,
+      wake: () => undefined,
+    }
+    this.#lines.set(account, line)
+    line.length += 1
+    const turn = line.last.then(() => work(line))
+    line.last = turn.catch(() => undefined)
+    try {
+      return await turn
+    } finally {
+      line.length -= 1
+      if (line.length === 0) this.#lines.delete(account)
+    }
+  }
+
+  async #patiently(line: Line, key: FoundKey, want: CreditWish): Promise<Charge | Unpaid> {
+    const end = performance.now() + patienceMs
+    for (;;) {
+      const woken = new Promise<void>((resolve) => {
+        line.wake = resolve
+        setTimeout(resolve, lookAgainMs)
+      })
+      const found = await reserveCredits(this.#pool, key, want)
+      if (found.kind !== 'busy' || performance.now() > end) return found
+      await woken
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import type { Context } from 'hono'
+import type { Log } from '../shared/log.ts'
+import type { Answered } from './answer.ts'
+import type { DoorEnv } from './door.ts'
+import { keptSeconds } from './kept.ts'
+import { Refusal } from './refusal.ts'
+import type { Search, SearchResponse } from './schemas.ts'
+import type { Sold } from './sell.ts'
+
+export interface Replying {
+  readonly docsUrl: () => string
+  readonly log: Log
+}
+
+/** Said with every answer: what concerns a key is nobody else's, and no cache keeps it. */
+export const secureHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
+const jsonType = { 'content-type': 'application/json; charset=utf-8' }
+
+/** The body of a search response, section 2.1. */
+export function respond(search: Search, { answer, used, remaining }: Sold): SearchResponse {
+  return {
+    success: true,
+    query: search.q,
+    intent: answer.intent,
+    sentiment: answer.sentiment,
+    clusters: [...answer.clusters],
+    entities: [...answer.entities],
+    organic_results: [...answer.organic_results],
+    related_searches: [...answer.related_searches],
+    credits_used: used,
+    credits_remaining: remaining,
+  }
+}
+
+/** What the headers say about an answer. */
+export function answerHeaders(sold: Sold): Record<string, string> {
+  return {
+    ...secureHeaders,
+    ...jsonType,
+    ...partHeaders(sold),
+    ...(sold.again ? { 'x-idempotency-replayed': 'true' } : {}),
+    'x-credits-used': String(sold.again ? 0 : sold.used),
+    'x-credits-remaining': String(sold.remaining),
+  }
+}
+
+function partHeaders({ ignored, partial }: Answered): Record<string, string> {
+  return {
+    ...(ignored.length === 0 ? {} : { 'x-ignored-params': ignored.join(', ') }),
+    ...(partial ? { 'x-upstream-partial': 'true' } : {}),
+  }
+}
+
+/** What every answer tells a key that was shown, whatever came of the request. */
+export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
+  const key = c.get('key')
+  if (key === undefined) return {}
+  const seconds =
+    key.renewsAt === null
+      ? null
+      : Math.max(1, Math.ceil((key.renewsAt.getTime() - Date.now()) / 1000))
+  return {
+    'x-credits-used': '0',
+    'x-credits-remaining': String(key.remaining),
+    ...(seconds === null ? {} : { 'x-credits-reset': String(seconds) }),
+    // There when the same Idempotency-Key is given the same answer for so many seconds.
+    ...(key.kind === 'live' ? { 'x-idempotency-window': String(keptSeconds) } : {}),
+    ...c.get('rate'),
+  }
+}
+
+/** The one place where anything that went wrong becomes an answer. */
+export function refuse(parts: Replying, error: unknown, c: Context<DoorEnv>): Response {
+  const requestId = c.get('requestId')
+  const refusal = error instanceof Refusal ? error : unexpected(parts.log, error, requestId)
+  return new Response(JSON.stringify(refusal.body(parts.docsUrl(), requestId)), {
+    status: refusal.status,
+    headers: { ...keyHeaders(c), ...refusal.headers, ...secureHeaders, ...jsonType },
+  })
+}
+
+const awayCodes = /^(08|53|57P|55000|3D000)|^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
+
+/** True for a database that is down, starting, full or cut off: the request itself was right. */
+function isAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  // The driver gives these two no code.
+  return awayCodes.test(code) || /^(Connection terminated|timeout exceeded)/.test(error.message)
+}
+
+function unexpected(log: Log, error: unknown, request: string): Refusal {
+  if (isAway(error)) {
+    log.warn({ err: error, request }, 'the database does not answer')
+    return new Refusal(503, 'The database does not answer; try again', { 'retry-after': '5' })
+  }
+  log.error({ err: error, request }, 'a request failed')
+  return new Refusal(500, 'Something went wrong on our side; nothing was charged')
+}

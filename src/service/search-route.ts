@@ -1,0 +1,63 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type { Provider } from './answer.ts'
+import { askForKey, type DoorEnv } from './door.ts'
+import { readIdempotencyKey } from './kept.ts'
+import type { KeyRing } from './keyring.ts'
+import { searchAnswers } from './openapi.ts'
+import { cutShort, makeTrouble, readTrouble } from './practice.ts'
+import type { Turnstile } from './rate.ts'
+import { refuseParams } from './refusal.ts'
+import { answerHeaders, keyHeaders, respond } from './reply.ts'
+import { readSearch, searchHeaders, searchParams } from './schemas.ts'
+import { sellAnswer, type Order, type Shop, type Sold } from './sell.ts'
+
+export interface SearchParts extends Shop {
+  readonly keys: KeyRing
+  readonly turnstile: Turnstile
+  /** Answers for test keys. */
+  readonly mock: Provider
+}
+
+/** GET /v1/search. */
+export function addSearch(app: OpenAPIHono<DoorEnv>, parts: SearchParts): void {
+  const route = createRoute({
+    method: 'get',
+    path: '/v1/search',
+    operationId: 'search',
+    summary: 'Search the web',
+    security: [{ bearer: [] }, { parameter: [] }],
+    middleware: [askForKey(parts.keys)] as const,
+    request: { query: searchParams, headers: searchHeaders },
+    responses: searchAnswers,
+  })
+  app.openapi(
+    route,
+    async (c) => {
+      const search = readSearch(c.req.valid('query'))
+      const key = c.get('key')
+      c.set('rate', await parts.turnstile.pass(key))
+      const trouble = key.kind === 'test' ? readTrouble(search.q) : null
+      const cut = trouble !== null && (await makeTrouble(trouble, c.req.raw.signal))
+      const idempotencyKey = readIdempotencyKey(c.req.header('idempotency-key'))
+      const order = { key, search, idempotencyKey, gone: c.req.raw.signal }
+      const sold = await serve(parts, order)
+      const headers = { ...keyHeaders(c), ...answerHeaders(sold) }
+      const body = respond(search, sold)
+      // The type of a route knows whole answers only.
+      if (cut) return cutShort(c.env.outgoing, body) as never
+      return c.json(body, 200, headers)
+    },
+    refuseParams,
+  )
+}
+
+async function serve(parts: SearchParts, order: Order): Promise<Sold> {
+  const { key, search } = order
+  if (key.kind === 'live') return await sellAnswer(parts, order)
+  // Nothing is written down for a test key: it leaves balance and usage as they were.
+  const answered = await parts.mock.answer(search, {
+    account: key.accountId,
+    signal: AbortSignal.timeout(parts.deadlineMs),
+  })
+  return { ...answered, used: 0, remaining: key.remaining, again: false }
+}

@@ -1,0 +1,103 @@
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
+import type pg from 'pg'
+import { askForKey, type DoorEnv } from './door.ts'
+import type { FoundKey, KeyRing } from './keyring.ts'
+import { usageAnswers } from './openapi.ts'
+import { renewalIsDue } from './plans.ts'
+import type { Turnstile } from './rate.ts'
+import { refuseParams } from './refusal.ts'
+import { keyHeaders, secureHeaders } from './reply.ts'
+import { usageParams, usageResponse, type UsageResponse } from './usage-schema.ts'
+
+export interface UsageParts {
+  readonly pool: pg.Pool
+  readonly keys: KeyRing
+  readonly turnstile: Turnstile
+}
+
+const usualDays = 30
+
+/** GET /v1/usage: what a customer would otherwise have to add up from the answers. Costs nothing. */
+export function addUsage(app: OpenAPIHono<DoorEnv>, parts: UsageParts): void {
+  const route = createRoute({
+    method: 'get',
+    path: '/v1/usage',
+    operationId: 'usage',
+    summary: 'What the account of the key used',
+    security: [{ bearer: [] }, { parameter: [] }],
+    middleware: [askForKey(parts.keys)] as const,
+    request: { query: usageParams },
+    responses: usageAnswers,
+  })
+  app.openapi(
+    route,
+    async (c) => {
+      const key = c.get('key')
+      const rate = await parts.turnstile.pass(key)
+      c.set('rate', rate)
+      const days = c.req.valid('query').days ?? usualDays
+      const limit = Number(rate['x-ratelimit-limit'])
+      const body = await readAccount(parts.pool, key, { days, limit })
+      return c.json(body, 200, { ...keyHeaders(c), ...secureHeaders })
+    },
+    refuseParams,
+  )
+}
+
+interface AccountRow {
+  readonly plan: string
+  readonly quota: number
+  readonly used: number
+}
+
+// Not by the view: of half a year of requests only those of the days in question are read.
+const daysOfAccount = `
+  with first as (select (now() at time zone 'utc')::date - $2::integer + 1 as day),
+  own as (select id, 'sk_' || kind || '_…' || tail as key from keys where account_id = $1),
+  counted as (
+    select
+      key_id,
+      (at at time zone 'utc')::date as day,
+      count(*) as requests,
+      count(*) filter (where status <> 200) as failures,
+      coalesce(sum(credits), 0) as credits
+    from usage
+    where key_id in (select id from own)
+      and at >= (select day from first) at time zone 'utc'
+    group by 1, 2
+    union all
+    select key_id, day, requests, failures, credits
+    from usage_sums
+    where key_id in (select id from own)
+      and day >= (select day from first)
+  )
+  select day::text as day, key, sum(requests)::bigint as requests, sum(failures)::bigint as failures, sum(credits)::bigint as credits
+  from counted
+  join own on own.id = counted.key_id
+  group by day, own.id, own.key
+  order by day, own.id`
+
+async function readAccount(
+  pool: pg.Pool,
+  key: FoundKey,
+  { days, limit }: { days: number; limit: number },
+): Promise<UsageResponse> {
+  const [account, used] = await Promise.all([
+    pool.query<AccountRow>(
+      `select plan, quota, case when ${renewalIsDue} then 0 else used end as used from accounts where id = $1`,
+      [key.accountId],
+    ),
+    pool.query(daysOfAccount, [key.accountId, days]),
+  ])
+  const { plan, quota, used: credits } = account.rows[0] ?? { plan: '', quota: 0, used: 0 }
+  return usageResponse.parse({
+    success: true,
+    plan,
+    credits_quota: quota,
+    credits_used: credits,
+    credits_remaining: quota - credits,
+    renews_at: key.renewsAt?.toISOString() ?? null,
+    rate_limit: limit,
+    days: used.rows,
+  })
+}

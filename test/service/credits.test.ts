@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Answered, Provider } from '../../src/service/answer.ts'
+import { openTables, type Tables } from '../../src/service/database.ts'
+import { createKey } from '../../src/service/keys.ts'
+import { KeyRing, type FoundKey } from '../../src/service/keyring.ts'
+import { Purse } from '../../src/service/purse.ts'
+import { Refusal } from '../../src/service/refusal.ts'
+import { sellAnswer, type Sold } from '../../src/service/sell.ts'
+import { freshUrl } from '../support/database.ts'
+
+let tables: Tables
+
+beforeAll(async () => {
+  tables = await openTables(await freshUrl(), 8)
+})
+afterAll(() => tables.close())
+
+async function openKey(credits: number): Promise<FoundKey> {
+  const issued = await createKey(tables.pool, { kind: 'live', credits })
+  const key = await new KeyRing(tables.pool).find(issued.key)
+  if (key === null) throw new Error('expected the key to be found')
+  return key
+}
+
+function found(results: number): Answered {
+  const page = { title: 'T', url: 'https://example.com/', snippet: '', domain: 'example.com' }
+  return {
+    answer: {
+      intent: '',
+      sentiment: '',
+      clusters: [],
+      entities: [],
+      related_searches: [],
+      organic_results: Array.from({ length: results }, (_, index) => ({
+        ...page,
+        position: index + 1,
+      })),
+    },
+    ignored: [],
+    partial: false,
+  }
+}
+
+/** A shop of one process; what it finds is decided by the caller. */
+function openProcess(answer: () => Promise<Answered>) {
+  const provider: Provider = { name: 'try', answer, close: () => Promise.resolve() }
+  const { pool } = tables
+  const shop = { pool, purse: new Purse(pool), provider, deadlineMs: 20_000, leaseMs: 40_000 }
+  return (key: FoundKey, num: number): Promise<Sold | Refusal> => {
+    const search = { q: 'x', num, hl: null, gl: null, location: null, device: null }
+    const gone = new AbortController().signal
+    return sellAnswer(shop, { key, search, idempotencyKey: null, gone }).catch(refusalOf)
+  }
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  throw error
+}
+
+async function books(key: FoundKey) {
+  const { rows } = await tables.pool.query<{ used: number; held: number; charged: number }>(
+    `select used, held, (select coalesce(sum(credits), 0) from usage where account_id = accounts.id) as charged
+    from accounts where id = $1`,
+    [key.accountId],
+  )
+  return rows[0]
+}
+
+describe('credits under many requests at once', () => {
+  test('sixty searches that may cost ten and cost one are all answered on a hundred credits', async () => {
+    const key = await openKey(100)
+    const buy = openProcess(() => Promise.resolve(found(3)))
+    const sold = await Promise.all(Array.from({ length: 60 }, () => buy(key, 100)))
+    expect(sold.filter((one) => one instanceof Refusal)).toEqual([])
+    expect(await books(key)).toEqual({ used: 60, held: 0, charged: 60 })
+  })
+
+  test('what is told as left never speaks of what others have set aside', async () => {
+    const key = await openKey(100)
+    const buy = openProcess(() => Promise.resolve(found(1)))
+    const sold = await Promise.all(Array.from({ length: 20 }, () => buy(key, 50)))
+    const told = sold.map((one) => (one instanceof Refusal ? -1 : one.remaining))
+    expect(told.toSorted((a, b) => b - a)).toEqual(Array.from({ length: 20 }, (_, n) => 99 - n))
+  })
+
+  test('two processes on one account sell every credit once and none twice', async () => {
+    const key = await openKey(57)
+    const open = () => openProcess(() => Promise.resolve(found(1 + Math.floor(Math.random() * 25))))
+    const [one, two] = [open(), open()]
+    const sold = await Promise.all(
+      Array.from({ length: 80 }, (_, index) => (index % 2 === 0 ? one : two)(key, 25)),
+    )
+    const spent = sold.reduce((sum, each) => sum + (each instanceof Refusal ? 0 : each.used), 0)
+    const { used, held, charged } = (await books(key)) ?? {}
+    expect([used, held, charged]).toEqual([spent, 0, spent])
+    expect(57 - spent).toBeLessThan(3)
+    const refused = sold.filter((each): each is Refusal => each instanceof Refusal)
+    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([402]))
+  })
+
+  test('a 402 says what is truly left, and what the search could have cost', async () => {
+    const key = await openKey(9)
+    const refused = await openProcess(() => Promise.resolve(found(1)))(key, 100)
+    expect(refused).toMatchObject({ status: 402, headers: { 'x-credits-remaining': '9' } })
+    expect(refused).toHaveProperty(
+      'message',
+      'Not enough credits for this search, which can cost 10: 9 left',
+    )
+  })
+
+  test('a search waits for credits that another process sets free', async () => {
+    const key = await openKey(10)
+    let answer: (answered: Answered) => void = () => undefined
+    const slow = openProcess(() => new Promise((resolve) => (answer = resolve)))
+    const quick = openProcess(() => Promise.resolve(found(1)))
+    const first = slow(key, 100)
+    await expect.poll(async () => (await books(key))?.held).toBe(10)
+    const second = quick(key, 90)
+    answer(found(1))
+    expect(await first).toMatchObject({ used: 1, remaining: 9 })
+    expect(await second).toMatchObject({ used: 1, remaining: 8 })
+  })
+
+  test('at the turn of a month a search in work is charged to its own month', async () => {
+    const issued = await createKey(tables.pool, { kind: 'live', plan: 'free' })
+    const key = await new KeyRing(tables.pool).find(issued.key)
+    if (key === null) throw new Error('expected the key to be found')
+    let answer: (answered: Answered) => void = () => undefined
+    const slow = openProcess(() => new Promise((resolve) => (answer = resolve)))
+    const old = slow(key, 100)
+    await expect.poll(async () => (await books(key))?.held).toBe(10)
+    await tables.pool.query(
+      `with moved as (update usage set period = period - interval '1 month' where account_id = $1)
+      update accounts set period = period - interval '1 month' where id = $1`,
+      [key.accountId],
+    )
+    await openProcess(() => Promise.resolve(found(1)))(key, 10)
+    answer(found(100))
+    expect(await old).toMatchObject({ used: 10, remaining: 999 })
+    expect(await books(key)).toEqual({ used: 1, held: 0, charged: 11 })
+  })
+})
+
+describe('a client that goes away', () => {
+  test('is charged nothing, and its search is told to end', async () => {
+    const key = await openKey(10)
+    const gone = new AbortController()
+    let told = false
+    const provider: Provider = {
+      name: 'slow',
+      answer: (_search, { signal }) =>
+        new Promise(() => signal.addEventListener('abort', () => (told = true))),
+      close: () => Promise.resolve(),
+    }
+    const { pool } = tables
+    const shop = { pool, purse: new Purse(pool), provider, deadlineMs: 20_000, leaseMs: 40_000 }
+    const search = { q: 'x', num: 10, hl: null, gl: null, location: null, device: null }
+    const selling = sellAnswer(shop, { key, search, idempotencyKey: null, gone: gone.signal })
+    await expect.poll(async () => (await books(key))?.held).toBe(1)
+    gone.abort()
+    await expect(selling).rejects.toThrow('gone away')
+    expect(told).toBe(true)
+    expect(await books(key)).toEqual({ used: 0, held: 0, charged: 0 })
+  })
+})

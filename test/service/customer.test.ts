@@ -1,0 +1,229 @@
+import { connect } from 'node:net'
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { send } from './get.ts'
+import { openShop, type Shop } from './shop.ts'
+
+let shop: Shop
+let live: string
+let mock: string
+let log = ''
+
+function sink(write: (text: string) => void): Writable {
+  return new Writable({
+    write(chunk, _encoding, done) {
+      write(String(chunk))
+      done()
+    },
+  })
+}
+
+beforeAll(async () => {
+  shop = await openShop({ log: pino(sink((text) => (log += text))) })
+  live = await shop.live()
+  mock = await shop.test()
+})
+afterAll(() => shop.service.close())
+
+/** Says something to the port as it is, and gives back what comes until the connection ends. */
+function raw(text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let got = ''
+    const socket = connect(shop.service.port, '127.0.0.1', () => socket.write(text))
+    socket.on('data', (chunk: Buffer) => (got += String(chunk)))
+    socket.on('close', () => resolve(got))
+    socket.on('error', reject)
+  })
+}
+
+describe('a request id', () => {
+  test('stands in every answer, in its error, and in the line of the log about it', async () => {
+    const paths = ['/v1/search?q=tea', '/v1/search', '/v1/nowhere', '/healthz', '/docs/errors']
+    const ids = new Set<string>()
+    for (const path of paths) {
+      const { headers, json } = await shop.ask(path, live)
+      const id = String(headers['x-request-id'])
+      expect(id).toMatch(/^req_[0-9a-f]{32}$/)
+      expect([undefined, id]).toContain(json.error?.request_id)
+      expect(log).toContain(`"request":"${id}"`)
+      ids.add(id)
+    }
+    expect(ids.size).toBe(paths.length)
+    expect(log).not.toContain('nowhere')
+  })
+
+  test('stands in what is answered before there is a request', async () => {
+    const text = await raw('nonsense\r\n\r\n')
+    const id = /x-request-id: (req_\w+)/.exec(text)?.[1] ?? ''
+    expect(text).toContain(`"request_id":"${id}"`)
+    expect(log).toContain(id)
+  })
+})
+
+describe('the log', () => {
+  test('tells status, time and key of each request, and what was searched for only when asked to', async () => {
+    let told = ''
+    const open = { databaseUrl: shop.databaseUrl, logged: 'queries' } as const
+    const telling = await openShop({ ...open, log: pino(sink((text) => (told += text))) })
+    await telling.ask('/v1/search?q=secret+garden', live)
+    await telling.service.close()
+    await shop.ask('/v1/search?q=secret+garden', live)
+    const lines = told.trim().split('\n')
+    const line = JSON.parse(lines.find((one) => one.includes('secret garden')) ?? '{}') as object
+    expect(line).toMatchObject({ status: 200, path: '/v1/search', kind: 'live' })
+    expect(line).toHaveProperty('ms')
+    expect(log).not.toContain('secret')
+  })
+})
+
+describe('what Node would answer by itself', () => {
+  const both = 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n'
+  test.each([
+    ['400 BAD_REQUEST', 'GET /v1/search HTTP/1.1\r\n\r\n'],
+    ['417 EXPECTATION_FAILED', 'GET / HTTP/1.1\r\nHost: a\r\nExpect: wonders\r\n\r\n'],
+    ['405 METHOD_NOT_ALLOWED', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'],
+    [
+      '400 BAD_REQUEST',
+      'GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+    ],
+    ['400 BAD_REQUEST', `POST / HTTP/1.1\r\nHost: a\r\n${both}\r\n0\r\n\r\n`],
+    ['400 BAD_REQUEST', 'GET / HTTP/1.1\r\nHost : a\r\n\r\n'],
+  ])('is answered in the error shape: %s', async (expected, text) => {
+    const [status, code] = expected.split(' ')
+    const answer = await raw(text)
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    expect(answer).toContain(`"code":"${code}"`)
+  })
+})
+
+describe('what an answer tells about an account', () => {
+  test('credits and rate stand in the headers of good answers and of bad ones', async () => {
+    const { key } = await shop.service.keys.create({ kind: 'live', plan: 'free' })
+    const good = await shop.ask('/v1/search?q=tea&num=20', key)
+    expect(good.headers).toMatchObject({
+      'x-credits-used': '2',
+      'x-credits-remaining': '998',
+      'x-ratelimit-limit': '10000',
+      'x-ratelimit-remaining': '9999',
+    })
+    const bad = await shop.ask('/v1/search', key)
+    expect(bad.headers).toMatchObject({ 'x-credits-used': '0', 'x-credits-remaining': '998' })
+    expect(Number(bad.headers['x-credits-reset'])).toBeGreaterThan(0)
+  })
+
+  test('usage tells plan, balance and days of the account, and of no other', async () => {
+    const { key } = await shop.service.keys.create({ kind: 'live', plan: 'free', rate: 50 })
+    await shop.ask('/v1/search?q=tea&num=20', key)
+    const { status, json } = await shop.ask('/v1/usage', key)
+    expect(status).toBe(200)
+    expect(json).toEqual({
+      success: true,
+      plan: 'free',
+      credits_quota: 1000,
+      credits_used: 2,
+      credits_remaining: 998,
+      renews_at: expect.stringMatching(/-01T00:00:00.000Z$/) as string,
+      rate_limit: 50,
+      days: [
+        {
+          day: new Date().toISOString().slice(0, 10),
+          key: `sk_live_…${key.slice(-4)}`,
+          requests: 1,
+          failures: 0,
+          credits: 2,
+        },
+      ],
+    })
+    expect((await shop.ask('/v1/usage?days=0', key)).status).toBe(400)
+    expect((await shop.ask('/v1/usage')).status).toBe(401)
+  })
+
+  test('a rate holds for all keys of an account, over two processes', async () => {
+    const one = await shop.service.keys.create({ kind: 'live', credits: 1000, rate: 5 })
+    const two = await shop.service.keys.create({ kind: 'live', account: one.account })
+    const other = await openShop({ databaseUrl: shop.databaseUrl })
+    const start = Date.now()
+    const replies = await Promise.all(
+      Array.from({ length: 60 }, (_, index) =>
+        (index % 2 === 0 ? shop : other).ask(
+          '/v1/search?q=tea',
+          index % 3 === 0 ? one.key : two.key,
+        ),
+      ),
+    )
+    const seconds = Math.floor(Date.now() / 1000) - Math.floor(start / 1000) + 1
+    await other.service.close()
+    const passed = replies.filter(({ status }) => status === 200).length
+    expect(passed).toBeGreaterThanOrEqual(5)
+    expect(passed).toBeLessThanOrEqual(5 * seconds)
+  })
+
+  test('test keys have a limit, and the time of their last use is known', async () => {
+    const lone = await openShop({ databaseUrl: shop.databaseUrl, testRate: 3 })
+    const { key, id } = await lone.service.keys.create({ kind: 'test' })
+    const replies = await Promise.all(
+      Array.from({ length: 30 }, () => lone.ask('/v1/search?q=a', key)),
+    )
+    expect(replies.some(({ status }) => status === 429)).toBe(true)
+    const listed = (await lone.service.keys.list()).find((one) => one.id === id)
+    expect(listed?.last_used_at).toBeInstanceOf(Date)
+    await lone.service.close()
+  })
+})
+
+describe('trouble on purpose', () => {
+  test.each([
+    [401, 'UNAUTHORIZED'],
+    [402, 'PAYMENT_REQUIRED'],
+    [403, 'FORBIDDEN'],
+    [429, 'TOO_MANY_REQUESTS'],
+    [500, 'INTERNAL_SERVER_ERROR'],
+    [502, 'BAD_GATEWAY'],
+    [503, 'SERVICE_UNAVAILABLE'],
+    [504, 'GATEWAY_TIMEOUT'],
+  ])('a test key that asks for %s has it', async (status, code) => {
+    const reply = await shop.ask(`/v1/search?q=trouble:${status}`, mock)
+    expect([reply.status, reply.json.error?.code]).toEqual([status, code])
+  })
+
+  test('a refusal that was asked for has the headers of a real one', async () => {
+    const refused = async (kind: string) =>
+      (await shop.ask(`/v1/search?q=trouble:${kind}`, mock)).headers
+    expect(await refused('401')).toHaveProperty('www-authenticate')
+    expect(await refused('402')).toMatchObject({ 'x-credits-remaining': '0' })
+    expect(Number((await refused('429'))['retry-after'])).toBeGreaterThan(0)
+    expect(Number((await refused('503'))['retry-after'])).toBeGreaterThan(0)
+  })
+
+  test('a slow answer takes as long as asked, a cut one breaks off', async () => {
+    const start = performance.now()
+    expect((await shop.ask('/v1/search?q=trouble:slow300', mock)).status).toBe(200)
+    expect(performance.now() - start).toBeGreaterThan(290)
+    const cut = send(
+      `${shop.service.url}/v1/search?q=trouble:cut`,
+      { authorization: `Bearer ${mock}` },
+      { timeoutMs: 5000 },
+    )
+    await expect(cut).rejects.toThrow('aborted')
+  })
+
+  test('a live key searches for the words', async () => {
+    expect((await shop.ask('/v1/search?q=trouble:429', live)).status).toBe(200)
+  })
+})
+
+describe('parameters', () => {
+  test('explicit defaults are answered like absent ones', async () => {
+    const plain = await shop.ask('/v1/search?q=tea', mock)
+    const explicit = await shop.ask('/v1/search?q=tea&num=10&hl=en&device=desktop', mock)
+    expect(explicit.json).toEqual(plain.json)
+  })
+
+  test('a missing query is said to be missing, a double one to be double', async () => {
+    expect((await shop.ask('/v1/search', mock)).json.error?.message).toBe('q must be given')
+    expect((await shop.ask('/v1/search?q=a&q=b', mock)).json.error?.message).toBe(
+      'q must be given once',
+    )
+  })
+})

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openTables, type Tables } from '../../src/service/database.ts'
+import { claimAnswer } from '../../src/service/kept.ts'
+import { openShop, type Shop } from './shop.ts'
+
+let shop: Shop
+let tables: Tables
+
+beforeAll(async () => {
+  shop = await openShop()
+  tables = await openTables(shop.databaseUrl, 2)
+})
+afterAll(async () => {
+  await tables.close()
+  await shop.service.close()
+})
+
+const tea = '/v1/search?q=tea&num=30'
+
+function again(key: string) {
+  return { headers: { 'idempotency-key': key } }
+}
+
+async function left(key: string): Promise<unknown> {
+  return (await shop.ask('/v1/usage', key)).headers['x-credits-remaining']
+}
+
+describe('a search with an Idempotency-Key', () => {
+  test('is answered the same and charged once, however often it comes', async () => {
+    const key = await shop.live(100)
+    const first = await shop.ask(tea, key, again('one'))
+    const second = await shop.ask(tea, key, again('one'))
+    expect([first.status, second.status]).toEqual([200, 200])
+    expect(second.body).toEqual(first.body)
+    expect(first.headers['x-idempotency-window']).toBe('86400')
+    expect(first.headers['x-idempotency-replayed']).toBeUndefined()
+    expect(second.headers).toMatchObject({
+      'x-idempotency-replayed': 'true',
+      'x-credits-used': '0',
+    })
+    expect(await left(key)).toBe('97')
+  })
+
+  test('is charged once when twenty come at the same time to two processes', async () => {
+    const key = await shop.live(100)
+    const other = await openShop({ databaseUrl: shop.databaseUrl })
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? shop : other).ask(tea, key, again('race')),
+      ),
+    )
+    await other.service.close()
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(new Set(replies.map(({ body }) => String(body))).size).toBe(1)
+    expect(await left(key)).toBe('97')
+  })
+
+  test('is given the same answer after a restart', async () => {
+    const lone = await openShop()
+    const key = await lone.live(100)
+    const before = await lone.ask(tea, key, again('restart'))
+    await lone.service.close()
+    const next = await openShop({ databaseUrl: lone.databaseUrl })
+    const after = await next.ask(tea, key, again('restart'))
+    expect(after.body).toEqual(before.body)
+    expect(after.headers['x-idempotency-replayed']).toBe('true')
+    await next.service.close()
+  })
+
+  test('whose first request died with its process is searched anew once that is sure', async () => {
+    const lone = await openShop({ leaseMs: 300 })
+    const { key, account } = await lone.service.keys.create({ kind: 'live', credits: 100 })
+    const own = await openTables(lone.databaseUrl, 1)
+    const search = { q: 'tea', num: 30, hl: null, gl: null, location: null, device: null }
+    const wish = { account, key: 'dead', search, leaseMs: 300, waitMs: 0 }
+    expect(await claimAnswer(own.pool, wish)).toMatchObject({ kind: 'claim' })
+    const { status, json } = await lone.ask(tea, key, again('dead'))
+    expect([status, json.credits_remaining]).toEqual([200, 97])
+    await own.close()
+    await lone.service.close()
+  })
+
+  test('that was refused costs nothing and may come again with the same key', async () => {
+    const key = await shop.live(2)
+    expect((await shop.ask(tea, key, again('poor'))).status).toBe(402)
+    const cheaper = await shop.ask('/v1/search?q=tea&num=10', key, again('poor'))
+    expect([cheaper.status, cheaper.json.credits_remaining]).toEqual([200, 1])
+  })
+
+  test('for something else than before is a 422, charged nothing', async () => {
+    const key = await shop.live(100)
+    await shop.ask(tea, key, again('mine'))
+    const { status, json } = await shop.ask('/v1/search?q=coffee', key, again('mine'))
+    expect([status, json.error?.code]).toEqual([422, 'UNPROCESSABLE_CONTENT'])
+    expect(await left(key)).toBe('97')
+  })
+
+  test('whose key is empty, too long or no plain text is a 400', async () => {
+    const key = await shop.live(100)
+    for (const bad of ['a b', 'x'.repeat(256), 'é']) {
+      expect([bad, (await shop.ask(tea, key, again(bad))).status]).toEqual([bad, 400])
+    }
+  })
+
+  test('is nobody else’s: another account with the same key has an answer of its own', async () => {
+    const [one, two] = [await shop.live(100), await shop.live(50)]
+    expect((await shop.ask(tea, one, again('same'))).json.credits_remaining).toBe(97)
+    expect((await shop.ask(tea, two, again('same'))).json.credits_remaining).toBe(47)
+  })
+
+  test('is forgotten after a day', async () => {
+    const key = await shop.live(100)
+    await shop.ask(tea, key, again('old'))
+    await tables.pool.query("update kept_answers set claimed_at = now() - interval '25 hours'")
+    const next = await shop.ask(tea, key, again('old'))
+    expect(next.headers['x-idempotency-replayed']).toBeUndefined()
+    expect(next.json.credits_remaining).toBe(94)
+  })
+})
