@@ -43,6 +43,8 @@ export interface ServiceOptions {
   readonly keepMs?: number
   readonly deadlineMs?: number
   readonly leaseMs?: number
+  /** With upstream `searxng`: what is there after so long is the answer. */
+  readonly upstreamMs?: number
   readonly poolSize?: number
 }
 
@@ -86,7 +88,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const mock = openMock(drift)
     const provider = closers.add(
       'provider',
-      openProvider(options, { tables, drift, mock }),
+      openProvider(options, { tables, drift, mock, log }),
       (one) => one.close(),
     )
     const where = { host: options.host ?? '127.0.0.1', port: options.port ?? 0 }
@@ -143,7 +145,7 @@ function openApp(options: ServiceOptions, { tables: { pool }, ...parts }: Parts)
 
 function openProvider(
   options: ServiceOptions,
-  { tables, drift, mock }: { tables: Tables; drift: Drift; mock: Provider },
+  { tables, drift, mock, log }: { tables: Tables; drift: Drift; mock: Provider; log: Log },
 ): Provider {
   const upstream = options.upstream ?? 'local'
   switch (upstream) {
@@ -152,7 +154,11 @@ function openProvider(
     case 'local':
       return openLocal(tables, drift)
     case 'searxng':
-      return openSearxng({ url: needUrl(options.searxngUrl) })
+      return openSearxng({
+        url: needUrl(options.searxngUrl),
+        log,
+        ...(options.upstreamMs === undefined ? {} : { budgetMs: options.upstreamMs }),
+      })
     default:
       throw unhandled('upstream', upstream)
   }

@@ -1,5 +1,8 @@
 import { z } from 'zod'
+import type { Log } from '../../shared/log.ts'
+import { readJson } from './body.ts'
 import { upstreamLanguage } from './locale.ts'
+import type { Places } from './places.ts'
 import { Refusal } from '../refusal.ts'
 import type { Search } from '../schemas.ts'
 
@@ -32,11 +35,15 @@ export type EnginePage = z.output<typeof pageShape>
 export interface Web {
   readonly base: URL
   readonly get: typeof fetch
+  readonly places: Places
+  readonly log: Log
 }
 
 /** Nobody answered: that is no empty result, and nobody pays for it. */
-export function silence(): Refusal {
-  return new Refusal(503, 'No search engine answered; nothing was charged', { 'retry-after': '60' })
+export function silence(retryAfter: string | null = null): Refusal {
+  return new Refusal(503, 'No search engine answered; nothing was charged', {
+    'retry-after': retryAfter ?? '60',
+  })
 }
 
 export interface PageWish {
@@ -55,19 +62,34 @@ export async function getPage(
     q: withoutCommands(search.q),
     format: 'json',
     pageno: String(wish.number),
-    ...upstreamLanguage(search),
+    ...upstreamLanguage(search, web.places),
   }).toString()
   const response = await request(web, url, wish.signal)
-  if (response === null || !response.ok) return null
-  let body: unknown
-  try {
-    body = await response.json()
-  } catch (cause) {
-    throw nonsense(cause)
+  if (response === null) return null
+  if (!response.ok) {
+    web.log.warn({ status: response.status, page: wish.number }, 'the upstream refused a page')
+    await response.body?.cancel()
+    // How long to wait is the upstream's to say; a word of its own would be a guess.
+    if (wish.number === 1) throw silence(response.headers.get('retry-after'))
+    return null
   }
-  const page = pageShape.safeParse(body)
-  if (page.success) return page.data
+  const page = pageShape.safeParse(await readWhole(web, response))
+  if (page.success) {
+    const { unresponsive_engines: engines } = page.data
+    if (engines.length > 0) web.log.warn({ engines }, 'engines behind the upstream failed')
+    return page.data
+  }
+  web.log.warn({ page: wish.number }, 'the upstream answered nonsense')
   throw nonsense(page.error)
+}
+
+async function readWhole(web: Web, response: Response): Promise<unknown> {
+  try {
+    return await readJson(response)
+  } catch (error) {
+    web.log.warn({ err: error }, 'an answer of the upstream broke off')
+    return undefined
+  }
 }
 
 function nonsense(cause: unknown): Refusal {
@@ -80,25 +102,31 @@ async function request(web: Web, url: URL, signal: AbortSignal): Promise<Respons
   try {
     // Never followed: an engine's shortcut in a query can point anywhere.
     return await web.get(url, { redirect: 'manual', signal })
-  } catch {
+  } catch (error) {
     // Refused, unknown or cut: for the caller it is one thing, an upstream that does not answer.
+    if (!signal.aborted) web.log.warn({ err: error }, 'the upstream does not answer')
     return null
   }
 }
 
+// An extra is not worth the answer.
+const completionMs = 2000
+
 /** Completions of the query, for want of suggestions. They are an extra: without them the answer stands. */
-export async function complete(web: Web, search: Search, signal: AbortSignal): Promise<string[]> {
+export async function complete(web: Web, search: Search, over: AbortSignal): Promise<string[]> {
+  const signal = AbortSignal.any([over, AbortSignal.timeout(completionMs)])
   const url = new URL('autocompleter', baseOf(web.base))
   url.search = new URLSearchParams({ q: withoutCommands(search.q) }).toString()
   try {
     const headers = { 'x-requested-with': 'XMLHttpRequest' }
     const response = await web.get(url, { redirect: 'manual', headers, signal })
     if (!response.ok) return []
-    const body = z.array(z.unknown()).parse(await response.json())
+    const body = z.array(z.unknown()).parse(await readJson(response))
     // Plain list, or the five fields of OpenSearch, the second of which is the list.
     const list = Array.isArray(body[1]) ? (body[1] as unknown[]) : body
     return list.filter((text): text is string => typeof text === 'string')
-  } catch {
+  } catch (error) {
+    web.log.info({ err: error }, 'the upstream has no completions')
     return []
   }
 }

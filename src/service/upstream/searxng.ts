@@ -1,38 +1,68 @@
-import { sentParams, type Answered, type Provider } from '../answer.ts'
+import type { Log } from '../../shared/log.ts'
+import { sentParams, type Answered, type Asker, type Provider } from '../answer.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/gazetteer.ts'
-import { guessRegion } from './locale.ts'
-import { complete, getPage, silence, type EnginePage, type Web } from './metasearch.ts'
+import { Refusal } from '../refusal.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
+import { Gate } from './gate.ts'
+import {
+  complete,
+  getPage,
+  silence,
+  type EnginePage,
+  type PageWish,
+  type Web,
+} from './metasearch.ts'
+import { loadPlaces, type Places } from './places.ts'
 import { plainPage } from './webpage.ts'
 
 const mostPages = 10
-const budgetMs = 25_000
+const usualBudgetMs = 20_000
 const slots = 2
+const longestLine = 256
 
 export interface SearxngOptions {
   readonly url: URL
+  readonly log: Log
   readonly fetch?: typeof fetch
+  /** What is there after so long is the answer. */
+  readonly budgetMs?: number
+}
+
+interface Desk {
+  readonly gate: Gate
+  readonly budgetMs: number
 }
 
 /** Finds pages on the live web through a SearXNG of one's own. */
 export function openSearxng(options: SearxngOptions): Provider {
-  const gate = openGate(slots)
-  const web = { base: options.url, get: options.fetch ?? fetch }
+  const desk = {
+    // Page by page: an upstream that is hurried is blocked by the engines behind it.
+    gate: new Gate({ total: slots, each: slots, line: longestLine }),
+    budgetMs: options.budgetMs ?? usualBudgetMs,
+  }
+  const { url: base, log, fetch: get = fetch } = options
   return {
     name: 'searxng',
-    answer: (search, { signal }) => gate(() => answer(web, search, signal)),
+    answer: async (search, asker) =>
+      answer({ base, log, get, places: await loadPlaces(), ...desk }, search, asker),
     close: () => Promise.resolve(),
   }
 }
 
 const unnamed = new Gazetteer([])
 
-async function answer(web: Web, search: Search, signal: AbortSignal): Promise<Answered> {
-  const found = await collect(web, search, signal)
+async function answer(web: Web & Desk, search: Search, asker: Asker): Promise<Answered> {
+  const found = await collect(web, search, asker)
   const results = found.results.slice(0, search.num)
   const suggestions = [...found.corrections, ...[...found.suggestions].toSorted()]
-  if (suggestions.length < 4) suggestions.push(...(await complete(web, search, signal)))
+  if (suggestions.length < 4) {
+    suggestions.push(
+      ...(await web.gate.pass(asker.account, asker.signal, () =>
+        complete(web, search, asker.signal),
+      )),
+    )
+  }
   return {
     answer: await enrich(
       search.q,
@@ -45,14 +75,14 @@ async function answer(web: Web, search: Search, signal: AbortSignal): Promise<An
       },
       unnamed,
     ),
-    ignored: ignoredParams(search),
+    ignored: ignoredParams(search, web.places),
     partial: found.partial,
   }
 }
 
 /** `location` counts as far as it names a country that `gl` does not already give. */
-function ignoredParams(search: Search): string[] {
-  const used = search.gl === null && guessRegion(search.location) !== null
+function ignoredParams(search: Search, places: Places): string[] {
+  const used = search.gl === null && places.regionOf(search.location) !== null
   return sentParams(search, used ? ['device'] : ['location', 'device'])
 }
 
@@ -64,15 +94,20 @@ interface Collected {
   readonly partial: boolean
 }
 
-/** Page after page, one at a time: some engines need the first to give the second. */
-async function collect(web: Web, search: Search, signal: AbortSignal): Promise<Collected> {
+/**
+ * Page after page, one at a time: some engines need the first to give the second. Searches take turns at it, and when the
+ * time is over what there is is the answer.
+ */
+async function collect(web: Web & Desk, search: Search, asker: Asker): Promise<Collected> {
   const byPlace = new Map<string, OrganicResult>()
   const [suggestions, corrections] = [new Set<string>(), new Set<string>()]
   const entities: NamedEntity[] = []
   let partial = false
-  const end = performance.now() + budgetMs
-  for (let number = 1; number <= mostPages && performance.now() < end; number += 1) {
-    const page = await getPage(web, search, { number, signal })
+  const over = AbortSignal.timeout(web.budgetMs)
+  const signal = AbortSignal.any([asker.signal, over])
+  for (let number = 1; number <= mostPages; number += 1) {
+    const page = await turn(web, { search, number, signal, account: asker.account })
+    asker.signal.throwIfAborted()
     if (page === null) {
       if (number === 1) throw silence()
       partial = true
@@ -88,6 +123,24 @@ async function collect(web: Web, search: Search, signal: AbortSignal): Promise<C
     if (byPlace.size === before || byPlace.size >= search.num) break
   }
   return { results: [...byPlace.values()], suggestions, corrections, entities, partial }
+}
+
+interface Turn extends PageWish {
+  readonly search: Search
+  readonly account: number
+}
+
+/** Null when the time is over, as when the upstream does not answer: pages that were fetched are not thrown away. */
+async function turn(
+  web: Web & Desk,
+  { search, account, ...wish }: Turn,
+): Promise<EnginePage | null> {
+  try {
+    return await web.gate.pass(account, wish.signal, () => getPage(web, search, wish))
+  } catch (error) {
+    if (wish.signal.aborted && !(error instanceof Refusal)) return null
+    throw error
+  }
 }
 
 function addResult(
@@ -113,21 +166,4 @@ function typeOf({ attributes }: EnginePage['infoboxes'][number]): string {
   const properties = (attributes ?? []).map(({ entity }) => entity)
   const found = typeByProperty.find(([, ids]) => ids.some((id) => properties.includes(id)))
   return found?.[0] ?? 'Thing'
-}
-
-/** At most so many at once: an upstream that is hurried is blocked by the engines behind it. */
-function openGate(free: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let left = free
-  const waiting: (() => void)[] = []
-  return async (work) => {
-    if (left === 0) await new Promise<void>((resolve) => waiting.push(resolve))
-    else left -= 1
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) left += 1
-      else next()
-    }
-  }
 }

@@ -14,6 +14,7 @@ interface Given {
   readonly content?: string | null | undefined
 }
 
+const longestText = 20_000
 const tracking = /^(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|igshid)$/i
 
 /** Null for a result that is no page: images and maps come without an address, or with one that is not of the web. */
@@ -40,9 +41,11 @@ function keyOf(address: URL): string {
   return url.href.slice(url.protocol.length)
 }
 
+/** Marks in pairs, as engines set them around what was found. Anything else in angle brackets is the text itself. */
 function withoutMarkup(text: string): string {
   return text
-    .replace(/<[^>]*>/g, '')
+    .slice(0, longestText)
+    .replace(/<(b|i|em|strong|mark|span)(?: [^<>]{0,200})?>([^<]*)<\/\1>/gi, '$2')
     .replace(/\s+/g, ' ')
     .trim()
 }

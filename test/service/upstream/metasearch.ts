@@ -11,7 +11,10 @@ export interface FakePage {
 }
 
 /** What it does with a request: a page, or anything at all. */
-export type Behaviour = (params: URLSearchParams, request: IncomingMessage) => FakePage | Raw
+export type Behaviour = (
+  params: URLSearchParams,
+  request: IncomingMessage,
+) => FakePage | Raw | 'never'
 
 export interface Raw {
   readonly status: number
@@ -31,7 +34,7 @@ export interface FakeSearxng {
 }
 
 /** Answers as SearXNG's source says: seven keys, parameters checked as there, JSON switched on. */
-export async function startFakeSearxng(): Promise<FakeSearxng> {
+export async function startFakeSearxng(delayMs = 2): Promise<FakeSearxng> {
   const asked: Record<string, string>[] = []
   const paths: string[] = []
   let behaviour: Behaviour = () => ({})
@@ -44,8 +47,9 @@ export async function startFakeSearxng(): Promise<FakeSearxng> {
     busiest = Math.max(busiest, busy)
     setTimeout(() => {
       busy -= 1
-      answer(response, url, behaviour(url.searchParams, request))
-    }, 2)
+      const given = behaviour(url.searchParams, request)
+      if (given !== 'never') answer(response, url, given)
+    }, delayMs)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -1,3 +1,5 @@
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { fakeResult, startFakeSearxng, type FakeSearxng } from './metasearch.ts'
 import { openShop, type Shop } from '../shop.ts'
@@ -5,10 +7,17 @@ import { openShop, type Shop } from '../shop.ts'
 let upstream: FakeSearxng
 let shop: Shop
 let key: string
+let log = ''
 
 beforeAll(async () => {
   upstream = await startFakeSearxng()
-  shop = await openShop({ upstream: 'searxng', searxngUrl: upstream.url })
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      log += String(chunk)
+      done()
+    },
+  })
+  shop = await openShop({ upstream: 'searxng', searxngUrl: upstream.url, log: pino(sink) })
 })
 afterAll(async () => {
   await shop.service.close()
@@ -156,7 +165,18 @@ describe('our parameters', () => {
   const cases = [
     ['', undefined, null],
     ['&hl=fr', 'fr', null],
-    ['&hl=pt-BR', 'pt', null],
+    ['&hl=pt-BR', 'pt-BR', null],
+    ['&hl=zh-Hant-TW', 'zh-TW', null],
+    ['&hl=en-GB', 'en-GB', null],
+    ['&hl=en-GB&gl=in', 'en-IN', null],
+    ['&location=Prague,%20Czech%20Republic', 'cs-CZ', null],
+    ['&location=Izmir,%20Turkey', 'tr-TR', null],
+    ['&location=Hong%20Kong', 'zh-HK', null],
+    ['&location=Dubai,%20UAE', 'ar-AE', null],
+    ['&location=Austin,%20Texas,%20US', 'en-US', null],
+    ['&location=Austin,%20Texas', 'en-US', null],
+    ['&location=Atlanta,%20Georgia', undefined, 'location'],
+    ['&location=Atlanta,%20Georgia,%20United%20States', 'en-US', null],
     ['&hl=en&gl=de', 'en-DE', null],
     ['&gl=jp', 'ja-JP', null],
     ['&gl=br', 'pt-BR', null],
@@ -199,7 +219,81 @@ describe('our parameters', () => {
   })
 })
 
+describe('text of the web', () => {
+  test('keeps what stands in angle brackets, and loses the marks around what was found', async () => {
+    upstream.behave(() => ({
+      results: [
+        {
+          url: 'https://a.example/',
+          title: 'The <dialog> element',
+          content: 'How <b>dialog</b> and <details> differ, if a < b > c',
+        },
+      ],
+    }))
+    const { json } = await shop.ask('/v1/search?q=dialog', key)
+    expect(json.organic_results?.[0]).toMatchObject({
+      title: 'The <dialog> element',
+      snippet: 'How dialog and <details> differ, if a < b > c',
+    })
+  })
+
+  test('that is nothing but brackets holds nobody up', async () => {
+    const content = '<b '.repeat(50_000)
+    upstream.behave(() => ({
+      results: [{ url: 'https://a.example/', title: '<'.repeat(50_000), content }],
+    }))
+    const start = performance.now()
+    expect((await shop.ask('/v1/search?q=brackets', key)).status).toBe(200)
+    expect(performance.now() - start).toBeLessThan(2000)
+  })
+})
+
 describe('an upstream in trouble', () => {
+  test('that says how long to wait is believed', async () => {
+    upstream.behave(() => ({ status: 429, body: 'slow down', headers: { 'retry-after': '17' } }))
+    const { status, headers } = await shop.ask('/v1/search?q=garden', key)
+    expect([status, headers['retry-after']]).toEqual([503, '17'])
+  })
+
+  test('is written down in the log', async () => {
+    upstream.behave(() => ({ status: 403, body: 'no' }))
+    const before = log.length
+    await shop.ask('/v1/search?q=garden', key)
+    expect(log.slice(before)).toContain('"status":403')
+    upstream.behave(() => ({ results: ten, unresponsive_engines: [['brave', 'CAPTCHA']] }))
+    await shop.ask('/v1/search?q=garden', key)
+    expect(log.slice(before)).toContain('CAPTCHA')
+  })
+
+  test('whose answer has no end is a 502', async () => {
+    upstream.behave(() => ({ status: 200, body: `["${'x'.repeat(5_000_000)}"]` }))
+    expect((await shop.ask('/v1/search?q=garden', key)).status).toBe(502)
+  })
+
+  test('whose completions hang still gives its answer', async () => {
+    upstream.behave((params) => (params.has('format') ? { results: ten } : 'never'))
+    const { status, json } = await shop.ask('/v1/search?q=garden', key)
+    expect([status, json.organic_results?.length]).toEqual([200, 10])
+  })
+
+  test('that is slow gives each of eight dear searches what there was time for', async () => {
+    const slow = await startFakeSearxng(60)
+    slow.behave((params) => {
+      const page = Number(params.get('pageno'))
+      return { results: Array.from({ length: 10 }, (_, index) => fakeResult(page * 10 + index)) }
+    })
+    const lone = await openShop({ upstream: 'searxng', searxngUrl: slow.url, upstreamMs: 900 })
+    const own = await lone.live(1000)
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => lone.ask(`/v1/search?q=g${index}&num=100`, own)),
+    )
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
+    expect(replies.some(({ headers }) => headers['x-upstream-partial'] === 'true')).toBe(true)
+    expect(replies.every(({ json }) => (json.organic_results?.length ?? 0) >= 10)).toBe(true)
+    await lone.service.close()
+    await slow.close()
+  })
+
   const engines: [string, string][] = [
     ['brave', 'Suspended: too many requests'],
     ['duckduckgo', 'CAPTCHA'],
