@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
@@ -93,6 +94,18 @@ describe('the Compose file', () => {
   test('every image from outside has a version', () => {
     const loose = services.filter(([, { image }]) => !/:.*\d|:local$/.test(image))
     expect(loose.map(([name]) => name)).toEqual([])
+  })
+
+  test('the metasearch without a secret ends at once and says what to set', () => {
+    const { services: all } = z
+      .looseObject({
+        services: z.looseObject({ searxng: z.object({ entrypoint: z.array(z.string()) }) }),
+      })
+      .parse(parse(read('docker-compose.yml')))
+    const [shell = '', ...args] = all.searxng.entrypoint.map((word) => word.replaceAll('$$', '$'))
+    const { status, stderr } = spawnSync(shell, args, { env: { SEARXNG_SECRET: '' } })
+    expect(status).toBe(64)
+    expect(String(stderr)).toMatch(/^expected SEARXNG_SECRET to be set in \.env, got nothing/)
   })
 
   test('the settings of the metasearch can be read, and let programs ask', () => {

@@ -5,11 +5,11 @@ import { gunzipSync } from 'node:zlib'
 import type pg from 'pg'
 import { Misuse } from '../../shared/errors.ts'
 import { root } from '../../shared/root.ts'
-import { documentShape, furtherWords, type Document } from './document.ts'
+import { documentShape, type Document } from './document.ts'
+import { batchSize, insertAll, insertLines, type Line } from './insert.ts'
 import type { PageFile } from './pages.ts'
 
 const corpusLock = 7_361_002
-const batchSize = 2000
 
 /** Where the corpus lies that comes with the program. */
 export const shippedFile = join(root, 'src', 'service', 'corpus', 'corpus.jsonl.gz')
@@ -25,7 +25,7 @@ export async function loadShipped(pool: pg.Pool, file = shippedFile): Promise<nu
     if ((await loadedSum(client)) === sha256) return 0
     const documents = parseLines(gunzipSync(packed).toString('utf8'), file)
     await client.query('delete from documents where shipped')
-    await whileUnindexed(client, () => insertAll(client, documents, true))
+    await whileUnindexed(client, () => insertAll(client, documents))
     await refreshWords(client)
     await client.query(
       `insert into corpora (name, sha256, documents)
@@ -48,19 +48,23 @@ export async function addDocuments(pool: pg.Pool, { shown, lines }: PageFile): P
   let documents = 0
   await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
-    let batch: Document[] = []
+    let batch: Line[] = []
     let line = 0
+    const insert = async () => {
+      const refused = await insertLines(client, batch)
+      documents += batch.length - refused.length
+      rejected.push(...refused.map(({ line: at, why }) => `${shown}:${at}: ${why}`))
+      batch = []
+    }
     for await (const text of lines()) {
       line += 1
       if (text.trim() === '') continue
       const document = parseLine(text)
       if (typeof document === 'string') rejected.push(`${shown}:${line}: ${document}`)
-      else batch.push(document)
-      if (batch.length < batchSize) continue
-      documents += await insertBatch(client, batch, false)
-      batch = []
+      else batch.push({ line, document })
+      if (batch.length >= batchSize) await insert()
     }
-    if (batch.length > 0) documents += await insertBatch(client, batch, false)
+    await insert()
     if (documents > 0) await refreshWords(client)
   })
   return { documents, rejected }
@@ -98,55 +102,6 @@ async function whileUnindexed(client: pg.PoolClient, work: () => Promise<void>):
   await client.query('create index documents_tsv on documents using gin (tsv)')
 }
 
-async function insertAll(
-  client: pg.PoolClient,
-  documents: readonly Document[],
-  shipped: boolean,
-): Promise<void> {
-  for (let at = 0; at < documents.length; at += batchSize) {
-    await insertBatch(client, documents.slice(at, at + batchSize), shipped)
-  }
-}
-
-async function insertBatch(
-  client: pg.PoolClient,
-  given: readonly Document[],
-  shipped: boolean,
-): Promise<number> {
-  // One statement cannot meet the same address twice: the last line about it wins.
-  const batch = [...new Map(given.map((document) => [document.url, document])).values()]
-  const columns = [
-    batch.map(({ url }) => url),
-    batch.map(({ title, url }) => title || new URL(url).hostname),
-    batch.map(({ text }) => text),
-    batch.map(furtherWords),
-    batch.map(({ lang }) => lang),
-  ]
-  await client.query(
-    `insert into documents (url, title, body, words, lang, shipped)
-    select url, title, body, words, lang, $6
-    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) as given (url, title, body, words, lang)
-    on conflict (url) do update
-    set title = excluded.title, body = excluded.body, words = excluded.words, lang = excluded.lang, shipped = excluded.shipped`,
-    [...columns, shipped],
-  )
-  const entities = new Map(
-    batch.flatMap((document) => document.entities.map((one) => [one.name.toLowerCase(), one])),
-  )
-  await client.query(
-    `insert into entities (key, name, type)
-    select key, name, type
-    from unnest($1::text[], $2::text[], $3::text[]) as given (key, name, type)
-    on conflict (key) do nothing`,
-    [
-      [...entities.keys()],
-      [...entities.values()].map(({ name }) => name),
-      [...entities.values()].map(({ type }) => type),
-    ],
-  )
-  return batch.length
-}
-
 async function refreshWords(client: pg.PoolClient): Promise<void> {
   await client.query('truncate lexemes')
   await client.query(
@@ -171,13 +126,7 @@ function parseLine(text: string): Document | string {
     return 'expected a line of JSON, got something else'
   }
   const checked = documentShape.safeParse(json)
-  if (checked.success) return storable(checked.data)
+  if (checked.success) return checked.data
   const issue = checked.error.issues[0]
   return `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a page'}`
-}
-
-/** Postgres holds no NUL and no half characters. */
-function storable(document: Document): Document {
-  const clean = (text: string) => text.replaceAll('\0', ' ')
-  return { ...document, title: clean(document.title), text: clean(document.text) }
 }

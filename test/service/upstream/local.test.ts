@@ -187,6 +187,29 @@ describe('documents', () => {
     expect(rejected.map((line) => line.split(':')[1])).toEqual(['1', '2', '4'])
   })
 
+  test('pages that the database cannot hold are named and left out, whatever is wrong with them', async () => {
+    // Words that do not shrink: repeated ones are compressed, and fit.
+    const noise = (length: number) => randomBytes(length).toString('hex')
+    const sign = () => String.fromCodePoint(0x4e00 + Math.floor(20_000 * Math.random()))
+    const word = () => Array.from({ length: 12 }, sign).join('')
+    const words = Array.from({ length: 30_000 }, word).join(' ')
+    const file = lines(
+      { url: 'https://good.example/1', title: 'One' },
+      { url: `https://long.example/${noise(2000)}`, title: 'An address over the size of an index' },
+      {
+        url: 'https://good.example/2',
+        title: 'A\0NUL',
+        entities: [{ name: 'Half\ud800 a\0name', type: 'Th\0ing' }],
+      },
+      { url: 'https://vast.example/', title: 'Too many words', text: words },
+      { url: 'https://good.example/3', title: 'Three' },
+    )
+    const { documents, rejected } = await addFile(tables.pool, file)
+    expect(rejected.map((line) => line.split(':')[1])).toEqual(['2', '4'])
+    expect(documents).toBe(3)
+    expect(await count("url like 'https://good.example/%'")).toBe(3)
+  })
+
   test('a page that comes again is replaced, not doubled', async () => {
     const url = 'https://again.example/'
     await addFile(tables.pool, lines({ url, title: 'First' }, { url, title: 'Second' }))
