@@ -5,7 +5,7 @@ import { furtherWords, type Document } from './document.ts'
 export const batchSize = 2000
 
 /** A page and the line that it stood on. */
-export interface Line {
+export interface CorpusLine {
   readonly line: number
   readonly document: Document
 }
@@ -18,7 +18,7 @@ export interface RefusedLine {
 /** Puts pages in, all but those that the database cannot hold: a batch that fails is halved until they stand alone. */
 export async function insertLines(
   client: pg.PoolClient,
-  lines: readonly Line[],
+  lines: readonly CorpusLine[],
 ): Promise<RefusedLine[]> {
   const [first] = lines
   if (first === undefined) return []

@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { Misuse } from '../../shared/errors.ts'
 import { root } from '../../shared/root.ts'
 import { documentShape, type Document } from './document.ts'
-import { batchSize, insertAll, insertLines, type Line } from './insert.ts'
+import { batchSize, insertAll, insertLines, type CorpusLine } from './insert.ts'
 import type { PageFile } from './pages.ts'
 
 const corpusLock = 7_361_002
@@ -48,7 +48,7 @@ export async function addDocuments(pool: pg.Pool, { shown, lines }: PageFile): P
   let documents = 0
   await inTransaction(pool, async (client) => {
     await client.query('select pg_advisory_xact_lock($1)', [corpusLock])
-    let batch: Line[] = []
+    let batch: CorpusLine[] = []
     let line = 0
     const insert = async () => {
       const refused = await insertLines(client, batch)

@@ -1,0 +1,192 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { root } from '../../src/shared/root.ts'
+import { openShop, type Shop } from './shop.ts'
+
+const runFile = promisify(execFile)
+
+interface Parameter {
+  readonly name: string
+  readonly in: string
+  readonly schema: Readonly<Record<string, unknown>>
+}
+
+interface Operation {
+  readonly operationId?: string
+  readonly parameters: readonly Parameter[]
+  readonly responses: Readonly<Record<string, { readonly headers?: object }>>
+}
+
+interface Document {
+  readonly info: { readonly license?: object }
+  readonly servers: readonly { readonly url: string }[]
+  readonly paths: Readonly<Record<string, { readonly get: Operation }>>
+  readonly components: { readonly schemas: Readonly<Record<string, object>> }
+}
+
+const bases = ['', '/search-api']
+let shops: Shop[]
+let keys: string[]
+let documents: Document[]
+
+beforeAll(async () => {
+  shops = await Promise.all(bases.map((basePath) => openShop({ basePath })))
+  keys = await Promise.all(shops.map((shop) => shop.live()))
+  documents = await Promise.all(
+    shops.map(async (shop) => (await shop.ask('/openapi.json')).json as unknown as Document),
+  )
+})
+afterAll(() => Promise.all(shops.map(({ service }) => service.close())))
+
+// The generator speaks to a compiler that has an interface for programs.
+const resolver = `
+export const resolve = (name, context, next) => next(name === 'typescript' ? 'typescript-5' : name, context)
+`
+const hook = `
+import { register } from 'node:module'
+register('./resolver.mjs', import.meta.url)
+`
+const mustFail = ['@ts', 'expect', 'error'].join('-')
+
+const program = `
+import createClient from 'openapi-fetch'
+import type { paths } from './api.js'
+
+const [baseUrl = '', key = ''] = process.argv.slice(2)
+const client = createClient<paths>({ baseUrl, headers: { authorization: 'Bearer ' + key } })
+const query = { q: 'tea', num: 5, hl: 'pt-BR', gl: 'BR', device: 'mobile' } as const
+const header = { 'idempotency-key': 'generated' }
+const found = await client.GET('/v1/search', { params: { query, header } })
+const used = await client.GET('/v1/usage', { params: { query: { days: 3 } } })
+// ${mustFail}: no such device
+const wrong = await client.GET('/v1/search', { params: { query: { q: 'tea', device: 'watch' } } })
+console.log(JSON.stringify([
+  found.data?.organic_results.length,
+  found.data?.credits_remaining,
+  used.data?.credits_used,
+  wrong.error?.error.code,
+]))
+`
+
+/** Makes a client from a description, has a compiler read it, and gives back the folder that it lies in. */
+async function generate(document: Document): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'client-'))
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  writeFileSync(join(folder, 'openapi.json'), JSON.stringify(document))
+  writeFileSync(join(folder, 'client.ts'), program)
+  writeFileSync(join(folder, 'resolver.mjs'), resolver)
+  writeFileSync(join(folder, 'hook.mjs'), hook)
+  const cli = join(root, 'node_modules/openapi-typescript/bin/cli.js')
+  const args = ['--import', './hook.mjs', cli, 'openapi.json', '-o', 'api.d.ts']
+  await runFile(process.execPath, args, { cwd: folder })
+  const options = '--noEmit --strict --module nodenext --target es2023 --types node --skipLibCheck'
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  await runFile(process.execPath, [tsc, ...options.split(' '), 'client.ts'], { cwd: folder })
+  return folder
+}
+
+/** A validator for one of the document's schemas. */
+function validator(document: Document, name: string): z.ZodType {
+  const text = JSON.stringify(document.components.schemas)
+  const $defs = JSON.parse(text.replaceAll('#/components/schemas/', '#/$defs/')) as object
+  return z.fromJSONSchema({ $ref: `#/$defs/${name}`, $defs } as never)
+}
+
+describe('a client made from the description', () => {
+  test.each(['', '/search-api'])(
+    'that openapi-typescript types calls every operation under the prefix "%s"',
+    { timeout: 120_000 },
+    async (base) => {
+      const at = bases.indexOf(base)
+      const document = documents[at] as Document
+      const folder = await generate(document)
+      expect(readFileSync(join(folder, 'api.d.ts'), 'utf8')).toContain('/v1/usage')
+      const args = ['--import', 'tsx', 'client.ts', document.servers[0]?.url ?? '', keys[at] ?? '']
+      const { stdout } = await runFile(process.execPath, args, { cwd: folder })
+      expect(JSON.parse(stdout)).toEqual([5, 999, 1, 'BAD_REQUEST'])
+    },
+  )
+
+  test('that zod validates takes what every operation answers, good or bad', async () => {
+    for (const [at, shop] of shops.entries()) {
+      const document = documents[at] as Document
+      const calls = [
+        ['/v1/search?q=tea', 'SearchResponse'],
+        ['/v1/usage', 'UsageResponse'],
+        ['/v1/search', 'ErrorResponse'],
+        ['/v1/nowhere', 'ErrorResponse'],
+      ] as const
+      for (const [path, schema] of calls) {
+        const { json } = await shop.ask(path, keys[at] ?? '')
+        expect(validator(document, schema).safeParse(json).error).toBeUndefined()
+      }
+      const wrong = { success: true, query: 1 }
+      expect(validator(document, 'SearchResponse').safeParse(wrong).success).toBe(false)
+    }
+  })
+
+  test('sends what the service takes: the patterns of the parameters match good values only', () => {
+    const { parameters } = documents[0]?.paths['/v1/search']?.get ?? { parameters: [] }
+    const schemaOf = (name: string) =>
+      z.fromJSONSchema(parameters.find((one) => one.name === name)?.schema ?? {})
+    for (const [name, good, bad] of [
+      ['q', 'tea', 'x'.repeat(2049)],
+      ['hl', 'pt-BR', 'english please'],
+      ['gl', 'US', 'usa'],
+      ['num', 100, 101],
+      ['device', 'tablet', 'watch'],
+    ] as const) {
+      expect([name, schemaOf(name).safeParse(good).success]).toEqual([name, true])
+      expect([name, schemaOf(name).safeParse(bad).success]).toEqual([name, false])
+    }
+  })
+})
+
+describe('the description', () => {
+  test('names the prefix once, in the server', () => {
+    expect(documents.map(({ paths }) => Object.keys(paths))).toEqual([
+      ['/v1/search', '/v1/usage'],
+      ['/v1/search', '/v1/usage'],
+    ])
+    expect(documents.map(({ servers }) => servers[0]?.url)).toEqual(
+      shops.map(({ service }) => service.url),
+    )
+  })
+
+  test('names defaults, licence, operations, and the headers of every answer', () => {
+    const { info, paths } = documents[0] as Document
+    expect(info.license).toEqual({ name: 'MIT', identifier: 'MIT' })
+    const operations = Object.values(paths).map(({ get }) => get)
+    expect(operations.map(({ operationId }) => operationId)).toEqual(['search', 'usage'])
+    for (const { responses } of operations) {
+      const named = Object.values(responses).filter(({ headers = {} }) => 'X-Request-Id' in headers)
+      expect(named).toHaveLength(Object.keys(responses).length)
+      expect(Object.keys(responses)).toEqual(expect.arrayContaining(['404', '405', '414', '431']))
+    }
+    const defaults = operations[0]?.parameters.flatMap(({ name, schema }) =>
+      schema['default'] === undefined ? [] : [[name, schema['default']]],
+    )
+    expect(defaults).toEqual([
+      ['hl', 'en'],
+      ['num', 10],
+      ['device', 'desktop'],
+    ])
+  })
+
+  test('and the links of errors name the public address where there is one', async () => {
+    const publicUrl = 'https://search.example.com/api/'
+    const shop = await openShop({ basePath: '/api', publicUrl })
+    const document = (await shop.ask('/openapi.json')).json as unknown as Document
+    expect(document.servers).toEqual([{ url: 'https://search.example.com/api' }])
+    expect((await shop.ask('/v1/search')).json.error?.documentation).toBe(
+      'https://search.example.com/api/docs/authentication',
+    )
+    await shop.service.close()
+  })
+})
