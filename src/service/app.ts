@@ -1,4 +1,5 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
+import { addDashboard, type DashboardParts } from './dashboard/dashboard.ts'
 import { errorPage, keyPage } from './docs.ts'
 import type { DoorEnv } from './door.ts'
 import { checkRequest } from './listen.ts'
@@ -9,11 +10,7 @@ import { addSearch, type SearchParts } from './search-route.ts'
 import { trace, type Tracing } from './trace.ts'
 import { addUsage } from './usage-route.ts'
 
-export interface AppParts extends SearchParts, Tracing {
-  readonly basePath: string
-  /** Where clients reach all this, with its path. */
-  readonly publicUrl: () => string
-}
+export type AppParts = SearchParts & Tracing & DashboardParts
 
 /** Everything that the service answers, as one function from request to response. */
 export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
@@ -22,7 +19,8 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   root.use('*', trace(parts))
   root.use('*', async (c, next) => {
     const refusal = checkRequest(c.req.raw)
-    if (refusal !== null) throw refusal
+    // Forms of the dashboard are the one thing that is not asked for with GET.
+    if (refusal !== null && !isForm(c.req.raw, parts.basePath)) throw refusal
     await next()
   })
   root.notFound((c) => refuse(replying, new Refusal(404, 'Nothing lives at this address'), c))
@@ -31,6 +29,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   addSearch(app, parts)
   addUsage(app, parts)
   describe(app, parts)
+  addDashboard(app, parts)
   app.get('/healthz', async (c) => {
     await parts.pool.query('select 1')
     return c.json({ ok: true })
@@ -38,6 +37,10 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   app.get('/docs/authentication', (c) => c.html(keyPage))
   app.get('/docs/errors', (c) => c.html(errorPage))
   return root
+}
+
+function isForm({ method, url }: Request, basePath: string): boolean {
+  return method === 'POST' && new URL(url).pathname.startsWith(`${basePath}/dashboard/`)
 }
 
 /** The description names each path once: the prefix belongs to the server. */

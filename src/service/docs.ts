@@ -28,7 +28,7 @@ or, less securely, as the parameter <code>api_key</code>. When both are sent, th
 </table>
 <p>Keep keys in environment variables, never in code or in pages. To change a key, have a second one
 issued on the same account, use it everywhere, then revoke the first: both are valid meanwhile.
-<code>npm run keys -- usage</code> shows what each key used on each day.</p>`,
+The dashboard, <code>GET /v1/usage</code> and <code>npm run keys -- usage</code> show what each key used on each day.</p>`,
 )
 
 /** The page that every other error points at. */
@@ -41,7 +41,11 @@ export const errorPage = page(
 <tr><td>402</td><td><code>PAYMENT_REQUIRED</code></td><td>Not enough credits. <code>X-Credits-Remaining</code> tells how many are left, <code>X-Credits-Reset</code> in how many seconds the plan renews.</td></tr>
 <tr><td>404</td><td><code>NOT_FOUND</code></td><td>Nothing lives there. The search lives at <code>/v1/search</code>.</td></tr>
 <tr><td>405</td><td><code>METHOD_NOT_ALLOWED</code></td><td>Only GET is answered.</td></tr>
+<tr><td>408</td><td><code>REQUEST_TIMEOUT</code></td><td>The head of the request took too long to arrive.</td></tr>
+<tr><td>409</td><td><code>CONFLICT</code></td><td>The first request with this <code>Idempotency-Key</code> is still in work. Ask again as <code>Retry-After</code> says.</td></tr>
 <tr><td>414</td><td><code>URI_TOO_LONG</code></td><td>The address is longer than 16 KB.</td></tr>
+<tr><td>417</td><td><code>EXPECTATION_FAILED</code></td><td>The request expects something that is not offered.</td></tr>
+<tr><td>422</td><td><code>UNPROCESSABLE_CONTENT</code></td><td>This <code>Idempotency-Key</code> was used for another search. Take a new one.</td></tr>
 <tr><td>429</td><td><code>TOO_MANY_REQUESTS</code></td><td>Too many requests in this second. Wait as long as <code>Retry-After</code> says.</td></tr>
 <tr><td>431</td><td><code>REQUEST_HEADER_FIELDS_TOO_LARGE</code></td><td>The headers are too large.</td></tr>
 <tr><td>500</td><td><code>INTERNAL_SERVER_ERROR</code></td><td>A bug of ours.</td></tr>

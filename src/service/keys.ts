@@ -111,6 +111,8 @@ export interface ListedKey {
   readonly account: number
   readonly plan: string
   readonly credits: number
+  /** Most requests a second of the account; null: no limit of its own. */
+  readonly rate: number | null
   readonly created_at: Date
   readonly last_used_at: Date | null
   readonly revoked_at: Date | null
@@ -127,6 +129,7 @@ export async function listKeys(pool: pg.Pool): Promise<ListedKey[]> {
       accounts.id as account,
       accounts.plan,
       accounts.quota - case when ${renewalIsDue} then 0 else accounts.used end as credits,
+      accounts.rate,
       keys.created_at,
       keys.last_used_at,
       keys.revoked_at
@@ -150,4 +153,17 @@ export interface UsedDay {
 export async function readUsage(pool: pg.Pool): Promise<UsedDay[]> {
   const { rows } = await pool.query<UsedDay>('select * from usage_by_day order by day, key_id')
   return rows
+}
+
+/** Gives a key another name, and its account another limit. False when there is no such key. */
+export async function changeKey(
+  pool: pg.Pool,
+  { id, name, rate }: { id: number; name: string; rate: number | null },
+): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `with changed as (update keys set name = $2 where id = $1 returning account_id)
+    update accounts set rate = $3 from changed where accounts.id = changed.account_id`,
+    [id, name, rate],
+  )
+  return rowCount === 1
 }

@@ -70,6 +70,7 @@ async function startFromFlags(
     basePath,
     log: await openLog('service'),
     logged,
+    ...(config.servicePassword === null ? {} : { password: config.servicePassword }),
     keepMs: config.keepQueriesMs,
     ...(publicUrl === null ? {} : { publicUrl: publicUrl.href }),
     ...(testRate === undefined ? {} : { testRate }),

@@ -1,6 +1,7 @@
 import { Closers } from '../shared/closers.ts'
 import { Misuse, unhandled } from '../shared/errors.ts'
 import { quietLog, type Log } from '../shared/log.ts'
+import type { Secret } from '../shared/secret.ts'
 import { dayMs } from '../shared/time/duration.ts'
 import type { Provider } from './answer.ts'
 import { buildApp } from './app.ts'
@@ -35,6 +36,8 @@ export interface ServiceOptions {
   readonly today?: () => Date
   readonly log?: Log
   readonly logged?: Logged
+  /** Opens the dashboard; unset: it opens on this machine only. */
+  readonly password?: Secret
   /** Where clients reach the service, with its path; unset: where it listens. */
   readonly publicUrl?: string
   /** Requests a second of the test keys of one account. */
@@ -138,6 +141,7 @@ function openApp(options: ServiceOptions, { tables: { pool }, ...parts }: Parts)
       ...(options.testRate === undefined ? {} : { test: options.testRate }),
     }),
     logged: options.logged ?? 'requests',
+    password: options.password ?? null,
     deadlineMs,
     leaseMs: options.leaseMs ?? deadlineMs + leaseMarginMs,
   })

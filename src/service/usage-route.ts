@@ -7,6 +7,7 @@ import { renewalIsDue } from './plans.ts'
 import type { Turnstile } from './rate.ts'
 import { refuseParams } from './refusal.ts'
 import { keyHeaders, secureHeaders } from './reply.ts'
+import { readDays } from './days.ts'
 import { usageParams, usageResponse, type UsageResponse } from './usage-schema.ts'
 
 export interface UsageParts {
@@ -50,33 +51,6 @@ interface AccountRow {
   readonly used: number
 }
 
-// Not by the view: of half a year of requests only those of the days in question are read.
-const daysOfAccount = `
-  with first as (select (now() at time zone 'utc')::date - $2::integer + 1 as day),
-  own as (select id, 'sk_' || kind || '_…' || tail as key from keys where account_id = $1),
-  counted as (
-    select
-      key_id,
-      (at at time zone 'utc')::date as day,
-      count(*) as requests,
-      count(*) filter (where status <> 200) as failures,
-      coalesce(sum(credits), 0) as credits
-    from usage
-    where key_id in (select id from own)
-      and at >= (select day from first) at time zone 'utc'
-    group by 1, 2
-    union all
-    select key_id, day, requests, failures, credits
-    from usage_sums
-    where key_id in (select id from own)
-      and day >= (select day from first)
-  )
-  select day::text as day, key, sum(requests)::bigint as requests, sum(failures)::bigint as failures, sum(credits)::bigint as credits
-  from counted
-  join own on own.id = counted.key_id
-  group by day, own.id, own.key
-  order by day, own.id`
-
 async function readAccount(
   pool: pg.Pool,
   key: FoundKey,
@@ -87,7 +61,7 @@ async function readAccount(
       `select plan, quota, case when ${renewalIsDue} then 0 else used end as used from accounts where id = $1`,
       [key.accountId],
     ),
-    pool.query(daysOfAccount, [key.accountId, days]),
+    readDays(pool, { days, account: key.accountId }),
   ])
   const { plan, quota, used: credits } = account.rows[0] ?? { plan: '', quota: 0, used: 0 }
   return usageResponse.parse({
@@ -98,6 +72,12 @@ async function readAccount(
     credits_remaining: quota - credits,
     renews_at: key.renewsAt?.toISOString() ?? null,
     rate_limit: limit,
-    days: used.rows,
+    days: used.map(({ day, key: shown, requests, failures, credits: charged }) => ({
+      day,
+      key: shown,
+      requests,
+      failures,
+      credits: charged,
+    })),
   })
 }

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto'
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import type pg from 'pg'
+import { z } from 'zod'
+import { Misuse } from '../../shared/errors.ts'
+import type { Secret } from '../../shared/secret.ts'
+import { dayMs } from '../../shared/time/duration.ts'
+import { readDays } from '../days.ts'
+import type { DoorEnv } from '../door.ts'
+import { keyKinds } from '../key.ts'
+import { changeKey, createKey, listKeys, revokeKey, type IssuedKey } from '../keys.ts'
+import { Refusal } from '../refusal.ts'
+import { Guard } from './guard.ts'
+import { renderDashboard } from './page.ts'
+import { dashboardStyle } from './style.ts'
+
+export interface DashboardParts {
+  readonly pool: pg.Pool
+  /** Null: it opens on this machine only. */
+  readonly password: Secret | null
+  readonly publicUrl: () => string
+  readonly basePath: string
+}
+
+const headers = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+}
+
+const shownDays = 30
+const largestForm = 10_000
+
+/** The page where keys are made, named, limited and taken back, and where usage is seen. */
+export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
+  const guard = new Guard(parts.password, parts.publicUrl)
+  const tickets = new Set<string>()
+  app.get('/dashboard', async (c) => {
+    guard.check(c)
+    return await show(c, parts, { issued: null, problem: null })
+  })
+  app.get('/dashboard/style.css', (c) => {
+    guard.check(c)
+    return c.body(dashboardStyle, 200, { ...headers, 'content-type': 'text/css; charset=utf-8' })
+  })
+  app.post('/dashboard/keys', async (c) => {
+    guard.checkForm(c)
+    const form = await readForm(c)
+    const ticket = form['ticket'] ?? ''
+    // Whoever reloads the page that shows a key sends its form again.
+    if (tickets.has(ticket)) return await show(c, parts, again)
+    const made = await make(parts.pool, form)
+    if (made.issued !== null) tickets.add(ticket)
+    return await show(c, parts, made)
+  })
+  app.post('/dashboard/keys/:id/revoke', async (c) => {
+    guard.checkForm(c)
+    if (!(await revokeKey(parts.pool, numberOf(c)))) throw new Refusal(404, 'There is no such key')
+    return c.redirect(`${parts.basePath}/dashboard`, 303)
+  })
+  app.post('/dashboard/keys/:id/change', async (c) => {
+    guard.checkForm(c)
+    const change = changeShape.safeParse(await readForm(c))
+    if (!change.success)
+      return await show(c, parts, { issued: null, problem: whyNot(change.error) })
+    const found = await changeKey(parts.pool, { id: Number(numberOf(c)), ...change.data })
+    if (!found) throw new Refusal(404, 'There is no such key')
+    return c.redirect(`${parts.basePath}/dashboard`, 303)
+  })
+}
+
+interface Told {
+  readonly issued: IssuedKey | null
+  readonly problem: string | null
+}
+
+const again: Told = { issued: null, problem: 'This form was sent before: its key was shown then.' }
+
+async function show(c: Context<DoorEnv>, parts: DashboardParts, told: Told): Promise<Response> {
+  const [keys, used] = await Promise.all([
+    listKeys(parts.pool),
+    readDays(parts.pool, { days: shownDays, account: null }),
+  ])
+  const days = Array.from({ length: shownDays }, (_, back) =>
+    new Date(Date.now() - (shownDays - 1 - back) * dayMs).toISOString().slice(0, 10),
+  )
+  const path = `${parts.basePath}/dashboard`
+  const page = renderDashboard({ path, keys, days, used, ticket: randomUUID(), ...told })
+  return c.html(page, told.problem === null ? 200 : 400, headers)
+}
+
+async function readForm(c: Context<DoorEnv>): Promise<Record<string, string>> {
+  if (Number(c.req.header('content-length') ?? Infinity) > largestForm) {
+    throw new Refusal(400, 'The form is too large')
+  }
+  return Object.fromEntries(new URLSearchParams(await c.req.text()))
+}
+
+function numberOf(c: Context<DoorEnv>): string {
+  const id = c.req.param('id') ?? ''
+  if (/^\d{1,15}$/.test(id)) return id
+  throw new Refusal(404, 'There is no such key')
+}
+
+function whole(name: string, least: number, most: number) {
+  const error = `${name}: expected a whole number from ${least} to ${most}`
+  return z
+    .union([z.literal(''), z.string().regex(/^\d{1,15}$/, { error })], { error })
+    .optional()
+    .transform((text) => (text === undefined || text === '' ? null : Number(text)))
+    .refine((value) => value === null || (value >= least && value <= most), { error })
+}
+
+const name = z.string().max(100, { error: 'Name: expected at most 100 characters' }).default('')
+const rate = whole('Requests a second', 1, 1_000_000)
+const changeShape = z.object({ name, rate })
+const newShape = z.object({
+  name,
+  rate,
+  kind: z.enum(keyKinds),
+  plan: z.string().default('free'),
+  credits: whole('Credits', 0, 1_000_000_000_000),
+  account: whole('Account', 1, Number.MAX_SAFE_INTEGER),
+})
+
+function whyNot(error: z.ZodError): string {
+  return error.issues[0]?.message ?? 'The form is not valid'
+}
+
+async function make(pool: pg.Pool, form: Record<string, string>): Promise<Told> {
+  const wish = newShape.safeParse(form)
+  if (!wish.success) return { issued: null, problem: whyNot(wish.error) }
+  const { kind, plan, credits, account, rate: limit, name: text } = wish.data
+  const prepaid = plan === 'prepaid'
+  if (kind === 'live' && account === null && prepaid && credits === null) {
+    return { issued: null, problem: 'Credits: expected how many are prepaid, got nothing' }
+  }
+  const own = kind === 'live' && account === null
+  try {
+    const issued = await createKey(pool, {
+      kind,
+      name: text,
+      ...(account === null ? {} : { account }),
+      ...(own && prepaid ? { credits: credits ?? 0 } : {}),
+      ...(own && !prepaid ? { plan } : {}),
+      ...(own && limit !== null ? { rate: limit } : {}),
+    })
+    return { issued, problem: null }
+  } catch (error) {
+    if (error instanceof Misuse) return { issued: null, problem: error.message }
+    throw error
+  }
+}

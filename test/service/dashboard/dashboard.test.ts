@@ -1,0 +1,173 @@
+import { existsSync } from 'node:fs'
+import { chromium, type Browser, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { processEnvironment } from '../../../src/shared/config.ts'
+import { Secret } from '../../../src/shared/secret.ts'
+import { openTables } from '../../../src/service/database.ts'
+import { openShop, type Shop } from '../shop.ts'
+
+const program = processEnvironment()['CHROMIUM'] ?? '/usr/bin/chromium'
+const withBrowser = existsSync(program)
+const pictures = processEnvironment()['DASHBOARD_PICTURES']
+
+let shop: Shop
+
+beforeAll(async () => {
+  shop = await openShop({ basePath: '/api' })
+})
+afterAll(() => shop.service.close())
+
+function form(fields: Record<string, string>, headers: Record<string, string> = {}) {
+  const body = new URLSearchParams(fields).toString()
+  return {
+    method: 'POST',
+    body,
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'content-length': String(Buffer.byteLength(body)),
+      'sec-fetch-site': 'same-origin',
+      ...headers,
+    },
+  }
+}
+
+describe('who may see the dashboard', () => {
+  test('on its own machine everybody, by a name of this machine and without a proxy between', async () => {
+    expect((await shop.ask('/dashboard')).status).toBe(200)
+    for (const headers of [{ host: 'evil.example' }, { 'x-forwarded-for': '1.2.3.4' }]) {
+      expect((await shop.ask('/dashboard', null, { headers })).status).toBe(403)
+    }
+  })
+
+  test('with a password only who knows it, and a guesser is slowed down', async () => {
+    const password = new Secret('correct horse battery')
+    const lone = await openShop({ password })
+    const basic = (text: string) => ({ authorization: `Basic ${btoa(`me:${text}`)}` })
+    const see = (headers = {}) => lone.ask('/dashboard', null, { headers })
+    const none = await see()
+    expect([none.status, none.headers['www-authenticate']]).toEqual([
+      401,
+      'Basic realm="dashboard", charset="UTF-8"',
+    ])
+    expect((await see(basic('correct horse battery'))).status).toBe(200)
+    const guesses = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => see(basic(`guess ${n}`))),
+    )
+    expect(guesses.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(10)
+    expect(guesses.some(({ status }) => status === 429)).toBe(true)
+    await lone.service.close()
+  })
+
+  test('a form that another site sends does nothing', async () => {
+    const before = await shop.service.keys.list()
+    for (const site of ['cross-site', 'same-site', 'none']) {
+      const sent = form({ kind: 'live' }, { 'sec-fetch-site': site })
+      expect((await shop.ask('/dashboard/keys', null, sent)).status).toBe(403)
+    }
+    const strange = form({ kind: 'live' }, { origin: 'https://evil.example' })
+    const { 'sec-fetch-site': _, ...headers } = strange.headers
+    expect((await shop.ask('/dashboard/keys', null, { ...strange, headers })).status).toBe(403)
+    expect(await shop.service.keys.list()).toEqual(before)
+  })
+
+  test('it forbids scripts, frames and everything from elsewhere', async () => {
+    const { headers, body } = await shop.ask('/dashboard')
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'self';/)
+    expect(headers).toMatchObject({ 'x-frame-options': 'DENY', 'cache-control': 'no-store' })
+    expect(String(body)).not.toMatch(/<script|\sstyle=|\son\w+=/)
+  })
+
+  test('nothing else of the service takes a form', async () => {
+    expect((await shop.ask('/v1/search?q=a', null, form({}))).status).toBe(405)
+  })
+})
+
+describe('forms of the dashboard', () => {
+  test('a form that is sent twice makes one key, shown once', async () => {
+    const sent = form({ ticket: 'once', kind: 'live', plan: 'prepaid', credits: '5', name: '<b>x' })
+    const first = String((await shop.ask('/dashboard/keys', null, sent)).body)
+    const key = /sk_live_[0-9A-Za-z]{38}/.exec(first)?.[0] ?? ''
+    expect((await shop.ask('/v1/search?q=tea', key)).json.credits_remaining).toBe(4)
+    expect(first).toContain('&lt;b&gt;x')
+    const second = await shop.ask('/dashboard/keys', null, sent)
+    expect([second.status, String(second.body).includes(key)]).toEqual([400, false])
+    expect(String((await shop.ask('/dashboard')).body)).not.toContain(key)
+    const named = (await shop.service.keys.list()).filter(({ name }) => name === '<b>x')
+    expect(named).toHaveLength(1)
+  })
+
+  test('what does not fit is said on the page, and makes nothing', async () => {
+    const before = (await shop.service.keys.list()).length
+    for (const wrong of [
+      { kind: 'gold' },
+      { kind: 'live', plan: 'prepaid' },
+      { kind: 'live', rate: '0' },
+      { kind: 'live', account: '99999999' },
+      { kind: 'live', plan: 'nonsense' },
+    ]) {
+      const { status, body } = await shop.ask('/dashboard/keys', null, form(wrong))
+      expect(status).toBe(400)
+      expect(String(body)).toMatch(/role="alert">/)
+    }
+    expect((await shop.service.keys.list()).length).toBe(before)
+    expect((await shop.ask('/dashboard/keys/999999/revoke', null, form({}))).status).toBe(404)
+  })
+})
+
+describe.skipIf(!withBrowser)('the dashboard in a browser without scripts', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] })
+  })
+  afterAll(() => browser.close())
+
+  async function open(width: number): Promise<Page> {
+    const context = await browser.newContext({
+      javaScriptEnabled: false,
+      viewport: { width, height: 900 },
+    })
+    const page = await context.newPage()
+    await page.goto(`${shop.service.url}/dashboard`)
+    return page
+  }
+
+  test('makes a key, names and limits it, and takes it back', async () => {
+    const page = await open(1200)
+    await page.getByLabel('Name', { exact: true }).fill('garden')
+    await page.getByLabel('Kind').selectOption('live')
+    await page.getByRole('button', { name: 'Make key' }).click()
+    const key = (await page.locator('.notice code').textContent()) ?? ''
+    expect((await shop.ask('/v1/search?q=tea', key)).status).toBe(200)
+    const [made] = (await shop.service.keys.list()).toReversed()
+    await page.getByLabel(`Name of key ${made?.id}`).fill('orchard')
+    await page.getByLabel(`Requests a second of account ${made?.account}`).fill('7')
+    await page.getByRole('button', { name: 'Save' }).first().click()
+    expect((await shop.service.keys.list()).at(-1)).toMatchObject({ name: 'orchard', rate: 7 })
+    await page.getByRole('button', { name: 'Revoke' }).first().click()
+    expect((await shop.ask('/v1/search?q=tea', key)).status).toBe(403)
+    expect(await page.locator('tr.gone').first().textContent()).toContain('revoked')
+  })
+
+  test.each([1200, 390])('shows usage and fits a window of %i pixels', async (width) => {
+    const { id, account } = await shop.service.keys.create({
+      kind: 'live',
+      plan: 'pro',
+      name: 'A shop with a rather long name',
+    })
+    const tables = await openTables(shop.databaseUrl, 1)
+    await tables.pool.query(
+      `insert into usage (key_id, account_id, at, period, q, num, reserved, credits, status)
+      select ${id}, ${account}, now() - n * interval '7 hours', now()::date, 'q', 10, 9, n % 9, case n % 9 when 0 then 503 else 200 end
+      from generate_series(0, 99) as n`,
+    )
+    await tables.close()
+    const page = await open(width)
+    expect(await page.locator('svg rect').count()).toBeGreaterThan(20)
+    expect(await page.locator('.legend').textContent()).toContain('A shop with a rather long name')
+    const wide = await page.locator('html').evaluate((element) => element.scrollWidth)
+    expect(wide).toBeLessThanOrEqual(width)
+    if (pictures !== undefined) {
+      await page.screenshot({ path: `${pictures}/dashboard-${width}.png`, fullPage: true })
+    }
+  })
+})
