@@ -12,7 +12,7 @@ await runCommand<BenchOptions>(
       'npm run bench -- ledger           gate and ledger beside the whole',
       'npm run bench -- growth           storing into empty and into full tables',
       'npm run bench -- soak             memory over 200,000 queries with 500 lanes',
-      'npm run bench -- service          the search service; also: enrich, analysis',
+      'npm run bench -- service          the search service; also: enrich, quality, analysis',
       'npm run -s bench -- --short --json',
     ],
     define: (program) =>

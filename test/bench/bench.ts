@@ -66,6 +66,7 @@ async function measure(name: string, how: How): Promise<unknown> {
       return (await import('./enrich.ts')).benchEnrich()
     case 'lists':
     case 'service':
+    case 'quality':
     case 'analysis':
       return measureOnGround(name, how)
     default:
@@ -75,7 +76,7 @@ async function measure(name: string, how: How): Promise<unknown> {
 
 /** Benchmarks that bring their own work and need a database to do it on. */
 async function measureOnGround(
-  name: 'lists' | 'service' | 'analysis',
+  name: 'lists' | 'service' | 'quality' | 'analysis',
   { short }: How,
 ): Promise<unknown> {
   const { openGround } = await import('./ground.ts')
@@ -87,6 +88,7 @@ async function measureOnGround(
       return await benchLists({ databaseUrl, rows: short ? 100_000 : 1_000_000, say })
     }
     if (name === 'service') return await (await import('./service.ts')).benchService(databaseUrl)
+    if (name === 'quality') return await (await import('./quality.ts')).benchQuality(databaseUrl)
     const { benchAnalysis, describeAnalysis } = await import('./analysis.ts')
     const server = ground.postgres.pid
     const figures = await benchAnalysis({ databaseUrl, server, queries: short ? 100 : 1000, say })

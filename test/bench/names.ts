@@ -7,5 +7,6 @@ export const benchNames = [
   'soak',
   'service',
   'enrich',
+  'quality',
   'analysis',
 ] as const

@@ -10,7 +10,7 @@ export interface CorpusLine {
   readonly document: Document
 }
 
-export interface RefusedLine {
+export interface RefusedPage {
   readonly line: number
   readonly why: string
 }
@@ -19,7 +19,7 @@ export interface RefusedLine {
 export async function insertLines(
   client: pg.PoolClient,
   lines: readonly CorpusLine[],
-): Promise<RefusedLine[]> {
+): Promise<RefusedPage[]> {
   const [first] = lines
   if (first === undefined) return []
   await client.query('savepoint batch')

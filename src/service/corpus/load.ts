@@ -107,6 +107,12 @@ async function refreshWords(client: pg.PoolClient): Promise<void> {
   await client.query(
     "insert into lexemes (word, documents) select word, ndoc from ts_stat('select tsv from documents')",
   )
+  await client.query('truncate spellings')
+  await client.query(
+    `insert into spellings (word, documents)
+    select word, ndoc
+    from ts_stat($$select to_tsvector('simple'::regconfig, words) from documents$$)`,
+  )
 }
 
 function parseLines(text: string, file: string): Document[] {

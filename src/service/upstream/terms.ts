@@ -58,12 +58,12 @@ export async function readTerms(
   }
   // Who writes operators means every letter of it.
   const wrong = operators === null ? strange.slice(0, mostCorrected) : []
-  const corrected = await correct(run, wrong, byWord)
+  const corrected = await correct(run, wrong)
   for (const [, form] of corrected) known.push(toTerm([form], total))
   return {
     known: distinct(known),
     unknown: strange.length - corrected.size,
-    corrected: new Map([...corrected].map(([word, { lexeme }]) => [word, lexeme])),
+    corrected: new Map([...corrected].map(([word, right]) => [word, right.word])),
   }
 }
 
@@ -77,28 +77,31 @@ function distinct(terms: readonly KnownTerm[]): KnownTerm[] {
   return [...new Map(terms.map((term) => [term.forms.join(' '), term])).values()]
 }
 
+interface Spelling {
+  readonly word: string
+  readonly lexeme: string
+  readonly documents: number
+}
+
 /** The known word one slip away, the commonest of several. */
-async function correct(
-  run: Statements,
-  wrong: readonly string[],
-  byWord: ReadonlyMap<string, readonly Row[]>,
-): Promise<Map<string, { lexeme: string; documents: number }>> {
-  const slips = new Map(
-    wrong.map((word) => [
-      word,
-      new Set(byWord.get(word)?.flatMap((row) => misspellings(row.lexeme))),
-    ]),
-  )
+async function correct(run: Statements, wrong: readonly string[]): Promise<Map<string, Spelling>> {
+  const slips = new Map(wrong.map((word) => [word, new Set(misspellings(word))]))
   const every = [...slips.values()].flatMap((set) => [...set])
   if (every.length === 0) return new Map()
-  const rows = await run.rows<{ lexeme: string; documents: number }>({
-    name: 'find-lexemes',
-    text: 'select word as lexeme, documents from lexemes where word = any($1) and documents > 1 order by documents desc',
+  const rows = await run.rows<Spelling>({
+    name: 'find-spellings',
+    text: `
+      select spellings.word, lexemes.word as lexeme, lexemes.documents
+      from spellings
+      join lexemes on lexemes.word = (tsvector_to_array(to_tsvector('english', spellings.word)))[1]
+      where spellings.word = any($1)
+        and spellings.documents > 1
+      order by spellings.documents desc`,
     values: [every],
   })
-  const found = new Map<string, { lexeme: string; documents: number }>()
+  const found = new Map<string, Spelling>()
   for (const [word, set] of slips) {
-    const best = rows.find(({ lexeme }) => set.has(lexeme))
+    const best = rows.find((row) => set.has(row.word))
     if (best !== undefined) found.set(word, best)
   }
   return found
