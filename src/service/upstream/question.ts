@@ -17,6 +17,7 @@ export function readQuestion(q: string): AskedWords {
   for (const [text] of q
     .replaceAll('\0', ' ')
     .toLowerCase()
+    .replaceAll('.prototype.', '.')
     .matchAll(/-?"[^"]*"?|\S+/g)) {
     const token = readToken(text)
     if (token.words.length === 0 || tokens.has(token.text)) continue
