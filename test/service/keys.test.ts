@@ -177,7 +177,7 @@ describe('events, errors, limits and versions (sections 6 to 9)', () => {
     const callers = readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .filter((name) =>
-        /(?<!\.)\bfetch\b|from 'undici'|http\.request/.test(code(join(folder, name))),
+        /(?<![.-])\bfetch\b|from 'undici'|http\.request/.test(code(join(folder, name))),
       )
     expect(callers.toSorted()).toEqual(['upstream/metasearch.ts', 'upstream/searxng.ts'])
   })
