@@ -93,17 +93,13 @@ export function readConfig(env: Environment, flags: Partial<Record<Name, string>
     upstream: reader.value('UPSTREAM') ?? 'local',
     searxngUrl: reader.value('SEARXNG_URL') ?? null,
     publicUrl: reader.value('SERVICE_PUBLIC_URL') ?? null,
-    servicePassword: hidden(reader.value('SERVICE_PASSWORD')),
+    servicePassword: reader.value('SERVICE_PASSWORD') ?? null,
     keepQueriesMs: reader.value('SERVICE_KEEP_QUERIES') ?? 0,
     sources: reader.sources,
   } satisfies Config
   reader.checkLease(config.leaseMs, config.timeoutMs)
   if (reader.problems.length > 0) throw new BadSettings(reader.problems)
   return config
-}
-
-function hidden(text: string | undefined): Secret | null {
-  return text === undefined ? null : new Secret(text)
 }
 
 class Reader {

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { readCron } from './time/cron.ts'
 import { dayMs, readDuration } from './time/duration.ts'
 import { root } from './root.ts'
+import { Secret } from './secret.ts'
 
 function whole(least: number, most = Number.MAX_SAFE_INTEGER) {
   const expected =
@@ -135,7 +136,10 @@ export const settings = {
     hint: 'where clients reach the search service, with its path; leave it unset when they reach it directly',
   },
   SERVICE_PASSWORD: {
-    shape: z.string().min(12, { error: 'at least 12 characters' }),
+    shape: z
+      .string()
+      .min(12, { error: 'at least 12 characters' })
+      .transform((text) => new Secret(text)),
     hint: 'opens the dashboard of a search service that others can reach',
   },
   SERVICE_KEEP_QUERIES: {
