@@ -154,7 +154,7 @@ async function planSample(mill: Mill, sample: Sample): Promise<ListPlan> {
     {
       ...sample,
       from: { kind: 'file', path: join(root, shown), shown },
-      reading: { matchTypes: 'keep', yes: false, defaults: noDefaults },
+      reading: { matchTypes: 'keep', defaults: noDefaults },
       budget: undefined,
       into: null,
     },

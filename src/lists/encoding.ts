@@ -7,8 +7,8 @@ export interface Encoding {
   readonly label: string
   /** Bytes of the mark at the beginning that says so. */
   readonly mark: number
-  /** True when nothing in the file proves it: shown, and never bought without a yes. */
-  readonly guessed: boolean
+  /** Typed by a person, told by a mark, proven by all the bytes that were looked at, or guessed: nothing is bought on that. */
+  readonly how: 'given' | 'mark' | 'proven' | 'guessed'
 }
 
 const marks = [
@@ -26,19 +26,53 @@ export async function detectEncoding(
   wanted: string | undefined,
 ): Promise<Encoding> {
   const mark = marks.find(({ bytes }) => bytes.every((byte, index) => head[index] === byte))
+  if (mark?.label === 'utf-32' || isUtf32(head)) throw utf32()
   if (wanted !== undefined) {
     const label = wantedLabel(wanted, mark?.label, head)
-    return { label, mark: mark?.label === label ? mark.bytes.length : 0, guessed: false }
+    return { label, mark: mark?.label === label ? mark.bytes.length : 0, how: 'given' }
   }
   if (mark !== undefined) {
-    return { label: canonicalLabel(mark.label), mark: mark.bytes.length, guessed: false }
+    return { label: canonicalLabel(mark.label), mark: mark.bytes.length, how: 'mark' }
   }
   const wide = wideLabel(head)
-  if (wide !== undefined) return { label: wide, mark: 0, guessed: false }
-  if (isUtf8(whole ? head : head.subarray(0, lastCharacterEnd(head)))) {
-    return { label: 'utf-8', mark: 0, guessed: false }
+  if (wide !== undefined) return { label: wide, mark: 0, how: 'proven' }
+  if (isUtf8(whole ? head : head.subarray(0, lastCharacterEnd(head))) || isBrokenUtf8(head)) {
+    return { label: 'utf-8', mark: 0, how: 'proven' }
   }
-  return { label: await guessLabel(head), mark: 0, guessed: true }
+  return { label: await guessLabel(head), mark: 0, how: 'guessed' }
+}
+
+function utf32(): Misuse {
+  return new Misuse(
+    'expected UTF-8 or UTF-16, got UTF-32, which is not read; save the file as UTF-8',
+  )
+}
+
+/** Text of four bytes to a character: two of them are nought in nearly every group, always on the same side. */
+function isUtf32(head: Buffer): boolean {
+  const groups = Math.floor(Math.min(head.length, 4096) / 4)
+  let little = 0
+  let big = 0
+  for (let at = 0; at < groups * 4; at += 4) {
+    if (head[at + 2] === 0 && head[at + 3] === 0 && head[at] !== 0) little++
+    if (head[at] === 0 && head[at + 1] === 0 && head[at + 3] !== 0) big++
+  }
+  return groups > 1 && Math.max(little, big) > groups * 0.9
+}
+
+/** UTF-8 with a bad byte in it: other encodings hardly ever spell a whole character of it by chance. */
+function isBrokenUtf8(head: Buffer): boolean {
+  let good = 0
+  let bad = 0
+  for (let at = 0; at < head.length;) {
+    const lead = head[at] ?? 0
+    const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 1
+    const whole = length > 1 && isUtf8(head.subarray(at, at + length))
+    if (whole) good++
+    else if (lead >= 0x80) bad++
+    at += whole ? length : 1
+  }
+  return good >= bad
 }
 
 /** The encoding that was typed. A mark is proof where UTF-16 is concerned: any other reading gives other letters. */
@@ -100,11 +134,22 @@ const aliases: Readonly<Record<string, string>> = {
   'EUC-TW': 'big5',
   'TIS-620': 'windows-874',
   MACCYRILLIC: 'x-mac-cyrillic',
+  MACROMAN: 'macintosh',
+  CP932: 'shift_jis',
+  CP949: 'euc-kr',
+  CP874: 'windows-874',
+  'BIG5-HKSCS': 'big5',
 }
+
+/** Where the letters of Polish lie in windows-1250 and not in ISO-8859-2, which the detector takes for one another. */
+const polishBytes = [0x8c, 0x8f, 0x9c, 0x9f, 0xa5, 0xb9]
 
 async function guessLabel(head: Buffer): Promise<string> {
   const { default: jschardet } = await import('jschardet')
   const { encoding } = jschardet.detect(head.subarray(0, 65_536))
+  if (encoding?.toUpperCase() === 'ISO-8859-16') {
+    return polishBytes.some((byte) => head.includes(byte)) ? 'windows-1250' : 'iso-8859-2'
+  }
   const label = aliases[(encoding ?? '').toUpperCase()] ?? encoding ?? 'windows-1252'
   const known = knownLabel(label)
   // The bytes are no UTF-8, whatever statistics say.

@@ -14,8 +14,6 @@ export interface ReadOptions {
   readonly delimiter?: string | undefined
   readonly column?: string | undefined
   readonly matchTypes: 'keep' | 'strip'
-  /** True: a guessed encoding is taken as it is. */
-  readonly yes: boolean
   readonly defaults: Defaults
 }
 
@@ -54,7 +52,7 @@ export async function openList(source: Source, options: ReadOptions): Promise<Op
   if (head.length === 0) throw nothingIn(source.shown, true)
   const encoding = await detectEncoding(head, whole, options.encoding)
   const text = await decodeHead({ head, whole }, encoding, source.shown)
-  if (encoding.guessed && !options.yes) throw guessed(source.shown, encoding, text)
+  if (encoding.how === 'guessed') throw guessed(source.shown, encoding, text)
   if (text.toString().trim() === '') throw nothingIn(source.shown, whole)
   const dialect = findDialect(text, source.shown, options)
   const reader = new Reader(source.shown, dialect, options)
@@ -98,7 +96,7 @@ function guessed(shown: string, { label }: Encoding, text: Buffer): Misuse {
   const telling = rows.filter((row) => /[^\u0000-\u007f]/.test(row)).slice(0, 3)
   const sample = telling.map((row) => `  ${row.slice(0, 100)}`).join('\n')
   return new Misuse(
-    `expected ${shown} to be UTF-8 or UTF-16, got other bytes, perhaps ${label}; if these lines read right, type --encoding ${label} (or --yes), else another --encoding:\n${sample}`,
+    `expected ${shown} to be UTF-8 or UTF-16, got other bytes, perhaps ${label}; if these lines read right, type --encoding ${label}, else another --encoding:\n${sample}`,
   )
 }
 

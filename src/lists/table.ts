@@ -30,7 +30,7 @@ export async function readRows(path: string, shown: string): Promise<readonly Ta
     const { head, whole, all } = await peek(source.chunks, largest)
     if (!whole) throw new Misuse(`expected ${shown} to be a small table, got more than 4 MiB`)
     const encoding = await detectEncoding(head, whole, undefined)
-    if (encoding.guessed) {
+    if (encoding.how === 'guessed') {
       throw new Misuse(`expected ${shown} to be UTF-8, got other bytes; save it as UTF-8`)
     }
     const cutter = new Cutter(',', shown)

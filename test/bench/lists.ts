@@ -118,7 +118,7 @@ async function readBare(path: string): Promise<number> {
 
 async function readOurs(path: string): Promise<number> {
   const source = await openFile(path, path)
-  const list = await openList(source, { matchTypes: 'keep', yes: false, defaults: noDefaults })
+  const list = await openList(source, { matchTypes: 'keep', defaults: noDefaults })
   let rows = 0
   for await (const { queries } of list.pieces) rows += queries.length
   await source.close()

@@ -14,7 +14,7 @@ describe('an encoding that is named', () => {
   ])('as utf-16 has the byte order of %s', async (_, bytes, label) => {
     for (const encoding of ['utf-16', ' UTF-16 ']) {
       const { texts, heading } = await read(bytes, { encoding })
-      expect(heading.encoding).toMatchObject({ label, guessed: false })
+      expect(heading.encoding).toMatchObject({ label, how: 'given' })
       expect(texts).toEqual(bytes.length === 4 ? ['你好'] : ['käse kaufen', 'брынза'])
     }
   })

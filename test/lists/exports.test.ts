@@ -26,7 +26,7 @@ describe('an export of a keyword planner', () => {
   ])('in %s without its mark is read as what it is', async (_, bytes, label) => {
     const { texts, heading } = await read(bytes)
     expect(texts).toEqual(['leather sofa', 'sofa, corner'])
-    expect(heading.encoding).toMatchObject({ label, guessed: false })
+    expect(heading.encoding).toMatchObject({ label, how: 'proven' })
   })
 
   test('in UTF-16BE with its mark is read as what it is', async () => {

@@ -15,7 +15,7 @@ export interface Read {
   readonly headersAgain: readonly number[]
 }
 
-export const options: ReadOptions = { matchTypes: 'keep', yes: false, defaults: noDefaults }
+export const options: ReadOptions = { matchTypes: 'keep', defaults: noDefaults }
 
 /** Reads bytes as a list in a file, as a person would give it. */
 export async function read(bytes: Buffer | string, more: Partial<ReadOptions> = {}): Promise<Read> {

@@ -7,13 +7,63 @@ const latin = Buffer.from('keyword;volume\ncaf\u00e9 cr\u00e8me;10\nfoo;12\n', '
 
 describe('a list whose encoding is unclear', () => {
   test('is refused with sample rows and what to type', async () => {
-    await expect(read(latin)).rejects.toThrow(/--encoding windows-\d+ .*\n {2}caf.* cr.*me;10/)
+    await expect(read(latin)).rejects.toThrow(/--encoding windows-\d+, .*\n {2}caf.* cr.*me;10/)
   })
 
-  test('is read when the encoding is named, or the guess is agreed to', async () => {
-    expect((await read(latin, { encoding: 'windows-1252' })).texts).toEqual(['café crème', 'foo'])
-    const guessed = await read(latin, { yes: true })
-    expect(guessed.heading.encoding.guessed).toBe(true)
+  test('is read when the encoding is named, and by nothing else', async () => {
+    const named = await read(latin, { encoding: 'windows-1252' })
+    expect(named.texts).toEqual(['café crème', 'foo'])
+    expect(named.heading.encoding.how).toBe('given')
+    await expect(read(latin)).rejects.not.toThrow('--yes')
+  })
+
+  test.each([
+    [
+      'shift_jis',
+      'g0yBW4OPgVuDaAqQ1IKijEMgg4GDk4NZCpOMi54gk1aLQyCPVIrUCpHljeMgg4mDk4NgIIKogreCt4LfCg==',
+    ],
+    ['euc-kr', 'xbC/9rXlCruhsKMgvcW53wq8rb/vILOvvr4Kus676iC4wMH9IMPfw7UKsNy/7yDE2sauCg=='],
+    ['windows-874', 'pNOk6bnL0grDzafgt+nSytXhtKcKysDSvs3SodLIocPYp+C3vgrD6dK5zdLL0sPNw+jNwgo='],
+    [
+      'windows-1250',
+      'c7Nvd28ga2x1Y3pvd2UKY3plcndvbmUgYnV0eSBt6nNraWUKv/OzdGEgc3VraWVua2EgbmEgd2VzZWxlCpxuaWFkYW5pZSCz82SfCp9y82SzbyCcd2lhdLNhCg==',
+    ],
+    [
+      'macintosh',
+      'bW90IGNsjgpjaGF1c3N1cmVzIGTVjnSOCmNyj21lIGJynmyOZSCIIGxhIHBvkGxlCmZvcpB0IHByj3MgZGUgbYljb24KZ2FyjW9uIG1hbnF1jgo=',
+    ],
+    [
+      'iso-8859-2',
+      'c7Nvd28ga2x1Y3pvd2UKY3plcndvbmUgYnV0eSBt6nNraWUKv/OzdGEgc3VraWVua2EgbmEgd2VzZWxlCrZuaWFkYW5pZSCz82S8Cg==',
+    ],
+  ])('in %s is told by its name', async (label, base64) => {
+    await expect(read(Buffer.from(base64, 'base64'))).rejects.toThrow(`--encoding ${label},`)
+  })
+
+  test.each([
+    ['at once', 'q\ncafé\n', 'another café\n'],
+    ['after a while', 'q\ncafé\n', 'crème brûlée\n'.repeat(9)],
+  ])('is UTF-8 with a bad byte when its other letters are UTF-8, %s', async (_, before, after) => {
+    const bytes = Buffer.concat([
+      Buffer.from(before),
+      Buffer.from([0x61, 0xe9, 0x0a]),
+      Buffer.from(after),
+    ])
+    await expect(read(bytes)).rejects.toThrow(
+      `list.csv:3: expected UTF-8 to the end, got other bytes at offset ${Buffer.byteLength(before) + 1}`,
+    )
+  })
+
+  test('in UTF-32 is named as that, with its mark and without', async () => {
+    const wide = (text: string): Buffer =>
+      Buffer.concat(
+        [...text].map((sign) =>
+          Buffer.from([sign.charCodeAt(0) & 255, sign.charCodeAt(0) >> 8, 0, 0]),
+        ),
+      )
+    await expect(read(wide('\ufeffq\nred shoes\n'))).rejects.toThrow('got UTF-32')
+    await expect(read(wide('q\nred shoes\n'))).rejects.toThrow('got UTF-32')
+    await expect(read(wide('q\nred shoes\n').reverse())).rejects.toThrow('got UTF-32')
   })
 
   test('is refused with line and offset when other bytes come late', async () => {

@@ -51,7 +51,7 @@ async function writeOrder(
   return {
     list,
     from: { kind: 'file', path, shown: `${list}.csv` },
-    reading: { matchTypes: 'keep', yes: false, defaults: noDefaults },
+    reading: { matchTypes: 'keep', defaults: noDefaults },
     kind: 'manual',
     runDate: '2026-11-21',
     budget: undefined,

@@ -82,8 +82,7 @@ function readingOf(flags: EnqueueFlags): ReadOptions {
       `expected --match-types to be keep or strip, got ${JSON.stringify(matchTypes)}`,
     )
   }
-  const yes = flags.yes === true
-  return { encoding, delimiter, column, matchTypes, yes, defaults: readDefaults(flags) }
+  return { encoding, delimiter, column, matchTypes, defaults: readDefaults(flags) }
 }
 
 function maxAgeOf(typed: string | undefined, config: Config): number {

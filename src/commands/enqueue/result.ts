@@ -64,7 +64,7 @@ function readingPhrase({ encoding, dialect }: Heading): string {
       ? 'no header'
       : `queries from ${JSON.stringify(query)} (header on line ${headerLine})`
   const also = named.length === 0 ? '' : `, with ${named.join(', ')}`
-  return `${encoding.label}${encoding.guessed ? ' (guessed)' : ''}, ${divided}, ${from}${also}`
+  return `${encoding.label}, ${divided}, ${from}${also}`
 }
 
 /** The plan as a program reads it; `files` are where the rejected lines of each list went. */

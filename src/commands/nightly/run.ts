@@ -85,7 +85,6 @@ function orderOf(
     // Nobody is there to agree to a guess at night: a guessed encoding counts as a broken file.
     reading: {
       matchTypes: 'keep',
-      yes: false,
       defaults: { ...noDefaults, priority: schedule.priority },
     },
     kind: 'nightly',

@@ -25,7 +25,7 @@ const list: ListPlan = {
 }
 
 const heading = {
-  encoding: { label: 'windows-1252', mark: 0, guessed: true },
+  encoding: { label: 'windows-1252', mark: 0, how: 'given' },
   dialect: {
     delimiter: ';',
     headerLine: 3,
@@ -55,14 +55,14 @@ function readings(...lists: readonly ListPlan[]): readonly string[] {
 describe('how a list was read', () => {
   test('is told with its encoding, its delimiter, its columns, and headers further down', () => {
     expect(readings({ ...list, heading, headersAgain: [9, 12] })).toEqual([
-      'windows-1252 (guessed), divided by semicolons, queries from "Keyword" (header on line 3), with target url, a header again on line 9, 12',
+      'windows-1252, divided by semicolons, queries from "Keyword" (header on line 3), with target url, a header again on line 9, 12',
     ])
   })
 
   test('is told of plain lines, and of a list that was planned from the tables', () => {
     const columns = { query: 0, others: [], needed: 1, width: 1, ignored: [] }
     const dialect = { delimiter: null, headerLine: null, header: [], columns }
-    const encoding = { label: 'utf-8', mark: 0, guessed: false }
+    const encoding = { label: 'utf-8', mark: 0, how: 'proven' }
     const plain = { ...list, heading: { encoding, dialect } }
     expect(readings(plain, list)).toEqual(['utf-8, one query a line, no header', 'as last read'])
   })
