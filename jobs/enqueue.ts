@@ -29,7 +29,15 @@ await runCommand<EnqueueFlags>(
         .option('--encoding <name>', 'such as windows-1252, when the file is not UTF-8 or UTF-16')
         .option('--delimiter <sign>', 'comma, semicolon, tab, pipe, or none for one query a line')
         .option('--column <name>', 'name or number of the column of queries')
+        .option('--no-header', 'the first line is a row; columns go by their numbers')
+        .option('--skip <lines>', 'leave out so many lines at the beginning')
+        .option('--map <column=meaning>', 'such as "Market=gl"; may be repeated', collect)
+        .option('--weight-column <name>', 'the column that weighs the queries, or none')
+        .option('--decimal <sign>', 'point or comma, where numbers leave it open')
+        .option('--sheet <name>', 'table of a spreadsheet, or file of an archive')
+        .option('--formulas <what>', 'keep takes =SUM(A1) for a query')
         .option('--match-types <what>', 'strip takes "phrase", [exact] and +broad signs off')
+        .option('--join', 'read into a list of this name that came from another file')
         .option('--json', 'one JSON object on stdout'),
   },
   async (call) => (await import('../src/commands/enqueue/command.ts')).runEnqueue(call),

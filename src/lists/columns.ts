@@ -1,4 +1,5 @@
-import { isBlockTitle, plainName, readMeaning, type Role } from './names.ts'
+import { isBlockTitle, plainName, readMeaning, type ListColumn } from './names.ts'
+import { findToolColumns } from './tool-columns.ts'
 
 /** Where a record holds what. */
 export interface Columns {
@@ -12,11 +13,18 @@ export interface Columns {
   readonly ignored: readonly string[]
 }
 
-export interface ListColumn {
-  readonly role: Exclude<Role, 'query'>
-  readonly index: number
-  readonly several: boolean
+/** How a list is written: found by trial on its beginning, then kept to the end. */
+export interface Dialect {
+  /** Null: one query a line. */
+  readonly delimiter: string | null
+  /** Number of the header's line; null when there is none. */
+  readonly headerLine: number | null
+  readonly header: readonly string[]
+  readonly columns: Columns
 }
+
+/** The columns that shape a request. */
+export const requestRoles = ['location', 'hl', 'gl', 'num', 'device'] as const
 
 /** A header, as far as it can be told from its cells alone. */
 export type HeaderReading =
@@ -43,16 +51,30 @@ export function readHeader(cells: readonly string[], wanted: string | undefined)
     }
     others.push({ role: meaning.role, index, several: meaning.several })
   }
+  const taken = {
+    indexes: new Set([query, ...others.map(({ index }) => index)]),
+    roles: new Set(others.map(({ role }) => role)),
+  }
+  others.push(...findToolColumns(cells, taken))
+  return { kind: 'columns', columns: columnsOf(query, others, cells) }
+}
+
+/** The columns of a record, with what follows from them. */
+export function columnsOf(
+  query: number,
+  others: readonly ListColumn[],
+  cells: readonly string[],
+): Columns {
   const used = new Set([query, ...others.map(({ index }) => index)])
   const ignored = [
     ...new Set(cells.filter((cell, index) => !used.has(index) && cell.trim() !== '')),
   ]
   const needed = Math.max(query, ...others.filter(shapesRequest).map(({ index }) => index)) + 1
-  return { kind: 'columns', columns: { query, others, needed, width: cells.length, ignored } }
+  return { query, others, needed, width: cells.length, ignored }
 }
 
 function shapesRequest({ role }: ListColumn): boolean {
-  return role !== 'tags' && role !== 'target' && role !== 'weight' && role !== 'priority'
+  return requestRoles.some((name) => name === role)
 }
 
 function queryColumns(cells: readonly string[], wanted: string | undefined): number[] {

@@ -1,6 +1,9 @@
 import { Misuse } from '../shared/errors.ts'
-import { columnNumber, plainColumns, type Columns } from './columns.ts'
+import { columnNumber, plainColumns, type Dialect } from './columns.ts'
+import { refuseUnlikelyPlain } from './foreign.ts'
 import { findHeader, refuseNames, unclearHeader, type Candidate } from './header.ts'
+import { mapColumns } from './mapping.ts'
+import { withoutNames } from './no-header.ts'
 import { noQueryColumn } from './no-query-column.ts'
 import {
   dividesRows,
@@ -14,19 +17,19 @@ import {
   type Wishes,
 } from './trial.ts'
 
-/** How a list is written: found by trial on its beginning, then kept to the end. */
-export interface Dialect {
-  /** Null: one query a line. */
-  readonly delimiter: string | null
-  /** Number of the header's line; null when there is none. */
-  readonly headerLine: number | null
-  readonly header: readonly string[]
-  readonly columns: Columns
-}
-
 /** Finds delimiter and header on the first lines of a list; what stays unclear is refused, never guessed. */
 export function findDialect(head: Buffer, shown: string, wishes: Wishes): Dialect {
   const trials = wantedDelimiters(wishes.delimiter).map((delimiter) => tryOut(head, delimiter))
+  const dialect =
+    wishes.header === false ? withoutNames(trials, shown, wishes) : findNames(trials, shown, wishes)
+  const { delimiter, header, columns } = dialect
+  const plain = delimiter === null && header.length === 0
+  const free = wishes.header !== false && wishes.delimiter === undefined
+  if (plain && free && wishes.column === undefined) refuseUnlikelyPlain(head, shown)
+  return { ...dialect, columns: mapColumns(columns, header, { ...wishes, shown }) }
+}
+
+function findNames(trials: readonly Trial[], shown: string, wishes: Wishes): Dialect {
   const candidates = trials.flatMap((trial) => findHeader(trial, shown, wishes) ?? [])
   const wide = candidates.filter(({ columns }) => columns.width > 1)
   const [best, second] = wide.toSorted((one, other) => other.fit - one.fit)

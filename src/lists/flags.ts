@@ -1,4 +1,6 @@
 import { Misuse } from '../shared/errors.ts'
+import { readMaps } from './mapping.ts'
+import type { ReadOptions } from './reader.ts'
 import type { Defaults } from './requests.ts'
 import {
   checkCountry,
@@ -20,6 +22,55 @@ export interface Typed {
   readonly device?: string | undefined
   readonly priority?: string | undefined
   readonly tags?: string | undefined
+}
+
+/** How a list is read, as it is typed. */
+export interface TypedReading {
+  readonly encoding?: string
+  readonly delimiter?: string
+  readonly column?: string
+  /** False after --no-header. */
+  readonly header?: boolean
+  readonly skip?: string
+  readonly map?: readonly string[]
+  readonly weightColumn?: string
+  readonly decimal?: string
+  readonly formulas?: string
+  readonly matchTypes?: string
+  readonly sheet?: string
+}
+
+/** Reads how a list is to be read. */
+export function readReading(typed: TypedReading & Typed): ReadOptions {
+  const { encoding, delimiter, header, weightColumn, sheet } = typed
+  const { map, column } = readMaps(typed.map ?? [])
+  const sign = word('--decimal', typed.decimal, ['point', 'comma'])
+  return {
+    ...{ encoding, delimiter, header, weightColumn, sheet, map },
+    column: typed.column ?? column,
+    skip: lines(typed.skip),
+    decimal: sign === undefined ? undefined : sign === 'point' ? '.' : ',',
+    formulas: word('--formulas', typed.formulas, ['keep', 'refuse']),
+    matchTypes: word('--match-types', typed.matchTypes, ['keep', 'strip']) ?? 'keep',
+    defaults: readDefaults(typed),
+  }
+}
+
+function word<W extends string>(
+  flag: string,
+  typed: string | undefined,
+  words: readonly W[],
+): W | undefined {
+  if (typed === undefined) return undefined
+  const found = words.find((known) => known === typed.toLowerCase())
+  if (found !== undefined) return found
+  throw new Misuse(`expected ${flag} to be ${words.join(' or ')}, got ${JSON.stringify(typed)}`)
+}
+
+function lines(typed: string | undefined): number | undefined {
+  if (typed === undefined) return undefined
+  if (/^\d{1,6}$/.test(typed)) return Number(typed)
+  throw new Misuse(`expected --skip to be a number of lines, got ${JSON.stringify(typed)}`)
 }
 
 /** Reads the parameters that hold for a whole list. */

@@ -175,7 +175,7 @@ export function refuseNames(trial: Trial, shown: string, number: number): void {
   const cells = records[at] ?? []
   const name = show(cells[number] ?? '')
   throw new Misuse(
-    `${shown}:${trial.lines[at] ?? 1}: expected figures in a first row, or names over columns of figures, got ${cells.slice(0, 12).map(show).join(', ')}, which may be either; type --column ${name} if it is the header, or put a header such as "keyword" above it if it is a row`,
+    `${shown}:${trial.lines[at] ?? 1}: expected figures in a first row, or names over columns of figures, got ${cells.slice(0, 12).map(show).join(', ')}, which may be either; type --column ${name} if it is the header, or --no-header --column ${number + 1} if it is a row`,
   )
 }
 

@@ -1,6 +1,6 @@
 // Where lines and characters end in UTF-8 text; a line ends with LF, CR, or both together.
 
-const lf = 10
+export const lf = 10
 export const cr = 13
 
 /** After the last line end, 0 when there is none; a closing CR may be the first half of one. */

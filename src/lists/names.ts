@@ -10,11 +10,30 @@ export type Role =
   | 'weight'
   | 'tags'
   | 'target'
+  | 'cpc'
+  | 'difficulty'
 
 /** A header cell that we know: its meaning, and whether `a|b` in its cells means several values. */
 export interface Meaning {
   readonly role: Role
   readonly several: boolean
+}
+
+/** A column of a list that is read besides its queries. */
+export interface ListColumn {
+  readonly role: Exclude<Role, 'query'>
+  readonly index: number
+  readonly several: boolean
+  /** True for a column that only tools name like this: what does not fit in it costs no query. */
+  readonly tool?: boolean
+  /** True for a column that a person has said the meaning of. */
+  readonly asked?: boolean
+}
+
+/** A column by its name or number, and what a person says it means; null: nothing. */
+export interface Mapping {
+  readonly column: string
+  readonly role: Exclude<Role, 'query'> | null
 }
 
 // As the exports of keyword tools, search consoles and advertising accounts spell it, language by language.
@@ -41,7 +60,7 @@ từ khóa, cụm từ tìm kiếm, kata kunci, kueri, kueri teratas, kueri popu
 الكلمة الرئيسية, كلمة رئيسية, الكلمات الرئيسية, طلبات البحث, מילת מפתח, שאילתה, שאילתות, कीवर्ड, کلمه کلیدی
 `
 
-const otherNames: Readonly<Record<Exclude<Role, 'query'>, string>> = {
+const otherNames: Readonly<Record<Exclude<Role, 'query' | 'cpc' | 'difficulty'>, string>> = {
   location: 'location, place',
   hl: 'hl',
   gl: 'gl',

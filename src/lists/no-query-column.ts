@@ -1,7 +1,7 @@
 import { Misuse } from '../shared/errors.ts'
 import { show } from './columns.ts'
 import { isClearlyRow } from './header.ts'
-import { isBlank, mostCommonWidth, typedDelimiter, type Trial } from './trial.ts'
+import { isBlank, looksLikeHeader, mostCommonWidth, typedDelimiter, type Trial } from './trial.ts'
 
 /** What was asked for when no column of queries was found. */
 interface Asked {
@@ -24,20 +24,23 @@ export function noQueryColumn(shown: string, trial: Trial, { column, severalFit 
   const texts = [...header.keys()].filter((index) => rows.some((row) => isText(row[index] ?? '')))
   const [first] = texts
   const names = texts.slice(0, 12).map((index) => show(header[index] ?? ''))
+  const isRow = first !== undefined && isClearlyRow(trial, at)
   const hint =
     first === undefined
-      ? 'no column of it holds text'
-      : `columns of text that would do: ${names.join(', ')}; name one with --column if it holds queries`
+      ? '; no column of it holds text'
+      : isRow
+        ? ''
+        : `; columns of text that would do: ${names.join(', ')}; name one with --column if it holds queries`
   const delimiter = severalFit ? `--delimiter ${typedDelimiter(trial.delimiter)} ` : ''
   // A name makes its line the header: the query that stands there would be lost.
   const headerless =
-    first === undefined || !isClearlyRow(trial, at)
+    first === undefined || header.length < 2 || looksLikeHeader(trial, at)
       ? ''
-      : `; if the file has no header, type ${delimiter}--column ${first + 1}: a number takes the first line too`
+      : `; if the file has no header, type ${delimiter}--no-header --column ${first + 1}`
   const more = header.length > 12 ? ` and ${header.length - 12} more` : ''
   const plain = width <= 2 ? '; type --delimiter none if each line is one query' : ''
   return new Misuse(
-    `${shown}:${trial.lines[at] ?? 1}: expected ${expected}, got the header ${header.slice(0, 12).map(show).join(', ')}${more}; ${hint}${headerless}${plain}`,
+    `${shown}:${trial.lines[at] ?? 1}: expected ${expected}, got ${isRow ? 'the row' : 'the first line'} ${header.slice(0, 12).map(show).join(', ')}${more}${hint}${headerless}${plain}`,
   )
 }
 

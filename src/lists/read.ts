@@ -1,36 +1,22 @@
 import { Misuse } from '../shared/errors.ts'
-import { Headers } from './repeated-headers.ts'
-import type { Columns } from './columns.ts'
-import { findDialect, type Dialect } from './dialect.ts'
+import { refuseOtherShape } from './agreed.ts'
 import { decode } from './decode.ts'
+import type { Dialect } from './columns.ts'
+import { findDialect } from './dialect.ts'
 import { detectEncoding, type Encoding } from './encoding.ts'
-import { Cutter } from './records.ts'
-import type { Defaults } from './requests.ts'
-import { contentOf, Rows, type ListedQuery, type Rejection } from './rows.ts'
+import { refuseForeign } from './foreign.ts'
+import { Reader, type ListPiece, type ReadOptions } from './reader.ts'
+import { LineSkipper, skipLines } from './skip.ts'
+import { noticesOf, sameFindings, surveyOf, type ColumnFindings } from './soft.ts'
 import { peek, type Source } from './source.ts'
 
-export interface ReadOptions {
-  readonly encoding?: string | undefined
-  readonly delimiter?: string | undefined
-  readonly column?: string | undefined
-  readonly matchTypes: 'keep' | 'strip'
-  readonly defaults: Defaults
-}
+export type { ColumnFindings, ListPiece, ReadOptions }
 
 /** What was found on the first lines of a list. */
 export interface Heading {
   readonly encoding: Encoding
   readonly dialect: Dialect
-}
-
-/** A piece of a list: what its lines gave, in their order. */
-export interface ListPiece {
-  readonly queries: readonly ListedQuery[]
-  readonly rejected: readonly Rejection[]
-  /** Lines that gave queries. */
-  readonly usable: number
-  /** Number of the last line read. */
-  readonly line: number
+  readonly verdict: ColumnFindings
 }
 
 export interface OpenList {
@@ -38,28 +24,40 @@ export interface OpenList {
   readonly pieces: AsyncIterable<ListPiece>
   /** Headers found further down, where blocks or joined files begin. */
   readonly headersAgain: readonly number[]
+  /** Columns that nothing is taken from although their names promise it, and why. */
+  readonly notices: readonly string[]
+  /** After the last piece: how the list has to be read instead, when its rows say otherwise than its beginning. */
+  readonly again: () => ColumnFindings | null
 }
 
 const headSize = 256 * 1024
-// Places, languages and devices multiply out: a few lines may give very many queries.
-const mostQueries = 5_000
-
-const nameOrQuery = 'the name of a column where a block begins: a header or a query'
-
 /** Opens a list: what its beginning leaves unclear is refused before anything is read for good. */
-export async function openList(source: Source, options: ReadOptions): Promise<OpenList> {
+export async function openList(
+  source: Source,
+  options: ReadOptions,
+  known?: ColumnFindings,
+): Promise<OpenList> {
   const { head, whole, all } = await peek(source.chunks, headSize)
   if (head.length === 0) throw nothingIn(source.shown, true)
   const encoding = await detectEncoding(head, whole, options.encoding)
-  const text = await decodeHead({ head, whole }, encoding, source.shown)
-  if (encoding.how === 'guessed') throw guessed(source.shown, encoding, text)
+  const decoded = await decodeHead({ head, whole }, encoding, source.shown)
+  if (encoding.how === 'guessed') throw guessed(source.shown, encoding, decoded)
+  const text = new LineSkipper(options.skip).pass(decoded)
   if (text.toString().trim() === '') throw nothingIn(source.shown, whole)
+  if (options.delimiter === undefined) refuseForeign(text, source.shown)
   const dialect = findDialect(text, source.shown, options)
-  const reader = new Reader(source.shown, dialect, options)
+  refuseOtherShape(source.shown, options, dialect)
+  const verdict = known ?? surveyOf(text, dialect, options)
+  const reader = new Reader({ shown: source.shown, dialect, verdict }, options)
   return {
-    heading: { encoding, dialect },
+    heading: { encoding, dialect, verdict },
     headersAgain: reader.headersAgain,
-    pieces: readAll(source, decode(all, encoding, { shown: source.shown }), reader),
+    notices: noticesOf(dialect, verdict),
+    pieces: readAll(source, skipLines(decode(all, encoding, source), options.skip), reader),
+    again: () => {
+      const last = reader.survey.verdict()
+      return sameFindings(verdict, last) ? null : last
+    },
   }
 }
 
@@ -108,88 +106,4 @@ async function* readAll(
   for await (const piece of pieces) yield* reader.read(piece, false)
   yield* reader.read(Buffer.alloc(0), true)
   await source.check()
-}
-
-interface Found {
-  readonly queries: ListedQuery[]
-  readonly rejected: Rejection[]
-  usable: number
-}
-
-function nothingYet(): Found {
-  return { queries: [], rejected: [], usable: 0 }
-}
-
-class Reader {
-  readonly headersAgain: number[] = []
-  readonly #cutter: Cutter
-  readonly #options: ReadOptions
-  readonly #dialect: Dialect
-  readonly #headers: Headers
-  #columns: Columns
-  #rows: Rows
-  #blankBefore = false
-  #line = 0
-
-  constructor(shown: string, dialect: Dialect, options: ReadOptions) {
-    this.#cutter = new Cutter(dialect.delimiter, shown)
-    this.#dialect = dialect
-    this.#options = options
-    this.#headers = new Headers(shown, dialect, options.column)
-    this.#columns = dialect.columns
-    this.#rows = new Rows({ ...options, columns: dialect.columns })
-  }
-
-  *read(piece: Buffer, last: boolean): Generator<ListPiece> {
-    const records = this.#cutter.push(piece, last)
-    const from = this.#dialect.headerLine ?? 0
-    let found = nothingYet()
-    for (let index = 0; index < records.cells.length; index++) {
-      const cells = records.cells[index] ?? []
-      const line = records.lines[index] ?? 0
-      if (line > this.#line) this.#line = line
-      if (line <= from || this.#isHeaderAgain(cells, line, found)) continue
-      this.#readRow(cells, line, found)
-      if (found.queries.length < mostQueries) continue
-      yield { ...found, line: this.#line }
-      found = nothingYet()
-    }
-    for (const { line, reason, content } of records.broken) {
-      if (line > from) found.rejected.push({ line, reason, content: contentOf(content) })
-    }
-    yield { ...found, line: this.#line }
-  }
-
-  #readRow(cells: readonly string[], line: number, found: Found): void {
-    const row = this.#rows.read(cells, line)
-    this.#blankBefore = row === undefined
-    if (row === undefined) return
-    if (isRejection(row)) {
-      found.rejected.push(row)
-      return
-    }
-    found.usable++
-    for (const query of row) found.queries.push(query)
-  }
-
-  /** True for a record that holds no query of its own: a header, or what may be one. */
-  #isHeaderAgain(cells: readonly string[], line: number, found: Found): boolean {
-    const judgement = this.#headers.judge(cells, line, this.#blankBefore)
-    if (judgement === 'row') return false
-    this.#blankBefore = false
-    if (judgement === 'either') {
-      found.rejected.push({ line, reason: nameOrQuery, content: contentOf(cells.join(',')) })
-      return true
-    }
-    this.headersAgain.push(line)
-    if (judgement !== this.#columns) {
-      this.#columns = judgement
-      this.#rows = new Rows({ ...this.#options, columns: judgement })
-    }
-    return true
-  }
-}
-
-function isRejection(found: readonly ListedQuery[] | Rejection): found is Rejection {
-  return !Array.isArray(found)
 }

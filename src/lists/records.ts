@@ -1,12 +1,14 @@
 import { CsvError, parse, type Options } from 'csv-parse/sync'
 import { Misuse } from '../shared/errors.ts'
 import { countLines, cr, firstLineEnd, lastLineEnd, textEnd } from './line-ends.ts'
+import { cutLine, LineTexts, neverClosed, openingQuote } from './quotes.ts'
 
 /** Records of a piece of a file, each with the number of the line it begins on. */
 export interface Records {
   readonly cells: (readonly string[])[]
   readonly lines: number[]
   readonly broken: Broken[]
+  readonly texts: LineTexts
 }
 
 /** A line whose quotes leave open where its cells end. */
@@ -21,10 +23,6 @@ const longestRecord = 1024 * 1024
 
 /** Stands for "one query a line": a character that no text of a list holds. */
 const noDelimiter = '\u001f'
-
-const neverClosed = 'a quote that is never closed'
-
-const quote = 34
 
 const mark = Buffer.from('\ufeff')
 
@@ -51,8 +49,9 @@ export class Cutter {
 
   /** The records that are whole by now; what is unfinished waits for the next piece. */
   push(piece: Buffer, last: boolean): Records {
-    const found: Records = { cells: [], lines: [], broken: [] }
     const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece])
+    const texts = new LineTexts(bytes, this.#line)
+    const found: Records = { cells: [], lines: [], broken: [], texts }
     if (!last && bytes.length < this.#patience) {
       this.#rest = bytes
       return found
@@ -68,8 +67,9 @@ export class Cutter {
   #cut(bytes: Buffer, last: boolean, found: Records): number {
     let at = 0
     while (at < bytes.length) {
+      at = this.#cutUnquoted(bytes, at, found)
       const part = at === 0 ? bytes : bytes.subarray(at)
-      if (this.#cutWhole(part, found)) return bytes.length
+      if (part.length === 0 || this.#cutWhole(part, found)) return bytes.length
       const good = this.#cutUntilError(part, found)
       at += good.bytes
       if (good.open && !last && bytes.length - at <= longestRecord) {
@@ -84,8 +84,15 @@ export class Cutter {
     return at
   }
 
+  /** The lines before the first one in which a cell begins with a quote: elsewhere a quote is a sign like any other. */
+  #cutUnquoted(bytes: Buffer, at: number, found: Records): number {
+    const opening = openingQuote(bytes, at, this.#options.delimiter)
+    const end = opening < 0 ? bytes.length : at + lastLineEnd(bytes.subarray(at, opening))
+    this.#cutPlain(bytes.subarray(at, end), found)
+    return end
+  }
+
   #cutWhole(part: Buffer, found: Records): boolean {
-    if (!part.includes(quote)) return this.#cutPlain(part, found)
     const records = attempt(part, this.#optionsFor(part))
     if (typeof records === 'string') return false
     const wraps = countLines(part) > records.length
@@ -98,7 +105,7 @@ export class Cutter {
   }
 
   /** Without a quote every line end ends a record, and the parser's care would be most of the work of reading a list. */
-  #cutPlain(part: Buffer, found: Records): true {
+  #cutPlain(part: Buffer, found: Records): void {
     const { delimiter } = this.#options
     for (let at = 0; at < part.length;) {
       const end = firstLineEnd(part, at)
@@ -108,7 +115,6 @@ export class Cutter {
       found.lines.push(this.#line++)
       at = next
     }
-    return true
   }
 
   /** The parser tries every line end at every character: it is given only those that occur. */
@@ -148,17 +154,22 @@ export class Cutter {
       found.lines.push(number)
       return
     }
-    const unclosed = saved === 'CSV_QUOTE_NOT_CLOSED'
     const content = line.toString('utf8', 0, 2000).trim()
-    found.broken.push({ line: number, reason: unclosed ? neverClosed : reason, content })
+    found.broken.push({
+      line: number,
+      reason: saved === neverClosed ? neverClosed : reason,
+      content,
+    })
   }
 
   /** Where a line has one reading only, it is that: blanks around quoted cells, or quotes in a list of plain lines. */
   #save(line: Buffer): readonly string[] | string | undefined {
-    const trims = !this.#literal && this.#trims
-    const kinder: Options = this.#literal ? { relax_quotes: true } : { trim: trims }
-    const records = attempt(line, { ...this.#optionsFor(line), ...kinder })
-    if (typeof records === 'string') return records
+    if (!this.#literal) {
+      const text = line.toString('utf8', 0, textEnd(line, line.length))
+      return cutLine(text, this.#options.delimiter, this.#trims)
+    }
+    const records = attempt(line, { ...this.#optionsFor(line), relax_quotes: true })
+    if (typeof records === 'string') return records === 'CSV_QUOTE_NOT_CLOSED' ? neverClosed : ''
     return records.length === 1 ? records[0] : undefined
   }
 
@@ -179,8 +190,8 @@ function attempt(bytes: Buffer, options: Options): string[][] | string {
   }
 }
 
-/** A record takes one line, and one more for each line end in its quoted cells. */
-function linesOf(cells: readonly string[]): number {
+/** How many lines a record takes: one, and one more for each line end in its quoted cells. */
+export function linesOf(cells: readonly string[]): number {
   let lines = 1
   for (const cell of cells) {
     if (cell.includes('\n') || cell.includes('\r')) lines += cell.match(/\r\n|\n|\r/g)?.length ?? 0

@@ -1,7 +1,8 @@
 import { Misuse } from '../shared/errors.ts'
 import { isTitle, readHeader, show, type Columns } from './columns.ts'
 import { plainName, readMeaning } from './names.ts'
-import { isNumber } from './trial.ts'
+import { mapColumns } from './mapping.ts'
+import { isNumber, type Wishes } from './trial.ts'
 
 interface Header {
   readonly header: readonly string[]
@@ -16,14 +17,16 @@ const mark = 0xfeff
 /** Exports put blocks, and people put files, one below the other: each begins with a header of its own. */
 export class Headers {
   readonly #shown: string
+  readonly #wishes: Wishes
   readonly #wanted: string | undefined
   readonly #known: Header[]
   readonly #names: ReadonlySet<string>
   #now: Header
 
-  constructor(shown: string, { header, columns }: Header, wanted: string | undefined) {
+  constructor(shown: string, { header, columns }: Header, wishes: Wishes) {
     this.#shown = shown
-    this.#wanted = wanted
+    this.#wishes = wishes
+    this.#wanted = wishes.column
     this.#now = { header: withoutMark(header), columns }
     this.#known = header.length === 0 ? [] : [this.#now]
     this.#names = new Set(header.map((cell) => plainName(cell)).filter((name) => name !== ''))
@@ -38,7 +41,7 @@ export class Headers {
       if (bare[0] !== known.header[0] || !isSame(bare, known.header)) continue
       if (begins || bare.length > 1) return this.#begin(known)
     }
-    if (!begins) return 'row'
+    if (!begins || this.#wishes.header === false) return 'row'
     const { header, columns } = this.#now
     if (isTitle(header)) return isTitle(bare) ? columns : 'row'
     if (columns.width > 1) return this.#judgeNames(bare, line)
@@ -71,7 +74,8 @@ export class Headers {
     }
     const reading = readHeader(cells, this.#wanted)
     if (reading.kind !== 'columns') throw this.#refuse(filled, line)
-    const header = { header: cells, columns: reading.columns }
+    const columns = mapColumns(reading.columns, cells, { ...this.#wishes, shown: this.#shown })
+    const header = { header: cells, columns }
     this.#known.push(header)
     return this.#begin(header)
   }

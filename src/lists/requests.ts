@@ -1,6 +1,8 @@
 import { Misuse } from '../shared/errors.ts'
 import { requestTail, type Device, type Query } from '../shared/query.ts'
-import type { ListColumn } from './columns.ts'
+import { requestRoles } from './columns.ts'
+import type { ListColumn } from './names.ts'
+import { countryCode, languageCode } from './regions.ts'
 import {
   checkCountry,
   checkDevice,
@@ -40,9 +42,6 @@ const mostRequests = 10_000
 
 /** The queries of one line are in memory at once; a line that gives more than this is a mistake. */
 const mostOfOne = 20_000
-
-/** The columns that shape a request. */
-export const requestRoles = ['location', 'hl', 'gl', 'num', 'device'] as const
 
 /** What the rows of a list ask for besides their text; several values multiply out. */
 export class Requests {
@@ -107,6 +106,10 @@ export class Requests {
   #parts(cells: readonly string[], role: (typeof requestRoles)[number]): readonly string[] {
     const column = this.#columns.get(role)
     const cell = column === undefined ? '' : (cells[column.index] ?? '')
+    if (column?.tool === true) {
+      const code = role === 'gl' ? countryCode(cell) : languageCode(cell)
+      return [code ?? (column.asked === true ? cell : '')]
+    }
     return column?.several === true ? cell.split('|') : [cell]
   }
 }

@@ -1,6 +1,10 @@
 import { keyOf, queryIdBytes, type Query } from '../shared/query.ts'
-import type { ListColumn, Columns } from './columns.ts'
-import { requestRoles, Requests, type Defaults, type Requested } from './requests.ts'
+import { requestRoles, type Columns } from './columns.ts'
+import type { ListColumn } from './names.ts'
+import { readNumber, type DecimalSign } from './numbers.ts'
+import { isGap } from './trial.ts'
+import type { ColumnFindings } from './soft.ts'
+import { Requests, type Defaults, type Requested } from './requests.ts'
 import {
   checkPriority,
   checkTarget,
@@ -22,6 +26,9 @@ export interface ListedQuery {
   readonly weight: number | null
   readonly target: string | null
   readonly tags: readonly string[]
+  /** What a click costs, and how hard it is to rank, as the tool that made the list says. */
+  readonly cpc: number | null
+  readonly difficulty: number | null
   /** The text as the file gave it, when it differs from what is sent. */
   readonly given: string | null
 }
@@ -36,9 +43,16 @@ export interface RowOptions {
   readonly columns: Columns
   readonly defaults: Defaults
   readonly matchTypes: 'keep' | 'strip'
+  /** What a spreadsheet would compute is refused, unless a person wants it as it stands. */
+  readonly formulas?: 'keep' | 'refuse' | undefined
+  readonly verdict: ColumnFindings
 }
 
-type About = Pick<ListedQuery, 'priority' | 'weight' | 'target' | 'tags'>
+type About = Pick<ListedQuery, 'priority' | 'weight' | 'target' | 'tags' | 'cpc' | 'difficulty'>
+
+// How advertising accounts begin the lines below their tables, language by language.
+const total =
+  /^(?:total|totals|grand total|totaal|gesamt|summe|totale|totali|totalt|łącznie|razem|suma|toplam|celkem|итого|всего|合計|合计|總計|합계|총계)\s?[:：]/iu
 
 /** Turns the records of one list into queries. */
 export class Rows {
@@ -51,7 +65,7 @@ export class Rows {
 
   constructor(options: RowOptions) {
     this.#options = options
-    const { others } = options.columns
+    const others = options.columns.others.filter(({ index }) => !options.verdict.ignored.has(index))
     this.#columns = new Map(others.map((column) => [column.role, column]))
     this.#tagColumns = others.filter(({ role }) => role === 'tags').map(({ index }) => index)
     this.#requests = new Requests(this.#columns, options.defaults)
@@ -60,21 +74,23 @@ export class Rows {
   }
 
   /** The queries of a record, or why it gives none; undefined for a record that holds nothing. */
-  read(cells: readonly string[], line: number): readonly ListedQuery[] | Rejection | undefined {
-    const { columns, matchTypes } = this.#options
+  read(cells: readonly string[], line: number): readonly ListedQuery[] | string | undefined {
+    const { columns, matchTypes, formulas } = this.#options
     const given = cells[columns.query]
     if ((given === undefined || given === '') && cells.every((cell) => cell.trim() === ''))
       return undefined
     if (cells.length !== columns.width) {
       const reason = raggedness(cells, columns)
-      if (reason !== undefined) return reject(cells, line, reason)
+      if (reason !== undefined) return reason
     }
-    const text = checkText(matchTypes === 'strip' ? stripMatchType(given ?? '') : (given ?? ''))
-    if (!text.ok) return isBlank(cells) ? undefined : reject(cells, line, text.reason)
-    const asked = this.#requests.read(cells)
-    if (!asked.ok) return reject(cells, line, asked.reason)
+    const bare = matchTypes === 'strip' ? stripMatchType(given ?? '') : (given ?? '')
+    const text = checkText(bare, formulas)
+    if (!text.ok) return isBlank(cells) ? undefined : text.reason
+    if (columns.width > 2 && total.test(text.value)) return 'a total of the lines above, no query'
+    const asked = this.#requests.of(cells)
+    if (!asked.ok) return asked.reason
     const about = this.#same === null ? this.#about(cells) : known(this.#same)
-    if (!about.ok) return reject(cells, line, about.reason)
+    if (!about.ok) return about.reason
     const shown = given === text.value ? null : (given ?? '')
     const shared = { line, about: about.value, given: shown }
     const [only] = asked.value
@@ -86,7 +102,7 @@ export class Rows {
     const { defaults } = this.#options
     const priority = checkPriority(String(defaults.priority ?? this.#cell(cells, 'priority')))
     if (!priority.ok) return priority
-    const weight = checkWeight(this.#cell(cells, 'weight'))
+    const weight = this.#weight(cells)
     if (!weight.ok) return weight
     const target = checkTarget(this.#cell(cells, 'target'))
     if (!target.ok) return target
@@ -94,13 +110,39 @@ export class Rows {
     const tags = own.length === 0 ? defaults.tags : [...new Set([...defaults.tags, ...own])]
     return {
       ok: true,
-      value: { priority: priority.value, weight: weight.value, target: target.value, tags },
+      value: {
+        priority: priority.value,
+        weight: weight.value,
+        target: target.value,
+        tags,
+        cpc: this.#number(cells, 'cpc'),
+        difficulty: this.#number(cells, 'difficulty'),
+      },
     }
+  }
+
+  /** A tool's own number that cannot be read costs no query. */
+  #weight(cells: readonly string[]): Checked<number | null> {
+    const column = this.#columns.get('weight')
+    if (column === undefined) return known(null)
+    if (column.tool === true) return known(this.#number(cells, 'weight'))
+    return checkWeight(cells[column.index] ?? '', this.#decimal(column))
+  }
+
+  #number(cells: readonly string[], role: string): number | null {
+    const column = this.#columns.get(role)
+    if (column === undefined) return null
+    return readNumber(cells[column.index] ?? '', this.#decimal(column)) ?? null
+  }
+
+  #decimal({ index }: ListColumn): DecimalSign {
+    return this.#options.verdict.decimals.get(index) ?? '.'
   }
 
   #cell(cells: readonly string[], role: string): string {
     const column = this.#columns.get(role)
-    return column === undefined ? '' : (cells[column.index] ?? '')
+    const cell = column === undefined ? '' : (cells[column.index] ?? '')
+    return role === 'priority' && isGap(cell) ? '' : cell
   }
 }
 
@@ -118,9 +160,8 @@ function queryOf(
   { line, about, given }: { line: number; about: About; given: string | null },
 ): ListedQuery {
   const key = keyOf(q, tail)
-  const { priority, weight, target, tags } = about
   const query = { q, location, hl, gl, num, device }
-  return { line, id: queryIdBytes(key), key, query, priority, weight, target, tags, given }
+  return { line, id: queryIdBytes(key), key, query, ...about, given }
 }
 
 /** Blank cells may be missing or too many; anything else means that the cells stand under wrong names. */
@@ -137,10 +178,6 @@ function raggedness(cells: readonly string[], columns: Columns): string | undefi
 
 function isBlank(cells: readonly string[]): boolean {
   return cells.every((cell) => cell.trim() === '')
-}
-
-function reject(cells: readonly string[], line: number, reason: string): Rejection {
-  return { line, reason, content: contentOf(cells.join(',')) }
 }
 
 const longestContent = 500

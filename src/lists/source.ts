@@ -7,6 +7,9 @@ export interface Source {
   /** The path as the person typed it, or `standard input`. */
   readonly shown: string
   readonly chunks: AsyncIterable<Buffer>
+  /** Bytes of the whole file, null where nobody knows, and of what was read of it so far. */
+  readonly size: number | null
+  readonly taken: () => number
   /** Throws when the file has changed since reading began. */
   readonly check: () => Promise<void>
   readonly close: () => Promise<void>
@@ -62,15 +65,22 @@ async function describe(handle: FileHandle, shown: string): Promise<Source> {
       `expected ${shown} to stay as it is while it is read, got a file that changed; nothing was queued, run the command again`,
     )
   }
+  const meter = { taken: 0 }
   return {
     shown,
-    chunks: chunksOf(handle, shown),
+    chunks: chunksOf(handle, shown, meter),
+    size: before.size,
+    taken: () => meter.taken,
     check,
     close: () => handle.close(),
   }
 }
 
-async function* chunksOf(handle: FileHandle, shown: string): AsyncGenerator<Buffer> {
+async function* chunksOf(
+  handle: FileHandle,
+  shown: string,
+  meter: { taken: number },
+): AsyncGenerator<Buffer> {
   for (;;) {
     // A buffer of its own for each chunk: the one before may still be held by an unfinished line.
     const buffer = Buffer.allocUnsafeSlow(chunkSize)
@@ -78,15 +88,21 @@ async function* chunksOf(handle: FileHandle, shown: string): AsyncGenerator<Buff
       throw unreadable(shown, cause, folder)
     })
     if (bytesRead === 0) return
+    meter.taken += bytesRead
     yield buffer.subarray(0, bytesRead)
   }
 }
 
+/** What a list is called that is piped in. */
+export const streamName = 'standard input'
+
 /** Reads what is piped in. */
 export function openStream(stream: AsyncIterable<unknown>): Source {
   return {
-    shown: 'standard input',
+    shown: streamName,
     chunks: buffersOf(stream),
+    size: null,
+    taken: () => 0,
     check: async () => undefined,
     close: async () => undefined,
   }

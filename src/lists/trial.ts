@@ -1,11 +1,16 @@
 import { Misuse } from '../shared/errors.ts'
 import { readHeader } from './columns.ts'
+import type { Mapping } from './names.ts'
 import { Cutter } from './records.ts'
 
 /** What a person says about a list. */
 export interface Wishes {
   readonly delimiter?: string | undefined
   readonly column?: string | undefined
+  /** False: the first line is a row like the others. */
+  readonly header?: boolean | undefined
+  readonly map?: readonly Mapping[] | undefined
+  readonly weightColumn?: string | undefined
 }
 
 /** The beginning of a list, cut with one delimiter. */

@@ -1,3 +1,4 @@
+import { readNumber, type DecimalSign } from './numbers.ts'
 import { canonicalText, defaultNum, devices, priorities, type Device } from '../shared/query.ts'
 
 /** A value that can be sent or kept, or the reason why it cannot. */
@@ -30,7 +31,7 @@ function bad(reason: string): { readonly ok: false; readonly reason: string } {
 }
 
 /** The text of a query as it is sent. */
-export function checkText(given: string): Checked<string> {
+export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse'): Checked<string> {
   if (control.test(given)) return bad('a control character in the query')
   const text = canonicalText(given)
   // Two dashes are how advertising reports write "nothing".
@@ -41,7 +42,8 @@ export function checkText(given: string): Checked<string> {
       `query longer than ${longestSent} characters as an address spells it, though not than ${longestText} of its own`,
     )
   }
-  if (text.startsWith('=') && formula.test(text)) return bad('a formula instead of a query')
+  if (formulas === 'refuse' && text.startsWith('=') && formula.test(text))
+    return bad('a formula instead of a query')
   return good(text)
 }
 
@@ -88,11 +90,40 @@ export function checkNum(given: string): Checked<number> {
   return bad('num is no whole number from 1 to 100')
 }
 
+// As advertising accounts, search consoles and people call them.
+const deviceWords: ReadonlyMap<string, Device> = new Map([
+  ...['computer', 'computers', 'pc', 'desktops', 'laptop'].map(
+    (word) => [word, 'desktop'] as const,
+  ),
+  ...[
+    'mobiles',
+    'smartphone',
+    'smartphones',
+    'phone',
+    'phones',
+    'mobile phone',
+    'mobile phones',
+  ].map((word) => [word, 'mobile'] as const),
+  ['mobile phones with full browsers', 'mobile'],
+  ['mobile devices with full browsers', 'mobile'],
+  ...['tablets', 'tablets with full browsers'].map((word) => [word, 'tablet'] as const),
+])
+
+// The middle of each third.
+const priorityWords: ReadonlyMap<string, number> = new Map([
+  ['highest', priorities.first],
+  ['high', 2],
+  ['medium', priorities.usual],
+  ['normal', priorities.usual],
+  ['low', 8],
+  ['lowest', priorities.last],
+])
+
 /** The kind of device, in any case. */
 export function checkDevice(given: string): Checked<Device | null> {
   const text = given.trim().toLowerCase()
   if (text === '') return good(null)
-  const device = devices.find((name) => name === text)
+  const device = devices.find((name) => name === text) ?? deviceWords.get(text)
   return device === undefined ? bad(`device is none of ${devices.join(', ')}`) : good(device)
 }
 
@@ -100,6 +131,8 @@ export function checkDevice(given: string): Checked<Device | null> {
 export function checkPriority(given: string): Checked<number> {
   const text = given.trim()
   if (text === '') return good(priorities.usual)
+  const word = priorityWords.get(text.toLowerCase())
+  if (word !== undefined) return good(word)
   const priority = Number(text)
   if (/^\d$/.test(text) && priority >= priorities.first && priority <= priorities.last) {
     return good(priority)
@@ -107,12 +140,10 @@ export function checkPriority(given: string): Checked<number> {
   return bad(`priority is no whole number from ${priorities.first} to ${priorities.last}`)
 }
 
-/** How much a query counts; a decimal comma is read as such. */
-export function checkWeight(given: string): Checked<number | null> {
-  const text = given.trim()
-  if (text === '') return good(null)
-  if (/^\d{1,15}(?:[.,]\d{1,15})?$/.test(text)) return good(Number(text.replace(',', '.')))
-  return bad('weight is no number from 0 up')
+/** How much a query counts, read as its column writes numbers. */
+export function checkWeight(given: string, decimal: DecimalSign): Checked<number | null> {
+  const value = readNumber(given, decimal)
+  return value === undefined ? bad('weight is no number from 0 up') : good(value)
 }
 
 /** The page that ought to rank, written as browsers write it: so are the addresses it will be compared with. */

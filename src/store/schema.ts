@@ -2208,6 +2208,14 @@ export interface Installation {
 
 export interface ListQueries {
   /**
+   * What a click costs, in the currency of the tool that made the list; the greatest of merged lines.
+   */
+  cpc: number | null;
+  /**
+   * How hard it is to rank, as the tool that made the list says; the greatest of merged lines.
+   */
+  difficulty: number | null;
+  /**
    * When the list first held the query.
    */
   first_seen: Generated<Timestamp>;
@@ -2285,6 +2293,10 @@ export interface Lists {
    * Name of the list: the file name without its ending, unless another was given.
    */
   name: string;
+  /**
+   * How a person said that the list is read (encoding, delimiter, columns), used again by the next reading that says nothing.
+   */
+  reading: Json | null;
   /**
    * Path of the file that was read last.
    */

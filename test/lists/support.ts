@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { openList, type Heading, type ReadOptions } from '../../src/lists/read.ts'
 import { noDefaults } from '../../src/lists/requests.ts'
 import type { ListedQuery, Rejection } from '../../src/lists/rows.ts'
-import { openFile } from '../../src/lists/source.ts'
+import type { ColumnFindings } from '../../src/lists/soft.ts'
+import { openFile, type Source } from '../../src/lists/source.ts'
 
 export interface Read {
   readonly queries: readonly ListedQuery[]
@@ -13,6 +14,7 @@ export interface Read {
   readonly usable: number
   readonly heading: Heading
   readonly headersAgain: readonly number[]
+  readonly notices: readonly string[]
 }
 
 export const options: ReadOptions = { matchTypes: 'keep', defaults: noDefaults }
@@ -25,24 +27,33 @@ export async function read(bytes: Buffer | string, more: Partial<ReadOptions> = 
     await writeFile(path, bytes)
     const source = await openFile(path, 'list.csv')
     try {
-      const list = await openList(source, { ...options, ...more })
-      const queries: ListedQuery[] = []
-      const rejected: Rejection[] = []
-      let usable = 0
-      for await (const piece of list.pieces) {
-        for (const query of piece.queries) queries.push(query)
-        for (const rejection of piece.rejected) rejected.push(rejection)
-        usable += piece.usable
-      }
-      const { heading, headersAgain } = list
-      const texts = queries.map(({ query }) => query.q)
-      return { queries, texts, rejected, usable, heading, headersAgain }
+      const found = await readOnce(source, { ...options, ...more })
+      if (found.again === null) return found
+      const anew = await openFile(path, 'list.csv')
+      const again = await readOnce(anew, { ...options, ...more }, found.again)
+      await anew.close()
+      return again
     } finally {
       await source.close()
     }
   } finally {
     await rm(folder, { recursive: true })
   }
+}
+
+async function readOnce(source: Source, wishes: ReadOptions, verdict?: ColumnFindings) {
+  const list = await openList(source, wishes, verdict)
+  const queries: ListedQuery[] = []
+  const rejected: Rejection[] = []
+  let usable = 0
+  for await (const piece of list.pieces) {
+    for (const query of piece.queries) queries.push(query)
+    for (const rejection of piece.rejected) rejected.push(rejection)
+    usable += piece.usable
+  }
+  const { heading, headersAgain, notices } = list
+  const texts = queries.map(({ query }) => query.q)
+  return { queries, texts, rejected, usable, heading, headersAgain, notices, again: list.again() }
 }
 
 /** UTF-16 with the more significant byte first. */

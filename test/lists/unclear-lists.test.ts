@@ -63,7 +63,9 @@ describe('a list whose encoding is unclear', () => {
       )
     await expect(read(wide('\ufeffq\nred shoes\n'))).rejects.toThrow('got UTF-32')
     await expect(read(wide('q\nred shoes\n'))).rejects.toThrow('got UTF-32')
-    await expect(read(wide('q\nred shoes\n').reverse())).rejects.toThrow('got UTF-32')
+    await expect(read(Buffer.from(wide('q\nred shoes\n').toReversed()))).rejects.toThrow(
+      'got UTF-32',
+    )
   })
 
   test('is refused with line and offset when other bytes come late', async () => {
@@ -121,16 +123,32 @@ describe('a list whose header is unclear', () => {
 
 describe('a list of several columns without a header', () => {
   const text = 'css grid,100,0.5\nflexbox,200,0.7\nhtml,3,0.1\n'
-  const hint = 'if the file has no header, type --column 1: a number takes the first line too'
+  const hint = 'if the file has no header, type --no-header --column 1'
+  const bare = { header: false, column: '1' }
 
   test('is refused with what to type, and that reads its first line too', async () => {
     await expect(read(text)).rejects.toThrow(hint)
+    await expect(read(text)).rejects.not.toThrow('name one with --column')
     expect((await read(text, { column: '1' })).texts).toEqual(['css grid', 'flexbox', 'html'])
+    expect((await read(text, bare)).texts).toEqual(['css grid', 'flexbox', 'html'])
+  })
+
+  test('of words alone is read whole by --no-header, and by --column in the words of the message', async () => {
+    const words = 'red shoes,footwear\nboots,garden\nhats,wool\n'
+    await expect(read(words)).rejects.toThrow(hint)
+    expect((await read(words, bare)).texts).toEqual(['red shoes', 'boots', 'hats'])
+    await expect(read(words, { header: false })).rejects.toThrow(
+      'the first row is 1 "red shoes", 2 "footwear"',
+    )
+    await expect(read(words, { header: false, column: 'keyword' })).rejects.toThrow(
+      'with the number',
+    )
+    expect((await read('keyword\nboots\n', { header: false })).texts).toEqual(['keyword', 'boots'])
   })
 
   test('is read by the number of the column that the message names', async () => {
     const second = text.replace(/^/gm, '7,').trimEnd().slice(0, -2)
-    await expect(read(second)).rejects.toThrow('type --column 2: a number')
+    await expect(read(second)).rejects.toThrow('type --no-header --column 2')
     expect((await read(second, { column: '2' })).texts).toEqual(['css grid', 'flexbox', 'html'])
   })
 
@@ -155,8 +173,8 @@ describe('a list of several columns without a header', () => {
 
   test('that two delimiters fit is refused with the one to type', async () => {
     const twice = 'css;grid,100\nflex;box,200\na;b,n/a\n'
-    await expect(read(twice)).rejects.toThrow('type --delimiter comma --column 1: a number')
-    const { texts } = await read(twice, { delimiter: 'comma', column: '1' })
+    await expect(read(twice)).rejects.toThrow('type --delimiter comma --no-header --column 1')
+    const { texts } = await read(twice, { ...bare, delimiter: 'comma' })
     expect(texts).toEqual(['css;grid', 'flex;box', 'a;b'])
   })
 

@@ -10,9 +10,9 @@ describe('values of a row', () => {
     ['q,num', 'a,0', 'num is no whole number from 1 to 100'],
     ['q,num', 'a,101', 'num is no whole number from 1 to 100'],
     ['q,num', 'a,abc', 'num is no whole number from 1 to 100'],
-    ['q,device', 'a,tv', 'device is none of desktop, mobile, tablet'],
-    ['q,priority', 'a,10', 'priority is no whole number from 1 to 9'],
-    ['q,weight', 'a,heavy', 'weight is no number from 0 up'],
+    ['q,device', 'a,tv\nfine,mobile', 'device is none of desktop, mobile, tablet'],
+    ['q,priority', 'a,10\nfine,2', 'priority is no whole number from 1 to 9'],
+    ['q,weight', 'a,heavy\nfine,2', 'weight is no number from 0 up'],
     ['q,hl', 'a,English', 'hl is no language code such as "de" or "pt-BR"'],
     ['q,hl', 'a,pt_BR', 'hl is no language code such as "de" or "pt-BR"'],
     ['q,gl', 'a,United States', 'gl is no country code of two letters such as "us"'],
@@ -23,7 +23,7 @@ describe('values of a row', () => {
     ['q,gl', 'a\u0000b,us', 'a control character in the query'],
     ['q,gl', 'a', '1 cell where the header has 2'],
     ['q,gl', 'a,us,more', '3 cells where the header has 2'],
-    ['q,gl', 'a "b",us', 'a stray quote'],
+    ['q,gl', '"a" b,us', 'a stray quote'],
   ])(
     'that cannot be bought: under %s, %j is rejected with line and reason',
     async (header, row, reason) => {
@@ -33,7 +33,7 @@ describe('values of a row', () => {
           header.endsWith('num') ? 'fine,10' : 'fine,',
         ),
       )
-      expect(texts).toEqual(['fine'])
+      expect(new Set(texts)).toEqual(new Set(['fine']))
       expect(rejected).toMatchObject([{ line: 2, reason }])
       expect(rejected[0]?.content).not.toContain('\u0000')
     },

@@ -5,6 +5,7 @@ import { print, printJson, say, type Call } from '../../shared/terminal/command.
 import { openMill } from '../mill/mill.ts'
 import { enqueue, type Talk } from './enqueue.ts'
 import { openIntake, type EnqueueFlags } from './intake.ts'
+import { paceNote } from './pace.ts'
 import { Progress } from './progress.ts'
 import type { EnqueueReport } from './result.ts'
 import type { EnqueueProgress } from './staging.ts'
@@ -57,7 +58,7 @@ async function askPerson(question: string): Promise<boolean> {
 export function progressLine(reached: EnqueueProgress): string {
   switch (reached.kind) {
     case 'reading':
-      return `reading ${reached.list}: ${reached.lines} lines`
+      return `reading ${reached.list}: ${reached.lines} lines${paceNote(reached.lines, reached.pace)}`
     case 'planning':
       return `planning ${reached.list}: ${reached.lines} lines`
     case 'queueing':

@@ -43,10 +43,10 @@ export async function enqueue(
   // Nothing of a plan is written by a database that goes away in the middle of it.
   const plans = await reaching('the database', () => planLists(desk, request, question.agree))
   if (!question.planShown()) showPlan(options, plans)
-  if (!plans.committed) return flags.dryRun === true ? reportOf(plans, []) : null
+  if (!plans.committed) return flags.dryRun === true ? reportOf(plans, intake, []) : null
   const queue = await mill.queue()
   for (const { run, done } of plans.lists) if (!done) await queueRun(desk, queue, run)
-  return reportOf(plans, await keepRejects(options, plans))
+  return reportOf(plans, intake, await keepRejects(options, plans))
 }
 
 function ordersOf(intake: Intake, stream: AsyncIterable<unknown>): ListOrder[] {

@@ -3,25 +3,22 @@ import { callerFolder, type Config, type Environment } from '../../shared/config
 import { readDuration } from '../../shared/time/duration.ts'
 import { Misuse } from '../../shared/errors.ts'
 import { findFiles, type ListFile } from '../../lists/files.ts'
-import { readDefaults, type Typed } from '../../lists/flags.ts'
+import { readReading, type Typed, type TypedReading } from '../../lists/flags.ts'
 import { openList, type ReadOptions } from '../../lists/read.ts'
-import { openFile } from '../../lists/source.ts'
+import { openSource } from '../../lists/open.ts'
 import { defaultNum } from '../../shared/query.ts'
 import { root } from '../../shared/root.ts'
 import type { ListOrder } from './staging.ts'
 import { localDate } from '../../shared/time/zone.ts'
 
 /** What can be typed after `npm run enqueue --`. */
-export interface EnqueueFlags extends Typed {
+export interface EnqueueFlags extends Typed, TypedReading {
   readonly as?: string
   readonly maxAge?: string
   readonly budget?: string
   readonly dryRun?: boolean
   readonly yes?: boolean
-  readonly encoding?: string
-  readonly delimiter?: string
-  readonly column?: string
-  readonly matchTypes?: string
+  readonly join?: boolean
   readonly json?: boolean
 }
 
@@ -44,7 +41,7 @@ export interface IntakeOptions {
 
 /** Checks flags and the beginnings of all files, so that a wrong one is refused before anything is started. */
 export async function openIntake({ args, flags, env, config }: IntakeOptions): Promise<Intake> {
-  const reading = readingOf(flags)
+  const reading = readReading(flags)
   const maxAgeMs = maxAgeOf(flags.maxAge, config)
   const budget = budgetOf(flags.budget)
   const folder = callerFolder(env)
@@ -66,23 +63,13 @@ export async function openIntake({ args, flags, env, config }: IntakeOptions): P
       budget: budget ?? undefined,
       maxAgeMs,
       into: null,
+      join: flags.join === true,
     })),
     notices: skipped.map((shown) => `left out ${resolve(folder, shown)}: it holds no list`),
     parameters: parametersOf(reading),
     maxAge: flags.maxAge ?? config.sources.get('MILL_MAX_AGE')?.shown ?? `${maxAgeMs} ms`,
     budget,
   }
-}
-
-function readingOf(flags: EnqueueFlags): ReadOptions {
-  const { encoding, delimiter, column } = flags
-  const matchTypes = flags.matchTypes ?? 'keep'
-  if (matchTypes !== 'keep' && matchTypes !== 'strip') {
-    throw new Misuse(
-      `expected --match-types to be keep or strip, got ${JSON.stringify(matchTypes)}`,
-    )
-  }
-  return { encoding, delimiter, column, matchTypes, defaults: readDefaults(flags) }
 }
 
 function maxAgeOf(typed: string | undefined, config: Config): number {
@@ -113,7 +100,7 @@ function nameOf(as: string | undefined): string | undefined {
 }
 
 async function checkHead(path: string, shown: string, reading: ReadOptions): Promise<void> {
-  const source = await openFile(path, shown)
+  const source = await openSource({ kind: 'file', path, shown }, reading)
   try {
     await openList(source, reading)
   } finally {

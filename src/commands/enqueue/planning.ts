@@ -2,7 +2,7 @@ import { costClass } from '../../credits/account.ts'
 import type { Heading } from '../../lists/read.ts'
 import { estimateCost, type Estimate } from './estimate.ts'
 import { refill, type SliceSink } from '../../queue/refill.ts'
-import { stageList, type Desk, type ListOrder, type Staged } from './staging.ts'
+import { stageList, type Desk, type ListOrder, type Sample, type Staged } from './staging.ts'
 import { readFunds, type Funds } from '../../store/planning/prices.ts'
 import type { Planned } from '../../store/planning/order.ts'
 import { planStaged } from '../../store/planning/plan.ts'
@@ -16,6 +16,9 @@ export interface ListPlan extends Planned {
   /** Null for a list that was planned from the tables. */
   readonly heading: Heading | null
   readonly headersAgain: readonly number[]
+  /** What a person should know before buying. */
+  readonly notices: readonly string[]
+  readonly sample: Sample
   readonly estimate: Estimate
 }
 
@@ -90,13 +93,26 @@ async function onStaged<T>(
 
 async function planStage(
   connections: Connections,
-  { stage, order, record, heading, headersAgain, lines }: Staged,
+  { stage, order, record, heading, headersAgain, lines, sample, notices: found }: Staged,
   { desk, funds, keep }: { desk: Desk; funds: Funds; keep: boolean },
 ): Promise<ListPlan> {
   desk.progress?.({ kind: 'planning', list: order.list, lines })
   const planned = await planStaged(connections, { stage: stage.number, order, keep, record })
   const estimate = estimateCost(planned.toBuy, funds.costs, costClass)
-  return { ...planned, list: order.list, heading, headersAgain, estimate }
+  const notices = [...found, ...mergeNotice(planned, heading)]
+  return { ...planned, list: order.list, heading, headersAgain, notices, sample, estimate }
+}
+
+const fewLines = 10
+
+/** Most lines of a list that is read by the wrong column say the same: a seed stands beside its suggestions. */
+function mergeNotice({ accepted, duplicates }: Planned, heading: Heading | null): string[] {
+  if (heading === null || accepted + duplicates < fewLines || duplicates <= accepted) return []
+  const { header, columns } = heading.dialect
+  const name = header[columns.query]?.trim() ?? String(columns.query + 1)
+  return [
+    `most lines are merged: the column ${JSON.stringify(name)} gives ${accepted} different queries in ${accepted + duplicates} lines; if another one holds the queries, name it with --column`,
+  ]
 }
 
 /** Queues what is left of a run; what the queue still holds stays as it is. */

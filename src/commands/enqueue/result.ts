@@ -1,6 +1,6 @@
 import type { ListPlan, Plans } from './planning.ts'
 import type { Intake } from './intake.ts'
-import type { Heading } from '../../lists/read.ts'
+import { readingPhrase, readingReport } from './reading.ts'
 import type { Mill } from '../mill/mill.ts'
 import type { Totals } from './totals.ts'
 import type { ListSummary, PlanSummary } from './summary.ts'
@@ -12,6 +12,8 @@ export interface EnqueueReport extends Totals {
   readonly dry_run: boolean
   /** True when something is left to be bought, of this list or of what its run held before. */
   readonly open: boolean
+  /** What holds for all queries, as `name value`. */
+  readonly parameters: readonly string[]
   readonly runs: readonly object[]
 }
 
@@ -40,35 +42,16 @@ function summaryOf(list: ListPlan, committed: boolean): ListSummary {
     ...list,
     run: committed || list.joined ? list.run : null,
     reading: heading === null ? 'as last read' : `${readingPhrase(heading)}${again}`,
-    ignored: heading?.dialect.columns.ignored ?? [],
+    ignored: heading === null ? [] : readingReport(heading).ignored,
   }
 }
 
-const delimiterWords = new Map<string | null, string>([
-  [',', 'commas'],
-  [';', 'semicolons'],
-  ['\t', 'tabs'],
-  ['|', 'bars'],
-])
-
-function readingPhrase({ encoding, dialect }: Heading): string {
-  const { delimiter, headerLine, header, columns } = dialect
-  const divided =
-    delimiter === null
-      ? 'one query a line'
-      : `divided by ${delimiterWords.get(delimiter) ?? JSON.stringify(delimiter)}`
-  const query = header[columns.query]?.trim()
-  const named = columns.others.map(({ role }) => (role === 'target' ? 'target url' : role))
-  const from =
-    headerLine === null || query === undefined
-      ? 'no header'
-      : `queries from ${JSON.stringify(query)} (header on line ${headerLine})`
-  const also = named.length === 0 ? '' : `, with ${named.join(', ')}`
-  return `${encoding.label}, ${divided}, ${from}${also}`
-}
-
 /** The plan as a program reads it; `files` are where the rejected lines of each list went. */
-export function reportOf(plans: Plans, files: readonly (string | null)[]): EnqueueReport {
+export function reportOf(
+  plans: Plans,
+  { parameters }: Pick<Intake, 'parameters'>,
+  files: readonly (string | null)[],
+): EnqueueReport {
   const [first] = plans.lists
   if (first === undefined) throw new Error('expected a list, got none')
   const runOf = (list: ListPlan): number | null =>
@@ -79,6 +62,7 @@ export function reportOf(plans: Plans, files: readonly (string | null)[]): Enque
     ...plans.totals,
     dry_run: !plans.committed,
     open: plans.lists.some(({ done }) => !done),
+    parameters,
     runs: plans.lists.map((list, index) => ({
       run: runOf(list),
       list: list.list,
@@ -93,6 +77,9 @@ export function reportOf(plans: Plans, files: readonly (string | null)[]): Enque
       already: list.already,
       estimate: list.estimate,
       reasons: list.reasons,
+      reading: list.heading === null ? null : readingReport(list.heading),
+      notices: list.notices,
+      sample: list.sample,
       rejected_file: files[index] ?? null,
     })),
   }

@@ -1,7 +1,18 @@
 import { Misuse } from '../../shared/errors.ts'
-import { openList, type ListPiece, type Heading, type ReadOptions } from '../../lists/read.ts'
-import type { ListedQuery } from '../../lists/rows.ts'
-import { openFile, openStream, type Source } from '../../lists/source.ts'
+import type { Query } from '../../shared/query.ts'
+import { agreedOf } from '../../lists/agreed.ts'
+import { openSource } from '../../lists/open.ts'
+import {
+  openList,
+  type ListPiece,
+  type Heading,
+  type ReadOptions,
+  type ColumnFindings,
+} from '../../lists/read.ts'
+import { streamName } from '../../lists/source.ts'
+import { paceOf, type Pace } from './pace.ts'
+import { countPiece, emptyTally, type ListTally } from './tally.ts'
+import { refuseOtherSource } from '../../store/planning/lists.ts'
 import type { Supplier } from '../mill/supplier.ts'
 import type { Database, Transaction } from '../../store/database.ts'
 import type { PlanOrder } from '../../store/planning/order.ts'
@@ -19,8 +30,10 @@ export type ListSource =
 /** A list to be planned, and the run that it is for. */
 export interface ListOrder extends Omit<
   PlanOrder,
-  'source' | 'origin' | 'api' | 'usable' | 'single' | 'plain' | 'request'
+  'source' | 'origin' | 'api' | 'usable' | 'single' | 'plain' | 'request' | 'reading' | 'join'
 > {
+  /** True: what was read from another source before may join it. */
+  readonly join?: boolean
   readonly from: ListSource
   readonly reading: ReadOptions
   /** Called within the transaction that plans; what it throws undoes everything and comes out as it is. */
@@ -37,7 +50,12 @@ export interface Desk {
 
 /** How far an enqueue is: lines read, a list being planned, slices queued. */
 export type EnqueueProgress =
-  | { readonly kind: 'reading'; readonly list: string; readonly lines: number }
+  | {
+      readonly kind: 'reading'
+      readonly list: string
+      readonly lines: number
+      readonly pace: Pace
+    }
   | { readonly kind: 'planning'; readonly list: string; readonly lines: number }
   | { readonly kind: 'queueing'; readonly run: number; readonly slices: number }
 
@@ -48,7 +66,15 @@ export interface Staged {
   readonly record: ListOrder['record']
   readonly heading: Heading | null
   readonly headersAgain: readonly number[]
+  readonly notices: readonly string[]
+  readonly sample: Sample
   readonly lines: number
+}
+
+/** A few queries as they will be sent: a wrong column shows at once. */
+export interface Sample {
+  readonly first: readonly Query[]
+  readonly last: Query | null
 }
 
 /** Reads a list into temporary tables of the connections; nothing of it is to be seen elsewhere. */
@@ -60,32 +86,59 @@ export async function stageList(
   const stage = await openStage(connections, number)
   const { from } = order
   if (from.kind === 'members') return stageMembers(stage, from.list, { desk, order })
-  const source =
-    from.kind === 'file' ? await openFile(from.path, from.shown) : openStream(from.stream)
+  const source = from.kind === 'file' ? from.path : streamName
+  await refuseOtherSource(desk.db, { ...orderOf(desk, order), source })
+  let read = await readInto(stage, { desk, order })
+  if (read.again !== null) {
+    if (from.kind === 'stream') throw otherFurtherDown()
+    await stage.empty()
+    read = await readInto(stage, { desk, order, known: read.again })
+  }
+  const { tally, list } = read
+  if (tally.usable === 0) throw noUsableLine(from.kind === 'file' ? from.shown : source, tally)
+  return {
+    stage,
+    order: {
+      ...orderOf(desk, order),
+      source,
+      reading: order.kind === 'manual' ? agreedOf(order.reading, list.heading.dialect) : undefined,
+      usable: tally.usable,
+      single: tally.queries === tally.usable,
+      plain: tally.plain,
+      request: tally.requests.length === 1 ? (tally.requests[0] ?? null) : null,
+    },
+    record: order.record,
+    heading: list.heading,
+    headersAgain: list.headersAgain,
+    notices: list.notices,
+    sample: { first: tally.first, last: tally.last },
+    lines: tally.lines,
+  }
+}
+
+async function readInto(
+  stage: Stage,
+  { desk, order, known }: { desk: Desk; order: ListOrder; known?: ColumnFindings },
+) {
+  const { from, reading } = order
+  if (from.kind === 'members') throw new Error('expected a file or a stream, got a list')
+  const source = await openSource(from, reading)
   try {
-    const list = await openList(source, order.reading)
+    const list = await openList(source, reading, known)
+    const pace = paceOf(source)
     const tally = await stagePieces(stage, list.pieces, (lines) =>
-      desk.progress?.({ kind: 'reading', list: order.list, lines }),
+      desk.progress?.({ kind: 'reading', list: order.list, lines, pace: pace() }),
     )
-    if (tally.usable === 0) throw noUsableLine(source, tally)
-    return {
-      stage,
-      order: {
-        ...orderOf(desk, order),
-        source: from.kind === 'file' ? from.path : source.shown,
-        usable: tally.usable,
-        single: tally.queries === tally.usable,
-        plain: tally.plain,
-        request: tally.requests.length === 1 ? (tally.requests[0] ?? null) : null,
-      },
-      record: order.record,
-      heading: list.heading,
-      headersAgain: list.headersAgain,
-      lines: tally.lines,
-    }
+    return { list, tally, again: list.again() }
   } finally {
     await source.close()
   }
+}
+
+function otherFurtherDown(): Misuse {
+  return new Misuse(
+    'expected the columns of standard input to mean the same to the end, got rows further down that say otherwise than its beginning; save it as a file, which is read twice then',
+  )
 }
 
 async function stageMembers(
@@ -97,13 +150,16 @@ async function stageMembers(
   if (usable === 0) {
     throw new Misuse(`expected queries in the list ${order.list}, got none; enqueue its file`)
   }
-  const rest = { source: null, usable, single: true, plain: true, request: null }
+  const rest = { source: null, reading: undefined, usable, single: true, plain: true }
+  const sample = { first: [], last: null }
   return {
     stage,
-    order: { ...orderOf(desk, order), ...rest },
+    order: { ...orderOf(desk, order), ...rest, request: null },
     record: order.record,
     heading: null,
     headersAgain: [],
+    notices: [],
+    sample,
     lines: usable,
   }
 }
@@ -111,38 +167,23 @@ async function stageMembers(
 function orderOf({ supplier }: Desk, order: ListOrder) {
   const { list, kind, runDate, budget, maxAgeMs, into } = order
   const { origin, api } = supplier
-  return { list, kind, runDate, budget, maxAgeMs, into, origin, api }
+  const join = order.join ?? kind === 'nightly'
+  return { list, kind, runDate, budget, maxAgeMs, into, origin, api, join, reading: undefined }
 }
-
-interface Tally {
-  usable: number
-  queries: number
-  rejected: number
-  lines: number
-  /** No line says more about its query than a priority and a weight. */
-  plain: boolean
-  /** The first reasons, for a person. */
-  reasons: readonly string[]
-  /** Kinds of request, as far as prices depend on them: two are enough to know that they differ. */
-  requests: readonly { readonly num: number; readonly device: string | null }[]
-}
-
-const shownReasons = 3
 
 async function stagePieces(
   stage: Stage,
   pieces: AsyncIterable<ListPiece>,
   progress: (lines: number) => void,
-): Promise<Tally> {
-  const counts = { usable: 0, queries: 0, rejected: 0, lines: 0 }
-  const tally: Tally = { ...counts, plain: true, reasons: [], requests: [] }
+): Promise<ListTally> {
+  const tally = emptyTally()
   let writing: Promise<void> = Promise.resolve()
   for await (const piece of pieces) {
     await stage.add(piece.queries)
     await writing
     // Postgres takes this piece while the next one is read.
     writing = awaitedLater(stage.reject(piece.rejected))
-    count(tally, piece)
+    countPiece(tally, piece)
     progress(piece.line)
   }
   await writing
@@ -150,29 +191,7 @@ async function stagePieces(
   return tally
 }
 
-function count(tally: Tally, { queries, rejected, usable, line }: ListPiece): void {
-  tally.usable += usable
-  tally.queries += queries.length
-  tally.rejected += rejected.length
-  tally.lines = line
-  tally.plain &&= queries.every(isPlain)
-  if (tally.reasons.length < shownReasons) {
-    const more = rejected.map((found) => `line ${found.line}: ${found.reason}`)
-    tally.reasons = [...tally.reasons, ...more].slice(0, shownReasons)
-  }
-  for (const { query } of queries) {
-    if (tally.requests.length > 1) return
-    const [known] = tally.requests
-    if (known?.num === query.num && known.device === query.device) continue
-    tally.requests = [...tally.requests, { num: query.num, device: query.device }]
-  }
-}
-
-function isPlain({ tags, target, given }: ListedQuery): boolean {
-  return tags.length === 0 && target === null && given === null
-}
-
-function noUsableLine({ shown }: Source, { rejected, reasons }: Tally): Misuse {
+function noUsableLine(shown: string, { rejected, reasons }: ListTally): Misuse {
   const more = rejected > reasons.length ? '; …' : ''
   const got =
     rejected === 0 ? 'a header only' : `${rejected} rejected (${reasons.join('; ')}${more})`

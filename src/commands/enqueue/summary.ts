@@ -1,5 +1,7 @@
 import { count } from '../../shared/terminal/wording.ts'
 import type { Balance, Estimate } from './estimate.ts'
+import type { Query } from '../../shared/query.ts'
+import type { Sample } from './staging.ts'
 import { unhandled } from '../../shared/errors.ts'
 
 /** What one list comes to, as far as a person needs to see it before buying. */
@@ -18,6 +20,8 @@ export interface ListSummary {
   /** How the file was read, in a phrase. */
   readonly reading: string
   readonly ignored: readonly string[]
+  readonly notices: readonly string[]
+  readonly sample: Sample
 }
 
 /** What a whole enqueue comes to, as a person sees it before buying. */
@@ -72,6 +76,8 @@ function listLines(list: ListSummary): string[] {
     `  read      ${count(rows, 'line')}: ${accepted} accepted, ${duplicates} merged as duplicates, ${rejected} rejected`,
     `  queries   ${list.tasks}: ${queued} to send, ${reused} answered by younger answers, ${already} in the run already`,
   ]
+  lines.push(...sampleLines(list.sample, list.tasks))
+  for (const notice of list.notices) lines.push(`  note      ${notice}`)
   if (list.ignored.length > 0) lines.push(`  ignored   ${names(list.ignored)}`)
   for (const { reason, lines: lineCount } of list.reasons.slice(0, shownReasons)) {
     lines.push(`  rejected  ${count(lineCount, 'line')}: ${reason}`)
@@ -79,6 +85,23 @@ function listLines(list: ListSummary): string[] {
   const more = list.reasons.length - shownReasons
   if (more > 0) lines.push(`  rejected  for ${more} more reasons`)
   return lines
+}
+
+/** The first queries and the last one as they will be sent: counts alone hide a wrong column. */
+function sampleLines({ first, last }: Sample, tasks: number): string[] {
+  const lines = first.map(
+    (query, index) => `  ${index === 0 ? 'first' : '     '}     ${queryLine(query)}`,
+  )
+  if (last !== null && tasks > first.length) lines.push(`  last      ${queryLine(last)}`)
+  return lines
+}
+
+function queryLine({ q, location, hl, gl, num, device }: Query): string {
+  const given = { location, hl, gl, num, device }
+  const named = Object.entries(given).flatMap(([name, value]) =>
+    value === null ? [] : [`${name} ${value}`],
+  )
+  return `${q.length > 80 ? `${q.slice(0, 80)}…` : q}  (${named.join(', ')})`
 }
 
 function names(ignored: readonly string[]): string {

@@ -1,35 +1,8 @@
 import { sql, type ControlledTransaction, type RawBuilder, type Transaction } from '../kysely.ts'
-import type { PlanOrder } from './order.ts'
 import { only } from '../statement.ts'
 import type { DB } from '../schema.ts'
 import { heldName } from './staged-tables.ts'
 import { isDuplicate } from '../trouble.ts'
-
-/** The list of a name, made if there is none. */
-export async function storeList(
-  trx: Transaction<DB>,
-  { list, source }: Pick<PlanOrder, 'list' | 'source'>,
-): Promise<number> {
-  await trx
-    .insertInto('lists')
-    .values({ name: list, source: source ?? '' })
-    .onConflict((conflict) => conflict.column('name').doNothing())
-    .execute()
-  if (source !== null) {
-    await trx
-      .updateTable('lists')
-      .set({ source })
-      .where('name', '=', list)
-      .where('source', '<>', source)
-      .execute()
-  }
-  const { id } = await trx
-    .selectFrom('lists')
-    .select('id')
-    .where('name', '=', list)
-    .executeTakeFirstOrThrow()
-  return id
-}
 
 /** Writes the queries of a stage, and that the list holds them. */
 export async function storeHeld(
@@ -85,6 +58,8 @@ async function storeMembers(
     update list_queries
     set priority = members.priority,
       weight = members.weight,
+      cpc = members.cpc,
+      difficulty = members.difficulty,
       target_url = members.target,
       tags = members.tags,
       given = members.given,
@@ -107,8 +82,9 @@ async function addMembers(
   members: RawBuilder<unknown>,
 ): Promise<void> {
   await sql`
-    insert into list_queries (list_id, query_id, priority, weight, target_url, tags, given)
-    select ${list}::bigint, id, priority, weight, target, tags, given
+    insert into list_queries
+      (list_id, query_id, priority, weight, cpc, difficulty, target_url, tags, given)
+    select ${list}::bigint, id, priority, weight, cpc, difficulty, target, tags, given
     from ${members} as members
     where not exists (
       select
@@ -124,6 +100,7 @@ function countMembers(stage: number) {
   return sql`
     select
       id, min(priority) as priority, max(weight) as weight,
+      max(cpc) as cpc, max(difficulty) as difficulty,
       null::text as target, '{}'::text[] as tags, null::text as given
     from ${heldName(stage)}
     group by id`
@@ -134,7 +111,9 @@ function describeMembers(stage: number) {
   const held = heldName(stage)
   return sql`
     with merged as (
-      select id, min(ord) as ord, min(priority) as priority, max(weight) as weight
+      select
+        id, min(ord) as ord, min(priority) as priority, max(weight) as weight,
+        max(cpc) as cpc, max(difficulty) as difficulty
       from ${held}
       group by id
     ),
@@ -152,7 +131,7 @@ function describeMembers(stage: number) {
       order by id, ord
     )
     select
-      merged.id, merged.priority, merged.weight, targets.target,
+      merged.id, merged.priority, merged.weight, merged.cpc, merged.difficulty, targets.target,
       coalesce(labels.tags, '{}') as tags, held.given
     from merged
     join ${held} as held using (ord)

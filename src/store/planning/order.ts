@@ -5,6 +5,10 @@ export interface PlanOrder {
   readonly list: string
   /** Null: as it was. */
   readonly source: string | null
+  /** How a person said that the list is read, kept for the next night; undefined: as it was. */
+  readonly reading: object | null | undefined
+  /** True: the list may have been read from another source before. */
+  readonly join: boolean
   readonly kind: 'manual' | 'nightly'
   readonly runDate: string
   /** Undefined leaves the budget of a run that is joined as it is. */

@@ -1,13 +1,23 @@
-import { sql, type ControlledTransaction, type Kysely, type Transaction } from '../kysely.ts'
-import { storeHeld, storeList } from './members.ts'
+import {
+  sql,
+  type ControlledTransaction,
+  type Kysely,
+  type RawBuilder,
+  type Transaction,
+} from '../kysely.ts'
+import { knownList, refuseOtherSource, storeList } from './lists.ts'
+import { storeHeld } from './members.ts'
 import type { Planned, PlanOrder } from './order.ts'
-import { storeRejections } from './rejected.ts'
+import { countRejections, storeRejections } from './rejected.ts'
 import { only } from '../statement.ts'
 import type { DB } from '../schema.ts'
 import type { Connections } from './staged-tables.ts'
 import { addTasks, countAccepted, countClasses, mergeDuplicates, type Run } from './tasks.ts'
 import { Misuse } from '../../shared/errors.ts'
 import { awaitedLater } from '../../shared/waiting.ts'
+
+/** The number of a list or run that is not there yet. */
+const none = 0
 
 /** What is to become of a stage. */
 export interface Planning {
@@ -38,14 +48,19 @@ export async function planStaged(
     const listTrx = await begin(held)
     const runTrx = await begin(wanted)
     await lockList(runTrx, order)
-    const list = await storeList(listTrx, order)
+    await refuseOtherSource(runTrx, order)
+    const list = keep
+      ? await storeList(listTrx, order)
+      : ((await knownList(listTrx, order.list))?.id ?? none)
     if (keep) storing = awaitedLater(storeHeld(listTrx, stage, { list, plain: order.plain }))
-    const planned = await planRun(runTrx, { stage, list }, order)
+    const planned = await planRun(runTrx, { stage, list, keep }, order)
     if (keep) await record?.(runTrx, planned.run)
     await storing
     // A connection that broke while the other one was at work is noticed here, before anything is committed. From here
     // on the row of the run is locked, which everybody who buys for it takes: nothing but the commits may follow.
-    const done = await closeRun(runTrx, planned, order)
+    const done = keep
+      ? await closeRun(runTrx, planned, order)
+      : planned.queued === 0 && !(await hasWork(runTrx, planned.run))
     for (const trx of begun) await (keep ? trx.commit() : trx.rollback()).execute()
     return { ...planned, done }
   } catch (error) {
@@ -64,23 +79,53 @@ async function lockList(trx: Transaction<DB>, { list }: PlanOrder): Promise<void
 
 async function planRun(
   trx: Transaction<DB>,
-  { stage, list }: { stage: number; list: number },
+  { stage, list, keep }: { stage: number; list: number; keep: boolean },
   order: PlanOrder,
 ): Promise<Omit<Planned, 'done'>> {
   await sql`set local work_mem = '64MB'`.execute(trx)
-  const { run, joined } = await findRun(trx, list, order)
+  const { run, joined } = keep ? await findRun(trx, list, order) : await lookUpRun(trx, list, order)
   const before = joined ? await readBefore(trx, run) : { spent: 0, open: 0 }
   await mergeDuplicates(trx, stage, { run, joined, order })
-  const { queued, reused, already } = await addTasks(trx, run)
+  const { queued, reused, already } = await addTasks(trx, run, keep)
   const tasks = queued + reused + already
   const accepted = await countAccepted(trx, stage, { single: order.single, tasks })
-  const reasons = await storeRejections(trx, stage, run)
+  const reasons = keep ? await storeRejections(trx, stage, run) : await countRejections(trx, stage)
   const rejected = reasons.reduce((sum, { lines }) => sum + lines, 0)
   const duplicates = order.usable - accepted
   const rows = order.usable + rejected
   const toBuy = await countClasses(trx, stage, { queued, request: order.request })
   const lines = { rows, accepted, duplicates, rejected, reasons }
   return { run, joined, ...lines, tasks, queued, reused, already, before, toBuy }
+}
+
+/** The run that a preview would add to: looking takes no number of a run, as making and undoing one would. */
+async function lookUpRun(
+  trx: Transaction<DB>,
+  list: number,
+  { kind, into }: PlanOrder,
+): Promise<Run> {
+  const { rows } = await sql<{ id: number }>`
+    select id
+    from runs
+    where list_id = ${list}
+      and state in ('planning', 'open')
+      and ${isJoined({ kind, into })}`.execute(trx)
+  const [found] = rows
+  return { run: found?.id ?? none, joined: found !== undefined }
+}
+
+function isJoined({ kind, into }: Pick<PlanOrder, 'kind' | 'into'>): RawBuilder<boolean> {
+  return sql<boolean>`case
+      when ${into}::bigint is null then kind = 'manual' and ${kind} = 'manual'
+      else id = ${into}::bigint
+    end`
+}
+
+async function hasWork(trx: Transaction<DB>, run: number): Promise<boolean> {
+  const { rows } = await sql<{ left: boolean }>`
+    select exists (select from slices where run_id = ${run} and done_at is null) as left
+  `.execute(trx)
+  return only(rows).left
 }
 
 async function findRun(
@@ -93,10 +138,7 @@ async function findRun(
     from runs
     where list_id = ${list}
       and state in ('planning', 'open')
-      and case
-        when ${into}::bigint is null then kind = 'manual' and ${kind} = 'manual'
-        else id = ${into}::bigint
-      end`.execute(trx)
+      and ${isJoined({ kind, into })}`.execute(trx)
   const [found] = open.rows
   if (found !== undefined) return { run: found.id, joined: true }
   const { id } = await trx

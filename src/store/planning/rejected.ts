@@ -17,9 +17,17 @@ export async function storeRejections(
     select ${run}::bigint, line, reason, content
     from ${rejected}
     order by line`.execute(trx)
+  return countRejections(trx, stage)
+}
+
+/** The reasons of a stage, each with its lines. */
+export async function countRejections(
+  trx: Transaction<DB>,
+  stage: number,
+): Promise<Planned['reasons']> {
   const { rows } = await sql<{ reason: string; lines: number }>`
     select reason, count(*) as lines
-    from ${rejected}
+    from ${rejectedName(stage)}
     group by reason
     order by count(*) desc, reason`.execute(trx)
   return rows

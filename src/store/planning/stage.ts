@@ -23,6 +23,8 @@ export interface Stage {
   end(): Promise<void>
   /** The members of a list as they were last read, instead of a file. */
   addMembers(list: number): Promise<number>
+  /** Takes everything back, to begin anew. */
+  empty(): Promise<void>
   drop(): Promise<void>
 }
 
@@ -50,6 +52,11 @@ export async function openStage(connections: Connections, number: number): Promi
     reject: async (lines) => addRejections(wanted, number, lines),
     end: async () => sender.end(),
     addMembers: async (list) => addMembers(wanted, number, list),
+    empty: async () => {
+      await sender.end()
+      await dropTables(connections, number)
+      await makeTables(connections, number)
+    },
     drop: async () => dropTables(connections, number),
   }
 }

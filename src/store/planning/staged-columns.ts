@@ -12,6 +12,8 @@ export interface StagedQuery {
   readonly weight: number | null
   readonly target: string | null
   readonly tags: readonly string[]
+  readonly cpc: number | null
+  readonly difficulty: number | null
   readonly given: string | null
 }
 
@@ -34,6 +36,8 @@ export class Lot {
     weight: new DoubleColumn(),
     target: new TextColumn(),
     tags: new TextColumn(),
+    cpc: new DoubleColumn(),
+    difficulty: new DoubleColumn(),
     given: new TextColumn(),
   }
   readonly #all: readonly ArrayColumn[] = Object.values(this.columns)
@@ -48,7 +52,8 @@ export class Lot {
     return this.#all.reduce((sum, column) => sum + column.size, 0)
   }
 
-  add({ line, id, key, query, priority, weight, target, tags, given }: StagedQuery): void {
+  add(staged: StagedQuery): void {
+    const { line, id, key, query, priority, weight, target, tags, given } = staged
     const { columns } = this
     this.#rows += 1
     columns.line.add(line)
@@ -64,6 +69,8 @@ export class Lot {
     columns.weight.add(weight)
     columns.target.add(target)
     columns.tags.add(tags.length === 0 ? null : tags.join(group))
+    columns.cpc.add(staged.cpc)
+    columns.difficulty.add(staged.difficulty)
     columns.given.add(given)
   }
 

@@ -56,6 +56,8 @@ export async function makeTables({ held, wanted }: Connections, number: number):
       num integer not null,
       priority smallint not null,
       weight double precision,
+      cpc double precision,
+      difficulty double precision,
       id uuid not null,
       key text not null,
       q text not null,
@@ -101,7 +103,7 @@ export async function addHeld(
 ): Promise<void> {
   await sql`
     insert into ${heldName(number)}
-      (id, key, q, location, hl, gl, num, device, priority, weight, target, tags, given)
+      (id, key, q, location, hl, gl, num, device, priority, weight, cpc, difficulty, target, tags, given)
     select *
     from unnest(
       ${parameterOf(columns.id)}::uuid[],
@@ -114,6 +116,8 @@ export async function addHeld(
       ${parameterOf(columns.device)}::text[],
       ${parameterOf(columns.priority)}::integer[],
       ${parameterOf(columns.weight)}::double precision[],
+      ${parameterOf(columns.cpc)}::double precision[],
+      ${parameterOf(columns.difficulty)}::double precision[],
       ${parameterOf(columns.target)}::text[],
       ${parameterOf(columns.tags)}::text[],
       ${parameterOf(columns.given)}::text[]

@@ -86,9 +86,11 @@ interface Group {
 export async function addTasks(
   trx: Transaction<DB>,
   run: number,
+  keep: boolean,
 ): Promise<{ queued: number; reused: number; already: number }> {
   const groups = await groupTasks(trx, run)
-  for (const group of groups) if (!group.already) await addGroup(trx, run, group)
+  const wanted = groups.filter(({ already }) => keep && !already)
+  for (const group of wanted) await addGroup(trx, run, group)
   const count = (counted: (group: Group) => boolean) =>
     groups.filter(counted).reduce((sum, { tasks }) => sum + tasks, 0)
   return {

@@ -190,9 +190,15 @@ describe('npm run enqueue', () => {
 describe('the line of progress', () => {
   test('says what an enqueue is at, and how far it is', () => {
     expect([
-      progressLine({ kind: 'reading', list: 'shoes', lines: 5 }),
+      progressLine({ kind: 'reading', list: 'shoes', lines: 5, pace: { seconds: 0, share: null } }),
+      progressLine({ kind: 'reading', list: 'hats', lines: 500, pace: { seconds: 2, share: 0.5 } }),
       progressLine({ kind: 'planning', list: 'shoes', lines: 9 }),
       progressLine({ kind: 'queueing', run: 7, slices: 3 }),
-    ]).toEqual(['reading shoes: 5 lines', 'planning shoes: 9 lines', 'queueing run 7: 3 slices'])
+    ]).toEqual([
+      'reading shoes: 5 lines',
+      'reading hats: 500 lines, 250 a second, 50 % read, about 2 s left',
+      'planning shoes: 9 lines',
+      'queueing run 7: 3 slices',
+    ])
   })
 })

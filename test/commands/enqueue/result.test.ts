@@ -22,9 +22,13 @@ const list: ListPlan = {
   estimate: { credits: 2, worst: 4, basis: 'seen' },
   heading: null,
   headersAgain: [],
+  notices: [],
+  sample: { first: [], last: null },
 }
 
+const verdict = { ignored: new Map(), decimals: new Map() }
 const heading = {
+  verdict,
   encoding: { label: 'windows-1252', mark: 0, how: 'given' },
   dialect: {
     delimiter: ';',
@@ -62,8 +66,8 @@ describe('how a list was read', () => {
   test('is told of plain lines, and of a list that was planned from the tables', () => {
     const columns = { query: 0, others: [], needed: 1, width: 1, ignored: [] }
     const dialect = { delimiter: null, headerLine: null, header: [], columns }
-    const encoding = { label: 'utf-8', mark: 0, how: 'proven' }
-    const plain = { ...list, heading: { encoding, dialect } }
+    const encoding = { label: 'utf-8', mark: 0, how: 'proven' } as const
+    const plain = { ...list, heading: { encoding, dialect, verdict } }
     expect(readings(plain, list)).toEqual(['utf-8, one query a line, no header', 'as last read'])
   })
 })
@@ -72,14 +76,20 @@ describe('the report of an enqueue', () => {
   test('names a run only when it was written down or joined', () => {
     const joined = { ...list, list: 'hats', run: 8, joined: true }
     const runsOf = (plans: Plans) =>
-      reportOf(plans, []).runs.map((found) => ('run' in found ? found.run : undefined))
+      reportOf(plans, { parameters: [] }, []).runs.map((found) =>
+        'run' in found ? found.run : undefined,
+      )
     expect(runsOf(plansOf(true, list, joined))).toEqual([7, 8])
     expect(runsOf(plansOf(false, list, joined))).toEqual([null, 8])
   })
 
   test('adds up its lists, and tells each with the file of its rejected lines', () => {
     const files = ['/lists/shoes.rejected.csv']
-    const report = reportOf(plansOf(true, list, { ...list, list: 'hats', done: true }), files)
+    const report = reportOf(
+      plansOf(true, list, { ...list, list: 'hats', done: true }),
+      { parameters: ['num 10'] },
+      files,
+    )
     expect(report).toMatchObject({ run: 7, list: 'shoes', rows: 8, queued: 4, open: true })
     expect(report.runs).toMatchObject([
       { list: 'shoes', rows: 4, rejected_file: '/lists/shoes.rejected.csv' },

@@ -19,6 +19,8 @@ const list: ListSummary = {
   reasons: [{ reason: 'no query', lines: 2 }],
   reading: 'utf-8, divided by commas',
   ignored: ['Volume', 'CPC'],
+  notices: [],
+  sample: { first: [], last: null },
 }
 
 const summary: PlanSummary = {

@@ -26,7 +26,15 @@ class Slow {
 function queries(count: number, q = 'shoes'): StagedQuery[] {
   const query = { q, location: null, hl: null, gl: null, num: 10, device: null }
   const key = queryKey(query)
-  const about = { priority: 5, weight: null, target: null, tags: [], given: null }
+  const about = {
+    priority: 5,
+    weight: null,
+    target: null,
+    cpc: null,
+    difficulty: null,
+    tags: [],
+    given: null,
+  }
   return Array.from({ length: count }, (_, line) => ({
     line,
     id: queryIdBytes(key),
