@@ -59,7 +59,8 @@ function holdsNoList(shown: string, { folder, config }: FileArguments): boolean 
 
 /** The name of the list that a file holds: its own, without the ending. */
 export function listName(path: string): string {
-  const name = basename(path, extname(path))
+  const whole = path.replace(/\.gz$/i, '')
+  const name = basename(whole, extname(whole))
     .normalize('NFC')
     .replace(/\p{Cc}/gu, ' ')
     .trim()

@@ -32,6 +32,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     'agreed',
     'files',
     'flags',
+    'mapping',
     'open',
     'read',
     'rejects',

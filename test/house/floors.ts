@@ -84,8 +84,10 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   pino: ['src/shared/log.ts'],
   'pino-pretty': ['src/shared/log.ts'],
   'prom-client': ['src/commands/monitor/'],
+  saxes: ['src/lists/xlsx.ts'],
   tldts: ['src/search/'],
   undici: ['src/search/'],
+  yauzl: ['src/lists/zip.ts'],
   zod: [],
 }
 

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
+import { readAgreed } from '../../lists/agreed.ts'
+import { knownList } from '../../store/planning/lists.ts'
 import { listName } from '../../lists/files.ts'
 import { readRows } from '../../lists/table.ts'
 import {
@@ -64,9 +66,19 @@ async function findLists(
       first === path
         ? await checkList(db, list, place)
         : `expected lists with names of their own, got ${first} and ${path}, both ${JSON.stringify(name)}; rename one of the files`
-    lists.set(list, { ...place, problem })
+    const known = await knownList(db, name)
+    const taken = problem === null && known !== undefined ? takenName(place, known.source) : null
+    const reading = readAgreed(known?.reading)
+    lists.set(list, { ...place, problem: problem ?? taken, reading })
   }
   return lists
+}
+
+/** A name that belongs to another file which is still there: at night the two would become one list. */
+function takenName({ path, listName: name }: ListPlace, source: string): string | null {
+  if (source === path || !isAbsolute(source) || !existsSync(source) || !existsSync(path))
+    return null
+  return `expected a list with a name of its own, got ${path}, while ${JSON.stringify(name)} is the list of ${source}; rename the file`
 }
 
 /** The path of a list is taken from the project's own folder: schedulers run in any folder. */

@@ -82,9 +82,10 @@ function orderOf(
   return {
     list: schedule.listName,
     from,
-    // Nobody is there to agree to a guess at night: a guessed encoding counts as a broken file.
+    // Nobody is there to agree to anything at night: what was not said before counts as a broken file.
     reading: {
-      matchTypes: 'keep',
+      ...schedule.reading,
+      matchTypes: schedule.reading.matchTypes ?? 'keep',
       defaults: { ...noDefaults, priority: schedule.priority },
     },
     kind: 'nightly',

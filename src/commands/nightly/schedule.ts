@@ -1,3 +1,6 @@
+import type { Agreed } from '../../lists/agreed.ts'
+import { unknownColumns, type ScheduleColumn } from './columns.ts'
+import { readListWords } from './list-words.ts'
 import type { TableRow } from '../../lists/table.ts'
 import { readDuration } from '../../shared/time/duration.ts'
 import { isZone } from '../../shared/settings.ts'
@@ -30,6 +33,8 @@ export interface Schedule extends ListPlace {
   readonly missed: MissedRule
   readonly overlap: OverlapRule
   readonly on: boolean
+  /** How the list is read: as the file says, and where it says nothing as a person last agreed to. */
+  readonly reading: Agreed
 }
 
 /** A line that cannot be used: why, and what would do. */
@@ -45,22 +50,12 @@ export interface Surroundings {
   /** Zone of lines that name none. */
   readonly zone: string
   /** Where a list lies; `problem` is null when it can be read or was read before. */
-  readonly lookUpList: (list: string) => ListPlace & { readonly problem: string | null }
+  readonly lookUpList: (list: string) => ListPlace & {
+    readonly problem: string | null
+    /** What a person last agreed to. */
+    readonly reading?: Agreed
+  }
 }
-
-/** The columns of the file, in their usual order. */
-const columns = [
-  'schedule',
-  'list',
-  'cron',
-  'zone',
-  'max_age',
-  'budget',
-  'priority',
-  'missed',
-  'overlap',
-  'on',
-] as const
 
 /** Reads every line by itself: a bad one is refused, the others go on. */
 export function readSchedules(
@@ -68,7 +63,8 @@ export function readSchedules(
   around: Surroundings,
 ): { readonly schedules: readonly Schedule[]; readonly refusals: readonly RefusedLine[] } {
   const schedules: Schedule[] = []
-  const refusals: RefusedLine[] = unknownColumns(lines)
+  const unknown = unknownColumns([...(lines[0]?.fields.keys() ?? [])])
+  const refusals: RefusedLine[] = unknown === null ? [] : [{ line: 1, problem: unknown }]
   const firstLines = new Map<string, number>()
   for (const line of lines) {
     const reader = new LineReader(line, around)
@@ -83,14 +79,6 @@ export function readSchedules(
   return { schedules, refusals }
 }
 
-function unknownColumns([first]: readonly Line[]): RefusedLine[] {
-  const known: readonly string[] = columns
-  const unknown = [...(first?.fields.keys() ?? [])].filter((name) => !known.includes(name))
-  if (unknown.length === 0) return []
-  const problem = `expected the columns ${columns.join(', ')}, got ${unknown.join(', ')} as well; what stands there is not read`
-  return [{ line: 1, problem }]
-}
-
 class LineReader {
   readonly problems: string[] = []
   readonly #line: Line
@@ -101,7 +89,7 @@ class LineReader {
     this.#around = around
   }
 
-  text(column: (typeof columns)[number]): string {
+  text(column: ScheduleColumn): string {
     return (this.#line.fields.get(column) ?? '').trim()
   }
 
@@ -129,7 +117,7 @@ class LineReader {
     this.#refuse('schedule', `a name of its own, since line ${first} has this one`)
   }
 
-  #refuse(column: (typeof columns)[number], expected: string): void {
+  #refuse(column: ScheduleColumn, expected: string): void {
     const got = JSON.stringify(this.text(column))
     this.problems.push(`${column}: expected ${expected}, got ${got}`)
   }
@@ -142,15 +130,17 @@ class LineReader {
     return name
   }
 
-  #list(): Pick<Schedule, 'list' | keyof ListPlace> {
+  #list(): Pick<Schedule, 'list' | 'reading' | keyof ListPlace> {
     const list = this.text('list')
     if (list === '') {
       this.problems.push('list: expected the path of a list, like inputs/keywords.csv, got nothing')
-      return { list, path: '', listName: '' }
+      return { list, path: '', listName: '', reading: {} }
     }
-    const { path, listName, problem } = this.#around.lookUpList(list)
+    const { path, listName, problem, reading } = this.#around.lookUpList(list)
     if (problem !== null) this.problems.push(`list: ${problem}`)
-    return { list, path, listName }
+    const said = readListWords((column) => this.text(column))
+    if (said.problem !== null) this.problems.push(`map: ${said.problem}`)
+    return { list, path, listName, reading: said.agreed ?? reading ?? {} }
   }
 
   #cron(): Cron | null {

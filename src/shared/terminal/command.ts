@@ -94,10 +94,25 @@ function refuseSwallowed(program: Command, name: string, env: Environment): void
     )
   })
   if (swallowed.length === 0) return
-  const flags = swallowed.map((option) => `--${option.name()}`).join(' ')
+  const names = swallowed.map((option) => `--${option.name()}`).join(' ')
+  const values = swallowed.map((option) => env[`npm_config_${option.name().replaceAll('-', '_')}`])
+  // npm leaves the value of a flag that it does not know among the arguments, or beside its name.
+  const args = program.args.filter((arg) => !values.includes(arg))
+  const flags = swallowed.flatMap((option, index) => {
+    const value = values[index] ?? ''
+    const own =
+      option.required && value !== 'true' ? value : program.args.find((arg) => !/[./*-]/.test(arg))
+    return option.required ? [`--${option.name()}`, own ?? 'VALUE'] : [`--${option.name()}`]
+  })
+  const used = args.filter((arg) => !flags.includes(arg))
   throw new Misuse(
-    `expected flags after "--", got ${flags} before it, where npm keeps it for itself; type: npm run ${name} -- ${[...program.args, flags].join(' ')}`,
+    `expected flags after "--", got ${names} before it, where npm keeps it for itself; type: npm run ${name} -- ${[...used, ...flags].map(typed).join(' ')}`,
   )
+}
+
+/** A word as a shell takes it for one. */
+function typed(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
 function watchSignals(drains: boolean): AbortSignal {

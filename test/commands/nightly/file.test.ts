@@ -71,4 +71,38 @@ describe('the file of schedules', () => {
     expect(plan.refusals).toMatchObject([{ line: 3 }])
     expect(plan.refusals[0]?.problem).toContain('nowhere.csv')
   })
+
+  test('may say how a list is read; where it says nothing, what a person agreed to counts', async () => {
+    await database.pool.query(
+      `insert into lists (name, source, reading)
+       values ('b', $1, '{"column": "Phrase", "width": 3}')`,
+      [join(folder, 'b.csv')],
+    )
+    const file = join(folder, 'worded.csv')
+    const rows = [
+      'schedule,list,cron,on,encoding,map',
+      `one,${join(folder, 'a.csv')},0 2 * * *,yes,windows-1252,Market=gl|Phrase=query`,
+      `two,${join(folder, 'b.csv')},0 2 * * *,yes,,`,
+      `three,${join(folder, 'b.csv')},0 2 * * *,yes,,Market=moon`,
+    ]
+    writeFileSync(file, rows.join('\n'))
+    const { schedules, refusals } = await loadSchedules(database.db, { file, zone: 'UTC' })
+    expect(schedules.map(({ name, reading }) => [name, reading])).toEqual([
+      [
+        'one',
+        { encoding: 'windows-1252', column: 'Phrase', map: [{ column: 'Market', role: 'gl' }] },
+      ],
+      ['two', { column: 'Phrase', width: 3 }],
+    ])
+    expect(refusals).toMatchObject([{ line: 4 }])
+  })
+
+  test('of a list whose name is that of another file which is still there is refused', async () => {
+    await database.pool.query(`insert into lists (name, source) values ('a', $1)`, [
+      join(folder, 'other', 'a.csv'),
+    ])
+    const { schedules, refusals } = await load(line('one', 'a.csv'))
+    expect(schedules).toEqual([])
+    expect(refusals[0]?.problem).toContain(`"a" is the list of ${join(folder, 'other', 'a.csv')}`)
+  })
 })

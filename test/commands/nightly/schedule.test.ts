@@ -50,6 +50,7 @@ describe('a line of the file of schedules', () => {
         missed: 'all',
         overlap: 'queue',
         on: true,
+        reading: {},
       },
     ])
   })
