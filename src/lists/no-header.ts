@@ -17,7 +17,8 @@ export function withoutNames(trials: readonly Trial[], shown: string, wishes: Wi
   const trial = table ?? trials.find(({ delimiter }) => delimiter === null) ?? trials[0]
   if (trial === undefined) throw new Error('expected a trial, got none')
   const rows = trial.records.filter((cells) => !isBlank(cells))
-  const width = table === undefined ? 1 : mostCommonWidth(rows)
+  const cut = table !== undefined || wishes.delimiter !== undefined
+  const width = cut ? Math.max(1, mostCommonWidth(rows)) : 1
   const query = columnOf(wishes.column, { shown, width, first: rows[0] ?? [] })
   return {
     delimiter: trial.delimiter,
