@@ -13,7 +13,7 @@ export class SheetRows implements XmlReader {
   #out = ''
   #written = 0
   #row = 0
-  #cells: string[] = []
+  #cells: (string | undefined)[] = []
   #column = 0
   #kind = 'n'
   #value = ''
@@ -57,7 +57,7 @@ export class SheetRows implements XmlReader {
   #endRow(): void {
     if (this.#cells.length === 0) return
     const gap = Math.max(0, Math.min(this.#row, 2_000_000) - this.#written - 1)
-    const cells = Array.from(this.#cells, (cell = '') => csvCell(cell))
+    const cells = Array.from(this.#cells, (cell) => csvCell(cell ?? ''))
     this.#out += `${'\n'.repeat(gap)}${cells.join(',')}\n`
     this.#written += gap + 1
   }
