@@ -87,7 +87,7 @@ export class Rows {
     const text = checkText(bare, formulas)
     if (!text.ok) return isBlank(cells) ? undefined : text.reason
     if (columns.width > 2 && total.test(text.value)) return 'a total of the lines above, no query'
-    const asked = this.#requests.of(cells)
+    const asked = this.#requests.read(cells)
     if (!asked.ok) return asked.reason
     const about = this.#same === null ? this.#about(cells) : known(this.#same)
     if (!about.ok) return about.reason
