@@ -151,7 +151,6 @@ async function stageMembers(
     throw new Misuse(`expected queries in the list ${order.list}, got none; enqueue its file`)
   }
   const rest = { source: null, reading: undefined, usable, single: true, plain: true }
-  const sample = { first: [], last: null }
   return {
     stage,
     order: { ...orderOf(desk, order), ...rest, request: null },
@@ -159,7 +158,7 @@ async function stageMembers(
     heading: null,
     headersAgain: [],
     notices: [],
-    sample,
+    sample: { first: [], last: null },
     lines: usable,
   }
 }
