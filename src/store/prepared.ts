@@ -15,7 +15,9 @@ const firstUses = 64
 const moreUses = 8
 
 // The plan of a statement by key is the same for a small table and a large one, if nothing else is allowed.
-const byKeyOnly = 'set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off'
+// What is not allowed counts as very dear, and a server that compiles dear statements would take seconds for each of ours.
+const byKeyOnly =
+  'set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set jit = off'
 
 /** A plan that a connection keeps. */
 class Plan {
