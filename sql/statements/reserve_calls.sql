@@ -37,7 +37,6 @@ changed_tasks as (
         and (t.answers_after is null or s.fetched_at > t.answers_after)
         and s.origin = it ->> 'origin'
         and s.api = it ->> 'api'
-        and s.parse_error is null
     )
 ),
 -- A run whose budget was drawn on meanwhile, by another account.
@@ -100,7 +99,8 @@ fits as materialized (
 ),
 bought as (
   insert into calls (
-    task_id, query_id, account_id, worker, mark, sent_at, start_seq, start_total, credits_reserved, class, probe
+    task_id, query_id, account_id, worker, mark, sent_at, start_seq, start_total, credits_reserved, class, probe,
+    max_age_ms
   )
   select
     g.task,
@@ -113,7 +113,8 @@ bought as (
     a.used_total,
     g.bound,
     g.class,
-    g.probe
+    g.probe,
+    g.max_age_ms
   from fits
   join accounts a on a.id = fits.id
   cross join given
@@ -124,7 +125,8 @@ bought as (
     place bigint,
     class text,
     bound integer,
-    probe boolean
+    probe boolean,
+    max_age_ms bigint
   )
   order by g.place
   returning id, task_id

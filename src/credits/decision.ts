@@ -75,6 +75,7 @@ function grantsOf({ admission, found }: Decision): Reservation['grants'] {
     query: found.get(task)?.query_id ?? '',
     mark: randomUUID(),
     place: index + 1,
+    max_age_ms: found.get(task)?.max_age_ms ?? 0,
     class: name,
     bound,
     probe,

@@ -2094,6 +2094,10 @@ export interface Calls {
    */
   mark: string | null;
   /**
+   * An answer younger than this many milliseconds would have been taken instead of this call; null for calls begun before this was written down.
+   */
+  max_age_ms: number | null;
+  /**
    * settled, unknown (perhaps charged), unsent (released without being sent); null while in flight.
    */
   outcome: string | null;

@@ -116,7 +116,7 @@ describe('a decision that others overtake', () => {
       runs: [],
       grants: read.tasks.map(({ id, query_id: query }, index) => ({
         ...{ task: id, query, mark: crypto.randomUUID(), place: index + 1 },
-        ...{ class: '10/-', bound: 1, probe: false },
+        ...{ class: '10/-', bound: 1, probe: false, max_age_ms: 0 },
       })),
     })
     expect(calls).toBe(null)

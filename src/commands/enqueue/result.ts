@@ -74,6 +74,7 @@ export function reportOf(
       tasks: list.tasks,
       queued: list.queued,
       reused: list.reused,
+      unreadable: list.unreadable,
       already: list.already,
       estimate: list.estimate,
       reasons: list.reasons,

@@ -14,6 +14,8 @@ export interface ListSummary {
   readonly tasks: number
   readonly queued: number
   readonly reused: number
+  /** Of these, answers that are paid for and kept, and cannot be read. */
+  readonly unreadable: number
   readonly already: number
   readonly run: number | null
   readonly reasons: readonly { readonly reason: string; readonly lines: number }[]
@@ -76,6 +78,11 @@ function listLines(list: ListSummary): string[] {
     `  read      ${count(rows, 'line')}: ${accepted} accepted, ${duplicates} merged as duplicates, ${rejected} rejected`,
     `  queries   ${list.tasks}: ${queued} to send, ${reused} answered by younger answers, ${already} in the run already`,
   ]
+  if (list.unreadable > 0) {
+    lines.push(
+      `  note      ${list.unreadable} of these answers cannot be read: npm run reparse reads them again for nothing, npm run retry -- --list ${typed(list.list)} --buy-again buys them again`,
+    )
+  }
   lines.push(...sampleLines(list.sample, list.tasks))
   for (const notice of list.notices) lines.push(`  note      ${notice}`)
   if (list.ignored.length > 0) lines.push(`  ignored   ${names(list.ignored)}`)
@@ -85,6 +92,11 @@ function listLines(list: ListSummary): string[] {
   const more = list.reasons.length - shownReasons
   if (more > 0) lines.push(`  rejected  for ${more} more reasons`)
   return lines
+}
+
+/** A name as it can be typed. */
+function typed(name: string): string {
+  return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`
 }
 
 /** The first queries and the last one as they will be sent: counts alone hide a wrong column. */

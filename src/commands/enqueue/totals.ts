@@ -11,6 +11,7 @@ export interface Totals {
   readonly tasks: number
   readonly queued: number
   readonly reused: number
+  readonly unreadable: number
   readonly already: number
   readonly estimate: Estimate
   readonly balance: Balance
@@ -37,6 +38,7 @@ export function addUp(lists: readonly PlannedList[], { funds, floor, budget }: M
     tasks: sum(({ tasks }) => tasks),
     queued: sum(({ queued }) => queued),
     reused: sum(({ reused }) => reused),
+    unreadable: sum(({ unreadable }) => unreadable),
     already: sum(({ already }) => already),
     estimate,
     balance: foreseeBalance(estimate, {

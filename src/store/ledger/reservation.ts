@@ -19,7 +19,9 @@ export interface WaitingTask {
   /** True when a call for the task, or for its query, is in flight. */
   readonly busy: boolean
   readonly due: boolean
-  /** A readable answer that is young enough for the run. */
+  /** An answer younger than this is taken instead of bought. */
+  readonly max_age_ms: number
+  /** An answer that is young enough for the run, readable if there is one. */
   readonly fresh: number | null
 }
 
@@ -57,6 +59,7 @@ export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Wa
           'budget', r.budget,
           'spent', r.spent,
           'reserved', r.reserved,
+          'max_age_ms', r.max_age_ms,
           'due', t.not_before is null or t.not_before <= clock_timestamp(),
           'busy',
             exists (select from calls c where c.task_id = t.id and c.outcome is null)
@@ -73,8 +76,7 @@ export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Wa
               and (t.answers_after is null or s.fetched_at > t.answers_after)
               and s.origin = ${wanted.origin}
               and s.api = ${wanted.api}
-              and s.parse_error is null
-            order by s.fetched_at desc
+            order by s.parse_error is not null, s.fetched_at desc
             limit 1
           )
         )), '[]')
@@ -149,6 +151,7 @@ export interface Reservation {
     query: string
     mark: string
     place: number
+    max_age_ms: number
     class: string
     bound: number
     probe: boolean

@@ -17,6 +17,20 @@ const aboutCalls: Promises = {
     join calls c on c.id = s.call_id
     where (s.credits_used, s.credits_remaining) is distinct from (c.credits_used, c.credits_remaining)
       and c.outcome = 'settled'`),
+  // What another account has just been told is not there yet for whoever decides in the same second.
+  'no query was bought while an answer was there that was young enough': counting(sql`
+    from calls c
+    join accounts a on a.id = c.account_id
+    join tasks t on t.id = c.task_id
+    join searches s on s.query_id = c.query_id and s.call_id <> c.id
+    join calls first on first.id = s.call_id
+    where c.max_age_ms > 0
+      and c.outcome <> 'unsent'
+      and s.origin = a.kind
+      and first.account_id = c.account_id
+      and first.finished_at < c.sent_at - interval '1 second'
+      and s.fetched_at > c.sent_at - (c.max_age_ms - 1000) * interval '1 millisecond'
+      and (t.answers_after is null or s.fetched_at > t.answers_after)`),
   'what was given up or had a response was sent': counting(sql`
     from calls c
     where c.outcome = 'unsent'

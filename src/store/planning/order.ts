@@ -41,6 +41,8 @@ export interface Planned {
   readonly tasks: number
   readonly queued: number
   readonly reused: number
+  /** Of the reused, those whose answer cannot be read. */
+  readonly unreadable: number
   readonly already: number
   /** Of a run that was joined: credits used and set aside, and tasks still to be bought, before anything was added. */
   readonly before: { readonly spent: number; readonly open: number }

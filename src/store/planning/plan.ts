@@ -86,7 +86,7 @@ async function planRun(
   const { run, joined } = keep ? await findRun(trx, list, order) : await lookUpRun(trx, list, order)
   const before = joined ? await readBefore(trx, run) : { spent: 0, open: 0 }
   await mergeDuplicates(trx, stage, { run, joined, order })
-  const { queued, reused, already } = await addTasks(trx, run, keep)
+  const { queued, reused, unreadable, already } = await addTasks(trx, run, keep)
   const tasks = queued + reused + already
   const accepted = await countAccepted(trx, stage, { single: order.single, tasks })
   const reasons = keep ? await storeRejections(trx, stage, run) : await countRejections(trx, stage)
@@ -95,7 +95,7 @@ async function planRun(
   const rows = order.usable + rejected
   const toBuy = await countClasses(trx, stage, { queued, request: order.request })
   const lines = { rows, accepted, duplicates, rejected, reasons }
-  return { run, joined, ...lines, tasks, queued, reused, already, before, toBuy }
+  return { run, joined, ...lines, tasks, queued, reused, unreadable, already, before, toBuy }
 }
 
 /** The run that a preview would add to: looking takes no number of a run, as making and undoing one would. */

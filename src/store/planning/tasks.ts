@@ -34,7 +34,7 @@ export async function mergeDuplicates(
     create temporary table merged on commit drop as
     select
       lines.id, lines.ord, lines.priority, known.already,
-      answer.id as search_id, answer.id is not null as reused
+      answer.id as search_id, answer.id is not null as reused, coalesce(answer.unreadable, false) as unreadable
     from (
       select id, min(ord) as ord, min(priority) as priority
       from ${wanted}
@@ -44,17 +44,17 @@ export async function mergeDuplicates(
     left join lateral (${youngAnswer(order)}) as answer on not known.already`.execute(trx)
 }
 
+/** One that cannot be read is an answer all the same: it was paid for, and is kept to be read again. */
 function youngAnswer({ maxAgeMs, origin, api }: Reuse) {
-  if (maxAgeMs === 0) return sql`select null::bigint as id`
+  if (maxAgeMs === 0) return sql`select null::bigint as id, null::boolean as unreadable`
   return sql`
-    select id
+    select id, parse_error is not null as unreadable
     from searches
     where searches.query_id = lines.id
       and searches.origin = ${origin}
       and searches.api = ${api}
-      and searches.parse_error is null
       and searches.fetched_at > now() - ${maxAgeMs}::bigint * interval '1 millisecond'
-    order by searches.fetched_at desc
+    order by unreadable, searches.fetched_at desc
     limit 1`
 }
 
@@ -79,6 +79,8 @@ interface Group {
   readonly priority: number
   readonly tasks: number
   readonly slices: number
+  /** Of these tasks, those whose answer cannot be read. */
+  readonly unreadable: number
   readonly first_slice: number
 }
 
@@ -87,7 +89,7 @@ export async function addTasks(
   trx: Transaction<DB>,
   run: number,
   keep: boolean,
-): Promise<{ queued: number; reused: number; already: number }> {
+): Promise<{ queued: number; reused: number; unreadable: number; already: number }> {
   const groups = await groupTasks(trx, run)
   const wanted = groups.filter(({ already }) => keep && !already)
   for (const group of wanted) await addGroup(trx, run, group)
@@ -96,6 +98,7 @@ export async function addTasks(
   return {
     queued: count(({ already, reused }) => !already && !reused),
     reused: count(({ reused }) => reused),
+    unreadable: groups.reduce((sum, { unreadable }) => sum + unreadable, 0),
     already: count(({ already }) => already),
   }
 }
@@ -104,7 +107,7 @@ export async function addTasks(
 async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly Group[]> {
   const { rows } = await sql<Group>`
     select
-      already, reused, priority, tasks, slices,
+      already, reused, priority, tasks, slices, unreadable,
       coalesce((select max(slice) from slices where run_id = ${run}), 0)
         + sum(slices) over (order by already, reused, priority)
         - slices
@@ -112,7 +115,8 @@ async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly G
     from (
       select
         already, reused, priority,
-        count(*) as tasks, (count(*) + ${sliceSize} - 1) / ${sliceSize} as slices
+        count(*) as tasks, (count(*) + ${sliceSize} - 1) / ${sliceSize} as slices,
+        count(*) filter (where unreadable) as unreadable
       from pg_temp.merged
       group by already, reused, priority
     ) as counted

@@ -67,7 +67,6 @@ describe('an answer', () => {
   test.each([
     ['too old', '2 hours', {}],
     ['of another origin', '1 minute', { origin: 'live' }],
-    ['that could not be read', '1 minute', { broken: true }],
   ])('%s is bought anew', async (name, age, more) => {
     const list = `stale ${name}`
     const first = await planList(office.desk, await office.order(list, `q\n${name} x\n`))
@@ -78,6 +77,21 @@ describe('an answer', () => {
       await office.order(list, `q\n${name} x\n`, { maxAgeMs: hour }),
     )
     expect(second).toMatchObject({ queued: 1, reused: 0 })
+  })
+
+  test('that cannot be read is used again and said to be unreadable, unless a readable one is there', async () => {
+    const file = 'q\nbroken x\nbroken y\n'
+    const first = await planList(office.desk, await office.order('broken', file))
+    await answer(first.run, '1 minute', { broken: true })
+    await office.finish(first.run)
+    const again = { maxAgeMs: hour }
+    const second = await planList(office.desk, await office.order('broken', file, again))
+    expect(second).toMatchObject({ queued: 0, reused: 2, unreadable: 2 })
+    const other = await planList(office.desk, await office.order('other', 'q\nbroken y\n'))
+    await answer(other.run, '30 minutes')
+    await office.finish(other.run)
+    const third = await planList(office.desk, await office.order('broken', file, again))
+    expect(third).toMatchObject({ queued: 0, reused: 2, unreadable: 1 })
   })
 
   test('of any age is bought anew when the greatest age is nothing', async () => {

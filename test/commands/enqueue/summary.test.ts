@@ -14,6 +14,7 @@ const list: ListSummary = {
   tasks: 9,
   queued: 5,
   reused: 3,
+  unreadable: 0,
   already: 1,
   run: 7,
   reasons: [{ reason: 'no query', lines: 2 }],
@@ -42,6 +43,13 @@ const summary: PlanSummary = {
 }
 
 describe('the plan', () => {
+  test('names what reads an unreadable answer again, and what buys it again', () => {
+    const some = { ...summary, lists: [{ ...list, list: "Anna's list", unreadable: 2 }] }
+    expect(planLines(some)).toContain(
+      "  note      2 of these answers cannot be read: npm run reparse reads them again for nothing, npm run retry -- --list 'Anna'\\''s list' --buy-again buys them again",
+    )
+  })
+
   test('says what is sent, merged, reused and rejected, with what parameters, and what it will cost', () => {
     expect(planLines(summary)).toEqual([
       'list        shoes, run 7: utf-8, divided by commas',

@@ -11,6 +11,7 @@ const list = {
   tasks: 7,
   queued: 4,
   reused: 2,
+  unreadable: 0,
   already: 1,
   before: { spent: 0, open: 0 },
   done: false,
@@ -34,6 +35,7 @@ describe('the totals of an enqueue', () => {
       tasks: 14,
       queued: 8,
       reused: 4,
+      unreadable: 0,
       already: 2,
       estimate: { credits: 8, worst: 16, basis: 'seen' },
       balance: {

@@ -101,7 +101,16 @@ async function reservationOf(pool: Pool): Promise<Reservation> {
     tasks: [{ id, version: task, query, reused: false }],
     runs: [{ run: 1, budget: null, had_spent: 0, had_reserved: 0, reserved: 1 }],
     grants: [
-      { task: id, query, mark: randomUUID(), place: 1, class: '10/-', bound: 1, probe: false },
+      {
+        task: id,
+        query,
+        mark: randomUUID(),
+        place: 1,
+        class: '10/-',
+        bound: 1,
+        max_age_ms: 0,
+        probe: false,
+      },
     ],
   }
 }
