@@ -1,4 +1,6 @@
--- How did the balance go, and do our calls explain it?
-select account, origin, day, calls, credits_used, highest_balance, lowest_balance, credits_unexplained
+-- How did the balance go each day, and what explains it?
+select
+  account, origin, day, opening_balance, calls, credits_used, credits_unknown, credits_unexplained, credits_added,
+  closing_balance
 from analysis.account_days
 order by day desc, account;

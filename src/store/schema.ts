@@ -207,13 +207,25 @@ export interface AnalysisAccountDays {
    */
   account: string | null;
   /**
-   * Calls that told what they used and what is left.
+   * Calls that used credits and told how many.
    */
   calls: number | null;
   /**
-   * Fall of the balance that these calls do not explain; 0 when we spend alone. Filling up the balance during the day adds to it.
+   * Balance after the last change of the day.
+   */
+  closing_balance: number | null;
+  /**
+   * Rises of the balance: top-ups, renewals, credits given back.
+   */
+  credits_added: number | null;
+  /**
+   * Falls of the balance that no call of ours explains: spent by others with the same account.
    */
   credits_unexplained: number | null;
+  /**
+   * Falls while a call was out whose end nobody could read: perhaps ours.
+   */
+  credits_unknown: number | null;
   /**
    * Credits that they used.
    */
@@ -223,13 +235,17 @@ export interface AnalysisAccountDays {
    */
   day: string | null;
   /**
-   * Highest balance of the day, before a call.
+   * Highest balance of the day, before a change.
    */
   highest_balance: number | null;
   /**
-   * Lowest balance of the day, after a call.
+   * Lowest balance of the day, after a change.
    */
   lowest_balance: number | null;
+  /**
+   * Balance before the first change of the day.
+   */
+  opening_balance: number | null;
   /**
    * live, test or sandbox.
    */
@@ -1728,6 +1744,53 @@ export interface AnalysisShareOfVoice {
   weight: number | null;
 }
 
+export interface AnalysisStatement {
+  /**
+   * Name of the account.
+   */
+  account: string | null;
+  /**
+   * When the balance had been seen before it; null in the first line.
+   */
+  after: Timestamp | null;
+  /**
+   * When the change had been seen.
+   */
+  at: Timestamp | null;
+  /**
+   * Balance after it.
+   */
+  balance: number | null;
+  /**
+   * The call that it belongs to; of others and top_up the call that saw it.
+   */
+  call_id: number | null;
+  /**
+   * The change: below 0 where the balance fell; in the first line the balance.
+   */
+  credits: number | null;
+  /**
+   * opening: the balance found; ours: a call that told its cost; perhaps_ours: a fall while a call was out whose end nobody could read, at most what was set aside for it; others: a fall that no call of ours explains; top_up: a rise, by a top-up, a renewal, or credits given back.
+   */
+  kind: string | null;
+  /**
+   * Its place in the account's statement.
+   */
+  line: number | null;
+  /**
+   * The list of that run.
+   */
+  list: string | null;
+  /**
+   * live, test or sandbox.
+   */
+  origin: string | null;
+  /**
+   * The run of that call, where the change is ours or perhaps ours.
+   */
+  run_id: number | null;
+}
+
 export interface AnalysisSteps {
   /**
    * The API that answered.
@@ -3052,6 +3115,7 @@ export interface DB {
   "analysis.serp_divergence": AnalysisSerpDivergence;
   "analysis.serp_overlap": AnalysisSerpOverlap;
   "analysis.share_of_voice": AnalysisShareOfVoice;
+  "analysis.statement": AnalysisStatement;
   "analysis.steps": AnalysisSteps;
   "analysis.striking_distance": AnalysisStrikingDistance;
   "analysis.tenure": AnalysisTenure;

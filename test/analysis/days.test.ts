@@ -113,14 +113,14 @@ test('costs are told for each readable answer and for each that changed', async 
   ])
 })
 
-test('a balance that falls by more than our calls used says by how much', async () => {
+test('a balance that falls by more than our calls used, or rises, says by how much', async () => {
   await database.pool.query("insert into accounts (name, kind) values ('bank', 'live')")
   const call = (remaining: number, start: number) =>
     database.pool.query(
       `insert into calls (task_id, query_id, account_id, worker, sent_at, finished_at, start_seq, start_total,
         credits_reserved, credits_used, credits_remaining, outcome, class)
-      select 1, gen_random_uuid(), id, 1, now(), '2026-01-01 12:00Z', $2, 0, 2, 2, $1, 'settled', ''
-      from accounts`,
+      select 1, gen_random_uuid(), id, 1, at, at + interval '1 second', $2, 0, 2, 2, $1, 'settled', ''
+      from accounts, lateral (select '2026-01-01 12:00Z'::timestamptz + $2 * interval '1 minute' as at) begun`,
       [remaining, start],
     )
   await call(98, 1)
@@ -131,4 +131,8 @@ test('a balance that falls by more than our calls used says by how much', async 
   expect(await ask(days)).toEqual([['2026-01-01', 3, 6, 100, 94, 0]])
   await call(85, 4)
   expect(await ask(days)).toEqual([['2026-01-01', 4, 8, 100, 85, 7]])
+  await call(5083, 5)
+  const sums = `select opening_balance, credits_used, credits_unexplained, credits_added, closing_balance
+    from analysis.account_days`
+  expect(await ask(sums)).toEqual([[100, 10, 7, 5000, 5083]])
 })

@@ -1,27 +1,34 @@
--- What each balance lost on each day, and how much of it our calls explain.
+-- What each balance lost on each day, and what explains it.
 create or replace view analysis.account_days as
 select
-  accounts.name as account,
-  accounts.kind as origin,
-  (calls.finished_at at time zone 'UTC')::date as day,
-  count(*) as calls,
-  sum(calls.credits_used) as credits_used,
-  max(calls.credits_remaining + calls.credits_used) as highest_balance,
-  min(calls.credits_remaining) as lowest_balance,
-  max(calls.credits_remaining + calls.credits_used) - min(calls.credits_remaining) - sum(calls.credits_used)
-    as credits_unexplained
-from calls
-join accounts on accounts.id = calls.account_id
-where calls.outcome = 'settled'
-  and calls.credits_used is not null
-  and calls.credits_remaining is not null
-group by accounts.name, accounts.kind, (calls.finished_at at time zone 'UTC')::date;
-comment on view analysis.account_days is 'What each account''s balance lost on each day (UTC), and how much of that our own answers do not explain: calls of others, calls that nobody could read, or a balance that was filled up.';
+  statement.account,
+  statement.origin,
+  (statement.at at time zone 'UTC')::date as day,
+  count(distinct statement.call_id) filter (where statement.kind = 'ours') as calls,
+  coalesce(-sum(statement.credits) filter (where statement.kind = 'ours'), 0)::bigint as credits_used,
+  max(statement.balance - case when statement.kind = 'opening' then 0 else statement.credits end) as highest_balance,
+  min(statement.balance) as lowest_balance,
+  coalesce(-sum(statement.credits) filter (where statement.kind = 'others'), 0)::bigint as credits_unexplained,
+  coalesce(-sum(statement.credits) filter (where statement.kind = 'perhaps_ours'), 0)::bigint as credits_unknown,
+  coalesce(sum(statement.credits) filter (where statement.kind = 'top_up'), 0)::bigint as credits_added,
+  (
+    array_agg(
+      statement.balance - case when statement.kind = 'opening' then 0 else statement.credits end order by statement.line
+    )
+  )[1] as opening_balance,
+  (array_agg(statement.balance order by statement.line desc))[1] as closing_balance
+from analysis.statement
+group by statement.account, statement.origin, (statement.at at time zone 'UTC')::date;
+comment on view analysis.account_days is 'What each account''s balance lost and gained on each day (UTC), and what explains it: the opening balance, less credits_used, credits_unknown and credits_unexplained, with credits_added, is the closing balance.';
 comment on column analysis.account_days.account is 'Name of the account.';
 comment on column analysis.account_days.origin is 'live, test or sandbox.';
 comment on column analysis.account_days.day is 'Day, in UTC.';
-comment on column analysis.account_days.calls is 'Calls that told what they used and what is left.';
+comment on column analysis.account_days.calls is 'Calls that used credits and told how many.';
 comment on column analysis.account_days.credits_used is 'Credits that they used.';
-comment on column analysis.account_days.highest_balance is 'Highest balance of the day, before a call.';
-comment on column analysis.account_days.lowest_balance is 'Lowest balance of the day, after a call.';
-comment on column analysis.account_days.credits_unexplained is 'Fall of the balance that these calls do not explain; 0 when we spend alone. Filling up the balance during the day adds to it.';
+comment on column analysis.account_days.highest_balance is 'Highest balance of the day, before a change.';
+comment on column analysis.account_days.lowest_balance is 'Lowest balance of the day, after a change.';
+comment on column analysis.account_days.credits_unexplained is 'Falls of the balance that no call of ours explains: spent by others with the same account.';
+comment on column analysis.account_days.credits_unknown is 'Falls while a call was out whose end nobody could read: perhaps ours.';
+comment on column analysis.account_days.credits_added is 'Rises of the balance: top-ups, renewals, credits given back.';
+comment on column analysis.account_days.opening_balance is 'Balance before the first change of the day.';
+comment on column analysis.account_days.closing_balance is 'Balance after the last change of the day.';

@@ -9,6 +9,7 @@ import {
   conserveCredits,
   onSnapshot,
   type Check,
+  type Conservation,
 } from '../../store/operator/verify.ts'
 import { openMill } from '../mill/mill.ts'
 import { rebuildAnswers } from './bodies.ts'
@@ -39,11 +40,7 @@ export async function verify({ options, env, closers }: Call<VerifyOptions>): Pr
     for (const { name, violations } of checks) {
       print(violations === 0 ? `ok      ${name}` : `BROKEN  ${name}: ${violations} violations`)
     }
-    for (const { account, drop, used, unknown, unexplained } of credits) {
-      print(
-        `credits of ${account}: the balance fell by ${drop}; ${used} used, ${unknown} perhaps by calls nobody could read, ${unexplained} unexplained`,
-      )
-    }
+    for (const account of credits) print(creditsLine(account))
     for (const line of unproved) print(`not proved: ${line}`)
   }
   say(ok ? 'every promise holds' : 'a promise is broken')
@@ -67,6 +64,11 @@ export async function prove(
       ...beyondProof,
     ],
   }
+}
+
+function creditsLine(account: Conservation): string {
+  const { opening, used, unknown, unexplained, added, closing } = account
+  return `credits of ${account.account}: ${opening} at first, ${used} used, ${unknown} perhaps by calls nobody could read, ${unexplained} by others, ${added} added, ${closing} left`
 }
 
 // Said every time, so that a clean result is not taken for more than it is.

@@ -45,45 +45,33 @@ export function checkOf(name: string, violations: number): Check {
 export interface Conservation {
   readonly account: string
   readonly kind: string
-  readonly drop: number
+  /** The balance that the first answer found. */
+  readonly opening: number
   readonly used: number
+  /** Lost while a call was out whose end nobody could read. */
   readonly unknown: number
-  /** Spent by nobody we know of, or renewed when negative. */
+  /** Spent by nobody we know of. */
   readonly unexplained: number
+  /** Topped up, renewed or given back. */
+  readonly added: number
+  readonly closing: number
 }
 
-/** Drop in balance = credits used + perhaps used by calls nobody could read + unexplained. */
+/** Opening - used - unknown - unexplained + added = closing, by every single change of the balance. */
 export async function conserveCredits(db: Database): Promise<readonly Conservation[]> {
   const { rows } = await sql<Conservation>`
-    with seen as (
-      select distinct on (account_id)
-        account_id, start_seq as first_seq, credits_remaining + credits_used as before
-      from calls
-      where credits_remaining is not null and credits_used is not null and outcome = 'settled'
-      order by account_id, start_seq
-    )
     select
-      a.name as account, a.kind,
-      moved.drop::float8 as drop,
-      sums.used::float8 as used,
-      least(sums.unknown, greatest(0, moved.drop - sums.used))::float8 as unknown,
-      -- Calls that ended while the newest balance was asked for may be in it or not.
-      (case
-        when moved.drop > sums.used then greatest(0, moved.drop - sums.used - sums.unknown)
-        when moved.drop < sums.used - a.spent_since then moved.drop - (sums.used - a.spent_since)
-        else 0
-      end)::float8 as unexplained
-    from accounts a
-    join seen s on s.account_id = a.id
-    cross join lateral (
-      select
-        coalesce(sum(c.credits_used) filter (where c.outcome = 'settled'), 0) as used,
-        coalesce(sum(c.credits_reserved) filter (where c.outcome = 'unknown'), 0) as unknown
-      from calls c
-      where c.account_id = a.id and c.start_seq >= s.first_seq
-    ) sums
-    cross join lateral (select s.before - a.obs_remaining as drop) moved
-    where a.kind <> 'test'
-    order by a.name`.execute(db)
+      account,
+      origin as kind,
+      sum(credits) filter (where kind = 'opening')::float8 as opening,
+      coalesce(-sum(credits) filter (where kind = 'ours'), 0)::float8 as used,
+      coalesce(-sum(credits) filter (where kind = 'perhaps_ours'), 0)::float8 as unknown,
+      coalesce(-sum(credits) filter (where kind = 'others'), 0)::float8 as unexplained,
+      coalesce(sum(credits) filter (where kind = 'top_up'), 0)::float8 as added,
+      sum(credits)::float8 as closing
+    from analysis.statement
+    where origin <> 'test'
+    group by account, origin
+    order by account`.execute(db)
   return rows
 }

@@ -1,0 +1,23 @@
+import type { StatementOptions } from '../src/commands/statement/statement.ts'
+import { runCommand } from '../src/shared/terminal/command.ts'
+
+await runCommand<StatementOptions>(
+  {
+    name: 'statement',
+    about:
+      "Explains every change of the balance: ours, perhaps ours, somebody else's, a top-up or a renewal.",
+    examples: [
+      'npm run statement',
+      'npm run statement -- --since 2026-11-01 --by list',
+      'npm run -s statement -- --by run --json',
+    ],
+    define: (program) =>
+      program
+        .option('--account <name>', 'only this account')
+        .option('--since <date>', 'from this day on')
+        .option('--until <date>', 'up to the beginning of this day')
+        .option('--by <what>', 'sums by day, list or run', 'day')
+        .option('--json', 'print one JSON object'),
+  },
+  async (call) => (await import('../src/commands/statement/statement.ts')).showStatement(call),
+)

@@ -1,0 +1,145 @@
+-- Puts the calls of one account into the order in which the API charged them, and explains each change of the balance.
+-- Pure: it reads arrays, so that a view over it shows what its owner may see.
+create or replace function analysis.balance_changes(
+  ids bigint[],
+  sent timestamptz[],
+  finished timestamptz[],
+  used bigint[],
+  remaining bigint[],
+  bound bigint[],
+  washed timestamptz[]
+) returns table (at timestamptz, after timestamptz, kind text, credits bigint, balance bigint, call_id bigint)
+language plpgsql immutable parallel safe as $$
+declare
+  next integer := 1;
+  last constant integer := coalesce(array_length(ids, 1), 0);
+  -- Calls that told a balance and are not in their place yet: the first waiting_count of the array.
+  waiting integer[] := '{}';
+  waiting_count integer := 0;
+  first_end timestamptz;
+  -- Calls that told no balance: their charge shows as a fall that another call sees.
+  silent integer[] := '{}';
+  silent_count integer := 0;
+  best integer;
+  best_found bigint;
+  below boolean;
+  best_below boolean;
+  found bigint;
+  i integer;
+  k integer;
+  fall bigint;
+  part bigint;
+begin
+  loop
+    -- What began before the first of those waiting had ended may have been charged before it.
+    while next <= last and (waiting_count = 0 or sent[next] <= first_end) loop
+      if remaining[next] is not null then
+        waiting_count := waiting_count + 1;
+        waiting[waiting_count] := next;
+        if waiting_count = 1 or finished[next] < first_end then
+          first_end := finished[next];
+        end if;
+      elsif used[next] is null or used[next] > 0 then
+        silent_count := silent_count + 1;
+        silent[silent_count] := next;
+      end if;
+      next := next + 1;
+    end loop;
+    exit when waiting_count = 0;
+
+    -- Next is what found the balance as it was left. Where none did, the balance moved without us: it fell to the
+    -- greatest that was found below, or, if none was, rose to the greatest.
+    best := null;
+    for place in 1..waiting_count loop
+      i := waiting[place];
+      found := remaining[i] + coalesce(used[i], 0);
+      if found = balance then
+        best := place;
+        exit;
+      end if;
+      below := coalesce(found < balance, false);
+      continue when best is not null and (below < best_below or below = best_below and found <= best_found);
+      best := place;
+      best_found := found;
+      best_below := below;
+    end loop;
+    i := waiting[best];
+    found := remaining[i] + coalesce(used[i], 0);
+    waiting[best] := waiting[waiting_count];
+    waiting_count := waiting_count - 1;
+    if finished[i] <= first_end then
+      first_end := null;
+      for place in 1..waiting_count loop
+        if first_end is null or finished[waiting[place]] < first_end then
+          first_end := finished[waiting[place]];
+        end if;
+      end loop;
+    end if;
+
+    at := finished[i];
+    if balance is null then
+      after := null;
+      kind := 'opening';
+      credits := found;
+      balance := found;
+      call_id := ids[i];
+      return next;
+    end if;
+
+    fall := balance - found;
+    -- First what is known to have cost something, then what may have. What ended before this one began is in its balance
+    -- for sure; where the balance did not fall by it, it rose meanwhile.
+    for pass in 1..2 loop
+      k := 1;
+      while k <= silent_count loop
+        part := silent[k];
+        if pass = 1 and (used[part] <= fall and sent[part] <= finished[i] or used[part] > 0 and sent[i] > finished[part])
+          or pass = 2 and used[part] is null and fall > 0 and sent[part] <= finished[i]
+            and (washed[part] is null or washed[part] >= sent[i])
+        then
+          kind := case pass when 1 then 'ours' else 'perhaps_ours' end;
+          credits := -coalesce(used[part], least(fall, bound[part]));
+          fall := fall + credits;
+          balance := balance + credits;
+          call_id := ids[part];
+          if credits <> 0 then
+            return next;
+          end if;
+        elsif used[part] is not null or washed[part] is null or washed[part] >= sent[i] then
+          k := k + 1;
+          continue;
+        end if;
+        silent[k] := silent[silent_count];
+        silent_count := silent_count - 1;
+      end loop;
+    end loop;
+    call_id := ids[i];
+    if fall <> 0 then
+      kind := case when fall > 0 then 'others' else 'top_up' end;
+      credits := -fall;
+      balance := found;
+      return next;
+    end if;
+    if coalesce(used[i], 0) <> 0 then
+      kind := 'ours';
+      credits := -used[i];
+      balance := remaining[i];
+      return next;
+    end if;
+    after := finished[i];
+  end loop;
+
+  -- Nobody has seen the balance since: what they say they used is taken from it.
+  for place in 1..silent_count loop
+    part := silent[place];
+    continue when balance is null or used[part] is null;
+    at := finished[part];
+    kind := 'ours';
+    credits := -used[part];
+    balance := balance + credits;
+    call_id := ids[part];
+    return next;
+  end loop;
+end
+$$;
+comment on function analysis.balance_changes(bigint[], timestamptz[], timestamptz[], bigint[], bigint[], bigint[], timestamptz[]) is 'The changes of one account''s balance, from its calls in the order of their start: number, start, end, credits used, balance told, credits set aside, and when what was held for them was given free. The first row is the balance found, each further one a change: together they are the balance left.';
