@@ -24,6 +24,7 @@ await runCommand<EnqueueFlags>(
         .option('--tags <tags>', 'labels, divided by commas')
         .option('--max-age <duration>', 'an answer younger than this is reused; 0 buys all')
         .option('--budget <credits>', 'most credits the run may use')
+        .option('--max-credits <credits>', 'buy nothing if all of it may cost more')
         .option('--dry-run', 'show what would be done, and do nothing')
         .option('--yes', 'buy without asking')
         .option('--encoding <name>', 'such as windows-1252, when the file is not UTF-8 or UTF-16')

@@ -55,6 +55,11 @@ export class BadSettings extends MillError {
   }
 }
 
+/** What was asked for costs more than was allowed, or than there is: nothing was bought. */
+export class TooDear extends MillError {
+  override readonly exit = exits.stopped
+}
+
 /** The database, the queue or the API cannot be reached: the same may succeed later. */
 export class Unreachable extends MillError {
   override readonly exit = exits.unreachable

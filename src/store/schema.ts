@@ -2743,6 +2743,10 @@ export interface Runs {
 
 export interface Schedules {
   /**
+   * Most credits for one night; null: no limit of its own.
+   */
+  budget: number | null;
+  /**
    * When, as five cron fields.
    */
   cron: string;
@@ -2758,6 +2762,10 @@ export interface Schedules {
    * Name of the list that it buys.
    */
   list: string;
+  /**
+   * An answer younger than this many milliseconds is reused; null: as the settings say.
+   */
+  max_age_ms: number | null;
   /**
    * What becomes of nights at which nobody was there: the latest runs, all run, or they are left out.
    */

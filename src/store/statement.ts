@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CompiledQuery } from './kysely.ts'
+import type { Database } from './database.ts'
+import { CompiledQuery, sql } from './kysely.ts'
+import { codeOf } from '../shared/errors.ts'
 import { root } from '../shared/root.ts'
 
 const texts = new Map<string, string>()
@@ -23,4 +25,23 @@ export function only<T>(rows: readonly T[]): T {
   const [row] = rows
   if (row === undefined) throw new Error('expected a row, got none')
   return row
+}
+
+const queryCanceled = '57014'
+
+/** What is asked for, from one transaction; null when one of its statements takes longer than that. */
+export async function withinTime<T>(
+  db: Database,
+  ms: number,
+  ask: (trx: Database) => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await db.transaction().execute(async (trx) => {
+      await sql`select set_config('statement_timeout', ${String(ms)}, true)`.execute(trx)
+      return ask(trx)
+    })
+  } catch (error) {
+    if (codeOf(error) === queryCanceled) return null
+    throw error
+  }
 }

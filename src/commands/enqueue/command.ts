@@ -3,7 +3,7 @@ import { readConfig } from '../../shared/config.ts'
 import { exits, unhandled, type Exit } from '../../shared/errors.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { openMill } from '../mill/mill.ts'
-import { enqueue, type Talk } from './enqueue.ts'
+import { enqueue, expectWithin, type Talk } from './enqueue.ts'
 import { openIntake, type EnqueueFlags } from './intake.ts'
 import { paceNote } from './pace.ts'
 import { Progress } from './progress.ts'
@@ -21,7 +21,15 @@ export async function runEnqueue(call: Call<EnqueueFlags>): Promise<Exit> {
   const report = await enqueue({ mill, intake, flags, talk, stream: process.stdin })
   progress.clear()
   showEnd(report, flags)
-  return exits.done
+  if (flags.dryRun !== true || report === null) return exits.done
+  expectWithin(report, intake.maxCredits)
+  // What is only previewed says by its exit code whether it fits.
+  return mill.supplier.origin === 'test' || fits(report) ? exits.done : exits.stopped
+}
+
+function fits({ balance, estimate }: EnqueueReport): boolean {
+  if (estimate.basis === 'nothing to buy' || balance.after === null) return true
+  return balance.after >= balance.floor
 }
 
 function talkOf({ options, args }: Call<EnqueueFlags>, progress: Progress): Talk {

@@ -1,6 +1,6 @@
 import { count } from '../../shared/terminal/wording.ts'
 import { planLists, queueRun, type Plans } from './planning.ts'
-import { Misuse } from '../../shared/errors.ts'
+import { Misuse, TooDear } from '../../shared/errors.ts'
 import type { EnqueueFlags, Intake } from './intake.ts'
 import type { ListFile } from '../../lists/files.ts'
 import { removeRejects, writeRejects, type RejectsFile } from '../../lists/rejects.ts'
@@ -8,6 +8,7 @@ import type { Mill } from '../mill/mill.ts'
 import { reportOf, summarise, type EnqueueReport } from './result.ts'
 import { needsYes } from './estimate.ts'
 import { planLines } from './summary.ts'
+import type { Totals } from './totals.ts'
 import type { EnqueueProgress, ListOrder } from './staging.ts'
 import { rejectedLines } from '../../store/planning/rejected.ts'
 import { reaching } from '../../store/trouble.ts'
@@ -80,10 +81,28 @@ function askFirst(options: Enqueue): {
     )
   }
   const careful = mill.supplier.origin === 'live' && flags.yes !== true
+  const within = async (preview: Plans): Promise<boolean> => {
+    expectWithin(preview.totals, options.intake.maxCredits)
+    return careful ? agree(preview) : true
+  }
+  const limited = careful || options.intake.maxCredits !== null
   return {
-    agree: flags.dryRun === true ? 'never' : careful ? agree : 'always',
+    agree: flags.dryRun === true ? 'never' : limited ? within : 'always',
     planShown: () => shown,
   }
+}
+
+/** Refuses what may cost more than a person allowed, also while nobody knows what it costs. */
+export function expectWithin(
+  { estimate }: Pick<Totals, 'estimate'>,
+  maxCredits: number | null,
+): void {
+  const { worst, credits } = estimate
+  if (maxCredits === null || (worst !== null && worst <= maxCredits)) return
+  const found = worst === null ? 'an unknown number' : `about ${credits}, ${worst} at the worst`
+  throw new TooDear(
+    `expected the purchase to cost at most ${maxCredits} credits, got ${found}; nothing was queued`,
+  )
 }
 
 function fileAt({ files }: Intake, index: number): ListFile {

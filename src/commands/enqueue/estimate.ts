@@ -50,6 +50,8 @@ export function addEstimates(estimates: readonly Estimate[]): Estimate {
 /** What will be left, as far as it can be told; null is "unknown". */
 export interface Balance {
   readonly remaining: number | null
+  /** Credits that what is open already will cost; null: nobody knows. */
+  readonly open: number | null
   readonly after: number | null
   readonly after_worst: number | null
   readonly floor: number
@@ -61,7 +63,7 @@ export interface Balance {
 }
 
 /**
- * Holds an estimate against balance, floor and budget. A budget is also for what its run has used and may still use of
+ * Holds an estimate against balance, floor and budget. What is open already is paid from the same balance. A budget is also for what its run has used and may still use of
  * it `before` this: null when nobody knows how much that is.
  */
 export function foreseeBalance(
@@ -70,13 +72,18 @@ export function foreseeBalance(
     remaining,
     floor,
     budget,
+    open = nothing,
     before = 0,
-  }: Pick<Balance, 'remaining' | 'floor' | 'budget'> & { before?: number | null },
+  }: Pick<Balance, 'remaining' | 'floor' | 'budget'> & {
+    open?: Estimate
+    before?: number | null
+  },
 ): Balance {
-  const after = remaining === null || credits === null ? null : remaining - credits
-  const afterWorst = remaining === null || worst === null ? null : remaining - worst
+  const after = minus(remaining, open.credits, credits)
+  const afterWorst = minus(remaining, open.worst, worst)
   return {
     remaining,
+    open: open.credits,
     after,
     after_worst: afterWorst,
     floor,
@@ -85,6 +92,12 @@ export function foreseeBalance(
     within_budget:
       worst === null || budget === null || before === null ? null : worst + before <= budget,
   }
+}
+
+const nothing: Estimate = { credits: 0, worst: 0, basis: 'nothing to buy' }
+
+function minus(first: number | null, second: number | null, third: number | null): number | null {
+  return first === null || second === null || third === null ? null : first - second - third
 }
 
 /** From this many calls on a purchase is confirmed by a person; sooner while nobody knows what a call costs. */

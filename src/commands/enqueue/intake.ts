@@ -16,6 +16,7 @@ export interface EnqueueFlags extends Typed, TypedReading {
   readonly as?: string
   readonly maxAge?: string
   readonly budget?: string
+  readonly maxCredits?: string
   readonly dryRun?: boolean
   readonly yes?: boolean
   readonly join?: boolean
@@ -30,6 +31,8 @@ export interface Intake {
   readonly parameters: readonly string[]
   readonly maxAge: string
   readonly budget: number | null
+  /** A purchase that costs more is refused. */
+  readonly maxCredits: number | null
 }
 
 export interface IntakeOptions {
@@ -43,7 +46,8 @@ export interface IntakeOptions {
 export async function openIntake({ args, flags, env, config }: IntakeOptions): Promise<Intake> {
   const reading = readReading(flags)
   const maxAgeMs = maxAgeOf(flags.maxAge, config)
-  const budget = budgetOf(flags.budget)
+  const budget = creditsOf('budget', flags.budget)
+  const maxCredits = creditsOf('max-credits', flags.maxCredits)
   const folder = callerFolder(env)
   const { files, skipped } = await findFiles({
     args,
@@ -69,6 +73,7 @@ export async function openIntake({ args, flags, env, config }: IntakeOptions): P
     parameters: parametersOf(reading),
     maxAge: flags.maxAge ?? config.sources.get('MILL_MAX_AGE')?.shown ?? `${maxAgeMs} ms`,
     budget,
+    maxCredits,
   }
 }
 
@@ -81,12 +86,12 @@ function maxAgeOf(typed: string | undefined, config: Config): number {
   )
 }
 
-function budgetOf(typed: string | undefined): number | null {
+function creditsOf(flag: string, typed: string | undefined): number | null {
   if (typed === undefined) return null
   const budget = Number(typed)
   if (/^\d{1,12}$/.test(typed)) return budget
   throw new Misuse(
-    `expected --budget to be a whole number of credits, got ${JSON.stringify(typed)}`,
+    `expected --${flag} to be a whole number of credits, got ${JSON.stringify(typed)}`,
   )
 }
 

@@ -1,9 +1,10 @@
 import { costClass } from '../../credits/account.ts'
 import type { Heading } from '../../lists/read.ts'
-import { estimateCost, type Estimate } from './estimate.ts'
+import { addEstimates, estimateCost, type Estimate } from './estimate.ts'
 import { refill, type SliceSink } from '../../queue/refill.ts'
 import { stageList, type Desk, type ListOrder, type Sample, type Staged } from './staging.ts'
 import { readFunds, type Funds } from '../../store/planning/prices.ts'
+import { readOpenTasks } from '../../store/planning/prospect.ts'
 import type { Planned } from '../../store/planning/order.ts'
 import { planStaged } from '../../store/planning/plan.ts'
 import { onConnections } from '../../store/planning/stage.ts'
@@ -45,14 +46,29 @@ export async function planLists(
   agree: 'always' | 'never' | ((preview: Plans) => Promise<boolean>),
 ): Promise<Plans> {
   return onStaged(desk, orders, async (planAll, funds) => {
+    const open = await openCost(desk, funds)
     const plan = async (committed: boolean): Promise<Plans> => {
       const lists = await planAll(committed)
-      return { lists, totals: addUp(lists, { funds, floor, budget }), committed }
+      return { lists, totals: addUp(lists, { open, funds, floor, budget }), committed }
     }
     if (agree === 'always') return plan(true)
     const preview = await plan(false)
     return agree !== 'never' && (await agree(preview)) ? plan(true) : preview
   })
+}
+
+/** What all runs together have still to buy, each within its budget. */
+async function openCost({ db }: Desk, { costs }: Funds): Promise<Estimate> {
+  const open = await readOpenTasks(db)
+  const runs = new Set(open.map(({ run }) => run))
+  const estimates = [...runs].map((run) => {
+    const tasks = open.filter((one) => one.run === run)
+    const { credits, worst, basis } = estimateCost(tasks, costs, costClass)
+    const left = tasks[0]?.left ?? Infinity
+    if (credits === null || worst === null) return { credits, worst, basis }
+    return { credits: Math.min(credits, left), worst: Math.min(worst, left), basis }
+  })
+  return addEstimates(estimates)
 }
 
 /** Reads one list and plans its run. */

@@ -148,7 +148,7 @@ function balanceLines({ balance, estimate, origin }: PlanSummary): string[] {
   const lines = [
     remaining === null
       ? `balance     unknown until the first answer; ${floor} credits stay untouched`
-      : `balance     ${remaining} now, ${after ?? 'unknown'} after (${worst ?? 'unknown'} at the worst); the floor is ${floor}`,
+      : `balance     ${remaining} now${openNote(balance)}, ${after ?? 'unknown'} after (${worst ?? 'unknown'} at the worst); the floor is ${floor}`,
   ]
   if (balance.above_floor === false && estimate.basis !== 'nothing to buy') {
     lines.push(
@@ -159,6 +159,12 @@ function balanceLines({ balance, estimate, origin }: PlanSummary): string[] {
     lines.push(`budget      ${balance.budget} credits: ${budgetNote(balance.within_budget)}`)
   }
   return lines
+}
+
+/** What other runs take from the same balance. */
+function openNote({ open }: Balance): string {
+  if (open === null) return ', an unknown part of it for what is open already'
+  return open === 0 ? '' : `, about ${open} of them for what is open already`
 }
 
 function budgetNote(within: boolean | null): string {

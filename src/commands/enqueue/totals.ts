@@ -19,6 +19,8 @@ export interface Totals {
 
 /** What credits there are, and how many of them must stay or may be used. */
 export interface Means {
+  /** What is open already will cost. */
+  readonly open: Estimate
   readonly funds: Funds
   readonly floor: number
   readonly budget: number | null
@@ -27,7 +29,10 @@ export interface Means {
 type PlannedList = Planned & { readonly estimate: Estimate }
 
 /** Adds up what the lists come to, and what that leaves of the credits. */
-export function addUp(lists: readonly PlannedList[], { funds, floor, budget }: Means): Totals {
+export function addUp(
+  lists: readonly PlannedList[],
+  { open, funds, floor, budget }: Means,
+): Totals {
   const sum = sumOf(lists)
   const estimate = addEstimates(lists.map((list) => list.estimate))
   return {
@@ -45,6 +50,7 @@ export function addUp(lists: readonly PlannedList[], { funds, floor, budget }: M
       remaining: funds.remaining,
       floor: Math.max(floor, funds.floor ?? 0),
       budget,
+      open,
       before: spentBefore(lists, funds),
     }),
   }

@@ -2,6 +2,7 @@ import { callerPath, readConfig } from '../../shared/config.ts'
 import { exits, type Exit } from '../../shared/errors.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { openMill, type Mill } from '../mill/mill.ts'
+import { outlookJson, outlookSentences, readCreditOutlook } from '../mill/outlook.ts'
 import { loadSchedules, schedulesFile } from './file.ts'
 import { readNightOutlook } from './outlook.ts'
 import { Scheduler } from './scheduler.ts'
@@ -28,11 +29,14 @@ export async function runNightly(call: Call<NightlyFlags>): Promise<Exit> {
   return runScheduler(mill, { file, signal })
 }
 
+const shownDays = 7
+
 async function showSchedules(mill: Mill, path: string, json: boolean): Promise<Exit> {
   const file = await loadSchedules(mill.db, { file: path, zone: mill.config.zone })
   const outlook = await readNightOutlook(mill.db, file)
-  if (json) printJson(nightsJson(outlook))
-  else print(formatNights(outlook))
+  const credits = await readCreditOutlook(mill, { days: shownDays })
+  if (json) printJson({ ...nightsJson(outlook), outlook: outlookJson(credits) })
+  else print([formatNights(outlook), ...outlookSentences(credits, mill.config.zone)].join('\n\n'))
   return file.schedules.length === 0 && file.refusals.length > 0 ? exits.usage : exits.done
 }
 

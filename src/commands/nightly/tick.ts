@@ -61,6 +61,8 @@ async function keepWatch(desk: NightDesk, { schedules, names }: ScheduleFile): P
       missed: schedule.missed,
       overlap: schedule.overlap,
       enabled: schedule.on,
+      max_age_ms: schedule.maxAgeMs,
+      budget: schedule.budget,
       known_until: goesOn ? was.known_until : now,
     })
   }

@@ -12,7 +12,9 @@ import {
   readRuns,
   readUnknown,
 } from '../../store/operator/status.ts'
+import { withinTime } from '../../store/statement.ts'
 import { openMill, type Mill } from '../mill/mill.ts'
+import { outlookJson, readCreditOutlook } from '../mill/outlook.ts'
 import { summariseNights, nightSummaryLines, type NightSummary } from './nights.ts'
 import { believedPrices } from './prices.ts'
 import { formatStatus, formatUnknown, type StatusView } from './screen.ts'
@@ -27,6 +29,7 @@ export interface LookOptions {
 const everyMs = 2_000
 const mostRuns = 20
 const mostUnknown = 1_000
+const outlookDays = 7
 
 /** Shows the state of the mill once, or again and again with `--watch`. */
 export async function showMill({
@@ -80,6 +83,10 @@ async function look(mill: Mill, run: number | null): Promise<View> {
     floor: account?.floor ?? mill.config.creditFloor,
     queue: { backend: queue.backend, ...(await queue.count()) },
     endedLastMinute: await endedLastMinute(mill.db),
+    outlook: await withinTime(mill.db, 2_000, (db) =>
+      readCreditOutlook({ ...mill, db }, { days: outlookDays }),
+    ),
+    zone: mill.config.zone,
     nights: nightSummaryLines(summaries),
     summaries,
   }
@@ -100,6 +107,7 @@ function statusJson({ account, floor, accountName: name, ...view }: View) {
     },
     queue: view.queue,
     nights: view.summaries,
+    outlook: view.outlook === null ? null : outlookJson(view.outlook),
   }
 }
 

@@ -1,3 +1,5 @@
+import type { CreditOutlook } from '../../credits/foresee.ts'
+import { outlookSentences } from '../mill/outlook.ts'
 import { priceLines, type BelievedPrice } from './prices.ts'
 import { count } from '../../shared/terminal/wording.ts'
 import type { AccountStatus, RunStatus, UnknownCall } from '../../store/operator/status.ts'
@@ -17,6 +19,9 @@ export interface StatusView {
   readonly floor: number
   readonly queue: { readonly backend: string; readonly jobs: number; readonly paused: boolean }
   readonly endedLastMinute: number
+  /** Null where lists are so large that a look would have to wait for it. */
+  readonly outlook: CreditOutlook | null
+  readonly zone: string
   /** One line for each schedule. */
   readonly nights: readonly string[]
 }
@@ -50,7 +55,7 @@ export function formatStatus(view: StatusView): string {
   lines.push(
     `queue on ${view.queue.backend}: ${count(view.queue.jobs, 'job')}${view.queue.paused ? ', paused' : ''}`,
   )
-  lines.push(speedLine(view))
+  lines.push(speedLine(view), ...outlookPart(view))
   lines.push(`next: ${nextStep(view)}`)
   return lines.join('\n')
 }
@@ -110,15 +115,36 @@ function ago(seconds: number | null): string {
   return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
 }
 
-function speedLine({ runs, account, endedLastMinute }: StatusView): string {
+function speedLine({ runs, account, endedLastMinute, outlook }: StatusView): string {
   const open = runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
   if (open === 0) return 'nothing is open'
   const tasks = count(open, 'open task')
   // What stands still has no speed, whatever was done in the minute before.
   if ((account?.stops.length ?? 0) > 0) return tasks
   if (endedLastMinute === 0) return `${tasks}, none ended in the last minute`
-  const minutes = Math.ceil(open / endedLastMinute)
-  return `${tasks}, ${count(endedLastMinute, 'call')} ended in the last minute: about ${minutes} min to go`
+  return `${tasks}, ${count(endedLastMinute, 'call')} ended in the last minute: ${etaOf(open, outlook)}`
+}
+
+/** By the pace while work went on, and no further than the credits reach. */
+function etaOf(open: number, outlook: CreditOutlook | null): string {
+  const perMinute = outlook?.perMinute ?? null
+  if (outlook === null || perMinute === null) return 'too few to say how long it takes'
+  const { forecast } = outlook
+  const steps = forecast.kind === 'known' ? forecast.steps.filter(({ kind }) => kind === 'run') : []
+  const bought = steps.reduce((sum, step) => sum + step.bought, 0)
+  if (!steps.some(({ cut }) => cut !== null)) return `about ${lasting(open / perMinute)} to go`
+  return `credits reach for ${bought} of them, about ${lasting(bought / perMinute)}`
+}
+
+function lasting(minutes: number): string {
+  if (minutes < 2) return `${Math.ceil(minutes * 60)} s`
+  return minutes < 120 ? `${Math.ceil(minutes)} min` : `${Math.round(minutes / 60)} h`
+}
+
+function outlookPart({ outlook, origin, zone }: StatusView): string[] {
+  if (origin === 'test') return []
+  if (outlook === null) return ['outlook: npm run outlook']
+  return outlookSentences(outlook, zone).map((line) => `outlook: ${line}`)
 }
 
 /** What a person would type now. */

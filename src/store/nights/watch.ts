@@ -13,6 +13,12 @@ export interface WatchRow {
   readonly known_until: Date
 }
 
+/** What the file says beside that: read by whoever wants to know what nights will cost. */
+export interface WatchedNight extends WatchRow {
+  readonly max_age_ms: number | null
+  readonly budget: number | null
+}
+
 /** Every schedule that a scheduler has ever seen. */
 export async function readWatches(db: Database): Promise<readonly WatchRow[]> {
   return db
@@ -23,12 +29,12 @@ export async function readWatches(db: Database): Promise<readonly WatchRow[]> {
 }
 
 /** Stores a schedule as its file has it now; `known_until` never goes back. */
-export async function saveWatch(db: Database, watch: WatchRow): Promise<void> {
+export async function saveWatch(db: Database, watch: WatchedNight): Promise<void> {
   await sql`
-    insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)
+    insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at, max_age_ms, budget)
     values (
       ${watch.name}, ${watch.list}, ${watch.cron}, ${watch.zone}, ${watch.missed}, ${watch.overlap},
-      ${watch.enabled}, ${watch.known_until}, clock_timestamp()
+      ${watch.enabled}, ${watch.known_until}, clock_timestamp(), ${watch.max_age_ms}, ${watch.budget}
     )
     on conflict (name) do update
     set list = excluded.list,
@@ -38,7 +44,9 @@ export async function saveWatch(db: Database, watch: WatchRow): Promise<void> {
       overlap = excluded.overlap,
       enabled = excluded.enabled,
       known_until = greatest(schedules.known_until, excluded.known_until),
-      seen_at = excluded.seen_at`.execute(db)
+      seen_at = excluded.seen_at,
+      max_age_ms = excluded.max_age_ms,
+      budget = excluded.budget`.execute(db)
 }
 
 /** Turns a schedule off that is not in the file any more. */

@@ -45,14 +45,24 @@ const heading = {
   },
 } as const
 
+const none = { credits: 0, worst: 0, basis: 'nothing to buy' } as const
+
 function plansOf(committed: boolean, ...lists: readonly ListPlan[]): Plans {
   const funds = { remaining: null, observedAt: null, floor: null, costs: [] }
-  return { lists, committed, totals: addUp(lists, { funds, floor: 100, budget: null }) }
+  return { lists, committed, totals: addUp(lists, { open: none, funds, floor: 100, budget: null }) }
 }
 
 function readings(...lists: readonly ListPlan[]): readonly string[] {
   const supplier = { origin: 'live', api: 'api.example', account: 'api.example' } as const
-  const intake = { files: [], orders: [], notices: [], parameters: [], maxAge: '12h', budget: null }
+  const intake = {
+    files: [],
+    orders: [],
+    notices: [],
+    parameters: [],
+    maxAge: '12h',
+    budget: null,
+    maxCredits: null,
+  }
   const { lists: shown } = summarise({ supplier }, intake, plansOf(true, ...lists))
   return shown.map(({ reading }) => reading)
 }

@@ -33,6 +33,7 @@ const summary: PlanSummary = {
   estimate: { credits: 10, worst: 20, basis: 'seen' },
   balance: {
     remaining: 110,
+    open: 0,
     after: 100,
     after_worst: 90,
     floor: 100,

@@ -25,9 +25,11 @@ const costs = [
 ]
 const funds = { remaining: 500, observedAt: null, floor: null, costs }
 
+const none = { credits: 0, worst: 0, basis: 'nothing to buy' } as const
+
 describe('the totals of an enqueue', () => {
   test('are the sums of its lists, and what their cost leaves', () => {
-    expect(addUp([list, list], { funds, floor: 100, budget: null })).toEqual({
+    expect(addUp([list, list], { open: none, funds, floor: 100, budget: null })).toEqual({
       rows: 20,
       accepted: 14,
       duplicates: 4,
@@ -40,6 +42,7 @@ describe('the totals of an enqueue', () => {
       estimate: { credits: 8, worst: 16, basis: 'seen' },
       balance: {
         remaining: 500,
+        open: 0,
         after: 492,
         after_worst: 484,
         floor: 100,
@@ -55,16 +58,34 @@ describe('the totals of an enqueue', () => {
     { ours: 100, workers: 490, floor: 490 },
     { ours: 300, workers: 200, floor: 300 },
   ])('hold to the higher floor of $ours here and $workers of live workers', (given) => {
-    const means = { funds: { ...funds, floor: given.workers }, floor: given.ours, budget: null }
+    const means = {
+      open: none,
+      funds: { ...funds, floor: given.workers },
+      floor: given.ours,
+      budget: null,
+    }
     expect(addUp([list], means).balance.floor).toBe(given.floor)
+  })
+
+  test('take what is open already off the balance, or say that nobody knows what is left', () => {
+    const open = { credits: 300, worst: 400, basis: 'seen' } as const
+    const more = { funds, floor: 100, budget: null }
+    expect(addUp([list], { ...more, open }).balance).toMatchObject({
+      ...{ remaining: 500, open: 300, after: 196, after_worst: 92, above_floor: false },
+    })
+    const dark = { credits: null, worst: null, basis: 'unknown' } as const
+    expect(addUp([list], { ...more, open: dark }).balance).toMatchObject({
+      ...{ open: null, after: null, above_floor: null },
+    })
   })
 
   test('count against the budget what the runs have used and their open tasks at the dearest price', () => {
     const joined = { ...list, before: { spent: 3, open: 2 } }
-    const within = (budget: number) => addUp([joined], { funds, floor: 0, budget }).balance
+    const within = (budget: number) =>
+      addUp([joined], { open: none, funds, floor: 0, budget }).balance
     expect(within(3 + 2 * 5 + 8).within_budget).toBe(true)
     expect(within(3 + 2 * 5 + 7).within_budget).toBe(false)
-    const unpriced = { funds: { ...funds, costs: [] }, floor: 0, budget: 1_000 }
+    const unpriced = { open: none, funds: { ...funds, costs: [] }, floor: 0, budget: 1_000 }
     expect(addUp([joined], unpriced).balance.within_budget).toBeNull()
   })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { ForecastStep } from '../../../src/credits/prospect.ts'
 import { formatStatus, type StatusView } from '../../../src/commands/status/screen.ts'
 
 type Run = StatusView['runs'][number]
@@ -48,6 +49,21 @@ const account: Account = {
   stops: [],
 }
 
+type Outlook = NonNullable<StatusView['outlook']>
+
+function outlookOf(steps: readonly Partial<ForecastStep>[], more: Partial<Outlook> = {}): Outlook {
+  const step = {
+    ...{ kind: 'run' as const, name: '1', list: 'shoes', at: 0, asked: 1, fresh: 0, bought: 1 },
+    ...{ credits: 1, worst: 1, after: 499, cut: null, sure: true, floorAt: null },
+  }
+  return {
+    ...{ now: new Date(0), until: new Date(7 * 86_400_000), balance: 500, observedAt: null },
+    ...{ floor: 100, perMinute: 60, schedules: 0, renewal: null },
+    forecast: { kind: 'known', steps: steps.map((one) => ({ ...step, ...one })) },
+    ...more,
+  }
+}
+
 function view(more: Partial<StatusView> = {}): StatusView {
   return {
     runs: [run(1, { open: 1 })],
@@ -59,6 +75,8 @@ function view(more: Partial<StatusView> = {}): StatusView {
     floor: 100,
     queue: { backend: 'postgres', jobs: 1, paused: false },
     endedLastMinute: 1,
+    outlook: outlookOf([]),
+    zone: 'UTC',
     nights: [],
     ...more,
   }
@@ -68,7 +86,18 @@ describe('the status', () => {
   test('says how long open tasks will take, with one of a thing in the singular', () => {
     const lines = formatStatus(view()).split('\n')
     expect(lines).toContain('queue on postgres: 1 job')
-    expect(lines).toContain('1 open task, 1 call ended in the last minute: about 1 min to go')
+    expect(lines).toContain('1 open task, 1 call ended in the last minute: about 1 s to go')
+    const many = formatStatus(view({ runs: [run(1, { open: 300 })] }))
+    expect(many).toContain('about 5 min to go')
+  })
+
+  test('says how far the credits reach and when the floor is met, before it is', () => {
+    const stop = { asked: 300, bought: 200, cut: 'floor', sure: false, floorAt: 200_000 } as const
+    const shown = formatStatus(view({ runs: [run(1, { open: 300 })], outlook: outlookOf([stop]) }))
+    expect(shown).toContain('credits reach for 200 of them, about 4 min')
+    expect(shown).toContain(
+      'outlook: the floor is met 1970-01-01 00:03 or about then: shoes stops at 200 of 300',
+    )
   })
 
   test('promises no time while the account stands still', () => {

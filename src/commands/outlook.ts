@@ -1,0 +1,20 @@
+import { readConfig } from '../shared/config.ts'
+import { exits, type Exit } from '../shared/errors.ts'
+import { print, printJson, say, type Call } from '../shared/terminal/command.ts'
+import { openMill } from './mill/mill.ts'
+import { outlookJson, outlookLines, readCreditOutlook } from './mill/outlook.ts'
+
+export interface OutlookOptions {
+  readonly days: number
+  readonly json?: true
+}
+
+/** Says what open runs and coming nights will cost, and when the floor is met. */
+export async function showOutlook({ options, env, closers }: Call<OutlookOptions>): Promise<Exit> {
+  const config = readConfig(env)
+  const mill = await openMill({ config, closers, say, name: 'outlook', reading: true })
+  const outlook = await readCreditOutlook(mill, { days: options.days })
+  if (options.json === true) printJson(outlookJson(outlook))
+  else print(outlookLines(outlook, config.zone).join('\n'))
+  return exits.done
+}

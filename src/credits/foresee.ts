@@ -1,0 +1,139 @@
+import { dueBetween, nextAfter, readCron, type Cron } from '../shared/time/cron.ts'
+import { dayMs } from '../shared/time/duration.ts'
+import { localDate } from '../shared/time/zone.ts'
+import type { Origin } from '../store/answers/answer.ts'
+import type { Database } from '../store/database.ts'
+import { databaseNow } from '../store/nights/nights.ts'
+import { readFunds, type Funds } from '../store/planning/prices.ts'
+import { balanceAfter, readLatelyPaid, readPace, readSpentToday } from '../store/planning/lately.ts'
+import {
+  readComing,
+  readGroups,
+  readOpenTasks,
+  type Buyer,
+  type ComingSchedule,
+  type OpenTasks,
+} from '../store/planning/prospect.ts'
+import { costClass } from './account.ts'
+import { forecast, type Forecast } from './forecast.ts'
+import type { ComingNight, OpenWork, Prospect } from './prospect.ts'
+
+/** What an outlook is asked for. */
+export interface OutlookOrder {
+  readonly buyer: Buyer & { readonly origin: Origin }
+  /** The floor of the settings; a worker's may be higher. */
+  readonly floor: number
+  readonly maxAgeMs: number
+  readonly dailyBudget: number | null
+  readonly renewal: Cron | null
+  readonly zone: string
+  readonly days: number
+  /** Work that is only thought of. */
+  readonly extra?: readonly OpenWork[]
+}
+
+/** What is to come, and what it rests on. */
+export interface CreditOutlook {
+  readonly now: Date
+  readonly until: Date
+  readonly balance: number | null
+  readonly observedAt: Date | null
+  readonly floor: number
+  readonly perMinute: number | null
+  readonly schedules: number
+  /** The next renewal of the plan; null: none is set. */
+  readonly renewal: { readonly at: Date; readonly balance: number | null } | null
+  readonly forecast: Forecast
+}
+
+/** Reads what is open, scheduled, fresh and left, and says what it will come to. */
+export async function foresee(db: Database, order: OutlookOrder): Promise<CreditOutlook> {
+  const { buyer, zone } = order
+  const now = await databaseNow(db)
+  const until = new Date(now.getTime() + order.days * dayMs)
+  const funds = await readFunds(db, { name: buyer.account, kind: buyer.origin })
+  const coming = await readComing(db)
+  const renewals = await renewalsOf(db, order, { now, until })
+  const perMinute = await readPace(db, buyer)
+  const floor = Math.max(order.floor, funds.floor ?? 0)
+  const prospect: Prospect = {
+    now: now.getTime(),
+    until: until.getTime(),
+    balance: funds.remaining,
+    floor,
+    prices: await pricesOf(db, buyer, funds),
+    perMinute,
+    dailyBudget: order.dailyBudget,
+    dayOf: (at) => localDate(zone, new Date(at)),
+    spentToday: await readSpentToday(db, buyer, localDate(zone, now)),
+    open: [...openWork(await readOpenTasks(db)), ...(order.extra ?? [])],
+    groups: (await readGroups(db, buyer)).map(
+      ({ lists, queries, answered_at: answered, ...query }) => ({
+        ...{ lists, queries, class: costClass(query), answeredAt: answered?.getTime() ?? null },
+      }),
+    ),
+    nights: coming.flatMap((schedule) => nightsOf(schedule, order, { after: now, until })),
+    renewals: renewals.map(({ at, balance }) => ({ at: at.getTime(), balance })),
+  }
+  return {
+    ...{ now, until, floor, perMinute },
+    balance: funds.remaining,
+    observedAt: funds.observedAt,
+    schedules: coming.length,
+    renewal: renewals[0] ?? null,
+    forecast: forecast(prospect),
+  }
+}
+
+/** What was paid lately; a class that nobody bought in the newest calls costs what it ever cost at most. */
+async function pricesOf(db: Database, buyer: Buyer, { costs }: Funds): Promise<Prospect['prices']> {
+  const prices = new Map(
+    costs.map(({ class: name, dearest }) => [name, { expected: dearest, worst: dearest }]),
+  )
+  for (const { class: name, expected, worst } of await readLatelyPaid(db, buyer)) {
+    prices.set(name, { expected, worst })
+  }
+  return prices
+}
+
+function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
+  const runs = new Map<number, OpenWork>()
+  for (const { run, list, left, tasks: count, ...query } of tasks) {
+    const classes = [...(runs.get(run)?.classes ?? []), { class: costClass(query), tasks: count }]
+    runs.set(run, { run, list, left, classes })
+  }
+  return [...runs.values()]
+}
+
+function nightsOf(
+  { name, list, list_name: listName, cron, zone, missed, budget, max_age_ms: age }: ComingSchedule,
+  { maxAgeMs }: OutlookOrder,
+  span: { readonly after: Date; readonly until: Date },
+): readonly ComingNight[] {
+  const reading = readCron(cron)
+  if (reading.kind === 'problem') return []
+  return dueBetween(reading.cron, zone, span).map(({ at }) => ({
+    ...{ schedule: name, list, listName, budget },
+    at: at.getTime(),
+    maxAgeMs: age ?? maxAgeMs,
+    keepsOld: missed === 'all',
+  }))
+}
+
+/** A renewal brings what the last one brought: the plan is filled up, whatever was left. */
+async function renewalsOf(
+  db: Database,
+  { renewal, zone, buyer }: OutlookOrder,
+  { now, until }: { readonly now: Date; readonly until: Date },
+): Promise<readonly { readonly at: Date; readonly balance: number | null }[]> {
+  if (renewal === null) return []
+  const past = dueBetween(renewal, zone, {
+    after: new Date(now.getTime() - 62 * dayMs),
+    until: now,
+  })
+  const last = past.at(-1)
+  const balance = last === undefined ? null : await balanceAfter(db, buyer, last.at)
+  const dues = dueBetween(renewal, zone, { after: now, until }).map(({ at }) => at)
+  const next = dues.length > 0 ? dues : [nextAfter(renewal, zone, now)].filter((at) => at !== null)
+  return next.map((at) => ({ at, balance }))
+}

@@ -1,0 +1,81 @@
+/** What a query of one class costs: lately on average, and at the dearest. */
+export interface QueryPrice {
+  readonly expected: number
+  readonly worst: number
+}
+
+/** Queries of one class that some lists hold, as far as they were asked at the same time. */
+export interface QueryGroup {
+  readonly lists: readonly number[]
+  readonly class: string
+  readonly queries: number
+  /** When the newest answer was received; null: never asked. */
+  readonly answeredAt: number | null
+}
+
+/** Work that is open now. */
+export interface OpenWork {
+  readonly run: number
+  readonly list: string
+  /** Credits that its budget leaves; null: no budget. */
+  readonly left: number | null
+  readonly classes: readonly { readonly class: string; readonly tasks: number }[]
+}
+
+/** A night that is to come. */
+export interface ComingNight {
+  readonly schedule: string
+  readonly list: number
+  readonly listName: string
+  readonly at: number
+  readonly budget: number | null
+  /** An answer younger than this is reused. */
+  readonly maxAgeMs: number
+  /** True: what an older night left over is bought before it. */
+  readonly keepsOld: boolean
+}
+
+/** Everything that a forecast is made from. */
+export interface Prospect {
+  readonly now: number
+  readonly until: number
+  /** What is left when calls on their way are paid; null: no balance was ever told. */
+  readonly balance: number | null
+  readonly floor: number
+  readonly prices: ReadonlyMap<string, QueryPrice>
+  readonly perMinute: number | null
+  /** Most credits a day, and the day of an instant. */
+  readonly dailyBudget: number | null
+  readonly dayOf: (at: number) => string
+  /** Credits used today already. */
+  readonly spentToday: number
+  readonly open: readonly OpenWork[]
+  readonly groups: readonly QueryGroup[]
+  readonly nights: readonly ComingNight[]
+  /** Renewals of the plan, with the balance that they bring; null: not known yet. */
+  readonly renewals: readonly { readonly at: number; readonly balance: number | null }[]
+}
+
+/** What one run or night will come to. */
+export interface ForecastStep {
+  readonly kind: 'run' | 'night' | 'renewal'
+  /** Number of the run, or name of the schedule. */
+  readonly name: string
+  readonly list: string
+  readonly at: number
+  /** Queries to be bought, and those whose answers will be young enough. */
+  readonly asked: number
+  readonly fresh: number
+  /** Of the asked, those that budget and floor let through. */
+  readonly bought: number
+  readonly credits: number
+  /** Credits if every query costs the dearest. */
+  readonly worst: number
+  readonly after: number
+  /** What keeps the rest from being bought. */
+  readonly cut: 'budget' | 'day' | 'floor' | null
+  /** False where it would be cut if every query cost the dearest. */
+  readonly sure: boolean
+  /** When the floor will be met. */
+  readonly floorAt: number | null
+}
