@@ -21,6 +21,7 @@ await runCommand<SqlOptions>(
         .option('--json', 'the same as --format json')
         .option('--timeout <duration>', 'how long the database may think', '60s')
         .option('--origins <list>', 'kinds of answers to show, as in live,sandbox')
+        .option('--suspects', 'show answers of suspect nights as well')
         .option('--most <n>', 'rows of a table at most', '200'),
   },
   async (call) => (await import('../src/commands/sql/sql.ts')).askTables(call),

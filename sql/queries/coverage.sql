@@ -1,6 +1,7 @@
 -- Which part of each list was answered, day by day?
 -- :list = (name of a list; empty: all)
-select run_date, list, planned, answered, round(share::numeric, 3) as share, bought, reused, unreadable, failed, unknown, unaffordable, open
+select run_date, list, planned, answered, round(share::numeric, 3) as share, bought, reused, unreadable, suspect, hidden, failed, unknown,
+  unaffordable, open
 from analysis.coverage
 where :list::text is null or list = :list
 order by run_date desc, list;

@@ -550,6 +550,10 @@ export interface AnalysisCoverage {
    */
   failed: number | null;
   /**
+   * Answered, but of an origin that the views do not show.
+   */
+  hidden: number | null;
+  /**
    * Name of the list.
    */
   list: string | null;
@@ -582,6 +586,10 @@ export interface AnalysisCoverage {
    */
   share: number | null;
   /**
+   * Answered in a suspect night, and left out for that.
+   */
+  suspect: number | null;
+  /**
    * Left out, since the budget of the run was spent.
    */
   unaffordable: number | null;
@@ -590,7 +598,7 @@ export interface AnalysisCoverage {
    */
   unknown: number | null;
   /**
-   * Answered, but not readable, or of another origin.
+   * Answered, but not readable.
    */
   unreadable: number | null;
 }
@@ -623,6 +631,10 @@ export interface AnalysisDays {
    * Day of the run.
    */
   run_date: string | null;
+  /**
+   * True when a run of the day is suspect: its answers are left out of shares and trends.
+   */
+  suspect: boolean | null;
   /**
    * True when fewer than half of that were answered: shares and averages of the day are of other queries than those around it.
    */
@@ -1188,6 +1200,69 @@ export interface AnalysisMovers {
    * Page of the domain now at its best place.
    */
   url_key: string | null;
+}
+
+export interface AnalysisNightHealth {
+  /**
+   * Of these, queries with a readable answer.
+   */
+  answered: number | null;
+  /**
+   * Queries that were to be bought.
+   */
+  asked: number | null;
+  /**
+   * Mean of the greatest positions of the answers that are not empty.
+   */
+  depth: number | null;
+  /**
+   * Of these answers, those without any result.
+   */
+  empty: number | null;
+  /**
+   * When it was judged.
+   */
+  judged_at: Timestamp | null;
+  /**
+   * manual or nightly.
+   */
+  kind: string | null;
+  /**
+   * Name of the list.
+   */
+  list: string | null;
+  /**
+   * From the making of the run to its end.
+   */
+  minutes: number | null;
+  /**
+   * Mean of the credits that an answer used.
+   */
+  price: number | null;
+  /**
+   * Why, a sentence each.
+   */
+  reasons: string[] | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The run.
+   */
+  run_id: number | null;
+  /**
+   * True when its answers are left out.
+   */
+  suspect: boolean | null;
+  /**
+   * Queries whose answer cannot be read.
+   */
+  unreadable: number | null;
+  /**
+   * Workers that made its calls.
+   */
+  workers: number | null;
 }
 
 export interface AnalysisObservations {
@@ -2370,6 +2445,53 @@ export interface Lists {
   source: string;
 }
 
+export interface NightHealth {
+  /**
+   * Of these, queries with a readable answer.
+   */
+  answered: number;
+  /**
+   * Queries that were to be bought: without those whose older answers were young enough.
+   */
+  asked: number;
+  /**
+   * Mean of the greatest positions of the answers that are not empty; null without any.
+   */
+  depth: number | null;
+  /**
+   * Of these answers, those without any result.
+   */
+  empty: number;
+  /**
+   * When it was judged; a run that goes on is judged again when it has ended again.
+   */
+  judged_at: Generated<Timestamp>;
+  /**
+   * From the making of the run to its end.
+   */
+  minutes: number;
+  /**
+   * Mean of the credits that an answer used; null where none told.
+   */
+  price: number | null;
+  /**
+   * Why it is suspect, a sentence each; none: it is not.
+   */
+  reasons: string[];
+  /**
+   * The run.
+   */
+  run_id: number;
+  /**
+   * Queries whose answer cannot be read.
+   */
+  unreadable: number;
+  /**
+   * Workers that made its calls.
+   */
+  workers: number;
+}
+
 export interface Nights {
   /**
    * When the outcome was written down.
@@ -2739,6 +2861,10 @@ export interface Runs {
    * planning, open, done or cancelled.
    */
   state: string;
+  /**
+   * True when its answers differ from those of earlier runs in a way that says more about the night than about the results; night_health says why.
+   */
+  suspect: Generated<boolean>;
 }
 
 export interface Schedules {
@@ -3109,6 +3235,7 @@ export interface DB {
   "analysis.latest_weights": AnalysisLatestWeights;
   "analysis.memberships": AnalysisMemberships;
   "analysis.movers": AnalysisMovers;
+  "analysis.night_health": AnalysisNightHealth;
   "analysis.observations": AnalysisObservations;
   "analysis.page_steps": AnalysisPageSteps;
   "analysis.page_switches": AnalysisPageSwitches;
@@ -3141,6 +3268,7 @@ export interface DB {
   list_queries: ListQueries;
   list_query_history: ListQueryHistory;
   lists: Lists;
+  night_health: NightHealth;
   nights: Nights;
   notices: Notices;
   organic_results: OrganicResults;

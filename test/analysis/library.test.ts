@@ -42,6 +42,11 @@ beforeAll(async () => {
     'boots @m': { ...fall, results: placed(deep, 4, 'taker.com/') },
     'boots @d': { ...fall, results: [...ten('x'), ...ten('y')] },
   })
+  await story.night('2026-01-04', { shoes: { results: [] } }, { list: 'odd' })
+  await database.pool.query(`
+    update runs set suspect = true where run_date = '2026-01-04';
+    insert into night_health (run_id, asked, answered, empty, unreadable, minutes, workers, reasons)
+    select id, 1, 1, 1, 0, 1, 1, '{all empty}' from runs where suspect`)
   await database.pool.query(
     'update calls set account_id = (select id from accounts), credits_remaining = 100 - id',
   )

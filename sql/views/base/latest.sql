@@ -23,9 +23,20 @@ cross join lateral (
   where searches.query_id = queries.id
     and searches.parse_error is null
     and searches.origin = any ((select analysis.origins())::text[])
+    -- Asked once, and mostly answered with no: then no answer is looked up in its run.
+    and (
+      not (select exists (select from runs where suspect) and not analysis.shows_suspects())
+      or not exists (
+        select
+        from tasks
+        join runs on runs.id = tasks.run_id
+        where tasks.id = searches.task_id
+          and runs.suspect
+      )
+    )
   order by searches.fetched_at desc, searches.id desc
   limit 1
 ) as newest;
-comment on view analysis.latest is 'The newest readable answer to each query, whatever its day.';
+comment on view analysis.latest is 'The newest readable answer to each query, whatever its day. Those of suspect nights are left out, unless querymill.suspects is ''show''.';
 comment on column analysis.latest.intent is 'Intent label of the answer.';
 comment on column analysis.latest.sentiment is 'Sentiment label of the answer.';

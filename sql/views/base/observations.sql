@@ -32,11 +32,12 @@ from (
     -- The other task may have come to more answers since. Said with "<>", which the planner takes for true of nearly all.
     and coalesce((searches.id = reused.id)::integer, 1) <> 0
   where searches.parse_error is null
+    and (not runs.suspect or (select analysis.shows_suspects()))
     and searches.origin = any ((select analysis.origins())::text[])
   order by tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc, evidence
 ) as found
 left join queries on queries.id = found.query_id;
-comment on view analysis.observations is 'The newest readable answer to each query for each run date. A query without a row here was not asked that day, or was not answered: analysis.coverage tells which.';
+comment on view analysis.observations is 'The newest readable answer to each query for each run date. A query without a row here was not asked that day, or was not answered: analysis.coverage tells which. Suspect nights are left out, unless querymill.suspects is ''show''.';
 comment on column analysis.observations.evidence is 'bought for that day, or reused: an older answer that was still young enough; fetched_at tells its age.';
 comment on column analysis.observations.intent is 'Intent label of the answer.';
 comment on column analysis.observations.sentiment is 'Sentiment label of the answer.';

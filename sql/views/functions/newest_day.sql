@@ -4,8 +4,11 @@ language sql stable parallel safe cost 100000 as $$
   with chosen as materialized (
     select runs.id, runs.run_date
     from public.runs
-    where newest_day.list is null
-      or runs.list_id = (select lists.id from public.lists where lists.name = newest_day.list)
+    where (
+        newest_day.list is null
+        or runs.list_id = (select lists.id from public.lists where lists.name = newest_day.list)
+      )
+      and (not runs.suspect or (select analysis.shows_suspects()))
   ),
   nights as materialized (
     select chosen.run_date, count(*) as planned

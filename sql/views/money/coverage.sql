@@ -7,7 +7,7 @@ select
   count(evidence) as answered,
   count(*) filter (where evidence = 'bought') as bought,
   count(*) filter (where evidence = 'reused') as reused,
-  count(*) filter (where evidence is null and state in ('answered', 'reused')) as unreadable,
+  count(*) filter (where evidence is null and state in ('answered', 'reused') and broken) as unreadable,
   count(*) filter (where evidence is null and state = 'failed') as failed,
   count(*) filter (where evidence is null and state = 'unknown') as unknown,
   count(*) filter (where evidence is null and state = 'unaffordable') as unaffordable,
@@ -15,21 +15,27 @@ select
   count(*) filter (where evidence is null and state = 'open') as open,
   count(evidence)::double precision / nullif(count(*), 0) as share,
   max(fetched_at) as newest,
-  min(fetched_at) as oldest
+  min(fetched_at) as oldest,
+  count(*) filter (where evidence is null and state in ('answered', 'reused') and not broken and suspect) as suspect,
+  count(*) filter (where evidence is null and state in ('answered', 'reused') and not broken and not suspect) as hidden
 from (
   -- Several runs of one day may hold a query, in several states: it counts once, by the one that says most.
   select
     run_date, list, query_id,
     max(evidence) as evidence,
     max(fetched_at) as fetched_at,
+    bool_or(broken) as broken,
+    bool_and(suspect) as suspect,
     ranking[min(array_position(ranking, state))] as state
   from (
     select
       runs.run_date, lists.name as list, tasks.query_id, tasks.state, observations.evidence, observations.fetched_at,
+      coalesce(searches.parse_error is not null, false) as broken, runs.suspect,
       array['answered', 'reused', 'open', 'unknown', 'failed', 'unaffordable', 'cancelled'] as ranking
     from tasks
     join runs on runs.id = tasks.run_id
     left join lists on lists.id = runs.list_id
+    left join searches on searches.id = tasks.search_id
     left join analysis.observations
       on observations.query_id = tasks.query_id
       and observations.run_date = runs.run_date
@@ -42,7 +48,9 @@ comment on column analysis.coverage.planned is 'Queries that were to be asked.';
 comment on column analysis.coverage.answered is 'Of these, queries with a readable answer for that day, of the chosen origins.';
 comment on column analysis.coverage.bought is 'Answers bought for that day.';
 comment on column analysis.coverage.reused is 'Older answers that were still young enough.';
-comment on column analysis.coverage.unreadable is 'Answered, but not readable, or of another origin.';
+comment on column analysis.coverage.unreadable is 'Answered, but not readable.';
+comment on column analysis.coverage.suspect is 'Answered in a suspect night, and left out for that.';
+comment on column analysis.coverage.hidden is 'Answered, but of an origin that the views do not show.';
 comment on column analysis.coverage.failed is 'Ended with a verdict that will not change.';
 comment on column analysis.coverage.unknown is 'Perhaps charged, never read.';
 comment on column analysis.coverage.unaffordable is 'Left out, since the budget of the run was spent.';

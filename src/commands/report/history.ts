@@ -22,7 +22,7 @@ function group<T>(
 }
 
 /** Share of voice of the greatest domains, as one chart. */
-export function shares({ shares: rows, tag, domains, thin }: Figures): Html {
+export function shares({ shares: rows, tag, domains, thin, suspect }: Figures): Html {
   const greatest = Math.max(...rows.map(({ share }) => share), 0.001)
   const chosen = domains.map(({ domain }) => domain)
   const series = group(
@@ -44,7 +44,7 @@ export function shares({ shares: rows, tag, domains, thin }: Figures): Html {
     <h2>Share of voice</h2>
     <p class="soft">
       Share of the clicks that each domain's best places would get, by
-      weight${tag === '*' ? ', over all queries' : html`, over queries labelled ${tag}`}.${thin.length === 0 ? null : html` Left out, since fewer than half of the usual queries were answered: ${thin.join(', ')}.`}
+      weight${tag === '*' ? ', over all queries' : html`, over queries labelled ${tag}`}.${thin.length === 0 ? null : html` Left out, since fewer than half of the usual queries were answered: ${thin.join(', ')}.`}${suspect.length === 0 ? null : html` Left out as suspect: ${suspect.map(({ runDate, list, reasons }) => `${runDate} of ${list} (${reasons.join(', ')})`).join('; ')}.`}
     </p>
     <div class="scroll wide">${chart}</div>
   </section>`

@@ -14,6 +14,7 @@ export interface SqlRequest {
   readonly most: number
   /** Kinds of answers to show, as they were typed. */
   readonly origins: string | undefined
+  readonly suspects: boolean
 }
 
 /** Opens the tables, asks them, and prints the answer as it comes. */
@@ -24,7 +25,7 @@ export async function printAnswer(
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'sql', reading: true })
   const origins = asked.origins === undefined ? undefined : readOrigins(asked.origins)
-  const reading = { ...question, timeoutMs, origins, warn: say }
+  const reading = { ...question, timeoutMs, origins, suspects: asked.suspects, warn: say }
   // A question about the tables alone needs no hint about the views, unless that may be why there is no row.
   let views = /\banalysis\./i.test(question.text)
   const empty = () => (views = true)

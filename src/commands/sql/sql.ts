@@ -9,6 +9,7 @@ export interface SqlOptions {
   readonly json?: true
   readonly timeout: string
   readonly origins?: string
+  readonly suspects?: true
   readonly most: string
 }
 
@@ -31,6 +32,7 @@ export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
     format,
     most: Number(options.most),
     origins: options.origins,
+    suspects: options.suspects === true,
   }
   // The library is listed, and a mistyped question refused, without loading what opens the tables.
   const { printAnswer } = await import('./answer.ts')

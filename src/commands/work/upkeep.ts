@@ -1,7 +1,8 @@
 import { asError } from '../../shared/errors.ts'
-import { anyOpen, closeRuns, listOpenSlices } from '../../store/slices.ts'
+import { anyOpen, listOpenSlices } from '../../store/slices.ts'
 import { isFatal, troubleOf } from '../../store/trouble.ts'
 import type { Mill } from '../mill/mill.ts'
+import { endRuns } from '../mill/night-health.ts'
 import { replay } from './unwritten.ts'
 import type { Worker } from './worker.ts'
 
@@ -19,6 +20,7 @@ const sparedBeats = 2
 export class Upkeep {
   readonly #mill: Mill
   readonly #worker: Worker
+  readonly #tell: (line: string) => void
   readonly #timers: readonly NodeJS.Timeout[]
   #reconciledAt = 0
   #closedAt = performance.now()
@@ -30,6 +32,7 @@ export class Upkeep {
   private constructor(mill: Mill, worker: Worker, tell: (line: string) => void) {
     this.#mill = mill
     this.#worker = worker
+    this.#tell = tell
     const { leaseMs } = mill.config
     this.#timers = [
       this.#every(leaseMs / beats, () => this.#beat()),
@@ -111,7 +114,7 @@ export class Upkeep {
   async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
     this.#closedAt = performance.now()
-    await closeRuns(this.#mill.db)
+    await endRuns(this.#mill.db, this.#tell)
   }
 
   async #lookAtQueue(): Promise<void> {

@@ -5,6 +5,7 @@ import type { Entry } from '../../credits/entry.ts'
 import { asError, reasonOf } from '../../shared/errors.ts'
 import { late, pause, within } from '../../shared/waiting.ts'
 import type { Mill } from '../mill/mill.ts'
+import { endRuns } from '../mill/night-health.ts'
 import { closeRuns } from '../../store/slices.ts'
 import { knownBalance, leftUnaffordable, standingStop } from '../../store/ledger/standstill.ts'
 import { countFailures } from '../../store/operator/failures.ts'
@@ -65,7 +66,7 @@ async function waitForEnd(
 ): Promise<Finish> {
   const look = async () => {
     const open = await upkeep.look()
-    return options.drain ? drained(mill, worker, open) : null
+    return options.drain ? drained(mill, { worker, options }, open) : null
   }
   let looking: Promise<Finish | null> | null = null
   while (!options.signal.aborted && worker.fatal === null) {
@@ -87,7 +88,11 @@ function fallSilent({ outages }: Worker, { tell }: WorkOptions): void {
 }
 
 /** Why a drain is over; null while it is not. */
-async function drained(mill: Mill, worker: Worker, open: boolean | null): Promise<Finish | null> {
+async function drained(
+  mill: Mill,
+  { worker, options }: { worker: Worker; options: WorkOptions },
+  open: boolean | null,
+): Promise<Finish | null> {
   if (open === null || worker.dispatch.flying > 0) return null
   const { standstill } = worker.dispatch
   if (standstill !== null && worker.dispatch.inHand > 0) {
@@ -96,7 +101,7 @@ async function drained(mill: Mill, worker: Worker, open: boolean | null): Promis
   }
   if (worker.handling > 0) return null
   if (!open) {
-    await closeRuns(mill.db)
+    await endRuns(mill.db, options.tell)
     return (await leftUnaffordable(mill.db, worker.tally.age)) ? 'budget' : 'completed'
   }
   // Other workers hold the slices that are left, and hand none back while the account stands still.

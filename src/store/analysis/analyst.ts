@@ -27,6 +27,7 @@ export const readable = [
   'search_related_searches',
   'rejected_lines',
   'nights',
+  'night_health',
   'own_domains',
   'own_domain_changes',
   'ctr_curve',

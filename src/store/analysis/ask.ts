@@ -19,6 +19,8 @@ export interface Inquiry {
   readonly timeoutMs: number
   /** Kinds of answers that the views show; undefined: as the database says, live by default. */
   readonly origins?: string | undefined
+  /** True: answers of suspect nights as well. */
+  readonly suspects?: boolean
   /** Called once when there is no role that may only read. */
   readonly warn: (line: string) => void
 }
@@ -70,7 +72,7 @@ function kindOf(text: string): 'rows' | 'report' {
 
 async function beginReading(
   client: PoolClient,
-  { timeoutMs, origins }: Inquiry,
+  { timeoutMs, origins, suspects = false }: Inquiry,
   reader: string | null,
 ): Promise<void> {
   await client.query('begin read only')
@@ -82,6 +84,7 @@ async function beginReading(
     // Everything is read, so the plan for the first rows alone would be the wrong one.
     cursor_tuple_fraction: '1',
     ...(origins === undefined ? {} : { 'querymill.origins': origins }),
+    ...(suspects ? { 'querymill.suspects': 'show' } : {}),
   }
   for (const [name, value] of Object.entries(settings)) {
     await client.query('select set_config($1, $2, true)', [name, value])

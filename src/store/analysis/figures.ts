@@ -1,8 +1,16 @@
 import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
 import { readBalance, readFloor, type BalancePoint } from './balance.ts'
-import { leading, readMoves, readRanks, readShares, readThinDays, readVariants } from './ranks.ts'
-import type { Move, RankPoint, SharePoint, Variant } from './ranks.ts'
+import {
+  leading,
+  readMoves,
+  readRanks,
+  readShares,
+  readSuspects,
+  readThinDays,
+  readVariants,
+} from './ranks.ts'
+import type { Move, RankPoint, SharePoint, SuspectRun, Variant } from './ranks.ts'
 
 /** What became of one run. */
 export interface RunFigures {
@@ -30,6 +38,8 @@ export interface Figures {
   readonly compared: boolean
   /** Days too thin to stand beside the others: they are in no line. */
   readonly thin: readonly string[]
+  /** Runs that are left out since they cannot be believed. */
+  readonly suspect: readonly SuspectRun[]
   readonly queries: number
   readonly answers: number
   readonly credits: number
@@ -74,6 +84,7 @@ export async function readFigures(db: Database, options: FigureOptions): Promise
       return {
         ...summary,
         thin: await readThinDays(trx),
+        suspect: await readSuspects(trx),
         floor: await readFloor(trx),
         tag: options.tag,
         domains,

@@ -43,6 +43,24 @@ export interface Move {
 
 const nights = 90
 
+/** A run whose answers are in no line. */
+export interface SuspectRun {
+  readonly runDate: string
+  readonly list: string
+  readonly reasons: readonly string[]
+}
+
+/** The newest runs that are suspect. */
+export async function readSuspects(trx: Database): Promise<readonly SuspectRun[]> {
+  const { rows } = await sql<SuspectRun>`
+    select run_date as "runDate", list, reasons
+    from analysis.night_health
+    where suspect
+    order by run_date desc, run_id desc
+    limit 30`.execute(trx)
+  return rows
+}
+
 /** Days that hold too few answers to be compared with those around them. */
 export async function readThinDays(trx: Database): Promise<readonly string[]> {
   const { rows } = await sql<{ day: string }>`

@@ -95,6 +95,10 @@ export const bookPromises: Promises = {
     ) orphans`),
   'each task asks a query that is known': counting(sql`
     from tasks t where not exists (select from queries q where q.id = t.query_id)`),
+  'a run is suspect if it was judged so for a reason': counting(sql`
+    from runs r
+    left join night_health h on h.run_id = r.id
+    where r.suspect <> (coalesce(cardinality(h.reasons), 0) > 0)`),
   'the lines of each run add up': counting(sql`
     from runs r
     where r.rows <> r.accepted + r.duplicates + r.rejected

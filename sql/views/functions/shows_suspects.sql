@@ -1,0 +1,6 @@
+-- Whether the views show answers of suspect nights: not unless the setting querymill.suspects says "show".
+create or replace function analysis.shows_suspects() returns boolean
+language sql stable parallel safe as $$
+  select coalesce(current_setting('querymill.suspects', true), '') = 'show'
+$$;
+comment on function analysis.shows_suspects() is 'True when the views show answers of suspect nights: set querymill.suspects = ''show''.';
