@@ -41,6 +41,7 @@ export async function makeTables({ held, wanted }: Connections, number: number):
       line integer not null,
       num integer not null,
       priority smallint not null,
+      weight double precision,
       id uuid not null,
       device text
     )`.execute(wanted)
@@ -84,12 +85,13 @@ export async function addWanted(
   { columns }: Lot,
 ): Promise<void> {
   await sql`
-    insert into ${wantedName(number)} (line, id, priority, num, device)
+    insert into ${wantedName(number)} (line, id, priority, weight, num, device)
     select *
     from unnest(
       ${parameterOf(columns.line)}::integer[],
       ${parameterOf(columns.id)}::uuid[],
       ${parameterOf(columns.priority)}::integer[],
+      ${parameterOf(columns.weight)}::double precision[],
       ${parameterOf(columns.num)}::integer[],
       ${parameterOf(columns.device)}::text[]
     )`.execute(connection)

@@ -17,7 +17,8 @@ export interface Run {
 type Reuse = Pick<PlanOrder, 'maxAgeMs' | 'origin' | 'api'>
 
 /**
- * One row for each distinct query of a stage: the first line that gave it, the most urgent priority, whether the run
+ * One row for each distinct query of a stage: the first line that gave it, the most urgent priority, the greatest weight,
+ * whether the run
  * has it already, and the answer that can be used again, if there is one.
  */
 export async function mergeDuplicates(
@@ -33,10 +34,10 @@ export async function mergeDuplicates(
   await sql`
     create temporary table merged on commit drop as
     select
-      lines.id, lines.ord, lines.priority, known.already,
+      lines.id, lines.ord, lines.priority, lines.weight, known.already,
       answer.id as search_id, answer.id is not null as reused, coalesce(answer.unreadable, false) as unreadable
     from (
-      select id, min(ord) as ord, min(priority) as priority
+      select id, min(ord) as ord, min(priority) as priority, max(weight) as weight
       from ${wanted}
       group by id
     ) as lines
@@ -81,6 +82,8 @@ interface Group {
   readonly slices: number
   /** Of these tasks, those whose answer cannot be read. */
   readonly unreadable: number
+  /** True when a weight is named. */
+  readonly weighted: boolean
   readonly first_slice: number
 }
 
@@ -107,7 +110,7 @@ export async function addTasks(
 async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly Group[]> {
   const { rows } = await sql<Group>`
     select
-      already, reused, priority, tasks, slices, unreadable,
+      already, reused, priority, tasks, slices, unreadable, weighted,
       coalesce((select max(slice) from slices where run_id = ${run}), 0)
         + sum(slices) over (order by already, reused, priority)
         - slices
@@ -116,7 +119,7 @@ async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly G
       select
         already, reused, priority,
         count(*) as tasks, (count(*) + ${sliceSize} - 1) / ${sliceSize} as slices,
-        count(*) filter (where unreadable) as unreadable
+        count(*) filter (where unreadable) as unreadable, count(weight) > 0 as weighted
       from pg_temp.merged
       group by already, reused, priority
     ) as counted
@@ -124,24 +127,28 @@ async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly G
   return rows
 }
 
-/** One group at a time: its tasks are sorted by a single number, which is three times as fast as by what groups them. */
+/**
+ * One group at a time: its tasks are sorted by a single number, which is three times as fast as by what groups them. Where
+ * weights are named, the heaviest come first: what a stop leaves over is worth least.
+ */
 async function addGroup(
   trx: Transaction<DB>,
   run: number,
-  { reused, priority, slices, first_slice: first }: Group,
+  { reused, priority, slices, weighted, first_slice: first }: Group,
 ): Promise<void> {
+  const order = weighted ? sql`weight desc nulls last, ord` : sql`ord`
   const finished = reused ? sql`now()` : sql`null`
   await sql`
     insert into tasks (run_id, query_id, search_id, state, finished_at, slice, priority)
     select
       ${run}::bigint, id, search_id, ${reused ? 'reused' : 'open'}::text, ${finished},
-      ${first}::bigint + (row_number() over (order by ord) - 1) / ${sliceSize}::integer,
+      ${first}::bigint + (row_number() over (order by ${order}) - 1) / ${sliceSize}::integer,
       priority
     from pg_temp.merged
     where not already
       and reused = ${reused}
       and priority = ${priority}
-    order by ord`.execute(trx)
+    order by ${order}`.execute(trx)
   await sql`
     insert into slices (run_id, slice, priority, done_at)
     select ${run}::bigint, slice, ${priority}::smallint, ${finished}
