@@ -19,6 +19,7 @@ export interface Spender {
   readonly rateLimit: number | null
   /** The day of an instant and the end of that day, in the zone of the settings. */
   readonly dayOf: (time: number) => { day: string; ends: number }
+  /** When a stop for credit may next be tried by itself, after a time. */
   readonly renewalAfter: (time: number) => number | null
   /** Marks of the calls that this worker asks for, or has on their way: kept before they are asked for. */
   readonly marks: Set<string>

@@ -33,6 +33,8 @@ export interface Config {
   readonly unknown: 'retry' | 'hold'
   /** When the plan renews, in `zone`. */
   readonly renewal: Cron | null
+  /** How often a stop for credit is tried by itself; null: never. */
+  readonly probeEveryMs: number | null
   readonly leaseMs: number
   readonly stallMs: number
   readonly zone: string
@@ -84,6 +86,7 @@ export function readConfig(env: Environment, flags: Partial<Record<Name, string>
     dailyBudget: reader.value('MILL_DAILY_BUDGET') ?? null,
     unknown: reader.value('MILL_UNKNOWN') ?? 'retry',
     renewal: reader.value('MILL_RENEWAL') ?? null,
+    probeEveryMs: reader.value('MILL_PROBE_EVERY') ?? null,
     // Not a number: a lease that cannot be read is reported as such, and compared with nothing.
     leaseMs: reader.value('MILL_LEASE_MS') ?? Number.NaN,
     stallMs: reader.value('MILL_STALL_MS') ?? 0,

@@ -3,7 +3,7 @@ import type { Spender } from '../../credits/decision.ts'
 import { expectRoom, replay } from './unwritten.ts'
 import { Lease } from './lease.ts'
 import type { Mill } from '../mill/mill.ts'
-import { nextDues } from '../../shared/time/cron.ts'
+import { nextAfter } from '../../shared/time/cron.ts'
 import { dayMs } from '../../shared/time/duration.ts'
 import { formatDate, instantsOf, wallTime } from '../../shared/time/zone.ts'
 import { openApi, type Api } from '../../search/call.ts'
@@ -56,7 +56,7 @@ export function spenderOf(
   { config, supplier }: Pick<Mill, 'config' | 'supplier'>,
   { account, worker, key }: { account: number; worker: number; key: string },
 ): Spender {
-  const { renewal, zone } = config
+  const { renewal, probeEveryMs, zone } = config
   return {
     account,
     worker,
@@ -68,9 +68,10 @@ export function spenderOf(
     rateLimit: config.rateLimit,
     dayOf: (time) => dayOf(zone, time),
     renewalAfter: (time) => {
-      if (renewal === null) return null
-      const [next] = nextDues(renewal, zone, { after: new Date(time), count: 1 })
-      return next?.at.getTime() ?? null
+      const renewed = renewal === null ? null : nextAfter(renewal, zone, new Date(time))
+      const next = [renewed?.getTime() ?? Infinity, time + (probeEveryMs ?? Infinity)]
+      const soonest = Math.min(...next)
+      return soonest === Infinity ? null : soonest
     },
     marks: new Set(),
     begun: { seq: 0 },

@@ -42,6 +42,17 @@ test('the limits of the settings are those of the gate', () => {
   })
 })
 
+test('a stop for credit is tried again as often as the settings say, and at a renewal that comes before', () => {
+  const settings = { MILL_PROBE_EVERY: '1h', MILL_RENEWAL: '0 0 1 * *' }
+  const { renewalAfter } = spender(settings)
+  const hour = 3_600_000
+  const noon = Date.parse('2026-11-21T12:00Z')
+  expect(renewalAfter(noon)).toBe(noon + hour)
+  const late = Date.parse('2026-11-30T23:30Z')
+  expect(renewalAfter(late)).toBe(late + hour / 2)
+  expect(() => spender({ MILL_PROBE_EVERY: '10ms' })).toThrow('a duration from 1s up')
+})
+
 test('no renewal is known of a plan that names none', () => {
   expect(spender({}).renewalAfter(0)).toBeNull()
 })
