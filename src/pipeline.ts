@@ -1,5 +1,5 @@
 import type { CallName } from './credits/entry.ts'
-import type { Reserved } from './credits/reserve.ts'
+import type { Reserved } from './credits/decide.ts'
 import type { Query } from './shared/query.ts'
 import type { Reply } from './search/call.ts'
 import type { Verdict } from './search/verdict.ts'

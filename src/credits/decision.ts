@@ -21,8 +21,8 @@ export interface Spender {
   readonly dayOf: (time: number) => { day: string; ends: number }
   /** When a stop for credit may next be tried by itself, after a time. */
   readonly renewalAfter: (time: number) => number | null
-  /** Marks of the calls that this worker asks for, or has on their way: kept before they are asked for. */
-  readonly marks: Set<string>
+  /** Marks of the calls that this worker asked for and heard nothing of: whatever becomes of them, it never sends them. */
+  readonly givenUp: Set<string>
   /** Calls of the account that had begun when it was last looked at: their number never falls. */
   readonly begun: { seq: number }
 }
@@ -67,6 +67,17 @@ export function reservationOf(spender: Spender, decision: Decision): Reservation
     trying: classesTried(decision),
     reused: sorted.reused,
     spent_runs: admission.spentRuns,
+  }
+}
+
+const mostGivenUp = 10_000
+
+/** Remembers calls that were asked for in vain: their reservation may be written, or yet arrive. The oldest are forgotten. */
+export function giveUp(givenUp: Set<string>, marks: Iterable<string>): void {
+  for (const mark of marks) givenUp.add(mark)
+  for (const oldest of givenUp) {
+    if (givenUp.size <= mostGivenUp) break
+    givenUp.delete(oldest)
   }
 }
 

@@ -1,13 +1,9 @@
 import { codeOf } from '../shared/errors.ts'
 import { storing } from '../store/answers/answers.ts'
 import type { Database } from '../store/database.ts'
-import {
-  booksChanged,
-  readCalls,
-  saveSettlement,
-  type OpenCall,
-} from '../store/ledger/settlement.ts'
-import type { Clerk, Entry, Matched, Recorded } from './entry.ts'
+import { booksChanged, readCalls, saveSettlement } from '../store/ledger/settlement.ts'
+import type { Clerk, Entry, Recorded } from './entry.ts'
+import { matchEntries } from './match.ts'
 import { judgeTasks, settlementOf } from './settlement.ts'
 
 /** What came of writing entries down. */
@@ -44,19 +40,16 @@ async function recordOnce(
   entries: readonly Entry[],
 ): Promise<Recording> {
   const ids = entries.map(({ call }) => call.id)
-  const rows = new Map((await readCalls(db, clerk.account, ids)).map((row) => [row.id, row]))
-  const known = entries.flatMap((entry): Matched[] => {
-    const call = rows.get(entry.call.id)
-    return call !== undefined && isOf(entry, call) ? [{ entry, call }] : []
-  })
-  const matched = once(known.filter(tellsMore))
+  const { known, matched, strangers } = matchEntries(
+    entries,
+    await readCalls(db, clerk.account, ids),
+  )
   const jitter = Math.random()
   const changes = judgeTasks(matched, { rebuy: clerk.rebuy, jitter })
   if (matched.length > 0) {
     const answers = matched.flatMap(({ entry }) => (entry.answer === null ? [] : [entry.answer]))
     await saveSettlement(db, settlementOf(clerk, { matched, changes, jitter }), storing(answers))
   }
-  const ours = new Set(known.map(({ entry }) => entry))
   return {
     recorded: known.map(({ call }) => ({
       call: call.id,
@@ -64,23 +57,6 @@ async function recordOnce(
       state: changes.get(call.task_id)?.state ?? call.state,
       waitMs: changes.get(call.task_id)?.waitMs ?? null,
     })),
-    strangers: entries.filter((entry) => !ours.has(entry)),
+    strangers,
   }
-}
-
-/** A database that was set back gives numbers out anew: the mark tells whether a call is the one that was answered. */
-function isOf({ call, answer }: Entry, row: OpenCall): boolean {
-  return call.mark === row.mark && (answer?.search?.queryId ?? row.query_id) === row.query_id
-}
-
-/** An answer that was written down before (delivered twice, or replayed from a file) changes nothing. */
-function tellsMore({ entry, call }: Matched): boolean {
-  if (call.outcome === null) return true
-  // Given up before: what counts now is an answer, its price, or the word of who knows that it was never sent.
-  const answered = entry.effect.kind === 'answered'
-  return call.outcome === 'unknown' && (answered || entry.ending.kind !== 'unknown')
-}
-
-function once(matched: readonly Matched[]): Matched[] {
-  return [...new Map(matched.map((match) => [match.call.id, match])).values()]
 }

@@ -53,23 +53,39 @@ export function sortTasks(
 /** Credit is scarce when fewer calls than this fit above the floor: then urgency is looked at. */
 const scarce = 1_000
 
-/** Tells each ask how many more urgent tasks lie elsewhere, when credit is scarce. */
-export async function addUrgency(
-  db: Database,
+/** Of these tasks, the priorities for which more urgent tasks elsewhere have to be counted: credit is scarce for them. */
+export function scarcePriorities(
   ready: readonly Ready[],
   { costs, books, rules }: { costs: Costs; books: Books; rules: Rules },
-): Promise<Ask[]> {
+): readonly number[] {
   const low = lowestBalance(accountOf(books.account))
+  if (!rules.counts || low === null) return []
+  const tight = ready.filter(({ class: name, priority }) => {
+    return priority > 1 && low - rules.floor < scarce * boundOf(costs, name).alone
+  })
+  return [...new Set(tight.map(({ priority }) => priority))]
+}
+
+/** Counts the more urgent tasks elsewhere, for each of these priorities. */
+export async function countUrgent(
+  db: Database,
+  ready: readonly Ready[],
+  priorities: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  const except = ready.map(({ task }) => task)
   const counts = new Map<number, number>()
-  const asks: Ask[] = []
-  for (const { task, class: name, run, priority } of ready) {
-    const room = (low ?? 0) - rules.floor
-    const tight = rules.counts && low !== null && room < scarce * boundOf(costs, name).alone
-    if (tight && priority > 1 && !counts.has(priority)) {
-      const except = ready.map((other) => other.task)
-      counts.set(priority, await countMoreUrgent(db, { priority, except, limit: scarce }))
-    }
-    asks.push({ task, class: name, run, urgentElsewhere: counts.get(priority) ?? 0 })
+  for (const priority of priorities) {
+    counts.set(priority, await countMoreUrgent(db, { priority, except, limit: scarce }))
   }
-  return asks
+  return counts
+}
+
+/** Tells each ask how many more urgent tasks lie elsewhere. */
+export function asksOf(ready: readonly Ready[], urgent: ReadonlyMap<number, number>): Ask[] {
+  return ready.map(({ task, class: name, run, priority }) => ({
+    task,
+    class: name,
+    run,
+    urgentElsewhere: urgent.get(priority) ?? 0,
+  }))
 }

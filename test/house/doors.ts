@@ -18,6 +18,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     'account',
     'admission',
     'change',
+    'decide',
     'decision',
     'entry',
     'foresee',

@@ -24,12 +24,9 @@ async function openWorker({ account: name }: { account?: string } = {}) {
   const { rows } = await sql<{ id: number }>`
     select id from tasks where state = 'open' order by id`.execute(mill.db)
   const wanted = rows.map(({ id }) => ({ task: id, class: '10/-', priority: 5 }))
-  /** Calls of this worker, by their outcome; those that are long on their way as far as anybody looks. */
+  /** Calls of this worker, by their outcome, once it has released what it gave up. */
   const outcomes = async () => {
-    await sql`update calls set sent_at = sent_at - interval '1 minute' where outcome is null`.execute(
-      mill.db,
-    )
-    await lease.release(clerk, spender.marks)
+    await lease.release(clerk, spender.givenUp)
     const found = await sql<{ outcome: string | null }>`
       select outcome from calls where worker = ${lease.worker} order by id`.execute(mill.db)
     return found.rows.map(({ outcome }) => outcome)
@@ -54,7 +51,8 @@ describe('a reservation whose reply is late', () => {
     const began = await sql<{
       calls: number
     }>`select count(*)::integer as calls from calls`.execute(mill.db)
-    wire.holdReplies(() => spender.marks.size > 0)
+    // Once it has read the books: what comes then is the reply to the reservation.
+    wire.holdReplies(() => spender.begun.seq > 0)
     const reserving = reserve(db, spender, wanted)
     await expect
       .poll(async () => {
@@ -74,14 +72,15 @@ describe('a reservation whose reply is late', () => {
   test('is given up when its connection breaks: nobody sends what is then released', async () => {
     const { mill, spender, wanted, outcomes } = await openWorker()
     const { wire, db } = await overWire(mill.databaseUrl)
-    wire.holdReplies(() => spender.marks.size > 0)
+    // Once it has read the books: what comes then is the reply to the reservation.
+    wire.holdReplies(() => spender.begun.seq > 0)
     const reserving = reserve(db, spender, wanted)
     const failed = reserving.then(() => null).catch((error: unknown) => error)
     await expect.poll(async () => (await outcomes()).length).toBe(wanted.length)
-    expect(spender.marks.size).toBe(wanted.length)
+    expect(spender.givenUp.size).toBe(0)
     await wire.close()
     expect(await failed).toBeInstanceOf(Error)
-    expect(spender.marks.size).toBe(0)
+    expect(spender.givenUp.size).toBe(wanted.length)
     expect(await outcomes()).toEqual(wanted.map(() => 'unsent'))
   })
 })

@@ -1,5 +1,5 @@
 import type { Rest } from '../../credits/admission.ts'
-import type { Reserved } from '../../credits/reserve.ts'
+import type { Reserved } from '../../credits/decide.ts'
 import { countDown, type Countdown, type Leftover } from './countdown.ts'
 import { buy, type Outcome, type Steps, type Task } from '../../pipeline.ts'
 import { mostUrgent } from './tasks.ts'

@@ -6,10 +6,11 @@ import {
   beatWorker,
   closeWorker,
   findAbandoned,
-  findForgotten,
+  findMarked,
   openWorker,
 } from '../../store/ledger/workers.ts'
 import { lostCall, unsentCall } from './entry.ts'
+import { coversCall, readClocks, termOf, type Clocks } from './term.ts'
 
 export interface LeaseOptions {
   readonly db: Database
@@ -21,34 +22,34 @@ export interface LeaseOptions {
 
 const together = 100
 
-/** Until when other workers leave the calls of this one alone: on the database's clock, and on this process's own. */
+/** Until when other workers leave the calls of this one alone: on the database's clock, and on those of this machine. */
 export class Lease {
   readonly worker: number
   readonly #options: LeaseOptions
-  #goodUntil: number
+  #term: Clocks
 
-  private constructor(worker: number, options: LeaseOptions, asked: number) {
+  private constructor(worker: number, options: LeaseOptions, asked: Clocks) {
     this.worker = worker
     this.#options = options
-    this.#goodUntil = asked + options.leaseMs
+    this.#term = termOf(asked, options.leaseMs)
   }
 
   static async open(options: LeaseOptions): Promise<Lease> {
-    const asked = performance.now()
+    const asked = readClocks()
     const worker = await openWorker(options.db, { ...options, host: hostname(), pid: process.pid })
     return new Lease(worker, options, asked)
   }
 
   /** True when a call begun now, and its storing, end within the lease. */
   covers(callMs: number): boolean {
-    return performance.now() + callMs < this.#goodUntil
+    return coversCall(this.#term, readClocks(), callMs)
   }
 
   async beat(): Promise<void> {
-    const asked = performance.now()
+    const asked = readClocks()
     const { db, leaseMs } = this.#options
     await beatWorker(db, { id: this.worker, host: hostname(), pid: process.pid, leaseMs })
-    this.#goodUntil = asked + leaseMs
+    this.#term = termOf(asked, leaseMs)
   }
 
   close(): Promise<void> {
@@ -66,12 +67,13 @@ export class Lease {
   }
 
   /**
-   * Releases calls in flight of this worker that it neither asks for nor has on their way: it gave up asking, so nobody
-   * will ever send them. A call that is still asked for is left alone, however long the reply is on its way.
+   * Releases calls in flight that this worker gave up asking for: nobody will ever send them. Any other call is left
+   * alone, also one that this process does not know: it may have been charged, and be there by a copy of the database.
    */
-  async release(clerk: Clerk, marks: ReadonlySet<string>): Promise<void> {
-    const open = await findForgotten(this.#options.db, this.worker)
-    const forgotten = open.filter(({ mark }) => mark === null || !marks.has(mark))
+  async release(clerk: Clerk, givenUp: Set<string>): Promise<void> {
+    if (givenUp.size === 0) return
+    const forgotten = await findMarked(this.#options.db, this.worker, [...givenUp])
     if (forgotten.length > 0) await record(this.#options.db, clerk, forgotten.map(unsentCall))
+    for (const { mark } of forgotten) givenUp.delete(mark)
   }
 }

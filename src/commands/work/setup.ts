@@ -73,7 +73,7 @@ export function spenderOf(
       const soonest = Math.min(...next)
       return soonest === Infinity ? null : soonest
     },
-    marks: new Set(),
+    givenUp: new Set(),
     begun: { seq: 0 },
   }
 }

@@ -1,5 +1,6 @@
 import type { Spender } from '../../credits/decision.ts'
-import { reserve, type Reserved } from '../../credits/reserve.ts'
+import type { Reserved } from '../../credits/decide.ts'
+import { reserve } from '../../credits/reserve.ts'
 import type { Bought, Outcome, Steps, Task } from '../../pipeline.ts'
 import type { Api, Reply } from '../../search/call.ts'
 import type { Lanes } from '../../search/lane.ts'
@@ -61,14 +62,13 @@ async function call(tools: Tools, task: Task): Promise<Reply> {
 }
 
 async function store(tools: Tools, bought: Bought): Promise<Outcome> {
-  const { mill, options, tally, brake, batch, spender, witnesses } = tools
+  const { mill, options, tally, brake, batch, witnesses } = tools
   options.at?.('replied')
   brake.heed(bought)
   const verdict = await witnesses.hear(bought)
   tally.reply(verdict)
   const recorded = await batch.add(entryOf({ ...bought, verdict }, mill.supplier))
   brake.written(bought.verdict)
-  if (bought.call.mark !== null) spender.marks.delete(bought.call.mark)
   options.at?.('stored')
   return recorded
 }

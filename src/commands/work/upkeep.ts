@@ -3,6 +3,7 @@ import { anyOpen, listOpenSlices } from '../../store/slices.ts'
 import { isFatal, troubleOf } from '../../store/trouble.ts'
 import type { Mill } from '../mill/mill.ts'
 import { endRuns } from '../mill/night-health.ts'
+import { beats, sparedUntil } from './term.ts'
 import { replay } from './unwritten.ts'
 import type { Worker } from './worker.ts'
 
@@ -11,10 +12,6 @@ export const idleMs = 2_000
 const reconcileMs = 5_000
 const lookAtQueueMs = 2_000
 const longestReapMs = 15_000
-/** A worker beats this often within a lease. */
-const beats = 6
-/** After an outage of more than so many beats, the others get as many before their calls are given up. */
-const sparedBeats = 2
 
 /** All that is done now and then beside the buying: for the lease, for calls and jobs that were lost, for runs that end. */
 export class Upkeep {
@@ -80,9 +77,7 @@ export class Upkeep {
     const { leaseMs } = this.#mill.config
     await lease.beat()
     const now = performance.now()
-    if (now - this.#beatAt > (sparedBeats * leaseMs) / beats) {
-      this.#spareUntil = now + (sparedBeats * leaseMs) / beats
-    }
+    this.#spareUntil = sparedUntil(this.#spareUntil, { now, beatAt: this.#beatAt, leaseMs })
     this.#beatAt = now
   }
 
@@ -94,7 +89,7 @@ export class Upkeep {
     // Answers that a worker kept in a file are not lost: their calls must not be given up and bought again.
     await replay(this.#mill, clerk, tell)
     if (performance.now() >= this.#spareUntil) await lease.reap(clerk)
-    await lease.release(clerk, spender.marks)
+    await lease.release(clerk, spender.givenUp)
     dispatch.nudge()
   }
 

@@ -81,17 +81,18 @@ async function clockSkew(db: Database): Promise<number> {
   return now > after ? now - after : 0
 }
 
-/** Calls of a worker that have been in flight for some seconds. */
-export async function findForgotten(
+/** Calls of a worker in flight that bear one of these marks. */
+export async function findMarked(
   db: Database,
   worker: number,
-): Promise<readonly { id: number; mark: string | null }[]> {
-  const { rows } = await sql<{ id: number; mark: string | null }>`
+  marks: readonly string[],
+): Promise<readonly { id: number; mark: string }[]> {
+  const { rows } = await sql<{ id: number; mark: string }>`
     select id, mark
     from calls
     where worker = ${worker}
       and outcome is null
-      and sent_at < clock_timestamp() - interval '5 seconds'`.execute(db)
+      and mark = any(${marks}::uuid[])`.execute(db)
   return rows
 }
 

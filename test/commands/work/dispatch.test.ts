@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { Reserved } from '../../../src/credits/reserve.ts'
+import type { Reserved } from '../../../src/credits/decide.ts'
 import { Dispatch } from '../../../src/commands/work/dispatch.ts'
 import type { Bought, Outcome, Steps } from '../../../src/pipeline.ts'
 import { task } from './pieces.ts'
