@@ -40,9 +40,14 @@ export class Lease {
     return new Lease(worker, options, asked)
   }
 
-  /** True when a call begun now, and its storing, end within the lease. */
-  covers(callMs: number): boolean {
-    return coversCall(this.#term, readClocks(), callMs)
+  /** The lease as far as it is known now: until it ends nobody gives up a call that is in the tables by then. */
+  get term(): Clocks {
+    return this.#term
+  }
+
+  /** True when a call begun now ends within the lease, as it was known at some moment. */
+  covers(callMs: number, term: Clocks): boolean {
+    return coversCall(term, readClocks(), callMs)
   }
 
   async beat(): Promise<void> {

@@ -9,11 +9,13 @@ import type { Mill } from '../mill/mill.ts'
 import type { Batch } from './batch.ts'
 import type { Brake } from './brake.ts'
 import { entryOf } from './entry.ts'
+import type { Lease } from './lease.ts'
 import type { Outages } from './outages.ts'
 import type { WorkerOptions } from './setup.ts'
 import type { Tally } from './tally.ts'
 import type { Witnesses } from './witnesses.ts'
 import { askOf } from './tasks.ts'
+import type { Clocks } from './term.ts'
 import { yieldInTurn } from './yield.ts'
 
 /** What the steps work with: the parts of one worker. */
@@ -21,6 +23,7 @@ export interface Tools {
   readonly mill: Mill
   readonly options: WorkerOptions
   readonly spender: Spender
+  readonly lease: Pick<Lease, 'term'>
   readonly api: Api
   readonly lanes: Lanes
   readonly brake: Brake
@@ -36,25 +39,35 @@ const gatherMs = 3
 
 /** The four steps of the main path, in its order: `buy` in `pipeline.ts` takes each task through them. */
 export function stepsOf(tools: Tools): Steps {
+  // The lease as it was known before the call of a task was asked for.
+  const terms = new Map<number, Clocks>()
   return {
-    gate: (tasks) => gate(tools, tasks),
-    call: (task) => call(tools, task),
+    gate: (tasks) => gate(tools, tasks, terms),
+    call: (task) => call(tools, task, terms),
     parse: judge,
     store: (bought) => store(tools, bought),
   }
 }
 
-async function gate(tools: Tools, tasks: readonly Task[]): Promise<Reserved> {
-  const { mill, options, spender, outages } = tools
+async function gate(
+  tools: Tools,
+  tasks: readonly Task[],
+  terms: Map<number, Clocks>,
+): Promise<Reserved> {
+  const { mill, options, spender, outages, lease } = tools
   options.at?.('before_reserve')
+  const { term } = lease
   const reserved = await reserve(mill.db, spender, tasks.map(askOf))
   outages.markDatabase(false, options.tell)
+  for (const id of reserved.granted.keys()) terms.set(id, term)
   if (reserved.granted.size > 0) options.at?.('reserved')
   return reserved
 }
 
-async function call(tools: Tools, task: Task): Promise<Reply> {
-  const reply = await tools.lanes.run(() => send(tools, task))
+async function call(tools: Tools, task: Task, terms: Map<number, Clocks>): Promise<Reply> {
+  const term = terms.get(task.id) ?? tools.lease.term
+  terms.delete(task.id)
+  const reply = await tools.lanes.run(() => send(tools, task, term))
   // The lane is free long before the answer is stored; lanes that are freed together make one group at the gate.
   setTimeout(tools.nudge, gatherMs)
   await yieldInTurn()
@@ -77,8 +90,9 @@ async function store(tools: Tools, bought: Bought): Promise<Outcome> {
 async function send(
   { api, brake, options, witnesses }: Tools,
   { id, query }: Task,
+  term: Clocks,
 ): Promise<Reply> {
-  const held = brake.heldBack()
+  const held = brake.heldBack(term)
   if (held !== null) return { kind: 'unsent', code: held, message: 'released before it was sent' }
   witnesses.begin(id)
   const begun = performance.now()

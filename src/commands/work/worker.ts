@@ -127,6 +127,7 @@ export class Worker {
         mill: this.#mill,
         options: this.#options,
         spender: this.spender,
+        lease: this.lease,
         api: this.#api,
         lanes: this.#lanes,
         brake: this.#brake,

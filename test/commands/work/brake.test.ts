@@ -8,6 +8,8 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers())
 })
 
+const term = { steady: 0, wall: 0 }
+
 /** A brake on a lease that covers calls as long as this says, and how often it asked for another look. */
 function openBrake(covers: () => boolean = () => true) {
   const outages = new Outages()
@@ -18,11 +20,11 @@ function openBrake(covers: () => boolean = () => true) {
 
 describe('a call that is ready to be sent', () => {
   test('goes out while nothing speaks against it', () => {
-    expect(openBrake().brake.heldBack()).toBeNull()
+    expect(openBrake().brake.heldBack(term)).toBeNull()
   })
 
   test('is held back when its answer could come after the end of the lease', () => {
-    expect(openBrake(() => false).brake.heldBack()).toBe('LEASE_TOO_SHORT')
+    expect(openBrake(() => false).brake.heldBack(term)).toBe('LEASE_TOO_SHORT')
   })
 
   test('is held back for as long as the API asked, and a shorter wait asked for later changes nothing', () => {
@@ -30,34 +32,34 @@ describe('a call that is ready to be sent', () => {
     brake.heed(bought(1, refusal(429, 'SLOW_DOWN', '5')))
     brake.heed(bought(2, refusal(429, 'SLOW_DOWN', '1')))
     vi.advanceTimersByTime(4_900)
-    expect(brake.heldBack()).toBe('STOPPED')
+    expect(brake.heldBack(term)).toBe('STOPPED')
     vi.advanceTimersByTime(200)
-    expect(brake.heldBack()).toBeNull()
+    expect(brake.heldBack(term)).toBeNull()
   })
 
   test('is held back for a second when the API did not say how long', () => {
     const { brake } = openBrake()
     brake.heed(bought(1, refusal(429, 'SLOW_DOWN')))
-    expect(brake.heldBack()).toBe('STOPPED')
+    expect(brake.heldBack(term)).toBe('STOPPED')
     vi.advanceTimersByTime(1_100)
-    expect(brake.heldBack()).toBeNull()
+    expect(brake.heldBack(term)).toBeNull()
   })
 
   test('is held back from a refused key until the refusal is in the tables', () => {
     const { brake } = openBrake()
     const refused = bought(1, refusal(401, 'UNAUTHORIZED'))
     brake.heed(refused)
-    expect(brake.heldBack()).toBe('STOPPED')
+    expect(brake.heldBack(term)).toBe('STOPPED')
     brake.written(bought(2, answer()).verdict)
-    expect(brake.heldBack()).toBe('STOPPED')
+    expect(brake.heldBack(term)).toBe('STOPPED')
     brake.written(refused.verdict)
-    expect(brake.heldBack()).toBeNull()
+    expect(brake.heldBack(term)).toBeNull()
   })
 
   test('is held back once the worker ends', () => {
     const { brake } = openBrake()
     brake.end()
-    expect(brake.heldBack()).toBe('ENDING')
+    expect(brake.heldBack(term)).toBe('ENDING')
   })
 })
 

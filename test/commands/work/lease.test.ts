@@ -9,11 +9,17 @@ describe('a lease', () => {
     onTestFinished(() => void vi.useRealTimers())
     const { hire } = await openLedger()
     const lease = await hire(10_000)
-    expect([lease.covers(9_000), lease.covers(10_000)]).toEqual([true, false])
+    expect([lease.covers(9_000, lease.term), lease.covers(10_000, lease.term)]).toEqual([
+      true,
+      false,
+    ])
     vi.advanceTimersByTime(5_000)
-    expect(lease.covers(9_000)).toBe(false)
+    expect(lease.covers(9_000, lease.term)).toBe(false)
     await lease.beat()
-    expect([lease.covers(9_000), lease.covers(10_000)]).toEqual([true, false])
+    expect([lease.covers(9_000, lease.term), lease.covers(10_000, lease.term)]).toEqual([
+      true,
+      false,
+    ])
   })
 
   test('covers nothing after the machine slept, although its steady clock stood still', async () => {
@@ -22,11 +28,11 @@ describe('a lease', () => {
     const { hire } = await openLedger()
     const lease = await hire(60_000)
     vi.setSystemTime(Date.now() + 3_600_000)
-    expect(lease.covers(1_000)).toBe(false)
+    expect(lease.covers(1_000, lease.term)).toBe(false)
     await lease.beat()
-    expect(lease.covers(1_000)).toBe(true)
+    expect(lease.covers(1_000, lease.term)).toBe(true)
     vi.setSystemTime(Date.now() - 3_600_000)
-    expect(lease.covers(61_000)).toBe(false)
+    expect(lease.covers(61_000, lease.term)).toBe(false)
   })
 
   test('is extended on the clock of the database by a beat, and ended by its close', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Batch } from '../../../src/commands/work/batch.ts'
 import { Brake } from '../../../src/commands/work/brake.ts'
 import { Outages } from '../../../src/commands/work/outages.ts'
@@ -24,6 +24,7 @@ async function openSteps() {
   const tools: Tools = {
     mill,
     options: { lanes: 2, tell: (line) => said.push(line), at: (moment) => moments.push(moment) },
+    lease,
     spender: spenderOf(mill, { account: clerk.account, worker: lease.worker, key: clerk.key }),
     api: {
       call: async ({ q }) => {
@@ -53,7 +54,7 @@ async function openSteps() {
     outages,
     nudge,
   }
-  return { tools, steps: stepsOf(tools), moments, entries, called, nudge, said }
+  return { tools, steps: stepsOf(tools), lease, moments, entries, called, nudge, said }
 }
 
 describe('the gate', () => {
@@ -85,6 +86,18 @@ describe('the call', () => {
     expect(called).toEqual([])
   })
 
+  test('is not made under a lease that was renewed after it was asked for: others may have given it up in between', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { steps, lease, called } = await openSteps()
+    await steps.gate([task(1)])
+    vi.advanceTimersByTime(59_500)
+    await lease.beat()
+    expect(await steps.call(task(1))).toMatchObject({ kind: 'unsent', code: 'LEASE_TOO_SHORT' })
+    expect(called).toEqual([])
+    expect(await steps.call(task(2))).toMatchObject({ kind: 'response' })
+  })
+
   test('tells how long the API took', async () => {
     const { tools } = await openSteps()
     const seconds: number[] = []
@@ -114,9 +127,9 @@ describe('the storing', () => {
   test('holds other calls back at once, and a refused key only until it is written down', async () => {
     const { tools, steps } = await openSteps()
     const refused = steps.store(bought(7, refusal(401, 'UNAUTHORIZED')))
-    expect(tools.brake.heldBack()).toBe('STOPPED')
+    expect(tools.brake.heldBack(tools.lease.term)).toBe('STOPPED')
     await refused
-    expect(tools.brake.heldBack()).toBeNull()
+    expect(tools.brake.heldBack(tools.lease.term)).toBeNull()
     await steps.store(bought(8, unsent('ECONNREFUSED')))
     expect(tools.outages.away('the API')).toBe(true)
   })
