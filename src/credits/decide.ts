@@ -49,7 +49,7 @@ export function lookAt(spender: Spender, { wanted, books, tasks }: Reading): Loo
 }
 
 /** Decides which calls may go out; `urgent` counts more urgent tasks elsewhere, by priority. */
-export function decide(look: Look, urgent: ReadonlyMap<number, number>): Decision {
+export function decideOn(look: Look, urgent: ReadonlyMap<number, number>): Decision {
   const { books, costs, found, sorted, rules } = look
   const asks = asksOf(sorted.ready, urgent)
   const purses = new Map([...found.values()].map((task) => [task.run_id, purseOf(task)]))

@@ -1,7 +1,7 @@
 import type { Database } from '../store/database.ts'
 import { readBooks } from '../store/ledger/books.ts'
 import { readWaiting, saveReservation } from '../store/ledger/reservation.ts'
-import { broughtBy, decide, expectForward, lookAt, type Reserved } from './decide.ts'
+import { broughtBy, decideOn, expectForward, lookAt, type Reserved } from './decide.ts'
 import { giveUp, reservationOf, type Decision, type Spender } from './decision.ts'
 import type { CallName } from './entry.ts'
 import { countUrgent, scarcePriorities, type Wanted } from './triage.ts'
@@ -28,7 +28,7 @@ export async function reserve(
     if (!leaseLive) return nothing({ kind: 'no_lease' })
     const look = lookAt(spender, { wanted, books, tasks })
     const { ready } = look.sorted
-    const decision = decide(look, await countUrgent(db, ready, scarcePriorities(ready, look)))
+    const decision = decideOn(look, await countUrgent(db, ready, scarcePriorities(ready, look)))
     const granted = await write(db, spender, decision)
     if (granted !== null) return broughtBy(decision, granted)
   }

@@ -5,6 +5,7 @@ import type { Tree } from './tree.ts'
 const otherSubjects: Readonly<Record<string, string>> = {
   'test/analysis': 'the views and questions of sql/',
   'test/house': 'the repository itself',
+  'test/mutants': 'faults put into the program on purpose',
   'test/whole': 'the mill as a whole',
 }
 

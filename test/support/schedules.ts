@@ -2,3 +2,6 @@
 export const modelRuns = Number(process.env['MODEL_RUNS'] ?? 20_000)
 
 export const modelSeed = Number(process.env['MODEL_SEED'] ?? 4)
+
+/** Schedules of messages that the model of a fleet lives through; SCHEDULES asks for more. */
+export const messageRuns = Number(process.env['SCHEDULES'] ?? 100_000)

@@ -1,0 +1,286 @@
+import { mutants as core } from '../credits/mutants.ts'
+import { inFile, type Mutant } from './mutant.ts'
+
+const rules = ['test/credits/admit.test.ts', 'test/credits/settle.test.ts']
+const schedules = 'test/credits/model.test.ts'
+
+/** Faults of the pure rules: the schedules find each of them in every run of the tests, too. */
+const pure: readonly Mutant[] = core.map(({ name, file, find, put }) => ({
+  name,
+  file: `src/credits/${file}.ts`,
+  find,
+  put,
+  tests: [...rules, schedules],
+}))
+
+const edges: readonly Mutant[] = [
+  ...inFile(
+    'src/credits/change.ts',
+    [...rules, schedules],
+    [
+      {
+        name: 'a call that was never sent counts for the day',
+        find: "    case 'unsent':\n      return change\n",
+        put: "    case 'unsent':\n      return { ...change, daySpent: change.daySpent + bound }\n",
+      },
+      {
+        name: 'a refusal for nothing teaches a price',
+        find: "now.kind === 'settled' && now.priced ? now.used : null",
+        put: "now.kind === 'settled' ? now.used : null",
+      },
+    ],
+  ),
+  ...inFile(
+    'src/credits/limits.ts',
+    [...rules, schedules],
+    [
+      {
+        name: 'a drain holds whatever the floor',
+        find: 'const drained = drainedFloor !== null && floor >= drainedFloor',
+        put: 'const drained = drainedFloor !== null',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/credits/settle.ts',
+    [...rules, schedules],
+    [
+      {
+        name: 'waits that the API did not name grow without a ceiling',
+        find: 'Math.min(constants.longestSlowdownMs, doubled)',
+        put: 'doubled',
+      },
+      {
+        name: 'an answer leaves the waits as long as they were',
+        find: 'return welcome ? { ...heeded, slowdowns: 0 } : heeded',
+        put: 'return heeded',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/credits/tries.ts',
+    ['test/credits/tries.test.ts'],
+    [
+      {
+        name: 'pauses between tries grow without a ceiling',
+        find: 'Math.min(longestRetryMs, doubled)',
+        put: 'doubled',
+        survives: 'a task fails after five tries, before a pause of its own gets near the ceiling',
+      },
+      {
+        name: 'a query that kills workers is tried for ever',
+        find: 'if (deaths >= constants.deaths) {',
+        put: 'if (deaths >= 100) {',
+      },
+      {
+        name: 'with hold, what may have been charged is bought again',
+        find: '|| (effect.ambiguous && !rebuy)',
+        put: '',
+      },
+      {
+        name: 'unread calls are made again without limit',
+        find: 'ambiguous >= constants.unreadCalls',
+        put: 'ambiguous >= 100',
+      },
+      {
+        name: 'a task that a person ended is opened by a late failure',
+        find: "    case 'retry':\n      if (tries.state !== 'open') return null",
+        put: "    case 'retry':",
+      },
+      {
+        name: 'a late answer ends a task that was cancelled',
+        find: "if (tries.state === 'cancelled' || tries.state === 'reused') return null",
+        put: '',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/credits/triage.ts',
+    ['test/credits/triage.test.ts'],
+    [
+      {
+        name: 'a query that is being asked is asked again',
+        find: 'task.busy || !task.due ||',
+        put: '!task.due ||',
+      },
+      {
+        name: 'a task is tried before its time',
+        find: 'task.busy || !task.due ||',
+        put: 'task.busy ||',
+      },
+      {
+        name: 'the same query goes out twice in one group',
+        find: '|| asked.has(task.query_id)',
+        put: '',
+      },
+      {
+        name: 'an answer that is there is bought again',
+        find: 'else if (task.fresh !== null) {',
+        put: 'else if (task.fresh === 0) {',
+      },
+      {
+        name: 'tasks of a run that was closed are bought',
+        find: "task.state !== 'open' || !task.run_open",
+        put: "task.state !== 'open'",
+      },
+    ],
+  ),
+  ...inFile(
+    'src/credits/decide.ts',
+    ['test/credits/decide.test.ts'],
+    [
+      {
+        name: "other workers' floor is ignored at the gate",
+        find: 'floor: Math.max(spender.floor, books.floor),',
+        put: 'floor: spender.floor,',
+      },
+      {
+        name: 'a database that was set back is not noticed at the gate',
+        find: 'if (account.seq < begun.seq) {',
+        put: 'if (account.seq < 0) {',
+      },
+      {
+        name: 'the gate forgets how far it had seen the calls go',
+        find: '  begun.seq = account.seq\n',
+        put: '',
+      },
+      {
+        name: 'tasks of a run whose budget is spent stay in hand',
+        find: '...unaffordable.map(({ id }) => id).filter((id) => !granted.has(id))',
+        put: '',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/credits/reserve.ts',
+    ['test/credits/reserve.test.ts', 'test/whole/late-replies.test.ts'],
+    [
+      {
+        name: 'the gate does not say that the lease ran out',
+        find: "    if (!leaseLive) return nothing({ kind: 'no_lease' })\n",
+        put: '',
+      },
+      {
+        name: 'a reservation without a reply is not remembered',
+        find: '    giveUp(spender.givenUp, marks.values())\n',
+        put: '',
+      },
+      {
+        name: 'a decision that others overtook counts as written',
+        find: 'if (calls === null) return null',
+        put: 'if (calls === null) return new Map()',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/credits/decision.ts',
+    ['test/credits/decide.test.ts', 'test/whole/late-replies.test.ts'],
+    [
+      {
+        name: 'calls that were given up are remembered without limit',
+        find: 'if (givenUp.size <= mostGivenUp) break',
+        put: 'if (givenUp.size > 0) break',
+      },
+      {
+        name: 'a decision for which room is scarce is written whatever others do',
+        find: "    rest.kind === 'none' &&\n",
+        put: '',
+      },
+      {
+        name: 'a decision under a budget of the day is written whatever others do',
+        find: '    rules.dailyBudget === null &&\n',
+        put: '',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/credits/match.ts',
+    ['test/credits/match.test.ts'],
+    [
+      {
+        name: 'an answer belongs to whatever call has its number',
+        find: 'return call.mark === row.mark && ',
+        put: 'return ',
+      },
+      {
+        name: 'an answer belongs to a call of another query',
+        find: '&& (answer?.search?.queryId ?? row.query_id) === row.query_id',
+        put: '',
+      },
+      {
+        name: 'a late answer to a call that was given up is dropped',
+        find: "call.outcome === 'unknown' && (answered",
+        put: "call.outcome === 'washed' && (answered",
+      },
+      {
+        name: 'an answer that was written down is written again',
+        find: "  return call.outcome === 'unknown' && (",
+        put: '  return (',
+      },
+      {
+        name: 'the same call twice in one group counts twice',
+        find: 'return [...new Map(matched.map((match) => [match.call.id, match])).values()]',
+        put: 'return [...matched]',
+      },
+      {
+        name: 'entries of calls that nobody knows are let go of',
+        find: 'strangers: entries.filter((entry) => !ours.has(entry)),',
+        put: 'strangers: [],',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/credits/settlement.ts',
+    ['test/credits/settlement.test.ts'],
+    [
+      {
+        name: 'late answers leave the purse of the run as it was',
+        find: 'else sum.spent -= bound',
+        put: '',
+      },
+      {
+        name: 'a lost call costs its run nothing',
+        find: "if (entry.ending.kind === 'unknown') sum.spent += bound",
+        put: '',
+      },
+      {
+        name: 'a call that ended stays reserved in its run',
+        find: 'sum.reserved -= bound',
+        put: 'sum.reserved -= 0',
+      },
+      {
+        name: 'a call that was washed out counts as one that is held',
+        find: "call.washed ? 'washed' : 'unknown'",
+        put: "'unknown'",
+      },
+      {
+        name: 'two ends of calls of one task are judged as if each were the only one',
+        find: 'changes.get(call.task_id) ?? call',
+        put: 'call',
+      },
+      {
+        name: 'a refusal for want of credit is not told to the account',
+        find: "if (signal === 'no_credit') return [{ kind: 'no_credit', seq: call.start_seq, startedAt }]",
+        put: "if (signal === 'no_credit') return []",
+      },
+    ],
+  ),
+  ...inFile(
+    'src/search/policy.ts',
+    ['test/search/verdict.test.ts', 'test/commands/work/entry.test.ts'],
+    [
+      {
+        name: 'a server error is taken for free',
+        find: "faulty: { task: 'retry', money: 'unknown', stops: null }",
+        put: "faulty: { task: 'retry', money: 'free', stops: null }",
+      },
+      {
+        name: 'a lost reply is taken for free',
+        find: "lost: { task: 'retry', money: 'unknown', stops: null }",
+        put: "lost: { task: 'retry', money: 'free', stops: null }",
+      },
+    ],
+  ),
+]
+
+export const gateMutants: readonly Mutant[] = [...pure, ...edges]

@@ -1,0 +1,284 @@
+import { inFile, type Mutant } from './mutant.ts'
+
+const reserving = ['test/store/ledger/reservation.test.ts']
+const settling = ['test/store/ledger/settlement.test.ts']
+const interleaved = 'test/store/ledger/interleaving.test.ts'
+
+export const ledgerMutants: readonly Mutant[] = [
+  ...inFile('sql/statements/reserve_calls.sql', reserving, [
+    {
+      name: 'a reservation is written after the lease ran out',
+      find: "w.id = (it ->> 'worker')::bigint and w.stopped_at is null and w.lease_until > clock_timestamp()",
+      put: "w.id = (it ->> 'worker')::bigint and w.stopped_at is null",
+    },
+    {
+      name: 'a worker that was closed reserves',
+      find: "w.id = (it ->> 'worker')::bigint and w.stopped_at is null and w.lease_until > clock_timestamp()",
+      put: "w.id = (it ->> 'worker')::bigint and w.lease_until > clock_timestamp()",
+    },
+    {
+      name: 'a reservation is written although a task of it was bought meanwhile',
+      find: '    and not exists (select from changed_tasks)\n',
+      put: '',
+    },
+    {
+      name: 'a task whose row changed is bought all the same',
+      find: 'where t.xmin::text is distinct from w.version\n',
+      put: 'where false\n',
+    },
+    {
+      name: 'a task of a run that was closed meanwhile is bought',
+      find: "    or r.state <> 'open'\n",
+      put: '',
+    },
+    {
+      name: 'a query that another call of the account asks meanwhile is bought',
+      find: '      where c.account_id = given.account and c.query_id = w.query and c.outcome is null\n',
+      put: '      where false\n',
+    },
+    {
+      name: 'a query that was answered meanwhile is bought',
+      find: '    or not w.reused and r.max_age_ms > 0 and exists (',
+      put: '    or false and exists (',
+    },
+    {
+      name: "a run's budget that another account drew on meanwhile is spent twice",
+      find: '    and not exists (select from changed_runs)\n',
+      put: '',
+    },
+    {
+      name: 'any decision is written whatever others did meanwhile',
+      find: "        (it ->> 'steady')::boolean\n        and a.drained_floor is null",
+      put: '        a.drained_floor is null',
+    },
+    {
+      name: 'a steady decision is written although the account drained meanwhile',
+      find: '        and a.drained_floor is null\n',
+      put: '',
+    },
+    {
+      name: 'a steady decision is written although the API asked to wait meanwhile',
+      find: '        and (a.not_before is null or a.not_before <= clock_timestamp())\n',
+      put: '',
+    },
+    {
+      name: 'a steady decision is written although its key was refused meanwhile',
+      find: "        and not it ->> 'key' = any(a.blocked_keys)\n",
+      put: '',
+    },
+    {
+      name: 'a steady decision of yesterday is written today',
+      find: "        and a.day::text = it -> 'state' ->> 'day'\n",
+      put: '',
+    },
+    {
+      name: 'a steady decision is written although its class became dearer',
+      find: '        and not exists (select from dearer)\n',
+      put: '',
+    },
+    {
+      name: 'the statement does not look at the floor',
+      find: '        ) - a.reserved - a.uncertain - bound\n',
+      put: '        ) + 1e9\n',
+    },
+    {
+      name: 'the statement lets what it reserves go below the floor',
+      find: ') - a.reserved - a.uncertain - bound\n',
+      put: ') - a.reserved - a.uncertain\n',
+    },
+    {
+      name: "the statement ignores other workers' floor",
+      find: '            select max(w.floor)::float8\n',
+      put: '            select max(w.floor)::float8 - 1e9\n',
+    },
+    {
+      name: 'what is reserved does not lower the balance for others',
+      find: '    reserved = accounts.reserved + given.bound,\n',
+      put: '    reserved = accounts.reserved,\n',
+    },
+    {
+      name: 'what others wrote meanwhile is overwritten by a steady decision',
+      find: 'day_spent = case when same then n.day_spent else accounts.day_spent end',
+      put: 'day_spent = n.day_spent',
+    },
+    {
+      name: "what is reserved does not count in its run's purse",
+      find: '  set reserved = runs.reserved + r.reserved\n',
+      put: '  set reserved = runs.reserved\n',
+    },
+    {
+      name: 'a task in flight is given up as unaffordable',
+      find: '    and not exists (select from calls c where c.task_id = tasks.id and c.outcome is null)\n),\npurses',
+      put: '),\npurses',
+    },
+  ]),
+  ...inFile('sql/statements/settle_calls.sql', settling, [
+    {
+      name: 'calls that are settled just now are washed as well',
+      find: ' and not c.id = any(ended_calls)',
+      put: '',
+    },
+    {
+      name: 'the last arrival tells the balance',
+      find: 'n.seq is not null and n.seq > coalesce(a.obs_seq, 0) as newer',
+      put: 'n.seq is not null as newer',
+    },
+    {
+      name: 'the statement gives credits free without waiting for the server',
+      find: "      when c.unknown_at + (it ->> 'grace_ms')::float8 * interval '1 millisecond' <= seen_at then 0\n",
+      put: '      when c.unknown_at <= seen_at then 0\n',
+    },
+    {
+      name: 'waits grow without a ceiling in the statement',
+      find: 'least(60000, 1000 * 2 ^ least(greatest(0, turns.slowdowns - 1), 10))',
+      put: '(1000 * 2 ^ least(greatest(0, turns.slowdowns - 1), 10))',
+    },
+    {
+      name: 'each refusal of a burst makes the wait longer in the statement',
+      find: 'to_timestamp(s.started_at_ms / 1000) < seen.not_before then seen.slowdowns',
+      put: 'to_timestamp(s.started_at_ms / 1000) < seen.not_before then seen.slowdowns + 1',
+    },
+    {
+      name: 'one refused key pushes another out',
+      find: '          union all\n          select unnest(accounts.blocked_keys)\n',
+      put: '',
+    },
+    {
+      name: 'a call that changed meanwhile is settled as it was read',
+      find: 'select case when exists (select from changed) then ledger_changed() else true end as written',
+      put: 'select case when exists (select from changed) then true else true end as written',
+    },
+    {
+      name: 'a call that was settled meanwhile is settled twice',
+      find: '    or calls.outcome is distinct from c.was\n',
+      put: '',
+    },
+    {
+      name: 'a call that was washed out meanwhile is taken for held',
+      find: '    or (calls.washed_at is not null) <> c.was_washed\n',
+      put: '',
+    },
+    {
+      name: 'a task that changed meanwhile is judged as it was read',
+      find: 'where tasks.xmin::text is distinct from t.version\n',
+      put: 'where false\n',
+    },
+    {
+      name: 'what is held less stays spent in its run',
+      find: '      select run_id, bound - credits_reserved, 0\n',
+      put: '      select run_id, 0, 0\n',
+    },
+    {
+      name: 'an old refusal for want of credit drains the account in the statement',
+      find: 'n.seq >= greatest(looked.obs_seq, case when looked.newer then looked.newest_seq end, 0) as drained',
+      put: 'true as drained',
+    },
+    {
+      name: 'prices fill up for ever in the statement',
+      find: "coalesce(o.recent_count, 0) + p.heard >= (it ->> 'trusted_after')::integer as filled",
+      put: 'false as filled',
+    },
+    {
+      name: 'a late answer takes the place of the answer that the task has',
+      find: '    search_id = coalesce(tasks.search_id, t.search_id),\n',
+      put: '    search_id = t.search_id,\n',
+      tests: [interleaved],
+    },
+  ]),
+  ...inFile(
+    'src/store/ledger/books.ts',
+    [interleaved],
+    [
+      {
+        name: 'the account is not taken before it is written',
+        find: 'void trip.run(sql`select from accounts where id = ${account} for no key update`)',
+        put: 'void trip.run(sql`select from accounts where id = ${account}`)',
+      },
+      {
+        name: 'the runs are not taken before they are written',
+        find: 'where id = any(${ids}) order by id for no key update`)',
+        put: 'where id = any(${ids}) order by id`)',
+        tests: ['test/whole/late-replies.test.ts'],
+      },
+    ],
+  ),
+  ...inFile(
+    'src/store/ledger/floor.ts',
+    ['test/store/ledger/floor.test.ts'],
+    [
+      {
+        name: 'the floor in force is that of workers that died, too',
+        find: ' and w.lease_until > clock_timestamp()',
+        put: '',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/store/ledger/reservation.ts',
+    ['test/store/ledger/reservation.test.ts'],
+    [
+      {
+        name: 'a query is busy only for its own task',
+        find: 'where c.account_id = a.id and c.query_id = t.query_id and c.outcome is null',
+        put: 'where false',
+      },
+      {
+        name: 'an answer from before a purchase that was asked for is taken',
+        find: '              and (t.answers_after is null or s.fetched_at > t.answers_after)\n',
+        put: '',
+      },
+      {
+        name: 'an answer that cannot be read is reused',
+        find: '              and s.parse_error is null\n',
+        put: '',
+      },
+      {
+        name: 'an answer of another API is reused',
+        find: '              and s.api = ${wanted.api}\n',
+        put: '',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/store/ledger/workers.ts',
+    ['test/commands/work/lease.test.ts'],
+    [
+      {
+        name: 'calls of workers that were closed are never given up',
+        find: ' or w.stopped_at is not null)\n    order by c.id',
+        put: ')\n    order by c.id',
+      },
+      {
+        name: 'calls are given up although their worker lives',
+        find: '(w.lease_until < clock_timestamp() or w.stopped_at is not null)',
+        put: 'true',
+      },
+      {
+        name: 'calls that this process does not know are released',
+        find: '\n      and mark = any(${marks}::uuid[])',
+        put: '',
+      },
+      {
+        name: 'a worker takes over the entry of another one with its number',
+        find: 'where id = ${id} and host = ${host} and pid = ${pid}',
+        put: 'where id = ${id}',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/store/pipelining.ts',
+    ['test/store/pipelining.test.ts'],
+    [
+      {
+        name: 'nobody waits for a commit',
+        find: '    for (const answer of this.#answers) await answer\n',
+        put: '',
+      },
+      {
+        name: 'a transaction that failed is left open',
+        find: 'if (!this.#committed && answers.length > 0) {',
+        put: 'if (this.#committed && answers.length > 0) {',
+      },
+    ],
+  ),
+]

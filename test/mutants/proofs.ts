@@ -1,0 +1,60 @@
+import { inFile, type Mutant } from './mutant.ts'
+
+const tampers = ['test/store/operator/verify.test.ts', 'test/commands/verify/tampers.test.ts']
+
+export const proofMutants: readonly Mutant[] = [
+  ...inFile('src/store/operator/promises.ts', tampers, [
+    {
+      name: 'verify does not look at the credits used by an account',
+      find: 'where a.used_total <> paid.used',
+      put: 'where false',
+    },
+    {
+      name: 'verify does not look at what is set aside',
+      find: 'where a.reserved <> held.bound or a.in_flight <> held.calls',
+      put: 'where a.in_flight <> held.calls',
+    },
+    {
+      name: 'verify does not look at what is held',
+      find: 'where a.uncertain <> held.bound',
+      put: 'where false',
+    },
+    {
+      name: "verify does not look at what a run's purse has reserved",
+      find: 'where r.reserved <> coalesce(sums.reserved, 0) or r.spent',
+      put: 'where r.spent',
+    },
+    {
+      name: "verify does not look at what a run's purse has spent",
+      find: ' or r.spent <> coalesce(sums.spent, 0)',
+      put: '',
+    },
+    {
+      name: 'verify lets a task have two calls in flight',
+      find: 'group by task_id having count(*) > 1',
+      put: 'group by task_id having count(*) > 2',
+    },
+    {
+      name: 'verify lets a task have the answer of another query',
+      find: 's.query_id <> t.query_id)',
+      put: 'false)',
+    },
+    {
+      name: 'verify lets a task be paid twice',
+      find: '      and again.credits_used > 0\n',
+      put: '      and false\n',
+    },
+  ]),
+  ...inFile('src/commands/verify/bodies.ts', tampers, [
+    {
+      name: 'verify does not read bodies',
+      find: 'if (rows === undefined || !isSame(answer, rows, proof)) violations += 1',
+      put: '',
+    },
+    {
+      name: 'verify does not read pages',
+      find: 'violations += stored.filter((page) => !isDeepStrictEqual(page, pages.get(page.url))).length',
+      put: 'violations += stored.length * 0 * pages.size',
+    },
+  ]),
+]

@@ -1,0 +1,87 @@
+// npm run mutants [-- WORD ...]: puts each fault of the list (or those whose name or file holds one of the words) into a
+// copy of the repository, runs the tests nearest to it, and says which were found. Ends with 1 when one lives on without
+// a reason beside it, with 2 when the tests are red before anything is put in.
+import { spawn } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { root } from '../../src/shared/root.ts'
+import { allMutants } from './all.ts'
+import type { Mutant } from './mutant.ts'
+
+const left = new Set(['node_modules', '.git', 'dist'])
+/** A fault may keep a test from ever ending: that is found, too. */
+const longestMs = 240_000
+/** The schedules of the model find its faults within the first thousands. */
+const env = { ...process.env, MODEL_RUNS: '12000', MODEL_SEED: '7' }
+
+const words = process.argv.slice(2)
+const chosen = allMutants.filter(({ name, file }) => {
+  return words.length === 0 || words.some((word) => name.includes(word) || file.includes(word))
+})
+const folder = mkdtempSync(join(tmpdir(), 'querymill-mutants-'))
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+cpSync(root, folder, {
+  recursive: true,
+  filter: (path) => path === root || !left.has(path.slice(root.length + 1)),
+})
+symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+process.exitCode = await runAll()
+
+async function runAll(): Promise<number> {
+  const tests = [...new Set(chosen.flatMap((mutant) => mutant.tests))]
+  say(`${chosen.length} faults; first ${tests.length} files of tests without any`)
+  if (!(await isGreen(tests))) {
+    say('the tests are red before anything is put in')
+    return 2
+  }
+  let unexplained = 0
+  for (const [index, mutant] of chosen.entries()) {
+    const begun = performance.now()
+    const lives = await survives(mutant)
+    const seconds = ((performance.now() - begun) / 1000).toFixed(1)
+    if (lives && mutant.survives === undefined) unexplained += 1
+    say(`${index + 1}/${chosen.length} ${verdict(mutant, lives)} ${seconds} s  ${mutant.name}`)
+  }
+  say(`${unexplained} of ${chosen.length} faults live on without a reason`)
+  return unexplained > 0 ? 1 : 0
+}
+
+function verdict({ survives: reason }: Mutant, lives: boolean): string {
+  if (!lives) return reason === undefined ? 'found' : 'found, although a reason says it lives'
+  return reason === undefined ? 'LIVES' : `lives (${reason})`
+}
+
+async function survives({ name, file, find, put, tests }: Mutant): Promise<boolean> {
+  const path = join(folder, file)
+  const whole = readFileSync(path, 'utf8')
+  if (whole.split(find).length !== 2) throw new Error(`expected the place of "${name}" once`)
+  writeFileSync(
+    path,
+    whole.replace(find, () => put),
+  )
+  try {
+    return await isGreen(tests)
+  } finally {
+    writeFileSync(path, whole)
+  }
+}
+
+function isGreen(tests: readonly string[]): Promise<boolean> {
+  const vitest = join(folder, 'node_modules/vitest/vitest.mjs')
+  const child = spawn(process.execPath, [vitest, 'run', '--bail', '1', ...tests], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'ignore', 'ignore'],
+    timeout: longestMs,
+  })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code) => resolve(code === 0))
+  })
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

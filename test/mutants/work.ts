@@ -1,0 +1,268 @@
+import { inFile, type Mutant } from './mutant.ts'
+
+const room = 'test/commands/work'
+
+export const workMutants: readonly Mutant[] = [
+  ...inFile(
+    'src/commands/work/term.ts',
+    [`${room}/lease.test.ts`, `${room}/upkeep.test.ts`],
+    [
+      {
+        name: 'a lease covers everything',
+        find: 'return now.steady + callMs < term.steady && now.wall + callMs < term.wall',
+        put: 'return now.steady > -callMs || term.steady > 0',
+      },
+      {
+        name: 'a lease goes on while the machine sleeps',
+        find: ' && now.wall + callMs < term.wall',
+        put: '',
+      },
+      {
+        name: 'a lease covers calls that begin within it, however long they take',
+        find: 'return now.steady + callMs < term.steady',
+        put: 'return now.steady < term.steady',
+      },
+      {
+        name: 'nobody is spared after an outage',
+        find: 'return now - beatAt > spared ? now + spared : before',
+        put: 'return now - beatAt > spared ? before : before',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/commands/work/lease.ts',
+    [`${room}/lease.test.ts`, `${room}/upkeep.test.ts`],
+    [
+      {
+        name: 'what was given up is never released',
+        find: '    if (forgotten.length > 0) await record(this.#options.db, clerk, forgotten.map(unsentCall))\n',
+        put: '',
+      },
+      {
+        name: 'calls of dead workers are found and left',
+        find: '      await record(this.#options.db, { ...clerk, account }, lost.map(lostCall))\n',
+        put: '',
+      },
+      {
+        name: 'a beat does not lengthen the lease',
+        find: '    this.#term = termOf(asked, leaseMs)\n',
+        put: '',
+      },
+      {
+        name: 'calls of another account are settled in the books of this one',
+        find: 'record(this.#options.db, { ...clerk, account }, lost.map(lostCall))',
+        put: 'record(this.#options.db, clerk as Clerk, lost.map(lostCall))',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/commands/work/brake.ts',
+    [`${room}/brake.test.ts`],
+    [
+      {
+        name: 'the brake forgets a refused key',
+        find: "    if (stops === 'auth') this.#keyRefused = true\n",
+        put: '',
+      },
+      {
+        name: 'the brake does not ask the lease',
+        find: "    if (!lease.covers(timeoutMs, term)) return 'LEASE_TOO_SHORT'\n",
+        put: '',
+      },
+      {
+        name: 'a refusal that was written down holds calls back for ever',
+        find: "    if (policy[verdict.kind].stops === 'auth') this.#keyRefused = false\n",
+        put: '',
+      },
+      {
+        name: 'calls go out before the time that the API asked for',
+        find: 'this.#holdUntil = Math.max(this.#holdUntil, this.#now() + wait)',
+        put: 'this.#holdUntil = this.#holdUntil + 0 * wait',
+      },
+      {
+        name: 'a worker that ends sends what it has reserved',
+        find: "return this.#ending ? 'ENDING' : null",
+        put: 'return null',
+      },
+      {
+        name: 'calls that were held back here count as an outage of the API',
+        find: 'else if (!ourOwn.has(reply.code)) this.#pauseApi()',
+        put: 'else this.#pauseApi()',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/commands/work/upkeep.ts',
+    [`${room}/upkeep.test.ts`],
+    [
+      {
+        name: 'kept files are not settled before calls are given up',
+        find: '    await replay(this.#mill, clerk, tell)\n',
+        put: '',
+      },
+      {
+        name: 'nobody gives up the calls of dead workers',
+        find: 'if (performance.now() >= this.#spareUntil) await lease.reap(clerk)',
+        put: '',
+      },
+      {
+        name: 'workers are given up right after an outage',
+        find: 'if (performance.now() >= this.#spareUntil) await lease.reap(clerk)',
+        put: 'await lease.reap(clerk)',
+      },
+      {
+        name: 'calls are given up before the lease is renewed',
+        find: '    // First of all, since the others may have been kept from it as well: only a beat shows how long that was.\n    await this.#beat()\n',
+        put: '',
+      },
+      {
+        name: 'nobody releases what was given up',
+        find: '    await lease.release(clerk, spender.givenUp)\n',
+        put: '',
+      },
+      {
+        name: 'a worker whose entry is gone works on',
+        find: 'if (isFatal(error)) this.#worker.fatal = asError(error)\n        else this',
+        put: 'this',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/commands/work/entry.ts',
+    [`${room}/entry.test.ts`],
+    [
+      {
+        name: 'an answer without a price is free',
+        find: "  return { kind: 'unknown' }\n",
+        put: "  return { kind: 'settled', used: 0, remaining: null, priced: false }\n",
+      },
+      {
+        name: 'a call whose worker died costs nothing',
+        find: "    ending: { kind: 'unknown' },\n",
+        put: "    ending: { kind: 'unsent' },\n",
+      },
+      {
+        name: 'a death does not count',
+        find: 'ambiguous: true, death: true, waitMs: 0, code, message }',
+        put: 'ambiguous: true, death: false, waitMs: 0, code, message }',
+      },
+      {
+        name: 'the body of an answer that cannot be stored is thrown away',
+        find: 'answer: { ...entry.answer, search: null },',
+        put: 'answer: null,',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/commands/work/batch.ts',
+    [`${room}/batch.test.ts`],
+    [
+      {
+        name: 'an entry is let go of before it is written',
+        find: '      this.#kept.add(waiting)\n',
+        put: '',
+      },
+      {
+        name: 'one bad entry takes the others along',
+        find: '    if (batch.length > 1) {\n',
+        put: '    if (batch.length > 1000) {\n',
+      },
+      {
+        name: 'a database that is away counts as a fault of the entry',
+        find: "if (trouble === 'data' || this.#abandoned) throw error",
+        put: 'throw error',
+      },
+      {
+        name: 'entries of calls that nobody knows are not told',
+        find: '    if (strangers.length > 0) options.onStrangers(strangers)\n',
+        put: '',
+        tests: [`${room}/unwritten.test.ts`],
+      },
+    ],
+  ),
+  ...inFile(
+    'src/commands/work/witnesses.ts',
+    [`${room}/witnesses.test.ts`],
+    [
+      {
+        name: 'a refused key is believed although it was answered later',
+        find: "return this.#newestAnswered > first ? { ...verdict, kind: 'blocked' } : verdict",
+        put: 'return verdict',
+      },
+      {
+        name: 'an answer from before speaks for a refused key',
+        find: "return this.#newestAnswered > first ? { ...verdict, kind: 'blocked' } : verdict",
+        put: "return this.#newestAnswered > 0 ? { ...verdict, kind: 'blocked' } : verdict",
+      },
+      {
+        name: 'nobody waits for calls that could speak for a refused key',
+        find: 'while (this.#newestAnswered < first && this.#anyAfter(first)) {',
+        put: 'while (this.#newestAnswered < first && first < 0) {',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/commands/work/tasks.ts',
+    [`${room}/tasks.test.ts`],
+    [
+      {
+        name: 'a suspect goes out beside others',
+        find: 'return flying === 0 ? tasks.slice(0, 1) : []',
+        put: 'return tasks.slice(0, count)',
+      },
+      {
+        name: 'the least urgent goes first',
+        find: 'a.priority - b.priority || a.id - b.id',
+        put: 'b.priority - a.priority || a.id - b.id',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/commands/work/capacity.ts',
+    [`${room}/capacity.test.ts`],
+    [
+      {
+        name: 'answers pile up in memory without limit',
+        find: 'return lanes <= countedLanes ? lanes : lanes + ahead + mostUnwritten',
+        put: 'return lanes <= countedLanes ? lanes : 1_000_000',
+      },
+      {
+        name: 'calls are reserved ahead with few lanes, too',
+        find: 'return lanes <= countedLanes || rateLimit !== null ? 0 : Math.ceil(lanes / 4)',
+        put: 'return rateLimit !== null ? 0 : Math.ceil(lanes / 4)',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/commands/work/unwritten.ts',
+    [`${room}/unwritten.test.ts`],
+    [
+      {
+        name: 'a file is forgotten although answers of it are of no known call',
+        find: '    if (left === 0) {\n',
+        put: '    if (left >= 0) {\n',
+      },
+      {
+        name: 'a kept refusal of a key stops the key that is set now',
+        find: "return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry",
+        put: 'return entry',
+      },
+    ],
+  ),
+  ...inFile(
+    'src/commands/work/spool.ts',
+    [`${room}/spool.test.ts`],
+    [
+      {
+        name: 'a file is under its name before it is whole',
+        find: 'const draft = `${file}.draft`',
+        put: 'const draft = file',
+      },
+      {
+        name: 'torn lines are not counted',
+        find: 'torn: lines.length - items.length',
+        put: 'torn: 0',
+      },
+    ],
+  ),
+]

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest'
+import { saveReservation } from '../../../src/store/ledger/reservation.ts'
+import { answer, call, day, openDesk } from './desk.ts'
+
+interface Meanwhile {
+  readonly what: string
+  readonly by: string
+  /** A decision of the day's budget is never steady. */
+  readonly scarce?: true
+  readonly budget?: true
+}
+
+const overtakers: readonly Meanwhile[] = [
+  { what: 'the lease ran out', by: `update workers set lease_until = now() - interval '1 second'` },
+  { what: 'the worker was closed', by: `update workers set stopped_at = now()` },
+  {
+    what: 'a task ended',
+    by: `update tasks set state = 'cancelled', finished_at = now() where id = 2`,
+  },
+  { what: 'the run was closed', by: `update runs set state = 'cancelled', finished_at = now()` },
+  { what: 'another account asks a task', by: call(2, 2) },
+  { what: 'the account asks the query for another task', by: call(4, 1, 2) },
+  { what: 'a query was answered', by: answer(2) },
+  { what: 'the budget of the run was drawn on', by: `update runs set spent = 1`, budget: true },
+  {
+    what: 'anything was written, where credit is scarce',
+    by: `update accounts set blind_calls = blind_calls where id = 1`,
+    scarce: true,
+  },
+  { what: 'the account drained', by: `update accounts set drained_floor = 0 where id = 1` },
+  {
+    what: 'the API asked to wait',
+    by: `update accounts set not_before = now() + interval '1 hour' where id = 1`,
+  },
+  { what: 'the key was refused', by: `update accounts set blocked_keys = '{key}' where id = 1` },
+  { what: 'another day began', by: `update accounts set day = '2027-01-16' where id = 1` },
+  {
+    what: 'such calls became dearer',
+    by: `update account_costs set recent_first = 6; update accounts set seq = seq where id = 1`,
+  },
+  {
+    what: 'others reserved what was left above the floor',
+    by: `update accounts set reserved = 9886 where id = 1`,
+  },
+  {
+    what: 'a worker with a higher floor came, and others reserved',
+    by: `
+      insert into workers (account_id, host, pid, floor, concurrency, lease_until)
+      values (1, 'there', 1, 9986, 4, now() + interval '1 hour');
+      update accounts set seq = seq where id = 1`,
+  },
+]
+
+describe('a reservation', () => {
+  test.each(overtakers)('is not written when meanwhile $what', async ({ by, scarce, budget }) => {
+    const desk = await openDesk()
+    if (budget === true) await desk.meanwhile('update runs set budget = 100')
+    const reservation = await desk.decide(scarce === true ? { dailyBudget: 1_000 } : {})
+    expect(reservation.grants).toHaveLength(3)
+    expect(reservation.steady).toBe(scarce !== true)
+    await desk.meanwhile(by)
+    const before = await desk.account()
+    expect(await saveReservation(desk.db, reservation)).toBeNull()
+    expect(await desk.account()).toEqual(before)
+  })
+
+  test('for which there is room is written beside what others write, and changes nothing of it', async () => {
+    const desk = await openDesk()
+    const reservation = await desk.decide()
+    await desk.meanwhile(
+      'update accounts set seq = 50, reserved = 9885, in_flight = 2, day_spent = 20, used_total = 230 where id = 1',
+    )
+    const calls = await saveReservation(desk.db, reservation)
+    expect(new Set(calls?.keys())).toEqual(new Set([1, 2, 3]))
+    expect(await desk.account()).toMatchObject({
+      ...{ seq: 53, reserved: 9_900, in_flight: 5, day, day_spent: 20 },
+      drained_floor: null,
+    })
+    expect(
+      await desk.rows(
+        'select task_id as task, start_seq as seq, start_total as total, mark from calls order by id',
+      ),
+    ).toEqual(
+      reservation.grants.map(({ task, mark, place }) => ({
+        task,
+        seq: 50 + place,
+        total: 230,
+        mark,
+      })),
+    )
+    expect(await desk.rows('select reserved from runs')).toEqual([{ reserved: 15 }])
+  })
+
+  test('leaves a run whose budget is spent its calls in flight, and gives its other tasks up', async () => {
+    const desk = await openDesk()
+    await desk.meanwhile(`update runs set budget = 8, spent = 8; ${call(4, 2)}`)
+    const reservation = await desk.decide({}, [1, 2])
+    expect(reservation).toMatchObject({ grants: [], spent_runs: [1] })
+    await saveReservation(desk.db, reservation)
+    expect(await desk.rows('select state from tasks order by id')).toEqual(
+      ['unaffordable', 'unaffordable', 'unaffordable', 'open'].map((state) => ({ state })),
+    )
+  })
+
+  test('that goes out to see the balance is written below the floor', async () => {
+    const desk = await openDesk()
+    await desk.meanwhile(
+      `update accounts set obs_remaining = 90, drained_floor = 100, probe_granted = true where id = 1`,
+    )
+    const reservation = await desk.decide({}, [1])
+    expect(reservation.grants).toMatchObject([{ probe: true }])
+    expect((await saveReservation(desk.db, reservation))?.size).toBe(1)
+    expect(await desk.account()).toMatchObject({ probe_granted: false, reserved: 5 })
+  })
+})
+
+describe('a task that waits', () => {
+  test('is busy while its query is asked for another task of the account, and not for another account’s', async () => {
+    const desk = await openDesk()
+    expect(await desk.waiting()).toMatchObject({ busy: false })
+    await desk.meanwhile(call(3, 2, 1))
+    expect(await desk.waiting()).toMatchObject({ busy: false })
+    await desk.meanwhile(call(4, 1, 1))
+    expect(await desk.waiting()).toMatchObject({ busy: true })
+  })
+
+  test.each([
+    ['and takes it', '', 7],
+    ['unless it cannot be read', `update searches set parse_error = 'no JSON'`, null],
+    ['unless another API gave it', `update searches set api = 'other.example.com'`, null],
+    ['unless another origin gave it', `update searches set origin = 'test'`, null],
+    ['unless it is too old', `update searches set fetched_at = now() - interval '2 days'`, null],
+    ['unless it was opened to be bought since', 'update tasks set answers_after = now()', null],
+  ] as const)('finds an answer to its query, %s', async (_, more, fresh) => {
+    const desk = await openDesk()
+    await desk.meanwhile(answer(1, more))
+    expect(await desk.waiting()).toMatchObject({ fresh })
+  })
+})
