@@ -93,6 +93,7 @@ export function waiting(id: number, more: Partial<WaitingTask> = {}): WaitingTas
     reserved: 0,
     busy: false,
     due: true,
+    max_age_ms: 0,
     fresh: null,
     ...more,
   }

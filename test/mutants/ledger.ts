@@ -228,9 +228,9 @@ export const ledgerMutants: readonly Mutant[] = [
         put: '',
       },
       {
-        name: 'an answer that cannot be read is reused',
-        find: '              and s.parse_error is null\n',
-        put: '',
+        name: 'an answer that cannot be read is preferred to an older one that can',
+        find: 'order by s.parse_error is not null, s.fetched_at desc',
+        put: 'order by s.fetched_at desc',
       },
       {
         name: 'an answer of another API is reused',

@@ -84,6 +84,7 @@ export class Tables {
         return call.task === id || (call.account === account && call.query === query)
       }),
       due: notBefore <= this.now,
+      max_age_ms: run.maxAgeMs,
       fresh: this.freshAnswer(query, run.maxAgeMs),
     }
   }

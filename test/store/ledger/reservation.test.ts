@@ -114,6 +114,12 @@ describe('a reservation', () => {
   })
 })
 
+/** The answer cannot be read, and another one from before can. */
+const older = `
+  update searches set parse_error = 'no JSON';
+  insert into searches (id, query_id, task_id, call_id, origin, api, fetched_at)
+  select 6, query_id, 98, 6, origin, api, fetched_at - interval '1 hour' from searches`
+
 describe('a task that waits', () => {
   test('is busy while its query is asked for another task of the account, and not for another account’s', async () => {
     const desk = await openDesk()
@@ -126,7 +132,8 @@ describe('a task that waits', () => {
 
   test.each([
     ['and takes it', '', 7],
-    ['unless it cannot be read', `update searches set parse_error = 'no JSON'`, null],
+    ['although it cannot be read', `update searches set parse_error = 'no JSON'`, 7],
+    ['the newest that can be read', older, 6],
     ['unless another API gave it', `update searches set api = 'other.example.com'`, null],
     ['unless another origin gave it', `update searches set origin = 'test'`, null],
     ['unless it is too old', `update searches set fetched_at = now() - interval '2 days'`, null],
