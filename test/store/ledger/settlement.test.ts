@@ -7,7 +7,9 @@ import { noPeak, type Cost } from '../../../src/credits/prices.ts'
 import { accountOf, changeRow, costsOf, priceRows } from '../../../src/credits/rows.ts'
 import { apply, type Held } from '../../../src/credits/settle.ts'
 import { readBooks } from '../../../src/store/ledger/books.ts'
-import { saveSettlement, type Settlement } from '../../../src/store/ledger/settlement.ts'
+import { readCalls, saveSettlement, type Settlement } from '../../../src/store/ledger/settlement.ts'
+import { judgeTasks, settlementOf } from '../../../src/credits/settlement.ts'
+import { entry } from '../../credits/books.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 
 // The rules of the books stand twice, in `apply` and in sql/statements/settle_calls.sql: whatever happens, both write
@@ -249,6 +251,29 @@ test('a settlement that rests on a call which changed meanwhile writes nothing',
       },
     ],
   }
+  await expect(saveSettlement(db, settlement, [])).rejects.toMatchObject({ code: 'QM001' })
+  const books = await readBooks(db, id)
+  expect(books.account).toMatchObject({ used_total: 0, uncertain: 7 })
+})
+
+test.each([
+  ['its call was washed out', sql`update calls set washed_at = now()`],
+  ['less is held for its call', sql`update calls set credits_reserved = 6`],
+  ['its call was answered', sql`update calls set outcome = 'settled'`],
+  ['its task changed', sql`update tasks set attempts = attempts + 1`],
+])('a late answer changes nothing when meanwhile %s, and is worked out again', async (_, by) => {
+  const { db } = database
+  const account = { ...newAccount, uncertain: 7, day: '2027-01-15' }
+  const held = [{ unknownAt: epoch, bound: 7, class: '10/-' as const }]
+  const { id, calls } = await enter({ account, costs: [], held })
+  const { call } = calls[0] ?? { call: 0 }
+  const [read] = await readCalls(db, id, [call])
+  if (read === undefined) throw new Error('expected the call that was entered')
+  const matched = [{ entry: entry(call, { call: { id: call, mark: read.mark } }), call: read }]
+  const changes = judgeTasks(matched, { rebuy: true, jitter: 0 })
+  const clerk = { account: id, key: 'key', floor: 0, rebuy: true }
+  const settlement = settlementOf(clerk, { matched, changes, jitter: 0 })
+  await by.execute(db)
   await expect(saveSettlement(db, settlement, [])).rejects.toMatchObject({ code: 'QM001' })
   const books = await readBooks(db, id)
   expect(books.account).toMatchObject({ used_total: 0, uncertain: 7 })
