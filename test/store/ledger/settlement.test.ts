@@ -256,12 +256,8 @@ test('a settlement that rests on a call which changed meanwhile writes nothing',
   expect(books.account).toMatchObject({ used_total: 0, uncertain: 7 })
 })
 
-test.each([
-  ['its call was washed out', sql`update calls set washed_at = now()`],
-  ['less is held for its call', sql`update calls set credits_reserved = 6`],
-  ['its call was answered', sql`update calls set outcome = 'settled'`],
-  ['its task changed', sql`update tasks set attempts = attempts + 1`],
-])('a late answer changes nothing when meanwhile %s, and is worked out again', async (_, by) => {
+/** An account that holds seven credits for a call that was given up, and what its late answer means. */
+async function answerLate() {
   const { db } = database
   const account = { ...newAccount, uncertain: 7, day: '2027-01-15' }
   const held = [{ unknownAt: epoch, bound: 7, class: '10/-' as const }]
@@ -272,7 +268,32 @@ test.each([
   const matched = [{ entry: entry(call, { call: { id: call, mark: read.mark } }), call: read }]
   const changes = judgeTasks(matched, { rebuy: true, jitter: 0 })
   const clerk = { account: id, key: 'key', floor: 0, rebuy: true }
-  const settlement = settlementOf(clerk, { matched, changes, jitter: 0 })
+  return { id, settlement: settlementOf(clerk, { matched, changes, jitter: 0 }) }
+}
+
+test('a late answer gives back what was held for its call once, also when it would be washed out in that moment', async () => {
+  const { db } = database
+  const { id, settlement } = await answerLate()
+  const newest = {
+    seq: 50,
+    started_at_ms: epoch + 400 * second,
+    start_total: 0,
+    used: 3,
+    remaining: 97,
+  }
+  await saveSettlement(db, { ...settlement, change: { ...settlement.change, newest } }, [])
+  const books = await readBooks(db, id)
+  expect(books.account).toMatchObject({ uncertain: 0, used_total: 3, obs_remaining: 97 })
+})
+
+test.each([
+  ['its call was washed out', sql`update calls set washed_at = now()`],
+  ['less is held for its call', sql`update calls set credits_reserved = 6`],
+  ['its call was answered', sql`update calls set outcome = 'settled'`],
+  ['its task changed', sql`update tasks set attempts = attempts + 1`],
+])('a late answer changes nothing when meanwhile %s, and is worked out again', async (_, by) => {
+  const { db } = database
+  const { id, settlement } = await answerLate()
   await by.execute(db)
   await expect(saveSettlement(db, settlement, [])).rejects.toMatchObject({ code: 'QM001' })
   const books = await readBooks(db, id)
