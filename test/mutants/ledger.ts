@@ -182,6 +182,8 @@ export const ledgerMutants: readonly Mutant[] = [
       name: 'a late answer takes the place of the answer that the task has',
       find: '    search_id = coalesce(tasks.search_id, t.search_id),\n',
       put: '    search_id = t.search_id,\n',
+      survives:
+        'a task that has an answer is not judged again: the statement holds it a second time',
       tests: [interleaved],
     },
   ]),
