@@ -5,9 +5,10 @@ import { runNumber } from '../src/shared/terminal/flags.ts'
 await runCommand<ReparseOptions>(
   {
     name: 'reparse',
-    about: 'Reads kept bodies again, without a call: those that could not be read, or all.',
+    about:
+      'Reads kept bodies again, without a call: those that could not be read or stored, or all.',
     examples: [
-      'npm run reparse                 answers that could not be read',
+      'npm run reparse                 answers that could not be read, or whose rows were refused',
       'npm run reparse -- --run 12     only those of one run',
       'npm run reparse -- --all        every answer whose body is kept',
     ],

@@ -3,17 +3,20 @@ import type { Answer, StoredAnswer } from '../store/answers/answer.ts'
 import {
   countBodiless,
   readBodies,
+  readRefused,
   replaceAnswers,
   type BodyChoice,
   type KeptBody,
+  type RefusedBody,
 } from '../store/answers/bodies.ts'
-import type { Database } from '../store/database.ts'
+import { insisting } from '../store/operator/change.ts'
 import { expectRun } from '../store/operator/known.ts'
+import { troubleOf } from '../store/trouble.ts'
 import { readConfig } from '../shared/config.ts'
-import { exits, type Exit } from '../shared/errors.ts'
+import { codeOf, exits, reasonOf, type Exit } from '../shared/errors.ts'
 import { printJson, say, type Call } from '../shared/terminal/command.ts'
 import { count } from '../shared/terminal/wording.ts'
-import { openMill } from './mill/mill.ts'
+import { openMill, type Mill } from './mill/mill.ts'
 
 export interface ReparseOptions {
   readonly all?: true
@@ -26,51 +29,134 @@ export interface Reparsed {
   readonly read: number
   /** Answers that still cannot be read, and stay as they were. */
   readonly unread: number
+  /** Answers whose rows the tables refuse; their bodies are kept. */
+  readonly refused: number
   /** Answers whose body was pruned. */
   readonly bodiless: number
 }
 
+type Books = Pick<Mill, 'db' | 'supplier'>
+
+/** An answer as it is read today. */
+interface Again {
+  readonly kept: KeptBody
+  readonly answer: Answer
+}
+
+/** Told of each answer that cannot be stored, and why. */
+type Refuse = (call: number, reason: string) => void
+
 const batch = 64
+const mostReasons = 3
 
 /** The reparse command: reads what was asked for again, and says how much of it can be read now. */
 export async function runReparse({ options, env, closers }: Call<ReparseOptions>): Promise<Exit> {
   const run = options.run ?? null
   const config = readConfig(env)
-  const { db } = await openMill({ config, closers, say, name: 'reparse', connections: 2 })
-  if (run !== null) await expectRun(db, run)
-  const found = await reparse(db, { all: options.all === true, run })
+  const mill = await openMill({ config, closers, say, name: 'reparse', connections: 2 })
+  if (run !== null) await expectRun(mill.db, run)
+  const reasons = new Map<string, number>()
+  const found = await reparse(mill, { all: options.all === true, run }, (call, reason) => {
+    if (!reasons.has(reason)) reasons.set(reason, call)
+  })
   if (options.json === true) printJson(found)
   say(`${count(found.read, 'answer')} read, ${found.unread} cannot be read and stay as they were`)
+  for (const line of refusalLines(found.refused, reasons)) say(line)
   if (found.bodiless > 0) say(`of ${count(found.bodiless, 'answer')} the body was pruned`)
-  return found.unread > 0 ? exits.failures : exits.done
+  return found.unread + found.refused > 0 ? exits.failures : exits.done
 }
 
-/** Reads kept bodies again, as the program reads them today. Buys nothing. */
-export async function reparse(db: Database, choice: BodyChoice): Promise<Reparsed> {
+function refusalLines(refused: number, reasons: ReadonlyMap<string, number>): string[] {
+  if (refused === 0) return []
+  const [first, ...others] = [...reasons].slice(0, mostReasons)
+  const shown = [first, ...others].flatMap((one) =>
+    one === undefined ? [] : [`  ${one[1]}: ${one[0]}`],
+  )
+  const more =
+    reasons.size > mostReasons ? [`  and ${reasons.size - mostReasons} reasons more`] : []
+  return [
+    `${count(refused, 'answer')} cannot be stored, only kept; the first call of each reason:`,
+    ...shown,
+    ...more,
+  ]
+}
+
+/**
+ * Reads kept bodies again, as the program reads them today, and stores answers that the tables refused when they came.
+ * Buys nothing.
+ */
+export async function reparse(
+  { db, supplier }: Books,
+  choice: BodyChoice,
+  refuse: Refuse = () => undefined,
+): Promise<Reparsed> {
   const bodiless = await countBodiless(db, choice)
-  let read = 0
-  let unread = 0
+  let [read, unread, refused] = [0, 0, 0]
+  const put = async (answers: readonly Again[]) => {
+    const stored = await store(db, answers, refuse)
+    refused += answers.length - stored.length
+    return stored
+  }
   for await (const bodies of readBodies(db, choice, batch)) {
-    const answers = bodies.map((body) => ({ body, answer: readAgain(body) }))
+    const answers = bodies.map(readAgain)
     // What cannot be read never takes the place of rows that were read once.
-    const better = answers.filter(({ answer }) => answer.parseError === null)
-    await db.transaction().execute((trx) =>
-      replaceAnswers(
-        trx,
-        better.map(({ body, answer }) => restore(body, answer)),
-      ),
-    )
-    read += better.length
+    const better = answers.filter(isReadable)
+    read += (await put(better)).length
     unread += answers.length - better.length
   }
-  return { read, unread, bodiless }
+  // After those that have rows, among which they are then.
+  for await (const bodies of readRefused(db, { run: choice.run, buying: supplier }, batch)) {
+    const known = bodies.filter(fromKnownApi)
+    for (const { id } of bodies.filter((kept) => !fromKnownApi(kept))) refuse(id, strangeApi)
+    refused += bodies.length - known.length
+    const stored = await put(known.map(readAgain))
+    const better = stored.filter(isReadable).length
+    read += better
+    unread += stored.length - better
+  }
+  return { read, unread, refused, bodiless }
 }
 
-function readAgain({ body, truncated, q }: KeptBody): Answer {
-  return readAnswer(body, truncated, q).answer
+const strangeApi =
+  'the API that it came from is not known; type the same with SEARCH_API_URL, SEARCH_API_KEY and MILL_ACCOUNT as they were'
+
+function fromKnownApi(kept: RefusedBody): kept is KeptBody {
+  return kept.api !== null
 }
 
-function restore(kept: KeptBody, answer: Answer): StoredAnswer {
+/** Stores answers together, and apart where the tables refuse one; gives back those that are stored. */
+async function store(
+  db: Books['db'],
+  answers: readonly Again[],
+  refuse: Refuse,
+): Promise<readonly Again[]> {
+  try {
+    await insisting(() =>
+      db.transaction().execute((trx) => replaceAnswers(trx, answers.map(restore))),
+    )
+    return answers
+  } catch (error) {
+    const [first] = answers
+    if (first === undefined || codeOf(error) === null || troubleOf(error) !== 'data') throw error
+    if (answers.length === 1) {
+      refuse(first.kept.id, reasonOf(error))
+      return []
+    }
+    const middle = Math.ceil(answers.length / 2)
+    const one = await store(db, answers.slice(0, middle), refuse)
+    return [...one, ...(await store(db, answers.slice(middle), refuse))]
+  }
+}
+
+function readAgain(kept: KeptBody): Again {
+  return { kept, answer: readAnswer(kept.body, kept.truncated, kept.q).answer }
+}
+
+function isReadable({ answer }: Again): boolean {
+  return answer.parseError === null
+}
+
+function restore({ kept, answer }: Again): StoredAnswer {
   return {
     callId: kept.id,
     status: kept.status,

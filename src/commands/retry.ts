@@ -3,7 +3,7 @@ import { exits, Misuse, type Exit } from '../shared/errors.ts'
 import { printJson, say, type Call } from '../shared/terminal/command.ts'
 import { count } from '../shared/terminal/wording.ts'
 import { expectList, expectRun } from '../store/operator/known.ts'
-import { chooseRuns, reopenTasks, type Selection } from '../store/operator/reopen.ts'
+import { chooseRuns, countRefused, reopenTasks, type Selection } from '../store/operator/reopen.ts'
 import { dearestSeen } from '../store/operator/status.ts'
 import { openMill, type Mill } from './mill/mill.ts'
 import { rebuild } from './mill/rebuild.ts'
@@ -32,6 +32,8 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
   const { runs, left, tasks } = await chooseRuns(mill.db, selection)
   for (const { run, instead } of left) say(leftLine(run, instead))
   if (selection.buyAgain) say(await costLine(mill, tasks))
+  const refused = await countRefused(mill.db, selection)
+  if (refused > 0) say(refusedLine(refused))
   if (options.dryRun === true) {
     if (options.json === true) printJson({ tasks, reopened: 0 })
     say(`${count(tasks, 'task')} would be opened again`)
@@ -73,6 +75,10 @@ function readStates(text: string): string[] {
 
 function leftLine(run: number, instead: number): string {
   return `run ${run} stays closed: a list has one open run at a time, and that is run ${instead}; when it has ended, type: npm run retry -- --run ${run}`
+}
+
+function refusedLine(refused: number): string {
+  return `${count(refused, 'task')} left out: paid for, and the tables refused the rows; npm run reparse stores them once they may be stored`
 }
 
 async function costLine(mill: Mill, tasks: number): Promise<string> {

@@ -25,6 +25,8 @@ const shoes = {
   clusters: ['shoes'],
   organic_results: [{ title: 'a' }, { title: 'b' }],
 }
+const supplier = { origin: 'live', api: 'api.example', account: 'api.example' } as const
+const books = () => ({ db: database.db, supplier })
 const unread = { all: false, run: null }
 const all = { all: true, run: null }
 
@@ -48,7 +50,7 @@ describe('reading bodies again', () => {
   test('gives an answer its rows that could not be read before, and leaves its money and time alone', async () => {
     await store(unreadable(paid(1, shoes)), paid(2, shoes))
     const before = await searchOf(1)
-    expect(await reparse(database.db, unread)).toEqual({ read: 1, unread: 0, bodiless: 0 })
+    expect(await reparse(books(), unread)).toEqual({ read: 1, unread: 0, refused: 0, bodiless: 0 })
     expect(await searchOf(1)).toEqual({
       ...before,
       intent: 'buy',
@@ -58,13 +60,13 @@ describe('reading bodies again', () => {
     })
     const rows = await readAnswers(database.db, [1, 2])
     expect(rows.get(1)).toEqual(rows.get(2))
-    expect(await reparse(database.db, unread)).toEqual({ read: 0, unread: 0, bodiless: 0 })
+    expect(await reparse(books(), unread)).toEqual({ read: 0, unread: 0, refused: 0, bodiless: 0 })
   })
 
   test('leaves an answer as it is that still cannot be read', async () => {
     await store(paid(1, '<html>'), unreadable(paid(2, 'null')))
     const before = await searchOf(2)
-    expect(await reparse(database.db, unread)).toEqual({ read: 0, unread: 2, bodiless: 0 })
+    expect(await reparse(books(), unread)).toEqual({ read: 0, unread: 2, refused: 0, bodiless: 0 })
     expect(await searchOf(2)).toEqual(before)
   })
 
@@ -73,21 +75,21 @@ describe('reading bodies again', () => {
     const before = await readAnswers(database.db, [1, 2])
     await sql`update organic_results set title = 'broken'`.execute(database.db)
     await sql`delete from search_clusters`.execute(database.db)
-    expect(await reparse(database.db, all)).toEqual({ read: 2, unread: 0, bodiless: 0 })
+    expect(await reparse(books(), all)).toEqual({ read: 2, unread: 0, refused: 0, bodiless: 0 })
     expect(await readAnswers(database.db, [1, 2])).toEqual(before)
   })
 
   test('never takes rows away because a body cannot be read any more', async () => {
     await store(paid(1, shoes))
     await sql`update raw_answers set body = '<html>'`.execute(database.db)
-    expect(await reparse(database.db, all)).toEqual({ read: 0, unread: 1, bodiless: 0 })
+    expect(await reparse(books(), all)).toEqual({ read: 0, unread: 1, refused: 0, bodiless: 0 })
     expect(await searchOf(1)).toMatchObject({ parse_error: null, result_count: 2 })
   })
 
   test('counts answers whose bodies are gone', async () => {
     await store(unreadable(paid(1, shoes)))
     await sql`delete from raw_answers`.execute(database.db)
-    expect(await reparse(database.db, unread)).toEqual({ read: 0, unread: 0, bodiless: 1 })
+    expect(await reparse(books(), unread)).toEqual({ read: 0, unread: 0, refused: 0, bodiless: 1 })
   })
 
   test('keeps to the run that is asked for', async () => {
@@ -97,13 +99,18 @@ describe('reading bodies again', () => {
       overriding system value
       select task_id, case id when 1 then 7 else 8 end, query_id, 0 from searches
     `.execute(database.db)
-    expect(await reparse(database.db, { all: false, run: 8 })).toMatchObject({ read: 1 })
+    expect(await reparse(books(), { all: false, run: 8 })).toMatchObject({ read: 1 })
     expect(await searchOf(1)).toMatchObject({ parse_error: 'too new for me' })
     expect(await searchOf(2)).toMatchObject({ parse_error: null })
   })
 
   test('reads any number of bodies', async () => {
     await store(...Array.from({ length: 150 }, (_, index) => unreadable(paid(index + 1, shoes))))
-    expect(await reparse(database.db, unread)).toEqual({ read: 150, unread: 0, bodiless: 0 })
+    expect(await reparse(books(), unread)).toEqual({
+      read: 150,
+      unread: 0,
+      refused: 0,
+      bodiless: 0,
+    })
   })
 })

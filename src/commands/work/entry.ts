@@ -147,7 +147,7 @@ function nothingKnown(call: CallName) {
 export function lighten(entry: Entry, error: unknown): Entry | null {
   if (entry.answer === null || entry.answer.search === null) return null
   const reason = reasonOf(error)
-  const message = `the answer could not be stored: ${reason}`
+  const message = `the answer could not be stored: ${reason}; its body is kept, and npm run reparse stores it once this is mended`
   return {
     ...entry,
     effect: { kind: 'fail', code: 'UNSTORABLE', message },

@@ -3,6 +3,8 @@ import { counting, type Promises } from './question.ts'
 
 // An answer has no word for what went wrong, and a status; a call that was given up has no status.
 const answered = sql`c.error_code is null and c.http_status is not null and c.outcome in ('settled', 'unknown')`
+// An answer whose rows the tables refused told its price all the same.
+const priced = sql`(c.error_code is null or c.error_code = 'UNSTORABLE') and c.http_status is not null and c.outcome = 'settled'`
 
 /** What calls and answers say about each other and about the account, each of them written on its own. */
 export function evidencePromises(zone: string): Promises {
@@ -89,7 +91,7 @@ const aboutAccounts: Promises = {
       select
         c.account_id, c.class, count(*) as answers, max(c.credits_used) as dearest, min(c.credits_used) as cheapest
       from calls c
-      where ${answered} and c.outcome = 'settled'
+      where ${priced}
       group by c.account_id, c.class
     ) told using (account_id, class)
     -- Prices may have been forgotten on request: what is believed since then is not the whole, and nothing else.
@@ -105,7 +107,7 @@ const aboutAccounts: Promises = {
       from (
         select c.credits_used
         from calls c
-        where c.account_id = p.account_id and c.class = p.class and c.outcome = 'settled' and ${answered}
+        where c.account_id = p.account_id and c.class = p.class and ${priced}
         order by c.id desc
         limit 10
       ) newest

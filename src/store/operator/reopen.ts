@@ -58,6 +58,23 @@ export async function chooseRuns(db: Database, selection: Selection): Promise<Ch
   }
 }
 
+// The tables took the body of its answer and not the rows: it is paid for, and `reparse` stores them.
+const refused = sql`
+  t.error_code is not distinct from 'UNSTORABLE'
+  and exists (select from calls c join raw_answers a on a.call_id = c.id where c.task_id = t.id)`
+
+/** Tasks that a selection leaves out because their answers are there, without rows. */
+export async function countRefused(db: Database, selection: Selection): Promise<number> {
+  if (selection.buyAgain) return 0
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count
+    from tasks t
+    where ${selected({ ...selection, buyAgain: true })} and t.search_id is null and ${refused}`.execute(
+    db,
+  )
+  return only(rows).count
+}
+
 function selected({ run, list, states, error, buyAgain }: Selection) {
   return sql`
     t.state = any(${states}::text[])
@@ -65,13 +82,7 @@ function selected({ run, list, states, error, buyAgain }: Selection) {
     and (${error}::text is null or t.error_code = ${error}::text)
     and (
       ${buyAgain}::boolean
-      or (
-        t.search_id is null
-        and not (
-          t.error_code is not distinct from 'UNSTORABLE'
-          and exists (select from calls c join raw_answers a on a.call_id = c.id where c.task_id = t.id)
-        )
-      )
+      or (t.search_id is null and not (${refused}))
     )
     and exists (
       select from runs r
@@ -127,7 +138,10 @@ async function reopenPortion(
           state = 'open', attempts = 0, ambiguous = 0, deaths = 0, not_before = null,
           finished_at = null, error_code = null, error_message = null,
           search_id = null,
-          answers_after = case when t.search_id is null then t.answers_after else clock_timestamp() end
+          answers_after = case
+            when t.search_id is null and t.error_code is distinct from 'UNSTORABLE' then t.answers_after
+            else clock_timestamp()
+          end
         where t.id = any(array(select id from meant))
           and ${selected(selection)}
         returning t.run_id, t.slice

@@ -22,7 +22,7 @@ beforeAll(async () => {
     set body = convert_to((convert_from(body, 'UTF8')::jsonb || '{"cached": true}')::text, 'UTF8')`.execute(
     mill.db,
   )
-  await reparse(mill.db, { all: true, run: null })
+  await reparse(mill, { all: true, run: null })
   // One call that was given up, as a worker that dies leaves it, and one answer that came afterwards.
   await sql`
     with lost as (

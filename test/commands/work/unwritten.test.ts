@@ -4,30 +4,9 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { verifyPromises } from '../../../src/store/operator/verify.ts'
 import type { TestMill } from '../../support/mill.ts'
+import { allow, refuse } from '../../support/refusal.ts'
 import { start, type Result } from '../../support/run.ts'
 import { openScene, queries, type Scene } from '../../support/scene.ts'
-
-/** Makes the server refuse rows of a table with this code, as long as the condition holds. */
-async function refuse(
-  mill: TestMill,
-  table: string,
-  { code, when = 'true' }: { code: string; when?: string },
-) {
-  await sql
-    .raw(
-      `create function refuse_${table}() returns trigger language plpgsql as
-       $$ begin
-         if ${when} then raise exception 'refused' using errcode = '${code}'; end if;
-         return new;
-       end $$;
-       create trigger refuse before insert on ${table} for each row execute function refuse_${table}()`,
-    )
-    .execute(mill.db)
-}
-
-async function allow(mill: TestMill, table: string): Promise<void> {
-  await sql.raw(`drop function refuse_${table}() cascade`).execute(mill.db)
-}
 
 function spooled(mill: TestMill): string[] {
   return readdirSync(join(mill.config.home, 'spool')).map((name) =>

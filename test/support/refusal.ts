@@ -1,0 +1,30 @@
+// await refuse(mill, 'searches', { code: '22023', when: 'new.id = 7' }): the server refuses rows of a table; `allow` lifts it.
+import { sql } from 'kysely'
+import type { Database } from '../../src/store/database.ts'
+
+interface Refusing {
+  readonly db: Database
+}
+
+/** Makes the server refuse rows of a table with this code, as long as the condition holds. */
+export async function refuse(
+  { db }: Refusing,
+  table: string,
+  { code, when = 'true' }: { code: string; when?: string },
+): Promise<void> {
+  await sql
+    .raw(
+      `create function refuse_${table}() returns trigger language plpgsql as
+       $$ begin
+         if ${when} then raise exception 'refused' using errcode = '${code}'; end if;
+         return new;
+       end $$;
+       create trigger refuse before insert on ${table} for each row execute function refuse_${table}()`,
+    )
+    .execute(db)
+}
+
+/** Takes the rows again. */
+export async function allow({ db }: Refusing, table: string): Promise<void> {
+  await sql.raw(`drop function refuse_${table}() cascade`).execute(db)
+}

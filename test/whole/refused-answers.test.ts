@@ -1,0 +1,148 @@
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { verifyPromises } from '../../src/store/operator/verify.ts'
+import { allow, refuse } from '../support/refusal.ts'
+import { run as runCommand } from '../support/run.ts'
+import { openScene, queries, type Scene } from '../support/scene.ts'
+
+const spoilt = `exists (select from queries where id = new.query_id and q in ('query 2', 'query 3'))`
+
+/** Five answers that were paid for, two of them without rows: the tables refused them. */
+async function openRefused(): Promise<Scene & { run: number }> {
+  const scene = await openScene({ api: { cost: 3 } })
+  const run = await scene.mill.plan(queries(5))
+  await refuse(scene.mill, 'searches', { code: '22023', when: spoilt })
+  expect(await scene.mill.drain()).toMatchObject({ answered: 3, failed: 2, credits_used: 15 })
+  return { ...scene, run }
+}
+
+async function broken({ mill }: Scene): Promise<string[]> {
+  const checks = await verifyPromises(mill.db)
+  return checks.filter(({ ok }) => !ok).map(({ name }) => name)
+}
+
+async function command({ mill }: Scene, job: string, ...args: string[]) {
+  const ended = await runCommand(job, [...args, '--json'], mill.env)
+  const said = ended.stdout === '' ? null : (JSON.parse(ended.stdout) as Record<string, unknown>)
+  return { ...ended, said }
+}
+
+describe('an answer whose rows the tables refused', () => {
+  test('is stored once by reparse as soon as they take it, costs nothing more, and every promise holds', async () => {
+    const scene = await openRefused()
+    const { api, mill } = scene
+    expect(await broken(scene)).toEqual([])
+    await allow(mill, 'searches')
+    const nothing = { unread: 0, refused: 0, bodiless: 0 }
+    expect(await command(scene, 'reparse')).toMatchObject({
+      code: 0,
+      said: { read: 2, ...nothing },
+    })
+    expect(await mill.states()).toEqual({ answered: 5 })
+    expect(await broken(scene)).toEqual([])
+    expect(await command(scene, 'reparse')).toMatchObject({
+      code: 0,
+      said: { read: 0, ...nothing },
+    })
+    expect(await command(scene, 'reparse', '--all')).toMatchObject({
+      said: { read: 5, ...nothing },
+    })
+    const { rows } = await sql`
+      select q.q, s.api, s.origin, t.error_code, c.error_code as code_of_call, s.result_count > 0 as has_results
+      from tasks t
+      join searches s on s.id = t.search_id
+      join calls c on c.id = s.call_id
+      join queries q on q.id = t.query_id
+      order by q.q`.execute(mill.db)
+    const { api: address } = mill.supplier
+    expect(rows).toEqual(
+      queries(5).map((q) => ({
+        q,
+        api: address,
+        origin: 'live',
+        error_code: null,
+        code_of_call: null,
+        has_results: true,
+      })),
+    )
+    expect(api.charges()).toHaveLength(5)
+    // A second pass over the same list finds all five.
+    await mill.plan(queries(5), { maxAgeMs: 3_600_000 })
+    expect(await mill.drain()).toMatchObject({ reused: 5, calls: 0 })
+  })
+
+  test('stays as it is while they refuse it still, with the reason; others that are read beside it are not held up', async () => {
+    const scene = await openRefused()
+    const { mill } = scene
+    await allow(mill, 'searches')
+    await refuse(mill, 'searches', {
+      code: '22023',
+      when: spoilt.replace(", 'query 3'", ''),
+    })
+    const { code, said, stderr } = await command(scene, 'reparse')
+    expect(code).toBe(1)
+    expect(said).toEqual({ read: 1, unread: 0, refused: 1, bodiless: 0 })
+    expect(stderr).toContain('1 answer cannot be stored, only kept')
+    expect(stderr).toMatch(/ {2}\d: refused/)
+    expect(stderr).not.toContain('    at ')
+    expect(await mill.states()).toEqual({ answered: 4, failed: 1 })
+    expect(await broken(scene)).toEqual([])
+  })
+
+  test('tells the price of its kind, also where no other answer did', async () => {
+    const scene = await openScene({ api: { cost: 3 } })
+    await scene.mill.plan(queries(2))
+    await refuse(scene.mill, 'searches', { code: '22023' })
+    expect(await scene.mill.drain()).toMatchObject({ failed: 2, credits_used: 6 })
+    expect(await broken(scene)).toEqual([])
+  })
+
+  test('is left out by retry, which says what stores it', async () => {
+    const scene = await openRefused()
+    const { api, mill, run } = scene
+    const { code, said, stderr } = await command(scene, 'retry', '--run', String(run))
+    expect({ code, said }).toEqual({ code: 0, said: { tasks: 0, reopened: 0 } })
+    expect(stderr).toContain(
+      '2 tasks left out: paid for, and the tables refused the rows; npm run reparse',
+    )
+    await mill.drain()
+    expect(api.charges()).toHaveLength(5)
+  })
+
+  test('is bought again by whoever says so, and stored beside the new one by reparse', async () => {
+    const scene = await openRefused()
+    const { api, mill, run } = scene
+    await allow(mill, 'searches')
+    const again = ['--run', String(run), '--state', 'failed', '--buy-again']
+    expect((await command(scene, 'retry', ...again)).said).toEqual({ tasks: 5, reopened: 5 })
+    await mill.drain()
+    expect(api.charges()).toHaveLength(10)
+    expect((await command(scene, 'reparse')).said).toMatchObject({ read: 2, refused: 0 })
+    expect(await broken(scene)).toEqual([])
+    const { rows } = await sql`
+      select count(*) as answers, count(*) filter (where t.search_id = newest.id) as newest
+      from tasks t
+      join (select query_id, max(id) as id from searches group by query_id) newest using (query_id)`.execute(
+      mill.db,
+    )
+    expect(rows).toEqual([{ answers: 5, newest: 5 }])
+  })
+
+  test('comes from the API that its worker bought from, whatever is set now, or is left where nobody knows it', async () => {
+    const scene = await openRefused()
+    const { mill } = scene
+    await allow(mill, 'searches')
+    const elsewhere = { ...mill.env, SEARCH_API_URL: 'http://127.0.0.1:9/other' }
+    await sql`update calls set worker = worker + 1 where error_code = 'UNSTORABLE' and query_id in (select id from queries where q = 'query 2')`.execute(
+      mill.db,
+    )
+    const { code, stdout, stderr } = await runCommand('reparse', ['--json'], elsewhere)
+    expect({ code, said: JSON.parse(stdout) as unknown }).toEqual({
+      code: 1,
+      said: { read: 1, unread: 0, refused: 1, bodiless: 0 },
+    })
+    expect(stderr).toContain('the API that it came from is not known')
+    const { rows } = await sql`select distinct api from searches`.execute(mill.db)
+    expect(rows).toEqual([{ api: mill.supplier.api }])
+  })
+})
