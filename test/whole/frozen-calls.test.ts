@@ -1,0 +1,54 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { expect, onTestFinished, test } from 'vitest'
+import { verifyPromises } from '../../src/store/operator/verify.ts'
+import { start } from '../support/run.ts'
+import { openScene, queries } from '../support/scene.ts'
+
+const timeoutMs = 1_500
+const lanes = 16
+const freezes = 4
+
+test('answers that come while a worker stands still for longer than a call may take are read, and none is bought again', async () => {
+  const { api, mill } = await openScene({
+    // Long enough that calls are on their way at any moment, and all are answered while the worker stands still.
+    api: { credits: 1_000_000, delayMs: { least: 200, most: 600 } },
+    settings: {
+      MILL_CONCURRENCY: String(lanes),
+      MILL_TIMEOUT_MS: String(timeoutMs),
+      MILL_LEASE_MS: '60000',
+    },
+  })
+  await mill.plan(queries(2_000).map((q) => ({ q, num: 100 })))
+  const worker = start('work', [], mill.env)
+  onTestFinished(() => worker.kill('SIGKILL'))
+  const unanswered = () => api.charges().filter(({ ended_at }) => ended_at === null).length
+  let waited = 0
+  for (let turn = 0; turn < freezes; turn += 1) {
+    const before = api.charges().length
+    await expect
+      .poll(() => api.charges().length >= before + 3 * lanes && unanswered() >= lanes / 2, {
+        timeout: 30_000,
+        interval: 5,
+      })
+      .toBe(true)
+    worker.kill('SIGSTOP')
+    waited += unanswered()
+    await wait(timeoutMs + 1_000)
+    // The API sent all of them: they lie in the sockets of a process that cannot read.
+    expect(unanswered()).toBe(0)
+    worker.kill('SIGCONT')
+  }
+  expect(waited).toBeGreaterThan(freezes)
+  await expect.poll(() => unanswered(), { timeout: 10_000, interval: 5 }).toBeGreaterThan(0)
+  worker.kill('SIGTERM')
+  expect((await worker.ended).code).toBe(0)
+  const asked = api.charges().map(({ q }) => q)
+  expect(asked.length - new Set(asked).size).toBe(0)
+  const { rows } = await sql`
+    select outcome, count(*) as calls from calls where outcome <> 'unsent' group by outcome`.execute(
+    mill.db,
+  )
+  expect(rows).toEqual([{ outcome: 'settled', calls: asked.length }])
+  expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])
+}, 120_000)
