@@ -1,6 +1,8 @@
 import type { Clerk } from '../../credits/entry.ts'
 import type { Spender } from '../../credits/decision.ts'
-import { expectRoom, replay } from './unwritten.ts'
+import type { Reserve } from './reserve.ts'
+import { aheadOf, mostFlying } from './capacity.ts'
+import { expectFolder, replay, takeRoom } from './unwritten.ts'
 import { Lease } from './lease.ts'
 import type { Mill } from '../mill/mill.ts'
 import { nextAfter } from '../../shared/time/cron.ts'
@@ -27,12 +29,13 @@ export interface Parts {
   readonly lease: Lease
   readonly spender: Spender
   readonly clerk: Clerk
+  readonly reserve: Reserve
 }
 
 /** Opens the parts of a worker; what an earlier one left in files is settled before anything is bought. */
 export async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
   const { config, db, supplier } = mill
-  expectRoom(mill)
+  expectFolder(mill)
   const { url, key } = await mill.api()
   const account = await openAccount(db, { name: supplier.account, kind: supplier.origin })
   const fingerprint = key.fingerprint()
@@ -44,11 +47,18 @@ export async function openParts(mill: Mill, options: WorkerOptions): Promise<Par
   }
   await replay(mill, clerk, options.tell)
   const { lanes } = options
-  const floor = config.creditFloor
-  const lease = await Lease.open({ db, account, floor, lanes, leaseMs: config.leaseMs })
   const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
-  const spender = spenderOf(mill, { account, worker: lease.worker, key: fingerprint })
-  return { api, lease, spender, clerk }
+  // After the files, which may hold the very room that is needed.
+  const reserve = takeRoom(mill, mostFlying(lanes, aheadOf(lanes, config.rateLimit)))
+  try {
+    const floor = config.creditFloor
+    const lease = await Lease.open({ db, account, floor, lanes, leaseMs: config.leaseMs })
+    const spender = spenderOf(mill, { account, worker: lease.worker, key: fingerprint })
+    return { api, lease, spender, clerk, reserve }
+  } catch (error) {
+    reserve.release()
+    throw error
+  }
 }
 
 /** Who buys, and the rules of the settings for it. */

@@ -1,16 +1,17 @@
 import {
   closeSync,
   fsyncSync,
+  ftruncateSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
-  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { codeOf } from '../../shared/errors.ts'
+import { asError, codeOf } from '../../shared/errors.ts'
+import { writeWhole, type Reserve } from './reserve.ts'
 
 /** What was paid for and could not be written to the database, kept in a file until it can. */
 export interface Spooled<Item> {
@@ -20,16 +21,34 @@ export interface Spooled<Item> {
   readonly torn: number
 }
 
-/** Writes items to a file of their own and onto the disk, before the process may end. */
-export function spool(folder: string, name: string, items: readonly unknown[]): string {
+/** What became of items that were to be kept: the file that holds them, and those that found no room, with the reason. */
+export interface Spooling<Item> {
+  readonly file: string
+  readonly left: readonly Item[]
+  readonly cause: unknown
+}
+
+/**
+ * Writes items to a file of their own and onto the disk, before the process may end: over the room that was taken for
+ * them, if there is some. On a full disk those are written that fit; throws when none does.
+ */
+export function spool<Item>(
+  { folder, name, reserve }: { folder: string; name: string; reserve?: Reserve | null },
+  items: readonly Item[],
+): Spooling<Item> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const file = join(folder, `${name}.ndjson`)
+  const over = reserve?.use() ?? null
   // Under its name only when it is whole: a worker that starts meanwhile would settle a part and remove the file.
-  const draft = `${file}.draft`
-  const handle = openSync(draft, 'wx', 0o600)
+  const draft = over === null ? `${file}.draft` : (reserve?.file ?? file)
+  const handle = over ?? openSync(draft, 'wx', 0o600)
   try {
-    for (const item of items) writeFileSync(handle, `${JSON.stringify(pack(item))}\n`)
+    const written = writeLines(handle, items)
+    if (items.length > 0 && written.left.length === items.length) throw asError(written.cause)
     fsyncSync(handle)
+    renameSync(draft, file)
+    fsyncFolder(folder)
+    return { file, ...written }
   } catch (error) {
     // Half a file would hold the very room that is missing, and nobody reads it.
     rmSync(draft, { force: true })
@@ -37,14 +56,33 @@ export function spool(folder: string, name: string, items: readonly unknown[]): 
   } finally {
     closeSync(handle)
   }
-  renameSync(draft, file)
-  const parent = openSync(folder, 'r')
-  try {
-    fsyncSync(parent)
-  } finally {
-    closeSync(parent)
+}
+
+/** A line that finds no room is left out; a shorter one after it may find some. */
+function writeLines<Item>(handle: number, items: readonly Item[]): Omit<Spooling<Item>, 'file'> {
+  const left: Item[] = []
+  let [end, cause]: [number, unknown] = [0, null]
+  for (const item of items) {
+    const line = Buffer.from(`${JSON.stringify(pack(item))}\n`)
+    try {
+      writeWhole(handle, line, end)
+      end += line.length
+    } catch (error) {
+      left.push(item)
+      cause = error
+    }
   }
-  return file
+  ftruncateSync(handle, end)
+  return { left, cause }
+}
+
+function fsyncFolder(folder: string): void {
+  const handle = openSync(folder, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
 }
 
 /** The files whose names begin with `prefix`, with what can be read of each. */

@@ -1,8 +1,14 @@
+import { accessSync, constants, mkdirSync } from 'node:fs'
 import type { Clerk, Entry } from '../../credits/entry.ts'
 import { asError, codeOf, Misuse, Unreachable } from '../../shared/errors.ts'
+import { count } from '../../shared/terminal/wording.ts'
 import type { Mill } from '../mill/mill.ts'
 import { openBatch } from './batch.ts'
+import { Reserve } from './reserve.ts'
 import { forget, setAside, spool, unspool } from './spool.ts'
+
+/** Room that is taken for an answer: twice its body and more, for a body of some forty kilobytes. */
+const bytesOfAnswer = 128 * 1024
 
 /** Where answers wait that could not be written to the database. */
 function spoolFolder(mill: Mill): string {
@@ -10,13 +16,28 @@ function spoolFolder(mill: Mill): string {
 }
 
 /** Fails before anything is bought when paid answers could not be kept in a file. */
-export function expectRoom(mill: Mill): void {
+export function expectFolder(mill: Mill): void {
   const folder = spoolFolder(mill)
   try {
-    forget(spool(folder, `probe-${process.pid}-${Date.now()}`, []))
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    accessSync(folder, constants.W_OK | constants.X_OK)
   } catch (cause) {
     throw new Misuse(
       `expected MILL_HOME to be a folder where paid answers can be kept while the database is away, got ${codeOf(cause) ?? 'an error'} for ${folder}; correct MILL_HOME, or its rights`,
+      { cause },
+    )
+  }
+}
+
+/** Takes room for every answer that may be on its way at once; buys nothing where there is none. */
+export function takeRoom(mill: Mill, calls: number): Reserve {
+  const folder = spoolFolder(mill)
+  const bytes = calls * bytesOfAnswer
+  try {
+    return Reserve.take(folder, bytes)
+  } catch (cause) {
+    throw new Unreachable(
+      `expected ${(bytes / 1_000_000).toFixed(1)} MB of room in ${folder}, where ${calls} paid answers are kept when the database is away, got ${codeOf(cause) ?? 'an error'}: nothing is bought; make room, or lower MILL_CONCURRENCY`,
       { cause },
     )
   }
@@ -89,23 +110,57 @@ function withoutKey(entry: Entry): Entry {
   return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry
 }
 
-/** Keeps what could not be written to the database; gives back the file. Says what is lost when no file takes it. */
-export function keep(mill: Mill, account: number, left: readonly Entry[]): string {
-  const items: Kept[] = left.map((ended) => ({ account, ended }))
+/** What became of answers that the database did not take. */
+interface Aftermath {
+  /** Null when none could be kept. */
+  readonly file: string | null
+  readonly kept: number
+  /** How many are lost and what they cost; null when all are kept. */
+  readonly lost: Unreachable | null
+}
+
+/** Keeps what could not be written to the database, as much of it as there is room for: first what was paid for. */
+export function keep(
+  mill: Mill,
+  { account, reserve }: { account: number; reserve: Reserve | null },
+  entries: readonly Entry[],
+): Aftermath {
   const folder = spoolFolder(mill)
+  const name = `${mill.installation}-${process.pid}-${Date.now()}`
+  const items = entries.toSorted((a, b) => worth(b) - worth(a)).map((ended) => ({ account, ended }))
   try {
-    return spool(folder, `${mill.installation}-${process.pid}-${Date.now()}`, items)
+    const { file, left, cause } = spool({ folder, name, reserve }, items)
+    if (left.length === 0) return { file, kept: items.length, lost: null }
+    return { file, kept: items.length - left.length, lost: lossOf(folder, left, cause) }
   } catch (cause) {
-    const answers = left.filter(({ effect }) => effect.kind === 'answered')
-    const credits = answers.reduce((sum, { creditsUsed }) => sum + (creditsUsed ?? 0), 0)
-    throw new Unreachable(
-      `expected room in ${folder} for what the database did not take, got ${codeOf(cause) ?? 'an error'}: ${answers.length} paid answers are lost, ${credits} credits worth, and may be bought again; make room before the next start`,
-      { cause },
-    )
+    return { file: null, kept: 0, lost: lossOf(folder, items, cause) }
   }
 }
 
-/** Keeps answers that belong to no call of the database where nobody takes them for unsettled; gives back the file. */
-export function keepAside(mill: Mill, account: number, left: readonly Entry[]): string {
-  return setAside(keep(mill, account, left))
+/** An answer is worth keeping even if it told no price. */
+function worth({ effect, creditsUsed }: Entry): number {
+  return (effect.kind === 'answered' ? 0.5 : 0) + (creditsUsed ?? 0)
+}
+
+function lossOf(folder: string, items: readonly Kept[], cause: unknown): Unreachable {
+  const answers = items.filter(({ ended }) => ended.effect.kind === 'answered')
+  const prices = answers.flatMap(({ ended }) => ended.creditsUsed ?? [])
+  const credits = prices.reduce((sum, price) => sum + price, 0)
+  const untold = answers.length - prices.length
+  const worths = [`${credits} credits worth`, ...(untold === 0 ? [] : [`${untold} told no price`])]
+  return new Unreachable(
+    `expected room in ${folder} for what the database did not take, got ${codeOf(cause) ?? 'an error'}: ${count(answers.length, 'paid answer')} lost, ${worths.join(', ')}, and may be bought again; make room before the next start`,
+    { cause },
+  )
+}
+
+/** Keeps answers that belong to no call of the database where nobody takes them for unsettled; says where. */
+export function keepAside(
+  mill: Mill,
+  room: { account: number; reserve: Reserve | null },
+  left: readonly Entry[],
+): string {
+  const { file, lost } = keep(mill, room, left)
+  const aside = file === null ? [] : [`are kept in ${setAside(file)}`]
+  return [...aside, ...(lost === null ? [] : [lost.message])].join('; ')
 }

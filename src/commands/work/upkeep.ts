@@ -84,6 +84,7 @@ export class Upkeep {
   /** Gives up calls of workers that died, and releases reservations of this one that nobody heard of. */
   async #recover(tell: (line: string) => void): Promise<void> {
     const { lease, clerk, spender, dispatch } = this.#worker
+    this.#worker.reserve.touch()
     // First of all, since the others may have been kept from it as well: only a beat shows how long that was.
     await this.#beat()
     // Answers that a worker kept in a file are not lost: their calls must not be given up and bought again.

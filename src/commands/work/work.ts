@@ -2,7 +2,6 @@ import type { Consumer } from '../../queue/slices.ts'
 import { keep } from './unwritten.ts'
 import { idleMs, Upkeep } from './upkeep.ts'
 import type { Entry } from '../../credits/entry.ts'
-import { asError, reasonOf } from '../../shared/errors.ts'
 import { late, pause, within } from '../../shared/waiting.ts'
 import type { Mill } from '../mill/mill.ts'
 import { endRuns } from '../mill/night-health.ts'
@@ -110,21 +109,22 @@ async function drained(
   return standingStop(mill.db, { account, key, floor })
 }
 
-/** Writes paid answers into a file; where none can be written, that ends the worker once all else is put away. */
+/** Writes paid answers into a file; what is lost ends the worker once all else is put away. */
 function keepLeft(
   mill: Mill,
   worker: Worker,
   { left, tell }: { left: readonly Entry[]; tell: (line: string) => void },
 ): void {
-  try {
-    const file = keep(mill, worker.clerk.account, left)
+  const { clerk, reserve } = worker
+  const { file, kept, lost } = keep(mill, { account: clerk.account, reserve }, left)
+  if (file !== null) {
     tell(
-      `${left.length} paid answers could not be written to the database; they are kept in ${file} and settled first at the next start`,
+      `${kept} paid answers could not be written to the database; they are kept in ${file} and settled first at the next start`,
     )
-  } catch (error) {
-    tell(reasonOf(error))
-    worker.fatal = asError(error)
   }
+  if (lost === null) return
+  tell(lost.message)
+  worker.fatal = lost
 }
 
 /** Lets calls in flight come back, hands slices back to the queue, and leaves no paid answer in memory. */
@@ -147,6 +147,7 @@ async function putAway(
   await until(() => worker.batch.size === 0 && worker.handling === 0, putAwayMs)
   const left = worker.batch.abandon()
   if (left.length > 0) keepLeft(mill, worker, { left, tell: options.tell })
+  worker.reserve.release()
   await stopped
   await consumer.close()
   if (worker.outages.mute) return

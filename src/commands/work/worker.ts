@@ -8,6 +8,7 @@ import type { Lease } from './lease.ts'
 import type { Mill } from '../mill/mill.ts'
 import { Outages } from './outages.ts'
 import { aheadOf, mostFlying, slotsFor } from './capacity.ts'
+import type { Reserve } from './reserve.ts'
 import { keepAside } from './unwritten.ts'
 import { openParts, type Parts, type WorkerOptions } from './setup.ts'
 import { endSliceRound } from './slice.ts'
@@ -49,6 +50,7 @@ export class Worker {
     this.lease = parts.lease
     this.spender = parts.spender
     this.clerk = parts.clerk
+    this.reserve = parts.reserve
     this.slots = slotsFor(options.lanes)
     const ahead = aheadOf(options.lanes, mill.config.rateLimit)
     this.#lanes = openLanes(options.lanes, ahead)
@@ -58,9 +60,10 @@ export class Worker {
       onAway: (away) => this.outages.markDatabase(away, options.tell),
       onStuck: (error) => (this.fatal = asError(error)),
       onStrangers: (entries) => {
-        const file = keepAside(mill, parts.clerk.account, entries)
+        const { account } = parts.clerk
+        const where = keepAside(mill, { account, reserve: parts.reserve }, entries)
         this.fatal = setBack(
-          `${entries.length} paid answers of calls that it does not know are kept in ${file}`,
+          `${entries.length} paid answers of calls that it does not know ${where}`,
         )
       },
     })
@@ -76,6 +79,7 @@ export class Worker {
   readonly lease: Lease
   readonly spender: Spender
   readonly clerk: Clerk
+  readonly reserve: Reserve
 
   static async open(mill: Mill, options: WorkerOptions): Promise<Worker> {
     return new Worker(mill, options, await openParts(mill, options))

@@ -10,6 +10,10 @@ function openFolder(): string {
   return join(folder, 'spool')
 }
 
+function write(folder: string, name: string, items: readonly unknown[]): string {
+  return spool({ folder, name }, items).file
+}
+
 describe('what is put into a file', () => {
   test('comes back as it was: bytes, times, and names that look like marks of the file', () => {
     const folder = openFolder()
@@ -18,7 +22,7 @@ describe('what is put into a file', () => {
       { call: 2, extra: { $bytes: 'AAAA', $time: 'no time', $pairs: [1], plain: [null, 'a\nb'] } },
       { call: 3, extra: JSON.parse('{"__proto__": {"admin": true}}') as object },
     ]
-    const file = spool(folder, 'mill-1', items)
+    const file = write(folder, 'mill-1', items)
     expect(unspool(folder, 'mill')).toEqual([{ file, items, torn: 0 }])
     const [found] = unspool<{ extra?: object }>(folder, 'mill')
     expect(Object.keys(found?.items[2]?.extra ?? {})).toEqual(['__proto__'])
@@ -26,24 +30,24 @@ describe('what is put into a file', () => {
 
   test('is for its owner alone, and nothing half written lies beside it', () => {
     const folder = openFolder()
-    const file = spool(folder, 'mill-1', ['kept'])
+    const file = write(folder, 'mill-1', ['kept'])
     expect(statSync(file).mode & 0o777).toBe(0o600)
     expect(readdirSync(folder)).toEqual(['mill-1.ndjson'])
   })
 
   test('never takes the place of another file', () => {
     const folder = openFolder()
-    spool(folder, 'mill-1', ['kept'])
+    write(folder, 'mill-1', ['kept'])
     writeFileSync(join(folder, 'mill-2.ndjson.draft'), 'of somebody else')
-    expect(() => spool(folder, 'mill-2', ['late'])).toThrow('EEXIST')
+    expect(() => write(folder, 'mill-2', ['late'])).toThrow('EEXIST')
   })
 })
 
 describe('files that are looked for', () => {
   test('are those of one name that are whole: no drafts, none of others', () => {
     const folder = openFolder()
-    const mine = [spool(folder, 'mill-1', ['a']), spool(folder, 'mill-2', ['b'])]
-    spool(folder, 'other-1', ['c'])
+    const mine = [write(folder, 'mill-1', ['a']), write(folder, 'mill-2', ['b'])]
+    write(folder, 'other-1', ['c'])
     writeFileSync(join(folder, 'mill-3.ndjson.draft'), '"d"\n')
     const found = unspool(folder, 'mill')
     expect(found.map(({ file }) => file).toSorted()).toEqual(mine)
@@ -51,7 +55,7 @@ describe('files that are looked for', () => {
 
   test('say how many of their lines are torn, and keep the others', () => {
     const folder = openFolder()
-    const file = spool(folder, 'mill-1', ['a'])
+    const file = write(folder, 'mill-1', ['a'])
     writeFileSync(file, '"a"\n{"call": 1, "bo\n\n"b"\n')
     expect(unspool(folder, 'mill')).toEqual([{ file, items: ['a', 'b'], torn: 1 }])
   })
@@ -63,7 +67,7 @@ describe('files that are looked for', () => {
 
 test('a file that was settled is gone, and may be gone already', () => {
   const folder = openFolder()
-  const file = spool(folder, 'mill-1', ['a'])
+  const file = write(folder, 'mill-1', ['a'])
   forget(file)
   forget(file)
   expect(readdirSync(folder)).toEqual([])
@@ -71,7 +75,7 @@ test('a file that was settled is gone, and may be gone already', () => {
 
 test('a file that is set aside stays under another name, where nobody looks for work', () => {
   const folder = openFolder()
-  const file = spool(folder, 'mill-1', ['a'])
+  const file = write(folder, 'mill-1', ['a'])
   expect(setAside(file)).toBe(`${file}.left`)
   expect(unspool(folder, 'mill')).toEqual([])
   expect(readdirSync(folder)).toEqual(['mill-1.ndjson.left'])

@@ -117,7 +117,7 @@ test('a worker whose answers neither the database nor a file takes ends with 5, 
   writeFileSync(folder, 'no folder any more')
   work.kill('SIGTERM')
   const { code, stderr } = await work.ended
-  expect(stderr).toContain('4 paid answers are lost, 4 credits worth, and may be bought again')
+  expect(stderr).toContain('4 paid answers lost, 4 credits worth, and may be bought again')
   expect(stderr).not.toContain('    at ')
   expect(code).toBe(5)
 }, 60_000)

@@ -77,7 +77,9 @@ describe('the upkeep of a worker', () => {
     const dead = await ledger.hire()
     const call = await ledger.reserveCall(dead)
     const { said } = await openUpkeep(ledger)
-    keep(mill, clerk.account, [entryOf({ ...bought(1, answer()), call }, mill.supplier)])
+    keep(mill, { account: clerk.account, reserve: null }, [
+      entryOf({ ...bought(1, answer()), call }, mill.supplier),
+    ])
     await outlive(ledger, dead)
     await expect.poll(() => ledger.callOf(call)).toMatchObject({ outcome: 'settled', deaths: 0 })
     await expect.poll(() => said.join()).toContain('1 answers kept in')
