@@ -14,6 +14,8 @@ export interface Task {
   readonly queryId: string
   /** True: workers died while it was asked; it goes out alone, so that no other task is blamed for it. */
   readonly suspect: boolean
+  /** True: the API once answered it as if the key were refused. */
+  readonly refused: boolean
 }
 
 /** One call that came back, with what it means. */

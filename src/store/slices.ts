@@ -23,6 +23,8 @@ export interface OpenTask {
   readonly wait_ms: number
   /** Workers that died with a call of it in flight. */
   readonly deaths: number
+  /** True when a call of it was answered with 401 or 403. */
+  readonly refused: boolean
 }
 
 /** The open tasks of a slice in its present round; null when a later round has been queued, or nothing is left. */
@@ -43,6 +45,7 @@ export async function openTasks(
           'num', q.num,
           'device', q.device,
           'deaths', t.deaths,
+          'refused', exists (select from calls c where c.task_id = t.id and c.http_status in (401, 403)),
           'wait_ms', greatest(0, extract(epoch from t.not_before - clock_timestamp())::float8 * 1000)
         ) order by t.id), '[]')
         from tasks t

@@ -26,11 +26,11 @@ describe.each(backends)('bodies that are pruned, with the queue on $name,', (bac
     const { api, mill } = await openScene({ backend, settings: { MILL_CONCURRENCY: '16' } })
     const run = await mill.plan(queries(300))
     await mill.drain()
-    let over = false
+    const over = new AbortController()
     const prune = async () => {
       let pruned = 0
       let [times, robbed] = [0, 0]
-      while (!over) {
+      while (!over.signal.aborted) {
         pruned += (await pruneBodies(mill.db, youngMs)).bodies
         times += 1
         robbed += await countRobbed(mill)
@@ -53,7 +53,7 @@ describe.each(backends)('bodies that are pruned, with the queue on $name,', (bac
       }
     }
     const pruning = prune()
-    await buyAgain().finally(() => (over = true))
+    await buyAgain().finally(() => over.abort())
     const { pruned, times, robbed } = await pruning
     expect(robbed).toBe(0)
     expect(times).toBeGreaterThan(rounds)

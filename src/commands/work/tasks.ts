@@ -14,18 +14,23 @@ interface OpenSliceTasks {
 }
 
 function taskOf(task: OpenTask, run: number, priority: number): Task {
-  const { id, query_id: queryId, q, location, hl, gl, num, device, deaths } = task
+  const { id, query_id: queryId, q, location, hl, gl, num, device, deaths, refused } = task
   const query = { q, location, hl, gl, num, device }
   const suspect = deaths >= constants.deaths - 1
-  return { id, run, priority, class: costClass(query), query, queryId, suspect }
+  return { id, run, priority, class: costClass(query), query, queryId, suspect, refused }
 }
 
-/** What goes to the gate next; a suspect goes alone, when nothing else is in flight. */
+/**
+ * What goes to the gate next; a suspect goes alone, when nothing else is in flight. One that was answered with a refused
+ * key goes after the others: if they are answered with the same key, it is known that its query was meant.
+ */
 export function mostUrgent(
   pending: readonly Task[],
   { count, flying }: { count: number; flying: number },
 ): readonly Task[] {
-  const tasks = pending.toSorted((a, b) => a.priority - b.priority || a.id - b.id)
+  const tasks = pending.toSorted(
+    (a, b) => Number(a.refused) - Number(b.refused) || a.priority - b.priority || a.id - b.id,
+  )
   const plain = tasks.filter(({ suspect }) => !suspect)
   if (plain.length > 0) return plain.slice(0, count)
   return flying === 0 ? tasks.slice(0, 1) : []

@@ -7,9 +7,15 @@ export class Witnesses {
   readonly #begun = new Map<number, number>()
   /** Tasks whose call was answered with a refused key, and when the first such call began. */
   readonly #refused = new Map<number, number>()
+  readonly #refutedBefore: (task: number) => Promise<boolean>
   #count = 0
   #newestAnswered = 0
   #wake: (() => void)[] = []
+
+  /** `refutedBefore` tells what other processes saw: the key was answered after it had seemed refused for this task. */
+  constructor(refutedBefore: (task: number) => Promise<boolean> = async () => false) {
+    this.#refutedBefore = refutedBefore
+  }
 
   /** The call of a task is sent now. */
   begin(task: number): void {
@@ -34,7 +40,8 @@ export class Witnesses {
     while (this.#newestAnswered < first && this.#anyAfter(first)) {
       await new Promise<void>((resolve) => this.#wake.push(resolve))
     }
-    return this.#newestAnswered > first ? { ...verdict, kind: 'blocked' } : verdict
+    const refuted = this.#newestAnswered > first || (await this.#refutedBefore(task.id))
+    return refuted ? { ...verdict, kind: 'blocked' } : verdict
   }
 
   #anyAfter(began: number): boolean {

@@ -16,6 +16,7 @@ import type { SliceJob } from '../../queue/slices.ts'
 import type { Api } from '../../search/call.ts'
 import { openLanes, type Lanes } from '../../search/lane.ts'
 import { stepsOf } from './steps.ts'
+import { keyAnsweredSince } from '../../store/ledger/standstill.ts'
 import { openTasks } from '../../store/slices.ts'
 import { isFatal, setBack, troubleOf } from '../../store/trouble.ts'
 import { Tally } from './tally.ts'
@@ -137,7 +138,7 @@ export class Worker {
         brake: this.#brake,
         batch: this.batch,
         tally: this.tally,
-        witnesses: new Witnesses(),
+        witnesses: new Witnesses((task) => this.#refutedBefore(task)),
         outages: this.outages,
         nudge: () => this.dispatch.nudge(),
       }),
@@ -150,6 +151,16 @@ export class Worker {
       onTrouble: (error) => this.#onTrouble(error),
       onEnded: (_task, state) => this.tally.ended(state),
     })
+  }
+
+  /** A database that does not say refutes nothing. */
+  async #refutedBefore(task: number): Promise<boolean> {
+    try {
+      return await keyAnsweredSince(this.#mill.db, task)
+    } catch (error) {
+      this.#onTrouble(error)
+      return false
+    }
   }
 
   #free(): number {

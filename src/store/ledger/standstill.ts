@@ -25,6 +25,22 @@ export async function standingStop(
   return rows[0]?.reason ?? null
 }
 
+/** True when a call of this task was answered with a refused key, and one of its account that began later with results. */
+export async function keyAnsweredSince(db: Database, task: number): Promise<boolean> {
+  const { rows } = await sql<{ answered: boolean }>`
+    select exists (
+      select from calls refused
+      join calls later on later.account_id = refused.account_id and later.id > refused.id
+      where refused.task_id = ${task}
+        and refused.http_status in (401, 403)
+        and later.start_seq > refused.start_seq
+        and later.outcome = 'settled'
+        and later.http_status = 200
+        and later.error_code is null
+    ) as answered`.execute(db)
+  return rows[0]?.answered ?? false
+}
+
 /** True when a run's budget left tasks unaffordable within that time. */
 export async function leftUnaffordable(db: Database, withinMs: number): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`

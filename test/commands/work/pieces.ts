@@ -8,7 +8,7 @@ import { queryId, queryKey } from '../../../src/shared/query.ts'
 export function task(id: number, over: Partial<Task> = {}): Task {
   const query = { q: `query ${id}`, location: null, hl: null, gl: null, num: 10, device: null }
   const asked = { id, run: 1, priority: 5, class: '10/-', query }
-  return { ...asked, queryId: queryId(queryKey(query)), suspect: false, ...over }
+  return { ...asked, queryId: queryId(queryKey(query)), suspect: false, refused: false, ...over }
 }
 
 export function bought(call: number, reply: Reply): Bought {

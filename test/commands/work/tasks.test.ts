@@ -15,11 +15,13 @@ describe('the tasks of a slice', () => {
 
   test('that may be asked now are taken, those that wait are left', () => {
     const tasks = [
-      { ...row, id: 1, wait_ms: 0, deaths: 0 },
-      { ...row, id: 2, wait_ms: 1, deaths: 0 },
+      { ...row, id: 1, wait_ms: 0, deaths: 0, refused: true },
+      { ...row, id: 2, wait_ms: 1, deaths: 0, refused: false },
     ]
     const due = dueTasks({ priority: 3, tasks }, 9)
-    expect(due).toMatchObject([{ id: 1, run: 9, priority: 3, queryId: 'id', suspect: false }])
+    expect(due).toMatchObject([
+      { id: 1, run: 9, priority: 3, queryId: 'id', suspect: false, refused: true },
+    ])
     expect(due[0]?.query).toEqual({
       q: 'red shoes',
       location: null,
@@ -31,7 +33,13 @@ describe('the tasks of a slice', () => {
   })
 
   test('are suspects one death before they are given up', () => {
-    const tasks = [0, 1, 2].map((deaths) => ({ ...row, id: deaths, wait_ms: 0, deaths }))
+    const tasks = [0, 1, 2].map((deaths) => ({
+      ...row,
+      id: deaths,
+      wait_ms: 0,
+      deaths,
+      refused: false,
+    }))
     expect(dueTasks({ priority: 3, tasks }, 9).map(({ suspect }) => suspect)).toEqual([
       false,
       false,
@@ -46,6 +54,11 @@ describe('what goes to the gate next', () => {
   test('is the most urgent, the oldest of them first, and no more than there is room for', () => {
     const pending = [task(4), task(3), task(2, { priority: 9 }), task(5, { priority: 1 })]
     expect(ids(mostUrgent(pending, { count: 3, flying: 0 }))).toEqual([5, 3, 4])
+  })
+
+  test('is nothing that looked like a refused key while another task is there', () => {
+    const pending = [task(1, { refused: true, priority: 1 }), task(2, { priority: 9 }), task(3)]
+    expect(ids(mostUrgent(pending, { count: 5, flying: 0 }))).toEqual([3, 2, 1])
   })
 
   test('is no suspect while another task is there', () => {

@@ -47,6 +47,14 @@ test('a call that was never sent is no witness, and nobody waits for it', async 
   expect((await witnesses.hear(refused(1))).kind).toBe('key_refused')
 })
 
+test('a query is blamed that another process saw refused before the key was answered', async () => {
+  const witnesses = new Witnesses(async (task) => task === 1)
+  witnesses.begin(1)
+  expect((await witnesses.hear(refused(1))).kind).toBe('blocked')
+  witnesses.begin(2)
+  expect((await witnesses.hear(refused(2))).kind).toBe('key_refused')
+})
+
 test('a query that was refused before, while others were answered since, is blamed even when it goes alone', async () => {
   const witnesses = new Witnesses()
   witnesses.begin(1)

@@ -122,6 +122,32 @@ describe('a worker and an API that refuses', () => {
     60_000,
   )
 
+  test('one query that the API refuses with its key stops everything when it goes alone, and after one resume fails alone', async () => {
+    const { api, mill } = await openScene({
+      // With a code of the API itself, one call at a time: nothing shows at first that the query is meant.
+      api: {
+        faults: [
+          { kind: 'status', status: 403, match: 'poison', charged: false, code: 'FORBIDDEN' },
+        ],
+      },
+      settings: { MILL_CONCURRENCY: '1' },
+    })
+    await mill.plan(['poison', ...queries(30)])
+    expect((await mill.drain()).finish).toBe('auth')
+    expect(api.charges()).toHaveLength(1)
+    // Its last try, as above.
+    await sql`
+      update tasks set attempts = 4
+      where query_id = (select id from queries where q = 'poison')`.execute(mill.db)
+    const [account] = await rows<{ id: number }>(mill, 'select id from accounts')
+    await liftStops(mill.db, account?.id ?? 0)
+    expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 30, failed: 1 })
+    const asked = api.charges().map(({ q }) => q)
+    expect(asked).toHaveLength(32)
+    expect([asked[0], asked.at(-1)]).toEqual(['poison', 'poison'])
+    expect(await rows(mill, `select from stops where cleared_at is null`)).toEqual([])
+  })
+
   test('a rate limit holds over two workers at once', async () => {
     const { api, mill } = await openScene({ settings: { MILL_RATE_LIMIT: '10' } })
     await mill.plan(queries(50))
