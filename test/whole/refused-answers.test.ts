@@ -61,7 +61,7 @@ describe('an answer whose rows the tables refused', () => {
         api: address,
         origin: 'live',
         error_code: null,
-        code_of_call: null,
+        code_of_call: ['query 2', 'query 3'].includes(q) ? 'UNSTORABLE' : null,
         has_results: true,
       })),
     )
@@ -126,6 +126,21 @@ describe('an answer whose rows the tables refused', () => {
       mill.db,
     )
     expect(rows).toEqual([{ answers: 5, newest: 5 }])
+  })
+
+  test('takes nothing from a run that bought its query again before it was stored', async () => {
+    const scene = await openRefused()
+    const { api, mill } = scene
+    await allow(mill, 'searches')
+    await mill.plan(queries(5), { maxAgeMs: 3_600_000 })
+    // By then the answers are more than a second older than the next call.
+    await sql`select pg_sleep_until(max(finished_at) + interval '1.1 seconds') from calls`.execute(
+      mill.db,
+    )
+    expect(await mill.drain()).toMatchObject({ reused: 3, calls: 2 })
+    expect((await command(scene, 'reparse')).said).toMatchObject({ read: 2, refused: 0 })
+    expect(await broken(scene)).toEqual([])
+    expect(api.charges()).toHaveLength(7)
   })
 
   test('comes from the API that its worker bought from, whatever is set now, or is left where nobody knows it', async () => {

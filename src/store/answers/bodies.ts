@@ -161,12 +161,12 @@ export async function replaceAnswers(
   await answerRefused(trx, ids)
 }
 
-/** What failed for want of these rows is answered now. */
+/** What failed for want of these rows is answered now; its call keeps the word for it, since until now nobody had them. */
 async function answerRefused(trx: Transaction<DB>, ids: readonly number[]): Promise<void> {
   await sql`
     with stored as (
       update calls
-      set error_code = null, error_message = null
+      set error_message = 'the tables refused the answer when it came; it was stored later'
       where id = any(${ids}::bigint[]) and error_code = 'UNSTORABLE'
       returning id, task_id
     ),

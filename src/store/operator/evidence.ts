@@ -30,6 +30,8 @@ const aboutCalls: Promises = {
       and c.outcome <> 'unsent'
       and s.origin = a.kind
       and first.account_id = c.account_id
+      -- The tables refused it when it came: nobody could take it.
+      and first.error_code is null
       and first.finished_at < c.sent_at - interval '1 second'
       and s.fetched_at > c.sent_at - (c.max_age_ms - 1000) * interval '1 millisecond'
       and (t.answers_after is null or s.fetched_at > t.answers_after)`),
