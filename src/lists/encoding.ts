@@ -60,19 +60,28 @@ function isUtf32(head: Buffer): boolean {
   return groups > 1 && Math.max(little, big) > groups * 0.9
 }
 
-/** UTF-8 with a bad byte in it: other encodings hardly ever spell a whole character of it by chance. */
+/**
+ * UTF-8 with a bad byte in it: other encodings hardly ever spell a whole character of it by chance. A single byte tells
+ * nothing of another encoding, and half a character in three bytes comes from a program that broke UTF-16 in two.
+ */
 function isBrokenUtf8(head: Buffer): boolean {
   let good = 0
   let bad = 0
   for (let at = 0; at < head.length;) {
     const lead = head[at] ?? 0
     const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 1
-    const whole = length > 1 && isUtf8(head.subarray(at, at + length))
+    const spelt = head.subarray(at, at + length)
+    const whole = length > 1 && (isUtf8(spelt) || isHalf(spelt))
     if (whole) good++
     else if (lead >= 0x80) bad++
     at += whole ? length : 1
   }
-  return good >= bad
+  return good >= bad || bad === 1
+}
+
+/** Half a character: what only pairs of UTF-16 are made of, spelt as if it were one. */
+export function isHalf([first = 0, second = 0, third = 0]: Uint8Array): boolean {
+  return first === 0xed && second >= 0xa0 && second < 0xc0 && third >= 0x80 && third < 0xc0
 }
 
 /** The encoding that was typed. A mark is proof where UTF-16 is concerned: any other reading gives other letters. */
