@@ -39,19 +39,22 @@ function enqueue(name: string): Running {
   return start('enqueue', [name, '--yes'], env)
 }
 
-/** One line on stderr, 2, and nothing in the tables, nor beside the list. */
-async function expectRefusal(running: Running, said: string): Promise<void> {
+/** How an enqueue ended, and what it left in the tables and beside its list. */
+async function outcomeOf(running: Running) {
   const { code, stdout, stderr } = await running.ended
-  expect(stderr).toContain(said)
-  expect(stderr.trimEnd().split('\n')).toHaveLength(1)
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  const { rows } = await database.pool.query<Record<string, number>>(`
-    select
-      (select count(*) from lists) as lists, (select count(*) from runs) as runs,
-      (select count(*) from queries) as queries, (select count(*) from tasks) as tasks,
-      (select count(*) from bullmq.job) as jobs`)
-  expect(Object.values(rows[0] ?? {}).map(Number)).toEqual([0, 0, 0, 0, 0])
-  expect(readdirSync(folder).filter((name) => name.includes('.rejected.'))).toEqual([])
+  const { rows } = await database.pool.query<{ left: number }>(`
+    select (
+      (select count(*) from lists) + (select count(*) from runs) + (select count(*) from queries)
+      + (select count(*) from tasks) + (select count(*) from bullmq.job)
+    )::integer as left`)
+  const beside = readdirSync(folder).filter((name) => name.includes('.rejected.'))
+  return { code, stdout, said: stderr.trimEnd().split('\n'), left: rows[0]?.left, beside }
+}
+
+/** One line, 2, and nothing left. */
+function refusal(said: string) {
+  const line = expect.stringContaining(said) as unknown
+  return { code: 2, stdout: '', said: [line], left: 0, beside: [] }
 }
 
 const utf16 = (text: string) => Buffer.from(text, 'utf16le')
@@ -59,74 +62,92 @@ const ascii = 'plain words,1\n'.repeat(50)
 const wide = Array.from({ length: 5_000 }, (_, at) => `column ${at}`).join(',')
 const emptyRows = () => Array.from({ length: 1_000_000 }, (_, at) => `<row r="${at + 1}"/>`)
 
-const files: readonly (readonly [string, string, () => Buffer | string, string])[] = [
-  ['of 5,000 columns', 'wide.csv', () => `${wide}\n${wide}\n`, 'and 4988 more; columns of text'],
+const files = (
   [
-    'with half a character in UTF-16',
-    'half16.csv',
-    () => Buffer.concat([utf16('\ufeffq\nred '), Buffer.from([0, 0xd8]), utf16(' shoes\nhats\n')]),
-    'half16.csv:2: expected utf-16le to the end, got half a character (a lone surrogate) at offset 14',
-  ],
-  [
-    'with half a character in UTF-8',
-    'half8.csv',
-    () => Buffer.concat([Buffer.from('q\nred '), Buffer.from('eda080', 'hex'), Buffer.from('\n')]),
-    'half8.csv:2: expected UTF-8 to the end, got half a character (a lone surrogate) at offset 6',
-  ],
-  [
-    'of ASCII with one other byte',
-    'byte.csv',
-    () =>
-      Buffer.concat([Buffer.from(`q,weight\n${ascii}`), Buffer.from('caf\u00e9,1\n', 'latin1')]),
-    'byte.csv:52: expected UTF-8 to the end, got other bytes at offset 712: "café,1" in windows-1252, the byte is 0xE9; correct that line, or name the encoding',
-  ],
-  [
-    'of a sheet with a million empty rows',
-    'rows.xlsx',
-    () => xlsxOf({ Terms: emptyRows().join('') }, []),
-    'expected queries in rows.xlsx (Terms), got an empty file',
-  ],
-  ['of NUL alone', 'nuls.csv', () => Buffer.alloc(3_000), 'a control character in the query'],
-  ['with NUL in its only line', 'nul.csv', () => 'q\nred\0shoes\n', 'a control character'],
-  ['of one line of 10 MB', 'line.csv', () => 'a'.repeat(10_000_000), 'line.csv:1: expected lines'],
-  [
-    'with a line of 10 MB',
-    'late-line.csv',
-    () => `q\nhats\n${'a'.repeat(10_000_000)}\nshoes\n`,
-    'late-line.csv:3: expected lines of a query list, got one of more than 1 MiB',
-  ],
-  [
-    'that was compressed and ends early',
-    'early.csv.gz',
-    () => gzipSync(`q\n${ascii}`).subarray(0, 40),
-    'expected early.csv.gz to be a whole compressed file, got one that ends early',
-  ],
-  [
-    'in an archive with a path outside',
-    'outside.zip',
-    () => zipOf({ '../Queries.csv': 'q\nred shoes\n' }),
-    'got one that cannot be read: invalid relative path',
-  ],
-  ['of a header alone', 'header.csv', () => 'q\n', 'got a header only'],
-  ['of nothing', 'nothing.csv', () => '', 'got an empty file'],
-]
+    ['of 5,000 columns', 'wide.csv', () => `${wide}\n${wide}\n`, 'and 4988 more; columns of text'],
+    [
+      'with half a character in UTF-16',
+      'half16.csv',
+      () =>
+        Buffer.concat([utf16('\ufeffq\nred '), Buffer.from([0, 0xd8]), utf16(' shoes\nhats\n')]),
+      'half16.csv:2: expected utf-16le to the end, got half a character (a lone surrogate) at offset 14',
+    ],
+    [
+      'with half a character in UTF-8',
+      'half8.csv',
+      () =>
+        Buffer.concat([Buffer.from('q\nred '), Buffer.from('eda080', 'hex'), Buffer.from('\n')]),
+      'half8.csv:2: expected UTF-8 to the end, got half a character (a lone surrogate) at offset 6',
+    ],
+    [
+      'of ASCII with one other byte',
+      'byte.csv',
+      () =>
+        Buffer.concat([Buffer.from(`q,weight\n${ascii}`), Buffer.from('caf\u00e9,1\n', 'latin1')]),
+      'byte.csv:52: expected UTF-8 to the end, got other bytes at offset 712: "café,1" in windows-1252, the byte is 0xE9; correct that line, or name the encoding',
+    ],
+    [
+      'of a sheet with a million empty rows',
+      'rows.xlsx',
+      () => xlsxOf({ Terms: emptyRows().join('') }, []),
+      'expected queries in rows.xlsx (Terms), got an empty file',
+    ],
+    ['of NUL alone', 'nuls.csv', () => Buffer.alloc(3_000), 'a control character in the query'],
+    ['with NUL in its only line', 'nul.csv', () => 'q\nred\0shoes\n', 'a control character'],
+    [
+      'of one line of 10 MB',
+      'line.csv',
+      () => 'a'.repeat(10_000_000),
+      'line.csv:1: expected lines',
+    ],
+    [
+      'with a line of 10 MB',
+      'late-line.csv',
+      () => `q\nhats\n${'a'.repeat(10_000_000)}\nshoes\n`,
+      'late-line.csv:3: expected lines of a query list, got one of more than 1 MiB',
+    ],
+    [
+      'that was compressed and ends early',
+      'early.csv.gz',
+      () => gzipSync(`q\n${ascii}`).subarray(0, 40),
+      'expected early.csv.gz to be a whole compressed file, got one that ends early',
+    ],
+    [
+      'in an archive with a path outside',
+      'outside.zip',
+      () => zipOf({ '../Queries.csv': 'q\nred shoes\n' }),
+      'got one that cannot be read: invalid relative path',
+    ],
+    ['of a header alone', 'header.csv', () => 'q\n', 'got a header only'],
+    ['of nothing', 'nothing.csv', () => '', 'got an empty file'],
+  ] satisfies readonly (readonly [string, string, () => Buffer | string, string])[]
+).map(([kind, file, make, said]) => ({ kind, file, make, said }))
 
 describe('a list', { timeout: 120_000 }, () => {
-  test.each(files)('%s is refused in one line and leaves nothing', async (_, name, make, said) => {
-    writeFileSync(path(name), make())
-    await expectRefusal(enqueue(name), said)
-  })
+  test.each(files)(
+    '$kind is refused in one line and leaves nothing',
+    async ({ file, make, said }) => {
+      writeFileSync(path(file), make())
+      expect(await outcomeOf(enqueue(file))).toEqual(refusal(said))
+    },
+  )
 
   test('that is a loop of links, a link to nothing, a folder, a pipe or a device is refused in one line and leaves nothing', async () => {
     symlinkSync(path('loop.csv'), path('loop.csv'))
     symlinkSync(path('nowhere'), path('gone.csv'))
     mkdirSync(path('folder.csv'))
     execFileSync('mkfifo', [path('pipe.csv')])
-    await expectRefusal(enqueue('loop.csv'), 'got a link that leads to itself; name the file')
-    await expectRefusal(enqueue('gone.csv'), 'got nothing there; check the path')
-    await expectRefusal(enqueue('folder.csv'), 'got a folder; name its files')
-    await expectRefusal(enqueue('pipe.csv'), 'got a pipe; hand it over as standard input')
-    await expectRefusal(enqueue('/dev/zero'), 'got a device; name a CSV file')
+    expect(await outcomeOf(enqueue('loop.csv'))).toEqual(
+      refusal('got a link that leads to itself; name the file'),
+    )
+    expect(await outcomeOf(enqueue('gone.csv'))).toEqual(
+      refusal('got nothing there; check the path'),
+    )
+    expect(await outcomeOf(enqueue('folder.csv'))).toEqual(refusal('got a folder; name its files'))
+    expect(await outcomeOf(enqueue('pipe.csv'))).toEqual(
+      refusal('got a pipe; hand it over as standard input'),
+    )
+    expect(await outcomeOf(enqueue('/dev/zero'))).toEqual(refusal('got a device; name a CSV file'))
   })
 
   // Whoever may read everything is refused nothing.
@@ -135,7 +156,9 @@ describe('a list', { timeout: 120_000 }, () => {
     async () => {
       writeFileSync(path('closed.csv'), 'q\nshoes\n')
       chmodSync(path('closed.csv'), 0)
-      await expectRefusal(enqueue('closed.csv'), 'got a file that may not be read')
+      expect(await outcomeOf(enqueue('closed.csv'))).toEqual(
+        refusal('got a file that may not be read'),
+      )
     },
   )
 
@@ -152,7 +175,9 @@ describe('a list', { timeout: 120_000 }, () => {
       .poll(() => bytesRead(running.pid, file), { timeout: 60_000, interval: 1 })
       .toBeGreaterThan(1_000_000)
     change(file)
-    await expectRefusal(running, 'to stay as it is while it is read, got a file that changed')
+    expect(await outcomeOf(running)).toEqual(
+      refusal('to stay as it is while it is read, got a file that changed'),
+    )
   })
 })
 
