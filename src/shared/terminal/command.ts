@@ -1,8 +1,9 @@
 import { Command, CommanderError } from 'commander'
 import { processEnvironment, type Environment } from '../config.ts'
 import { Closers } from '../closers.ts'
-import { type Exit, MillError, Misuse, codeOf, exits, reasonOf } from '../errors.ts'
+import { type Exit, MillError, codeOf, exits, reasonOf } from '../errors.ts'
 import { scrub } from '../secret.ts'
+import { refuseFlagsAsValues, refuseSwallowed } from './swallowed.ts'
 
 /** What every command is given. */
 export interface Call<Options> {
@@ -44,6 +45,7 @@ export async function runCommand<Options>(
   })
   let exit: Exit
   try {
+    refuseFlagsAsValues(program, process.argv.slice(2))
     program.parse()
     refuseSwallowed(program, manual.name, env)
     const signal = watchSignals(manual.drains ?? false)
@@ -80,39 +82,6 @@ function buildProgram(manual: Manual): Command {
   const examples = manual.examples.map((example) => `  ${example}`).join('\n')
   program.addHelpText('after', `\nExamples:\n${examples}\n${exitHelp}`)
   return program
-}
-
-/** npm keeps flags that stand before `--` for itself: a dry run would spend money. Refused, with what to type. */
-function refuseSwallowed(program: Command, name: string, env: Environment): void {
-  if (env['npm_lifecycle_event'] !== name) return
-  const swallowed = program.options.filter((option) => {
-    const found = env[`npm_config_${option.name().replaceAll('-', '_')}`]
-    return (
-      found !== undefined &&
-      found !== '' &&
-      program.getOptionValueSource(option.attributeName()) !== 'cli'
-    )
-  })
-  if (swallowed.length === 0) return
-  const names = swallowed.map((option) => `--${option.name()}`).join(' ')
-  const values = swallowed.map((option) => env[`npm_config_${option.name().replaceAll('-', '_')}`])
-  // npm leaves the value of a flag that it does not know among the arguments, or beside its name.
-  const args = program.args.filter((arg) => !values.includes(arg))
-  const flags = swallowed.flatMap((option, index) => {
-    const value = values[index] ?? ''
-    const own =
-      option.required && value !== 'true' ? value : program.args.find((arg) => !/[./*-]/.test(arg))
-    return option.required ? [`--${option.name()}`, own ?? 'VALUE'] : [`--${option.name()}`]
-  })
-  const used = args.filter((arg) => !flags.includes(arg))
-  throw new Misuse(
-    `expected flags after "--", got ${names} before it, where npm keeps it for itself; type: npm run ${name} -- ${[...used, ...flags].map(typed).join(' ')}`,
-  )
-}
-
-/** A word as a shell takes it for one. */
-function typed(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
 function watchSignals(drains: boolean): AbortSignal {
