@@ -1,4 +1,4 @@
--- Takes what happened since $1 (timestamptz) and was not sent yet; gives it back as jsonb, oldest first.
+-- Notes what happened since $1 (timestamptz), is of the kinds $2 (text[]) and was not noted yet; gives it back as jsonb, oldest first.
 with news as (
   select
     'run_finished' as kind, r.id::text as subject, r.finished_at as at,
@@ -46,10 +46,11 @@ taken as (
   insert into notices (kind, subject)
   select kind, subject
   from news
+  where kind = any($2::text[])
   on conflict do nothing
   returning kind, subject
 )
-select jsonb_build_object('kind', kind, 'subject', subject) || fields as fields
+select jsonb_build_object('kind', kind, 'subject', subject, 'at', at) || fields as fields
 from news
 join taken using (kind, subject)
 order by at

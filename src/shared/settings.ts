@@ -1,31 +1,25 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { readCron } from './time/cron.ts'
-import { dayMs, readDuration } from './time/duration.ts'
+import { dayMs } from './time/duration.ts'
 import { root } from './root.ts'
 import { Secret } from './secret.ts'
+import { address, duration, some, whole } from './shapes.ts'
 
-function whole(least: number, most = Number.MAX_SAFE_INTEGER) {
-  const expected =
-    most === Number.MAX_SAFE_INTEGER
-      ? `a whole number from ${least} up`
-      : `a whole number from ${least} to ${most}`
-  return z
-    .string()
-    .regex(/^-?\d+$/, { error: expected })
-    .transform(Number)
-    .refine((value) => value >= least && value <= most, { error: expected })
-}
+/** What a webhook can be told of. */
+export const webhookEvents = [
+  'run_finished',
+  'stop',
+  'night_missed',
+  'night_skipped',
+  'night_late',
+  'night_failed',
+  'night_overdue',
+  'work_unattended',
+] as const
 
-function address(protocols: readonly string[], example: string) {
-  const expected = `an address like ${example}`
-  return z
-    .string()
-    .refine((text) => URL.canParse(text), { error: expected })
-    .refine((text) => !URL.canParse(text) || protocols.includes(new URL(text).protocol), {
-      error: expected,
-    })
-}
+// With the prefix it is the base64 of its bytes, as libraries that check signatures expect it.
+const secretShape = /^(?:whsec_[A-Za-z0-9+/]{32,}={0,2}|(?!whsec_)[\x21-\x7e]{24,})$/
 
 const cronText = 'a cron pattern of five fields that some day fits, like "0 0 1 * *"'
 
@@ -77,15 +71,7 @@ export const settings = {
     fallback: '30000',
   },
   MILL_MAX_AGE: {
-    shape: z.string().transform((text, context) => {
-      const value = readDuration(text)
-      if (value === null)
-        context.addIssue({
-          code: 'custom',
-          message: 'a duration like 12h, 90m or 0, at most 36500d',
-        })
-      return value ?? 0
-    }),
+    shape: duration('a duration like 12h, 90m or 0, at most 36500d'),
     hint: 'an answer younger than this is reused; 0 buys all',
     fallback: '12h',
   },
@@ -152,12 +138,7 @@ export const settings = {
     hint: 'opens the dashboard of a search service that others can reach',
   },
   SERVICE_KEEP_QUERIES: {
-    shape: z.string().transform((text, context) => {
-      const value = readDuration(text)
-      if (value === null)
-        context.addIssue({ code: 'custom', message: 'a duration like 90d or 12h' })
-      return value ?? 0
-    }),
+    shape: duration('a duration like 90d or 12h'),
     hint: 'how long the search service keeps what was asked, before only sums remain',
     fallback: '90d',
   },
@@ -166,6 +147,29 @@ export const settings = {
       (text) => new URL(text),
     ),
     hint: 'leave it unset to tell nobody',
+  },
+  MILL_WEBHOOK_SECRET: {
+    shape: z.string().regex(secretShape, {
+      error: 'whsec_ and at least 24 bytes in base64, or one word of at least 24 characters',
+    }),
+    hint: 'the same text is given to whoever checks the signatures',
+  },
+  MILL_WEBHOOK_SECRET_FILE: {
+    shape: z.string(),
+    hint: 'name a readable file that holds the secret',
+  },
+  MILL_WEBHOOK_EVENTS: {
+    shape: some(webhookEvents),
+    hint: 'names with commas between them; leave it unset for all',
+  },
+  MILL_WEBHOOK_FORMAT: {
+    shape: z.enum(['json', 'slack'], { error: '"json" or "slack"' }),
+    hint: 'leave it unset: slack for hooks.slack.com, json for all others',
+  },
+  MILL_UNATTENDED: {
+    shape: duration('a duration like 30m, or 0'),
+    hint: 'open tasks without a worker are told of after this; 0: never',
+    fallback: '30m',
   },
 } as const
 

@@ -2525,17 +2525,53 @@ export interface Nights {
 
 export interface Notices {
   /**
-   * run_finished, stop, night_missed, night_skipped, night_late, night_failed or night_overdue.
+   * Not sent before: a pause after a failure, or the time that a process has that is sending it.
+   */
+  due_at: Generated<Timestamp>;
+  /**
+   * Its figures, as they go out.
+   */
+  fields: Generated<Json>;
+  /**
+   * When nobody tried any more.
+   */
+  given_up_at: Timestamp | null;
+  /**
+   * The same in each try, so that a receiver knows a notice that it already has.
+   */
+  id: Generated<string>;
+  /**
+   * What happened: run_finished, stop, night_overdue, work_unattended and the like.
    */
   kind: string;
   /**
-   * The run, the stop, or the schedule and its time.
+   * When it was noted.
+   */
+  noted_at: Generated<Timestamp>;
+  /**
+   * The notice that tells this one too: many nights of a schedule are one.
+   */
+  part_of: string | null;
+  /**
+   * Why the last try failed.
+   */
+  problem: string | null;
+  /**
+   * The line for people.
+   */
+  said: Generated<string>;
+  /**
+   * The run, the stop, the schedule and its time, or since when nobody works.
    */
   subject: string;
   /**
-   * When somebody took it upon himself to tell it.
+   * When the receiver took it; null while it waits, when it was given up, or when another notice tells it.
    */
-  told_at: Generated<Timestamp>;
+  told_at: Timestamp | null;
+  /**
+   * How often it was sent, or begun to be.
+   */
+  tries: Generated<number>;
 }
 
 export interface OrganicResults {
@@ -2837,6 +2873,10 @@ export interface Runs {
    * An answer younger than this many milliseconds is reused instead of bought; 0 buys all.
    */
   max_age_ms: Generated<number>;
+  /**
+   * When tasks of it were last opened again (npm run retry); null: never.
+   */
+  opened_at: Timestamp | null;
   /**
    * Lines that could not be used; rejected_lines says why.
    */

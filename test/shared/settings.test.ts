@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/shared/config.ts'
 import { BadSettings } from '../../src/shared/errors.ts'
@@ -67,6 +70,10 @@ describe('a refused setting', () => {
     MILL_ZONE: 'Mars',
     MILL_METRICS_PORT: '65536',
     MILL_WEBHOOK: 'hidden-hook',
+    MILL_WEBHOOK_SECRET: 'hidden-too-short',
+    MILL_WEBHOOK_EVENTS: 'stop, everything',
+    MILL_WEBHOOK_FORMAT: 'teams',
+    MILL_UNATTENDED: 'soon',
     UPSTREAM: 'elsewhere',
     SEARXNG_URL: 'redis://searxng',
   }
@@ -78,6 +85,7 @@ describe('a refused setting', () => {
     const shown: Record<string, string> = {
       SEARCH_API_KEY: '2 words of 19 characters',
       MILL_WEBHOOK: 'a word of 11 characters',
+      MILL_WEBHOOK_SECRET: 'a word of 16 characters',
       DATABASE_URL: '"mysql://me:…@host/db"',
     }
     expect(line).toContain(`, got ${shown[name] ?? JSON.stringify(value)}; `)
@@ -168,5 +176,39 @@ describe('the address of the API', () => {
       expect(message).toContain(problem)
     }
     expect(message).not.toMatch(/pass@|hidden/)
+  })
+})
+
+describe('the webhook', () => {
+  const hook = { MILL_WEBHOOK: 'https://chat.example.com/hook' }
+
+  test('is told of everything, as JSON and unsigned, unless more is set', () => {
+    expect(readConfig(hook).webhook).toMatchObject({ secret: null, format: 'json' })
+    expect(readConfig(hook).webhook?.events).toContain('work_unattended')
+    expect(readConfig({}).webhook).toBeNull()
+  })
+
+  test('of Slack is known by its host, and what is set wins', () => {
+    const slack = { MILL_WEBHOOK: 'https://hooks.slack.com/services/T0/B0/x' }
+    expect(readConfig(slack).webhook?.format).toBe('slack')
+    expect(readConfig({ ...slack, MILL_WEBHOOK_FORMAT: 'json' }).webhook?.format).toBe('json')
+    expect(readConfig({ ...hook, MILL_WEBHOOK_FORMAT: 'slack' }).webhook?.format).toBe('slack')
+  })
+
+  test('is told of the events that are named', () => {
+    const { webhook } = readConfig({ ...hook, MILL_WEBHOOK_EVENTS: 'stop, night_overdue' })
+    expect(webhook?.events).toEqual(['stop', 'night_overdue'])
+  })
+
+  test('takes its secret from a file, which may not be empty', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'querymill-secret-'))
+    const file = join(folder, 'secret')
+    writeFileSync(file, 'a-secret-for-tests-only-of-40-characters\n')
+    const { webhook } = readConfig({ ...hook, MILL_WEBHOOK_SECRET_FILE: file })
+    expect(webhook?.secret?.reveal()).toBe('a-secret-for-tests-only-of-40-characters')
+    rmSync(folder, { recursive: true })
+    expect(said({ ...hook, MILL_WEBHOOK_SECRET_FILE: '/dev/null' })).toContain(
+      'MILL_WEBHOOK_SECRET_FILE: expected one key in /dev/null, got nothing',
+    )
   })
 })

@@ -27,7 +27,7 @@ const newsEveryMs = 5_000
 
 /** Health checks and metrics when a port is set, news when a webhook is: otherwise nothing. */
 export async function startMonitor(mill: Mill, options: MonitorOptions): Promise<Monitor> {
-  const { metricsPort, webhook } = mill.config
+  const { metricsPort, webhook, unattendedMs } = mill.config
   const { tell } = options
   // Unless somebody reads them, they are not even counted.
   const metrics =
@@ -45,7 +45,9 @@ export async function startMonitor(mill: Mill, options: MonitorOptions): Promise
         })
   if (health !== null) tell(`health and metrics on http://127.0.0.1:${health.port}`)
   const news =
-    webhook === null ? null : startNews(mill.db, { url: webhook, tell, everyMs: newsEveryMs })
+    webhook === null
+      ? null
+      : startNews(mill.db, { webhook, unattendedMs, tell, everyMs: newsEveryMs })
   return {
     observe: (seconds) => metrics?.observe(seconds),
     port: health?.port ?? null,

@@ -1,49 +1,37 @@
-import { setTimeout } from 'node:timers/promises'
 import { codeOf } from '../../shared/errors.ts'
+import type { Webhook } from '../../shared/reading.ts'
+import { bodyOf, headersOf, type Notice } from './letter.ts'
 
-/** What is told: one line that a chat tool shows as it is, and the same as fields. */
-export interface Notice {
-  readonly kind: string
-  readonly subject: string
-  readonly text: string
-  readonly fields: Readonly<Record<string, unknown>>
-}
-
-const pausesMs = [1_000, 5_000, 20_000]
 const answerWithinMs = 10_000
+const longestAskedMs = 3_600_000
 
-/** Posts one notice; tries again a few times, and gives up with the reason of the last try. */
-export async function post(url: URL, notice: Notice, pauses = pausesMs): Promise<void> {
-  const { kind, text, fields } = notice
-  const body = JSON.stringify({ text, event: kind, ...fields })
-  for (const [attempt, pause] of [...pauses, null].entries()) {
-    try {
-      return await send(url, body)
-    } catch (error) {
-      // What the receiver refuses for good it would refuse again.
-      if (pause === null || (error instanceof Refused && error.forGood)) throw error
-      await setTimeout(pause * (1 + attempt * 0.1 * Math.random()), undefined, { ref: false })
-    }
-  }
+/** What became of one try. */
+export interface Posted {
+  readonly ok: boolean
+  readonly status: number
+  /** The beginning of what the receiver said. */
+  readonly said: string
+  /** How long the receiver wants to be left alone; null when it names no time. */
+  readonly waitMs: number | null
 }
 
-/** The receiver answered, but not with success. Its address stays out of the message: it is often a secret. */
-class Refused extends Error {
-  readonly forGood: boolean
-
-  constructor(status: number) {
-    super(`expected the webhook to take a notice, got status ${status}`)
-    this.forGood = status >= 400 && status < 500 && status !== 408 && status !== 429
-  }
+/** Posts one notice, once; throws when nobody answers. The address stays out of all messages: it is often a secret. */
+export async function post(
+  webhook: Pick<Webhook, 'url' | 'secret' | 'format'>,
+  notice: Notice,
+): Promise<Posted> {
+  const body = bodyOf(notice, webhook.format)
+  const answer = await ask(webhook.url, body, headersOf({ id: notice.id, body }, webhook.secret))
+  const { ok, status, headers } = answer
+  return { ok, status, said: await beginning(answer), waitMs: waitOf(headers.get('retry-after')) }
 }
 
-async function send(url: URL, body: string): Promise<void> {
-  const answer = await ask(url, body)
-  await answer.body?.cancel()
-  if (!answer.ok) throw new Refused(answer.status)
+/** Why a receiver did not take a notice. */
+export function refusalOf({ status }: Posted): string {
+  return `expected the webhook to take a notice, got status ${status}`
 }
 
-async function ask(url: URL, body: string): Promise<Response> {
+async function ask(url: URL, body: string, own: Record<string, string>): Promise<Response> {
   const { address, authorization } = withoutLogin(url)
   try {
     return await fetch(address, {
@@ -51,6 +39,7 @@ async function ask(url: URL, body: string): Promise<Response> {
       headers: {
         'content-type': 'application/json; charset=utf-8',
         'user-agent': 'querymill',
+        ...own,
         ...authorization,
       },
       body,
@@ -61,6 +50,34 @@ async function ask(url: URL, body: string): Promise<Response> {
   } catch (cause) {
     throw new Error(`expected the webhook to answer, got ${whyUnanswered(cause)}`, { cause })
   }
+}
+
+const shownBytes = 300
+
+/** Only so much is read as is shown; a receiver that sends without an end is cut off. */
+async function beginning({ body }: Response): Promise<string> {
+  if (body === null) return ''
+  const reader = body.getReader()
+  const parts: Uint8Array[] = []
+  try {
+    for (let size = 0; size < shownBytes;) {
+      const { done, value } = await reader.read()
+      if (done) break
+      parts.push(value)
+      size += value.length
+    }
+  } catch {
+    // The status has come, and it is what counts.
+  }
+  void reader.cancel().catch(() => undefined)
+  return Buffer.concat(parts).subarray(0, shownBytes).toString('utf8').trim()
+}
+
+/** What `Retry-After` asks for, in milliseconds: it names seconds or a date. */
+function waitOf(text: string | null): number | null {
+  if (text === null) return null
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
+  return Number.isNaN(ms) ? null : Math.min(longestAskedMs, Math.max(0, ms))
 }
 
 /** Only a code or a name: the words of the error hold the address. */

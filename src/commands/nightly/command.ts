@@ -1,6 +1,7 @@
 import { callerPath, readConfig } from '../../shared/config.ts'
 import { exits, type Exit } from '../../shared/errors.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
+import { overdueNights, type Overdue } from '../../store/nights/overdue.ts'
 import { openMill, type Mill } from '../mill/mill.ts'
 import { outlookJson, outlookSentences, readCreditOutlook } from '../mill/outlook.ts'
 import { loadSchedules, schedulesFile } from './file.ts'
@@ -37,7 +38,16 @@ async function showSchedules(mill: Mill, path: string, json: boolean): Promise<E
   const credits = await readCreditOutlook(mill, { days: shownDays })
   if (json) printJson({ ...nightsJson(outlook), outlook: outlookJson(credits) })
   else print([formatNights(outlook), ...outlookSentences(credits, mill.config.zone)].join('\n\n'))
-  return file.schedules.length === 0 && file.refusals.length > 0 ? exits.usage : exits.done
+  if (file.schedules.length === 0 && file.refusals.length > 0) return exits.usage
+  return sayOverdue(outlook.schedules.flatMap(({ overdue }) => overdue))
+}
+
+/** A night of which nothing has become is a failure, for whoever looks at the exit code alone. */
+function sayOverdue(nights: readonly Overdue[]): Exit {
+  for (const { schedule, dueAt, problem } of nights) {
+    say(`OVERDUE: ${schedule}, due ${dueAt.toISOString()}: ${problem}`)
+  }
+  return nights.length === 0 ? exits.done : exits.failures
 }
 
 async function tickOnce(mill: Mill, file: string): Promise<Exit> {
@@ -46,6 +56,18 @@ async function tickOnce(mill: Mill, file: string): Promise<Exit> {
     await scheduler.tick()
   } finally {
     await scheduler.close()
+    await tellBeforeEnd(mill)
   }
-  return scheduler.usable ? exits.done : exits.usage
+  if (!scheduler.usable) return exits.usage
+  return sayOverdue(await overdueNights(mill.db))
+}
+
+// Beside the tick nobody else may be there who tells: it waits for a slow receiver, but not for the next minute's tick.
+const tellWithinMs = 15_000
+
+async function tellBeforeEnd({ db, config }: Mill): Promise<void> {
+  const { webhook, unattendedMs } = config
+  if (webhook === null) return
+  const { tellOnce } = await import('../monitor/news.ts')
+  await tellOnce(db, { webhook, unattendedMs, tell: say, withinMs: tellWithinMs })
 }

@@ -7,6 +7,7 @@ export type News =
   | {
       readonly kind: 'run_finished'
       readonly subject: string
+      readonly at: string
       readonly run: number
       readonly list: string
       readonly run_date: string
@@ -17,6 +18,7 @@ export type News =
   | {
       readonly kind: 'stop'
       readonly subject: string
+      readonly at: string
       readonly account: string
       readonly reason: string
       readonly detail: string | null
@@ -25,6 +27,7 @@ export type News =
   | {
       readonly kind: 'night_missed' | 'night_skipped' | 'night_late' | 'night_failed'
       readonly subject: string
+      readonly at: string
       readonly schedule: string
       readonly due_at: string
       readonly run_date: string
@@ -33,15 +36,19 @@ export type News =
     }
 
 /**
- * Takes what happened since a time and was not sent yet, oldest first: of several processes that ask, each piece goes
- * to one.
+ * Notes what happened since a time and was not noted yet, oldest first: of several processes that ask, each piece goes to
+ * one. What is not of these kinds is left alone.
  */
-export async function takeNews(db: Database, since: Date): Promise<readonly News[]> {
-  const { rows } = await db.executeQuery(statement<{ fields: News }>('take_news', [since]))
+export async function takeNews(
+  db: Database,
+  since: Date,
+  kinds: readonly string[],
+): Promise<readonly News[]> {
+  const { rows } = await db.executeQuery(statement<{ fields: News }>('take_news', [since, kinds]))
   return rows.map(({ fields }) => fields)
 }
 
-/** Takes one piece of news that does not come from the tables; false when it was taken before. */
+/** Notes one piece of news that does not come from the tables; false when it was noted before. */
 export async function takeNotice(db: Database, kind: string, subject: string): Promise<boolean> {
   const { rows } = await sql`
     insert into notices (kind, subject)
@@ -49,19 +56,4 @@ export async function takeNotice(db: Database, kind: string, subject: string): P
     on conflict do nothing
     returning 1`.execute(db)
   return rows.length > 0
-}
-
-/** Gives back news that could not be sent: the next process that asks gets it. */
-export async function giveBack(
-  db: Database,
-  news: readonly { readonly kind: string; readonly subject: string }[],
-): Promise<void> {
-  await sql`
-    delete from notices
-    using unnest(
-      ${news.map(({ kind }) => kind)}::text[],
-      ${news.map(({ subject }) => subject)}::text[]
-    ) as back (kind, subject)
-    where notices.kind = back.kind
-      and notices.subject = back.subject`.execute(db)
 }

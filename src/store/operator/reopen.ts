@@ -154,7 +154,7 @@ async function reopenPortion(
       ),
       runs_open as (
         update runs
-        set state = 'open', finished_at = null
+        set state = 'open', finished_at = null, opened_at = clock_timestamp()
         where id in (select run_id from reopened)
       )
       select (select count(*) from reopened) as count, (select max(id) from meant) as last`.execute(

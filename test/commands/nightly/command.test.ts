@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { run, start } from '../../support/run.ts'
+import { openReceiver } from '../monitor/receiver.ts'
 
 // Each test starts several programs, which takes its time on a machine that is at work.
 vi.setConfig({ testTimeout: 240_000 })
@@ -50,7 +51,8 @@ describe('the command for nights', () => {
     const file = schedules(line('often', '*/10 * * * *'), line('bad', '0 3 * *'))
     await lookedBefore('often', '*/10 * * * *')
     const before = await run('nightly', ['--show', '--file', file], env)
-    expect(before.code).toBe(0)
+    expect(before.code).toBe(1)
+    expect(before.stderr).toMatch(/^OVERDUE: often, due .*: it was due and nobody decided/m)
     expect(before.stdout).toContain('often: Every 10 minutes, Europe/Berlin')
     expect(before.stdout).toMatch(/next +(\d{4}-\d\d-\d\d \d\d:\d0(, )?){3}\n/)
     expect(before.stdout).toContain('none yet')
@@ -94,6 +96,58 @@ describe('the command for nights', () => {
     const { code, stderr } = await run('nightly', ['--once', '--file', file], env)
     expect(code).toBe(2)
     expect(stderr).toContain(file)
+  })
+
+  test('done once, tells what it has to tell before it ends', async () => {
+    const receiver = await openReceiver()
+    const file = schedules(line('good', '*/10 * * * *'))
+    await lookedBefore('good', '*/10 * * * *')
+    const { code, stderr } = await run('nightly', ['--once', '--file', file], {
+      ...env,
+      MILL_WEBHOOK: receiver.url.href,
+    })
+    await receiver.close()
+    expect({ code, events: receiver.bodies().map(({ event }) => event) }, stderr).toEqual({
+      code: 0,
+      events: expect.arrayContaining(['night_missed']),
+    })
+  })
+
+  test('done once, does not wait for ever for a receiver that is silent, and keeps the notice', async () => {
+    const receiver = await openReceiver()
+    receiver.statuses = ['never', 'never', 'never']
+    const file = schedules(line('good', '*/10 * * * *'))
+    await lookedBefore('good', '*/10 * * * *')
+    const { code, stderr } = await run('nightly', ['--once', '--file', file], {
+      ...env,
+      MILL_WEBHOOK: receiver.url.href,
+      MILL_WEBHOOK_EVENTS: 'night_missed',
+    })
+    await receiver.close()
+    expect(code).toBe(0)
+    expect(stderr).toMatch(/TimeoutError; what is not told is kept, and tried again/)
+    const { notices } = JSON.parse((await run('notify', ['--json'], env)).stdout)
+    expect(notices).toMatchObject([{ event: 'night_missed', state: 'waiting', tries: 1 }])
+  })
+
+  test('with a night that still waits although the next is due as well, says so and ends with 1', async () => {
+    const file = schedules(line('often', '*/10 * * * *').replace('latest,skip', 'all,queue'))
+    await sql`
+      with list as (
+        insert into lists (name, source) values ('words', 'words.csv') returning id
+      ),
+      run as (
+        insert into runs (list_id, run_date, kind, state)
+        select id, current_date, 'nightly', 'open' from list
+      )
+      insert into nights (schedule, due_at, run_date)
+      values ('often', date_trunc('hour', now() - interval '2 hours'), current_date)`.execute(
+      database.db,
+    )
+    await lookedBefore('often', '*/10 * * * *')
+    const { code, stderr } = await run('nightly', ['--once', '--file', file], env)
+    expect(stderr).toMatch(/^OVERDUE: often, due .*: it still waits for an older run/m)
+    expect(code).toBe(1)
   })
 
   test('as a service, answers probes and metrics on its port, and leaves in good order when told', async () => {

@@ -1,0 +1,23 @@
+import type { NotifyFlags } from '../src/commands/monitor/command.ts'
+import { runCommand } from '../src/shared/terminal/command.ts'
+
+await runCommand<NotifyFlags>(
+  {
+    name: 'notify',
+    about: 'Shows what MILL_WEBHOOK was told and what waits, or sends it a test.',
+    examples: [
+      'npm run notify                              the newest notices: told, waiting or given up',
+      'npm run notify -- --test                    sends one test notice, prints what came back',
+      'npm run -s notify -- --limit 100 --json',
+    ],
+    define: (program) =>
+      program
+        .option(
+          '--test',
+          'send one test notice now; exit code 5 when the receiver does not take it',
+        )
+        .option('--limit <n>', 'how many notices', '20')
+        .option('--json', 'print one JSON object'),
+  },
+  async (call) => (await import('../src/commands/monitor/command.ts')).runNotify(call),
+)

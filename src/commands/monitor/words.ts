@@ -1,0 +1,89 @@
+import { unhandled } from '../../shared/errors.ts'
+import { count } from '../../shared/terminal/wording.ts'
+import type { Overdue } from '../../store/nights/overdue.ts'
+import type { News } from '../../store/operator/news.ts'
+import type { Noted } from '../../store/operator/notices.ts'
+import type { Unattended } from '../../store/operator/unattended.ts'
+
+/** One notice for each piece of news; nights of one schedule that met with the same are told together. */
+export function composeNotices(news: readonly News[]): Noted[] {
+  const notices: Noted[] = []
+  const nights = new Map<string, News[]>()
+  for (const one of news) {
+    if ('schedule' in one) {
+      const key = `${one.kind} ${one.schedule}`
+      nights.set(key, [...(nights.get(key) ?? []), one])
+    } else
+      notices.push({ ...subjectOf(one), text: textOf([one]), fields: fieldsOf(one), others: [] })
+  }
+  for (const same of nights.values()) {
+    const newest = same.at(-1)
+    if (newest === undefined) continue
+    const fields = { ...fieldsOf(newest), nights: same.length }
+    const others = same.slice(0, -1).map(subjectOf)
+    notices.push({ ...subjectOf(newest), text: textOf(same), fields, others })
+  }
+  return notices
+}
+
+/** A night of which nothing has become. */
+export function overdueNotice({ schedule, dueAt, problem }: Overdue): Noted {
+  return {
+    kind: 'night_overdue',
+    subject: `${schedule} ${dueAt.toISOString()}`,
+    text: `querymill: ${schedule}, due ${dueAt.toISOString()}: ${problem}`,
+    fields: { schedule, due_at: dueAt, problem },
+    others: [],
+  }
+}
+
+/** Open tasks that nobody works on. */
+export function unattendedNotice({ since, tasks }: Unattended): Noted {
+  return {
+    kind: 'work_unattended',
+    subject: since.toISOString(),
+    text: `querymill: ${count(tasks, 'open task')}, and no worker since ${since.toISOString()}: start one (npm run work)`,
+    fields: { tasks, since },
+    others: [],
+  }
+}
+
+function subjectOf({ kind, subject }: News) {
+  return { kind, subject }
+}
+
+function fieldsOf(news: News): Record<string, unknown> {
+  const { kind: _, subject: __, ...fields } = news
+  return fields
+}
+
+function textOf(same: readonly News[]): string {
+  const news = same.at(-1)
+  if (news === undefined) return ''
+  switch (news.kind) {
+    case 'run_finished': {
+      const counts = Object.entries(news.tasks).map(([state, number]) => `${number} ${state}`)
+      const what = news.state === 'done' ? 'is finished' : 'was ended'
+      return `querymill: run ${news.run} of ${news.list} for ${news.run_date} ${what}: ${counts.join(', ') || 'no tasks'}; ${news.spent} credits used`
+    }
+    case 'stop':
+      return `querymill: account ${news.account} stands still (${news.reason})${news.detail === null ? '' : `: ${news.detail}`}`
+    case 'night_missed':
+    case 'night_skipped':
+    case 'night_late':
+    case 'night_failed': {
+      const times = same.length === 1 ? news.due_at : `${same.length} times up to ${news.due_at}`
+      const why = news.note === null ? '' : `: ${news.note}`
+      return `querymill: ${news.schedule}, due ${times}, ${outcomes[news.kind]}${why}`
+    }
+    default:
+      throw unhandled('news', news)
+  }
+}
+
+const outcomes = {
+  night_missed: 'was missed',
+  night_skipped: 'was skipped',
+  night_late: 'runs late',
+  night_failed: 'failed',
+} as const

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { readDuration } from './time/duration.ts'
+
+/** A whole number within bounds. */
+export function whole(least: number, most = Number.MAX_SAFE_INTEGER) {
+  const expected =
+    most === Number.MAX_SAFE_INTEGER
+      ? `a whole number from ${least} up`
+      : `a whole number from ${least} to ${most}`
+  return z
+    .string()
+    .regex(/^-?\d+$/, { error: expected })
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, { error: expected })
+}
+
+/** An address of one of these protocols. */
+export function address(protocols: readonly string[], example: string) {
+  const expected = `an address like ${example}`
+  return z
+    .string()
+    .refine((text) => URL.canParse(text), { error: expected })
+    .refine((text) => !URL.canParse(text) || protocols.includes(new URL(text).protocol), {
+      error: expected,
+    })
+}
+
+/** A duration, as people write it. */
+export function duration(expected: string) {
+  return z.string().transform((text, context) => {
+    const value = readDuration(text)
+    if (value === null) context.addIssue({ code: 'custom', message: expected })
+    return value ?? 0
+  })
+}
+
+/** Some of these words, with commas between them. */
+export function some<Word extends string>(words: readonly Word[]) {
+  return z.string().transform((text, context) => {
+    const given = text.split(',').map((word) => word.trim())
+    const found = words.filter((word) => given.includes(word))
+    if (given.some((word) => !found.includes(word as Word))) {
+      context.addIssue({ code: 'custom', message: `some of ${words.join(', ')}` })
+    }
+    return found
+  })
+}
