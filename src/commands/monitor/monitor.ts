@@ -31,7 +31,14 @@ export async function startMonitor(mill: Mill, options: MonitorOptions): Promise
   const { tell } = options
   // Unless somebody reads them, they are not even counted.
   const metrics =
-    metricsPort === null ? null : openMetrics({ db: mill.db, supplier: mill.supplier, ...options })
+    metricsPort === null
+      ? null
+      : openMetrics({
+          db: mill.db,
+          supplier: mill.supplier,
+          floor: mill.config.creditFloor,
+          ...options,
+        })
   const health =
     metrics === null || metricsPort === null
       ? null

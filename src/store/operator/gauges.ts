@@ -1,6 +1,8 @@
 import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
+import { floorInForce } from '../ledger/floor.ts'
 import { shownBalance } from '../ledger/standstill.ts'
+import { hasAnswer } from '../nights/good.ts'
 
 /** What the tables say about an account, for metrics. */
 export interface AccountGauges {
@@ -9,6 +11,8 @@ export interface AccountGauges {
   readonly uncertain: number
   readonly in_flight: number
   readonly used: number
+  /** In force by live workers; null while none lives. */
+  readonly floor: number | null
   readonly stops: readonly string[]
 }
 
@@ -21,6 +25,7 @@ export async function readAccountGauges(
     select
       ${shownBalance} as remaining,
       a.reserved, a.uncertain, a.in_flight, a.used_total as used,
+      ${floorInForce} as floor,
       (
         select coalesce(array_agg(s.reason), '{}')
         from stops s
@@ -34,16 +39,20 @@ export async function readAccountGauges(
   return rows[0] ?? null
 }
 
-/** When each list last had a run that ended with an answer for every task that has not been given up. */
+/** When each list last had a run that ended with an answer that can be read: one of which every task failed is none. */
 export async function readSuccesses(
   db: Database,
 ): Promise<readonly { list: string; seconds: number }[]> {
   const { rows } = await sql<{ list: string; seconds: number }>`
-    select l.name as list, extract(epoch from max(r.finished_at))::float8 as seconds
-    from runs r
-    join lists l on l.id = r.list_id
-    where r.state = 'done'
-    group by l.name
+    select l.name as list, extract(epoch from newest.finished_at)::float8 as seconds
+    from lists l
+    cross join lateral (
+      select r.finished_at
+      from runs r
+      where r.list_id = l.id and r.state = 'done' and ${hasAnswer}
+      order by r.finished_at desc
+      limit 1
+    ) newest
     order by l.name`.execute(db)
   return rows
 }

@@ -131,3 +131,16 @@ export async function listNotices(db: Database, limit: number): Promise<readonly
     limit ${limit}`.execute(db)
   return rows
 }
+
+/** Notices that wait, and those of the last day that were given up. */
+export async function countNotices(
+  db: Database,
+): Promise<{ readonly waiting: number; readonly given_up: number }> {
+  const { rows } = await sql<{ waiting: number; given_up: number }>`
+    select
+      count(*) filter (where given_up_at is null) as waiting,
+      count(*) filter (where given_up_at > clock_timestamp() - interval '1 day') as given_up
+    from notices
+    where told_at is null and part_of is null`.execute(db)
+  return rows[0] ?? { waiting: 0, given_up: 0 }
+}

@@ -8,6 +8,15 @@ export interface Unattended {
   readonly tasks: number
 }
 
+/** Workers whose lease holds, of all accounts. */
+export async function countLiveWorkers(db: Database): Promise<number> {
+  const { rows } = await sql<{ live: number }>`
+    select count(*) as live
+    from workers
+    where stopped_at is null and lease_until > clock_timestamp()`.execute(db)
+  return rows[0]?.live ?? 0
+}
+
 /**
  * Work that has lain open for so long without a live worker, and that nobody noted since it began; null: none. It begins
  * when the last worker goes or when a run is made or opened again, whichever is later.

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { askSparingly, openMetrics } from '../../../src/commands/monitor/metrics.ts'
+import { openMetrics } from '../../../src/commands/monitor/metrics.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 
 let database: FreshDatabase
+const supplier = { origin: 'live', api: 'api.example.com', account: 'api.example.com' } as const
 
 describe('metrics', () => {
   beforeEach(async () => {
@@ -20,17 +21,28 @@ describe('metrics', () => {
       run as (
         insert into runs (list_id, run_date, kind, state, spent, finished_at)
         select id, '2026-10-03', 'nightly', 'done', 42, now() from list
+        returning id
       ),
       account as (
         insert into accounts (name, kind, obs_remaining, used_total)
         values ('api.example.com', 'live', 103, 42)
         returning id
+      ),
+      answer as (
+        insert into searches (id, call_id, task_id, query_id, fetched_at, origin, api)
+        values (1, 1, 1, gen_random_uuid(), now(), 'live', 'api.example.com')
+        returning id
+      ),
+      task as (
+        insert into tasks (run_id, query_id, slice, state, search_id)
+        select run.id, gen_random_uuid(), 0, 'answered', answer.id from run, answer
       )
       insert into stops (account_id, reason)
       select id, 'credit_floor' from account`.execute(database.db)
     const metrics = openMetrics({
       db: database.db,
-      supplier: { origin: 'live', api: 'api.example.com', account: 'api.example.com' },
+      supplier,
+      floor: 100,
       counted: () => ({ answered: 5, reused: 1, failed: 0, unknown: 0 }),
       more: async () => 'bullmq_jobs 0',
     })
@@ -38,6 +50,7 @@ describe('metrics', () => {
     await metrics.text()
     const lines = (await metrics.text()).split('\n')
     expect(lines).toContain('querymill_credits_remaining 103')
+    expect(lines).toContain('querymill_credits_above_floor 3')
     expect(lines).toContain('querymill_credits_used_total 42')
     expect(lines).toContain('querymill_account_stopped{reason="credit_floor"} 1')
     expect(lines).toContain('querymill_tasks_total{state="answered"} 5')
@@ -51,43 +64,87 @@ describe('metrics', () => {
   test('stay readable while the queue is away', async () => {
     const metrics = openMetrics({
       db: database.db,
-      supplier: { origin: 'live', api: 'api.example.com', account: 'api.example.com' },
+      supplier,
+      floor: 100,
       more: () => Promise.reject(new Error('away')),
     })
     expect(await metrics.text()).toContain('querymill_tasks_open 0')
   })
-})
 
-/** Takes a second of a clock that only it moves, and gives 1, 2, 3 and so on. */
-function slowCount() {
-  const clock = { ms: 0 }
-  let asked = 0
-  const count = askSparingly(
-    async () => {
-      clock.ms += 1000
-      return ++asked
-    },
-    () => clock.ms,
-  )
-  return { clock, count }
-}
-
-test('a count that took a second is taken again after twenty seconds, not before', async () => {
-  const { clock, count } = slowCount()
-  expect(await count()).toBe(1)
-  clock.ms += 19_999
-  expect(await count()).toBe(1)
-  clock.ms += 1
-  expect(await count()).toBe(2)
-})
-
-test('a count that failed is tried again at once', async () => {
-  let tries = 0
-  const count = askSparingly(async () => {
-    tries += 1
-    if (tries === 1) throw new Error('gone')
-    return tries
+  test('show nothing of a balance that nobody knows', async () => {
+    const metrics = openMetrics({ db: database.db, supplier, floor: 100 })
+    const text = await metrics.text()
+    expect(text).not.toMatch(/^querymill_credits_(remaining|above_floor) /m)
   })
-  await expect(count()).rejects.toThrow('gone')
-  expect(await count()).toBe(2)
+
+  test('tell open tasks as unattended while no worker lives', async () => {
+    await sql`
+      with list as (
+        insert into lists (name, source) values ('words', 'words.csv') returning id
+      ),
+      run as (
+        insert into runs (list_id, run_date, kind, state)
+        select id, '2026-10-03', 'nightly', 'open' from list
+        returning id
+      ),
+      slice as (insert into slices (run_id, slice, priority) select id, 0, 5 from run)
+      insert into tasks (run_id, query_id, slice)
+      select id, gen_random_uuid(), 0 from run, generate_series(1, 3)`.execute(database.db)
+    const figures = async () => {
+      const text = await openMetrics({ db: database.db, supplier, floor: 100 }).text()
+      return text.split('\n').filter((line) => /^querymill_(workers|tasks_\w+) /.test(line))
+    }
+    expect(await figures()).toEqual([
+      'querymill_tasks_open 3',
+      'querymill_workers 0',
+      'querymill_tasks_unattended 3',
+    ])
+    await sql`
+      with account as (insert into accounts (name, kind) values ('a', 'live') returning id)
+      insert into workers (account_id, host, pid, floor, concurrency, lease_until)
+      select id, 'h', 1, 0, 1, now() + interval '1 minute' from account`.execute(database.db)
+    expect(await figures()).toEqual([
+      'querymill_tasks_open 3',
+      'querymill_workers 1',
+      'querymill_tasks_unattended 0',
+    ])
+  })
+
+  test('take no run for a success, and no night for a good one, of which no answer can be read', async () => {
+    await sql`
+      with list as (
+        insert into lists (name, source) values ('words', 'words.csv') returning id
+      ),
+      schedule as (
+        insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)
+        select name, 'words', '0 2 * * *', 'UTC', 'latest', 'skip', true, now(), now()
+        from unnest(array['nightly', 'weekly']) as name
+      ),
+      run as (
+        insert into runs (list_id, run_date, kind, state, finished_at)
+        select list.id, '2026-10-03', 'nightly', 'done', to_timestamp(1000 * night)
+        from list, generate_series(1, 3) as night
+        returning id, extract(epoch from finished_at) / 1000 as night
+      ),
+      night as (
+        insert into nights (schedule, due_at, run_date, outcome, run_id)
+        select 'nightly', to_timestamp(1000 * night - 500), '2026-10-03', 'ran', id from run
+      ),
+      answer as (
+        insert into searches (id, call_id, task_id, query_id, fetched_at, origin, api, parse_error)
+        select night, night, night, gen_random_uuid(), now(), 'live', 'a', case night when 2 then 'HTML' end
+        from run
+        where night < 3
+      )
+      insert into tasks (run_id, query_id, slice, state, search_id)
+      select id, gen_random_uuid(), 0, case when night < 3 then 'answered' else 'failed' end,
+        case when night < 3 then night end
+      from run`.execute(database.db)
+    const text = await openMetrics({ db: database.db, supplier, floor: 100 }).text()
+    expect(text).toContain('querymill_last_success_timestamp_seconds{list="words"} 1000\n')
+    expect(text).toContain('querymill_last_good_night_timestamp_seconds{schedule="nightly"} 500\n')
+    expect(text).toContain('querymill_nights_since_good{schedule="nightly"} 2\n')
+    expect(text).toContain('querymill_nights_since_good{schedule="weekly"} 0\n')
+    expect(text).not.toMatch(/^querymill_last_good_night_\w+{schedule="weekly"}/m)
+  })
 })
