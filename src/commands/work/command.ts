@@ -2,7 +2,8 @@ import { readConfig, type Config } from '../../shared/config.ts'
 import type { Exit } from '../../shared/errors.ts'
 import { printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { openMill, workerPool, type Mill } from '../mill/mill.ts'
-import { exitOf, lastLine } from './last-words.ts'
+import { exitOf, lastLine, sumLines } from './last-words.ts'
+import { Reporter, terminalScreen } from './reporter.ts'
 import type { Summary } from './tally.ts'
 import { work } from './work.ts'
 import type { Worker } from './worker.ts'
@@ -28,7 +29,6 @@ export type StartMonitor = (
   watched: Watched,
 ) => Promise<{ readonly observe: (seconds: number) => void; close(): Promise<void> }>
 
-const reportMs = 10_000
 const nothingYet = { answered: 0, reused: 0, failed: 0, unknown: 0 }
 
 /** Works as the flags and settings say, and ends with what was done. */
@@ -38,13 +38,14 @@ export async function runWork(call: Call<WorkFlags>, monitor: StartMonitor): Pro
   const config = readConfig(env, flags)
   const mill = await openMill({ config, closers, say, name: 'worker', ...workerPool })
   const drain = options.drain === true
-  const tell = drain ? say : await openVoice(config)
+  const screen = drain ? terminalScreen() : { terminal: false, tell: await openVoice(config) }
+  const reporter = new Reporter(mill, screen)
+  const { tell } = reporter
   let worker: Worker | null = null
   const watched = { tell, ...lookInto(mill, () => worker) }
   const { observe } = closers.add('the monitor', await monitor(mill, watched), (opened) =>
     opened.close(),
   )
-  const report = reporter(tell)
   const summary = await work(mill, {
     drain,
     lanes: config.concurrency,
@@ -53,11 +54,12 @@ export async function runWork(call: Call<WorkFlags>, monitor: StartMonitor): Pro
     onCall: observe,
     onTick: (current) => {
       worker = current
-      report(current)
+      reporter.tick(current)
     },
   })
+  reporter.clear()
   if (options.json === true) printJson(summary)
-  tell(await lastLine(mill, summary))
+  for (const line of [...sumLines(summary), await lastLine(mill, summary)]) tell(line)
   return exitOf(summary, signal)
 }
 
@@ -75,18 +77,5 @@ function lookInto(mill: Mill, worker: () => Worker | null): Omit<Watched, 'tell'
       worker() === null ? ['the worker is starting'] : (worker()?.outages.list() ?? []),
     counted: () => worker()?.tally.sum('interrupted') ?? nothingYet,
     more: async () => (await mill.queue()).metrics(),
-  }
-}
-
-/** Says now and then how far the worker is. */
-function reporter(tell: (line: string) => void): (worker: Worker) => void {
-  let reported = performance.now()
-  return ({ tally, dispatch }) => {
-    if (performance.now() - reported < reportMs) return
-    reported = performance.now()
-    const left = tally.remaining === null ? '' : ` · ${tally.remaining} credits left`
-    const still =
-      dispatch.standstill === null ? '' : ` · stands still: ${dispatch.standstill.detail}`
-    tell(`${tally.answered} answered · ${dispatch.flying} in flight${left}${still}`)
   }
 }

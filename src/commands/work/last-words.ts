@@ -13,6 +13,26 @@ const reasons: Readonly<Record<Finish, string>> = {
   interrupted: 'stopped; the same command goes on from here',
 }
 
+/** Before the last line: what failed by its code, how long answers took, and the estimate against the bill. */
+export function sumLines(summary: Summary): string[] {
+  const { failures, latency_ms: latency, credits_expected: expected, credits_used: used } = summary
+  const lines: string[] = []
+  const codes = Object.entries(failures).map(([code, tasks]) => `${tasks} ${code}`)
+  if (codes.length > 0) lines.push(`not well in its runs: ${codes.join(', ')}`)
+  const { median, p95 } = latency
+  if (median === null || p95 === null) return lines
+  const bill =
+    expected === null
+      ? `${used} credits paid; there was no price to expect anything by`
+      : `${expected} credits expected by the prices paid before, ${used} paid`
+  lines.push(`answers took ${inSeconds(median)} (median), ${inSeconds(p95)} (95 of 100); ${bill}`)
+  return lines
+}
+
+function inSeconds(ms: number): string {
+  return ms < 10_000 ? `${(ms / 1000).toFixed(2)} s` : `${Math.round(ms / 1000)} s`
+}
+
 /** What a worker says last: what it did, what that cost, why it ended, and what to type next. */
 export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const { answered, reused, failed, unknown, unreadable, calls, credits_used: used } = summary

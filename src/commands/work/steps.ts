@@ -88,7 +88,7 @@ async function store(tools: Tools, bought: Bought): Promise<Outcome> {
 
 /** The paid request of a call, unless something that this process has just learnt holds it back. */
 async function send(
-  { api, brake, options, witnesses }: Tools,
+  { api, brake, options, tally, witnesses }: Tools,
   { id, query }: Task,
   term: Clocks,
 ): Promise<Reply> {
@@ -97,6 +97,8 @@ async function send(
   witnesses.begin(id)
   const begun = performance.now()
   const reply = await api.call(query)
-  options.onCall?.((performance.now() - begun) / 1000)
+  const seconds = (performance.now() - begun) / 1000
+  options.onCall?.(seconds)
+  if (reply.kind === 'response') tally.took(seconds)
   return reply
 }

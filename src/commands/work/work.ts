@@ -10,8 +10,10 @@ import { knownBalance, leftUnaffordable, standingStop } from '../../store/ledger
 import { countFailures } from '../../store/operator/failures.ts'
 import { refuseSkew } from '../../store/ledger/workers.ts'
 import { reaching } from '../../store/trouble.ts'
-import type { Finish, Summary } from './tally.ts'
+import { readFunds } from '../../store/planning/prices.ts'
+import type { Finish, Prices, Summary } from './tally.ts'
 import type { WorkerOptions } from './setup.ts'
+import { Waits } from './waits.ts'
 import { Worker } from './worker.ts'
 
 export interface WorkOptions extends WorkerOptions {
@@ -34,6 +36,7 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   await reaching('the database', () => refuseSkew(mill.db))
   const queue = await mill.queue()
   const worker = await reaching('the database', () => Worker.open(mill, options))
+  worker.tally.expect(await reaching('the database', () => readPrices(mill)))
   const upkeep = Upkeep.start(mill, worker, options.tell)
   await closeRuns(mill.db)
   const consumer = queue.consume((job) => worker.handle(job), worker.slots)
@@ -51,11 +54,21 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   return told === late ? summary : { ...summary, ...told }
 }
 
+/** What calls have cost lately, class by class. */
+async function readPrices({ db, supplier }: Mill): Promise<Prices> {
+  const { costs } = await readFunds(db, { name: supplier.account, kind: supplier.origin })
+  return new Map(
+    costs.flatMap(({ class: kind, average }) => (average === null ? [] : [[kind, average]])),
+  )
+}
+
 /** What the tables know better than this worker, which sees only what it did itself. */
 async function askTables({ db }: Mill, { clerk, tally }: Worker): Promise<Partial<Summary>> {
+  const failures = await countFailures(db, [...tally.runs])
   return {
     credits_remaining: await knownBalance(db, clerk.account),
-    run_failures: await countFailures(db, [...tally.runs]),
+    run_failures: Object.values(failures).reduce((sum, count) => sum + count, 0),
+    failures,
   }
 }
 
@@ -63,8 +76,10 @@ async function waitForEnd(
   mill: Mill,
   { worker, upkeep, options }: { worker: Worker; upkeep: Upkeep; options: WorkOptions },
 ): Promise<Finish> {
+  const waits = new Waits(mill, options.tell)
   const look = async () => {
     const open = await upkeep.look()
+    if (open === true && options.drain) await waits.look(worker)
     return options.drain ? drained(mill, { worker, options }, open) : null
   }
   let looking: Promise<Finish | null> | null = null

@@ -149,7 +149,7 @@ export class Worker {
         if (affordable !== null) this.#lanes.resize(affordable)
       },
       onTrouble: (error) => this.#onTrouble(error),
-      onEnded: (_task, state) => this.tally.ended(state),
+      onEnded: (task, state) => this.tally.ended(state, task.class),
     })
   }
 
