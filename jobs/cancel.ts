@@ -5,11 +5,13 @@ import { runNumber } from '../src/shared/terminal/flags.ts'
 await runCommand<CancelFlags>(
   {
     name: 'cancel',
-    about: 'Ends a run: its open tasks are cancelled, its answers stay.',
-    examples: ['npm run cancel -- --run 12'],
+    about:
+      'Ends a run, or the open runs of a list: their open tasks are cancelled, their answers stay.',
+    examples: ['npm run cancel -- --run 12', 'npm run cancel -- --list keywords'],
     define: (program) =>
       program
         .option('--run <n>', 'number of the run, as npm run status shows it', runNumber)
+        .option('--list <name>', 'all open runs of this list')
         .option('--json', 'print what was cancelled as JSON'),
   },
   async (call) => (await import('../src/commands/cancel.ts')).runCancel(call),

@@ -10,7 +10,8 @@ await runCommand<RetryFlags>(
     examples: [
       'npm run retry -- --run 12                    failed and unknown tasks of run 12',
       'npm run retry -- --list keywords --state failed',
-      'npm run retry -- --error TIMEOUT',
+      'npm run retry -- --error TIMEOUT --since 12h',
+      'npm run retry -- --run 12 --state unaffordable --budget 900',
       'npm run retry -- --run 12 --buy-again        buys answered tasks a second time',
     ],
     define: (program) =>
@@ -23,6 +24,12 @@ await runCommand<RetryFlags>(
           'failed,unknown',
         )
         .option('--error <code>', 'only tasks that ended with this error')
+        .option('--tag <label>', 'only tasks of queries with this label')
+        .option('--since <when>', 'only tasks that ended since: a day, or a span like 12h')
+        .option(
+          '--budget <credits>',
+          'what each of the runs may use in all; needed when it is used up',
+        )
         .option('--buy-again', 'also tasks that have an answer: each is paid for a second time')
         .option('--dry-run', 'say how many, change nothing')
         .option('--json', 'print the numbers as JSON'),

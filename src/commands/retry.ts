@@ -1,8 +1,12 @@
 import { readConfig } from '../shared/config.ts'
 import { exits, Misuse, type Exit } from '../shared/errors.ts'
 import { printJson, say, type Call } from '../shared/terminal/command.ts'
+import { countFlag } from '../shared/terminal/flags.ts'
 import { count } from '../shared/terminal/wording.ts'
-import { expectList, expectRun } from '../store/operator/known.ts'
+import { readDuration } from '../shared/time/duration.ts'
+import { instantsOf } from '../shared/time/zone.ts'
+import { raiseBudgets, readRunBudgets } from '../store/operator/budgets.ts'
+import { expectList, expectRun, expectTag } from '../store/operator/known.ts'
 import { chooseRuns, countRefused, reopenTasks, type Selection } from '../store/operator/reopen.ts'
 import { dearestSeen } from '../store/operator/status.ts'
 import { openMill, type Mill } from './mill/mill.ts'
@@ -14,6 +18,9 @@ export interface RetryFlags {
   readonly list?: string
   readonly state?: string
   readonly error?: string
+  readonly tag?: string
+  readonly since?: string
+  readonly budget?: string
   readonly buyAgain?: true
   readonly dryRun?: true
   readonly json?: true
@@ -24,13 +31,16 @@ const reopenable = ['failed', 'unknown', 'unaffordable']
 
 /** Opens tasks again and makes their jobs, or only says how many there are. */
 export async function runRetry({ options, env, closers }: Call<RetryFlags>): Promise<Exit> {
-  const selection = selectionOf(options)
   const config = readConfig(env)
+  const selection = selectionOf(options, config.zone)
+  const budget = options.budget === undefined ? null : countFlag('budget', options.budget)
   const mill = await openMill({ config, closers, say, name: 'retry' })
   if (selection.run !== null) await expectRun(mill.db, selection.run)
   if (selection.list !== null) await expectList(mill.db, selection.list)
+  if (selection.tag !== null) await expectTag(mill.db, selection.tag)
   const { runs, left, tasks } = await chooseRuns(mill.db, selection)
   for (const { run, instead } of left) say(leftLine(run, instead))
+  await expectMoney(mill, runs, budget)
   if (selection.buyAgain) say(await costLine(mill, tasks))
   const refused = await countRefused(mill.db, selection)
   if (refused > 0) say(refusedLine(refused))
@@ -39,6 +49,7 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
     say(`${count(tasks, 'task')} would be opened again`)
     return exits.done
   }
+  if (budget !== null) await raiseBudgets(mill.db, runs, budget)
   const reopened = await reopenTasks(mill.db, selection, runs)
   for (const run of runs) await rebuild(mill, run)
   if (options.json === true) printJson({ tasks, reopened })
@@ -50,10 +61,10 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
   return exits.done
 }
 
-function selectionOf(options: RetryFlags): Selection {
+function selectionOf(options: RetryFlags, zone: string): Selection {
   const buyAgain = options.buyAgain === true
   const states = readStates(options.state ?? '')
-  const { run = null, list = null, error = null } = options
+  const { run = null, list = null, error = null, tag = null } = options
   if (buyAgain && run === null && list === null) {
     throw new Misuse('expected --run or --list beside --buy-again, got neither; it costs money')
   }
@@ -62,8 +73,33 @@ function selectionOf(options: RetryFlags): Selection {
     list,
     states: buyAgain ? [...states, 'answered', 'reused'] : states,
     error,
+    tag,
+    since: options.since === undefined ? null : sinceFlag(options.since, zone),
     buyAgain,
   }
+}
+
+/** A run whose budget is gone would leave every task unaffordable again, at once. */
+async function expectMoney(mill: Mill, runs: readonly number[], budget: number | null) {
+  const dearest = (await dearestSeen(mill.db, mill.supplier.account)) ?? 1
+  for (const purse of await readRunBudgets(mill.db, runs)) {
+    const { run, gone } = purse
+    if (Math.max(purse.budget, budget ?? 0) >= gone + dearest) continue
+    const got = budget === null ? `${purse.budget}, of which ${gone} are gone` : budget
+    throw new Misuse(
+      `expected a budget of at least ${gone + dearest} credits for run ${run}, got ${got}: what is opened would be unaffordable again at once; type --budget with what the run may use in all, those ${gone} with it`,
+    )
+  }
+}
+
+/** A span back from now, or the beginning of a day. */
+function sinceFlag(text: string, zone: string): Date {
+  const span = readDuration(text)
+  if (span !== null) return new Date(Date.now() - span)
+  const day = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
+  const [start] = Number.isNaN(day) ? [] : instantsOf(zone, day)
+  if (start !== undefined) return new Date(start)
+  throw new Misuse(`expected --since to be a day like 2026-10-03 or a span like 12h, got ${text}`)
 }
 
 function readStates(text: string): string[] {

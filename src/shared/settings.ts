@@ -91,12 +91,7 @@ export const settings = {
     hint: 'when the plan renews; leave it unset if you do not know',
   },
   MILL_PROBE_EVERY: {
-    shape: z.string().transform((text, context) => {
-      const value = readDuration(text)
-      if (value !== null && value >= 1_000) return value
-      context.addIssue({ code: 'custom', message: 'a duration from 1s up, like 1h' })
-      return z.NEVER
-    }),
+    shape: duration('a duration from 1s up, like 1h', 1_000),
     hint: 'each such look costs a call, also below the floor; leave it unset for none',
   },
   MILL_LEASE_MS: {

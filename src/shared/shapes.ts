@@ -26,10 +26,10 @@ export function address(protocols: readonly string[], example: string) {
 }
 
 /** A duration, as people write it. */
-export function duration(expected: string) {
+export function duration(expected: string, leastMs = 0) {
   return z.string().transform((text, context) => {
     const value = readDuration(text)
-    if (value === null) context.addIssue({ code: 'custom', message: expected })
+    if (value === null || value < leastMs) context.addIssue({ code: 'custom', message: expected })
     return value ?? 0
   })
 }

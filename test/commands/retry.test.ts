@@ -10,7 +10,16 @@ import { openScene, queries, type Scene } from '../support/scene.ts'
 const hour = 3_600_000
 
 function selection(run: number, more: Partial<Selection> = {}): Selection {
-  return { run, list: null, states: ['failed', 'unknown'], error: null, buyAgain: false, ...more }
+  return {
+    run,
+    list: null,
+    states: ['failed', 'unknown'],
+    error: null,
+    tag: null,
+    since: null,
+    buyAgain: false,
+    ...more,
+  }
 }
 
 const everything = { states: ['answered', 'reused'], buyAgain: true }
@@ -136,7 +145,16 @@ describe('a slip of the hand', () => {
     ['status', ['--run', '0'], 'to be the number of a run, got "0"'],
     ['reparse', ['--run', '1.5'], 'to be the number of a run, got "1.5"'],
     ['cancel', ['--run', ''], 'to be the number of a run, got ""'],
-    ['cancel', [], 'expected --run with the number of a run, got nothing'],
+    [
+      'cancel',
+      [],
+      'expected --run with the number of a run or --list with the name of a list, got nothing',
+    ],
+    ['cancel', ['--run', '1', '--list', 'test'], 'got both'],
+    ['cancel', ['--list', 'nosuch'], '"nosuch"; lists so far: test'],
+    ['retry', ['--tag', 'nosuch'], '"nosuch"; labels so far: none'],
+    ['retry', ['--since', 'monday'], 'a day like 2026-10-03 or a span like 12h, got monday'],
+    ['retry', ['--budget', 'much'], 'expected --budget to be a whole number from 1 up, got much'],
   ])('%s %s ends with 2 and says what there is', async (job, flags, said) => {
     const { mill } = await openScene()
     await mill.plan(['shoes'])
@@ -144,4 +162,105 @@ describe('a slip of the hand', () => {
     expect(ended.code).toBe(2)
     expect(ended.stderr).toContain(said)
   })
+})
+
+describe('tasks that the budget of their run did not cover', () => {
+  const flags = ['--state', 'unaffordable']
+
+  test('are not opened to become unaffordable at once: it is said what the budget has to be', async () => {
+    const { mill } = await openScene({ api: { cost: 2 } })
+    const run = await mill.plan(queries(10), { budget: 6 })
+    expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 3 })
+    const told = `expected a budget of at least 8 credits for run ${run}, got 6, of which 6 are gone`
+    for (const more of [[], ['--dry-run']]) {
+      const refused = await runCommand('retry', [...flags, ...more], mill.env)
+      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(told) })
+    }
+    const less = await runCommand('retry', [...flags, '--budget', '7'], mill.env)
+    expect(less).toMatchObject({ code: 2, stderr: expect.stringContaining('at least 8 credits') })
+    expect(await mill.states()).toEqual({ answered: 3, unaffordable: 7 })
+    const { rows } = await sql<{ budget: number; state: string }>`
+      select budget, state from runs`.execute(mill.db)
+    expect(rows).toEqual([{ budget: 6, state: 'done' }])
+  })
+
+  test('are bought within a greater budget', async () => {
+    const { mill } = await openScene({ api: { cost: 2 } })
+    await mill.plan(queries(10), { budget: 6 })
+    await mill.drain()
+    const { code } = await runCommand('retry', [...flags, '--budget', '12'], mill.env)
+    expect(code).toBe(0)
+    expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 3 })
+    await runCommand('retry', [...flags, '--budget', '20'], mill.env)
+    expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 4 })
+    expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])
+  })
+})
+
+describe('a retry of some tasks', () => {
+  test('by label or time opens these alone', async () => {
+    const { mill } = await openScene()
+    await mill.plan(queries(4))
+    await sql`
+      update tasks
+      set state = 'failed', finished_at = now() - (id - (select min(id) from tasks)) * interval '2 hours'`.execute(
+      mill.db,
+    )
+    await sql`update slices set done_at = now()`.execute(mill.db)
+    await sql`update runs set state = 'done', finished_at = now()`.execute(mill.db)
+    await sql`
+      insert into list_queries (list_id, query_id, tags)
+      select r.list_id, t.query_id, case when q.q < 'query 3' then array['brand', 'red'] else array['red'] end
+      from tasks t
+      join runs r on r.id = t.run_id
+      join queries q on q.id = t.query_id`.execute(mill.db)
+    const meant = async (...flags: string[]) => {
+      const { stdout } = await runCommand('retry', [...flags, '--dry-run', '--json'], mill.env)
+      return JSON.parse(stdout).tasks
+    }
+    expect(await meant('--tag', 'red')).toBe(4)
+    expect(await meant('--tag', 'brand')).toBe(2)
+    expect(await meant('--since', '3h')).toBe(2)
+    expect(await meant('--since', '2020-01-01')).toBe(4)
+    expect(await meant('--since', '1h', '--tag', 'brand')).toBe(1)
+    await runCommand('retry', ['--tag', 'brand'], mill.env)
+    expect(await mill.states()).toEqual({ failed: 2, open: 2 })
+  })
+})
+
+describe('a list that is cancelled', () => {
+  test('loses its open runs, and the runs of other lists go on', async () => {
+    const { mill } = await openScene()
+    const [first, second] = [await mill.plan(queries(2)), await mill.plan(queries(3))]
+    await mill.plan(queries(4), { list: 'other' })
+    const { code, stdout } = await runCommand('cancel', ['--list', 'test', '--json'], mill.env)
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toEqual({
+      list: 'test',
+      runs: [
+        { run: first, cancelled: 2 },
+        { run: second, cancelled: 3 },
+      ],
+    })
+    expect(await mill.states()).toEqual({ cancelled: 5, open: 4 })
+    const again = await runCommand('cancel', ['--list', 'test'], mill.env)
+    expect(again).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('an open run, got none'),
+    })
+  })
+})
+
+test('what is held for calls that nobody could read is told apart from what was spent', async () => {
+  const { mill } = await openScene({
+    api: { cost: 2, faults: [{ kind: 'drop', match: 'query 2' }] },
+  })
+  const run = await mill.plan(queries(3))
+  await mill.drain()
+  const { stdout } = await runCommand('status', ['--json', '--run', String(run)], mill.env)
+  const [shown] = JSON.parse(stdout).runs
+  expect(shown.tasks).toMatchObject({ answered: 2, unknown: 1 })
+  expect(shown.reserved).toBe(0)
+  expect(shown.spent - shown.uncertain).toBe(4)
+  expect(shown.uncertain).toBeGreaterThanOrEqual(2)
 })

@@ -40,6 +40,8 @@ describe.each(backends)('bodies that are pruned, with the queue on $name,', (bac
     const meant = {
       run,
       list: null,
+      tag: null,
+      since: null,
       states: ['failed', 'unknown', 'answered', 'reused'],
       error: null,
       buyAgain: true,

@@ -57,7 +57,7 @@ async function stopSince({ db, supplier }: Mill, { finish }: Summary): Promise<s
 function whyEnded(finish: Finish, since: string): string {
   // A run that has spent its own budget stops nobody else: no stop stands then.
   if (finish === 'budget' && since === '') {
-    return 'the budget of a run is used up; enqueue its list again with a greater --budget'
+    return 'the budget of a run is used up; enqueue its list again with a greater --budget, or: npm run retry -- --state unaffordable --budget N'
   }
   return `${reasons[finish]}${since}`
 }

@@ -33,6 +33,21 @@ export async function cancelRun(db: Database, run: number): Promise<{ cancelled:
   return { cancelled }
 }
 
+/** Runs of a list that `cancelRun` would end, the oldest first. */
+export async function openRunsOf(db: Database, list: string): Promise<readonly number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select r.id
+    from runs r
+    join lists l on l.id = r.list_id
+    where l.name = ${list}
+      and (
+        r.state in ('planning', 'open')
+        or r.state = 'cancelled' and exists (select from tasks t where t.run_id = r.id and t.state = 'open')
+      )
+    order by r.id`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
 async function dropTasks(db: Database, run: number): Promise<number> {
   const { numAffectedRows } = await sql`
     update tasks

@@ -1,6 +1,7 @@
 import { firstNames } from '../../shared/terminal/wording.ts'
 import { Misuse } from '../../shared/errors.ts'
 import type { Database } from '../database.ts'
+import { sql } from '../kysely.ts'
 
 /** Refuses a number that no run has: a slip of the hand must not look like a run with nothing to do. */
 export async function expectRun(db: Database, run: number): Promise<void> {
@@ -18,5 +19,16 @@ export async function expectList(db: Database, list: string): Promise<void> {
   if (names.includes(list)) return
   throw new Misuse(
     `expected --list to be the name of a list, got ${JSON.stringify(list)}; lists so far: ${firstNames(names)}`,
+  )
+}
+
+/** Refuses a label that no query of any list has. */
+export async function expectTag(db: Database, tag: string): Promise<void> {
+  const { rows } = await sql<{ tag: string }>`
+    select distinct tag from list_queries, unnest(tags) as tag order by tag`.execute(db)
+  const tags = rows.map((row) => row.tag)
+  if (tags.includes(tag)) return
+  throw new Misuse(
+    `expected --tag to be a label of a list, got ${JSON.stringify(tag)}; labels so far: ${firstNames(tags)}`,
   )
 }

@@ -9,6 +9,10 @@ export interface Selection {
   readonly list: string | null
   readonly states: readonly string[]
   readonly error: string | null
+  /** Only tasks whose query has this label in the list of the run. */
+  readonly tag: string | null
+  /** Only tasks that ended then or later. */
+  readonly since: Date | null
   /** True: also tasks that have an answer, or the body of one that the tables refused, which would be bought again. */
   readonly buyAgain: boolean
 }
@@ -75,11 +79,20 @@ export async function countRefused(db: Database, selection: Selection): Promise<
   return only(rows).count
 }
 
-function selected({ run, list, states, error, buyAgain }: Selection) {
+function selected({ run, list, states, error, tag, since, buyAgain }: Selection) {
   return sql`
     t.state = any(${states}::text[])
     and (${run}::bigint is null or t.run_id = ${run}::bigint)
     and (${error}::text is null or t.error_code = ${error}::text)
+    and (${since}::timestamptz is null or t.finished_at >= ${since}::timestamptz)
+    and (
+      ${tag}::text is null
+      or exists (
+        select from runs r
+        join list_queries lq on lq.list_id = r.list_id and lq.query_id = t.query_id
+        where r.id = t.run_id and ${tag}::text = any(lq.tags)
+      )
+    )
     and (
       ${buyAgain}::boolean
       or (t.search_id is null and not (${refused}))

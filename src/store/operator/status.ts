@@ -23,7 +23,11 @@ export interface RunStatus {
   readonly tasks: Readonly<Record<TaskState, number>>
   readonly unreadable: number
   readonly rejected: number
+  /** Credits of calls that came back, and of those that nobody could read. */
   readonly spent: number
+  /** Of `spent`: held for calls that nobody could read, perhaps not charged. */
+  readonly uncertain: number
+  /** Set aside for calls in flight, not in `spent`. */
   readonly reserved: number
   readonly budget: number | null
   readonly created_at: string
@@ -46,6 +50,12 @@ export async function readRuns(
         select jsonb_object_agg(state, count)
         from (select t.state, count(*) from tasks t where t.run_id = r.id group by t.state) counted
       ) as tasks,
+      (
+        select coalesce(sum(c.credits_reserved), 0)::float8
+        from calls c
+        join tasks t on t.id = c.task_id
+        where t.run_id = r.id and c.outcome = 'unknown' and c.washed_at is null
+      ) as uncertain,
       (
         select count(*)
         from tasks t

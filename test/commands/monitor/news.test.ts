@@ -304,7 +304,15 @@ describe('work that nobody does', () => {
     await sql`update tasks set state = 'failed'`.execute(database.db)
     await reopenTasks(
       database.db,
-      { run: null, list: null, states: ['failed'], error: null, buyAgain: false },
+      {
+        run: null,
+        list: null,
+        states: ['failed'],
+        error: null,
+        tag: null,
+        since: null,
+        buyAgain: false,
+      },
       (await sql<{ id: number }>`select id from runs`.execute(database.db)).rows.map(
         ({ id }) => id,
       ),

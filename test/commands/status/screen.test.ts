@@ -26,6 +26,7 @@ function run(number: number, tasks: Partial<Run['tasks']>): Run {
     unreadable: 0,
     rejected: 0,
     spent: 0,
+    uncertain: 0,
     reserved: 0,
     budget: null,
     created_at: '2026-11-21T10:00:00Z',

@@ -217,7 +217,11 @@ export class Process extends Connection {
         if (id === undefined) continue
         const spec = { q: query, location: null, hl: null, gl: null, num: 10, device: null }
         const asked = { id: task, run: 0, priority: 5, class: name, query: spec, queryId: query }
-        this.toSend.push({ task: { ...asked, suspect: false }, call: { id, mark }, lease })
+        this.toSend.push({
+          task: { ...asked, suspect: false, refused: false },
+          call: { id, mark },
+          lease,
+        })
       }
     })
   }

@@ -259,9 +259,9 @@ test('a settlement that rests on a call which changed meanwhile writes nothing',
 /** An account that holds seven credits for a call that was given up, and what its late answer means. */
 async function answerLate() {
   const { db } = database
-  const account = { ...newAccount, uncertain: 7, day: '2027-01-15' }
+  const owing = { ...newAccount, uncertain: 7, day: '2027-01-15' }
   const held = [{ unknownAt: epoch, bound: 7, class: '10/-' as const }]
-  const { id, calls } = await enter({ account, costs: [], held })
+  const { id, calls } = await enter({ account: owing, costs: [], held })
   const { call } = calls[0] ?? { call: 0 }
   const [read] = await readCalls(db, id, [call])
   if (read === undefined) throw new Error('expected the call that was entered')

@@ -95,7 +95,15 @@ test('cancelling a large run holds neither the accounts nor more than a portion 
 test('opening a large run again holds neither the accounts nor more than a portion of its tasks', async () => {
   const database = await freshDatabase()
   const run = await largeRun(database, 'failed')
-  const selection = { run, list: null, states: ['failed'], error: null, buyAgain: false }
+  const selection = {
+    run,
+    list: null,
+    states: ['failed'],
+    error: null,
+    tag: null,
+    since: null,
+    buyAgain: false,
+  }
   const reopened = await whileHeld(database, () => reopenTasks(database.db, selection, [run]))
   expect(reopened).toBe(tasks)
   await database.close()
