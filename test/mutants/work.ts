@@ -186,13 +186,13 @@ export const workMutants: readonly Mutant[] = [
     [
       {
         name: 'a refused key is believed although it was answered later',
-        find: "return this.#newestAnswered > first ? { ...verdict, kind: 'blocked' } : verdict",
-        put: 'return verdict',
+        find: 'const refuted = this.#newestAnswered > first ||',
+        put: 'const refuted =',
       },
       {
         name: 'an answer from before speaks for a refused key',
-        find: "return this.#newestAnswered > first ? { ...verdict, kind: 'blocked' } : verdict",
-        put: "return this.#newestAnswered > 0 ? { ...verdict, kind: 'blocked' } : verdict",
+        find: 'const refuted = this.#newestAnswered > first ||',
+        put: 'const refuted = this.#newestAnswered > 0 ||',
       },
       {
         name: 'nobody waits for calls that could speak for a refused key',
@@ -255,8 +255,8 @@ export const workMutants: readonly Mutant[] = [
     [
       {
         name: 'a file is under its name before it is whole',
-        find: 'const draft = `${file}.draft`',
-        put: 'const draft = file',
+        find: 'const draft = over === null ? `${file}.draft` :',
+        put: 'const draft = over === null ? file :',
       },
       {
         name: 'torn lines are not counted',

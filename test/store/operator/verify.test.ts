@@ -52,6 +52,28 @@ test('an answer that was bought a second time although the first one was there i
   expect(await twice()).toEqual([])
 })
 
+test('each sum of an account and of a run that its calls do not say is found', async () => {
+  const { mill } = await openScene()
+  await mill.plan(['shoes'])
+  await mill.drain()
+  const foundAfter = async (by: string) => {
+    await sql.raw(by).execute(mill.db)
+    const checks = await verifyPromises(mill.db)
+    return checks.filter(({ ok }) => !ok).map(({ name }) => name)
+  }
+  const sums = [
+    ['accounts', 'used_total', 'credits used by an account are those of its settled calls'],
+    ['accounts', 'reserved', 'credits set aside are those of calls in flight'],
+    ['accounts', 'uncertain', 'credits held are those of calls nobody could read'],
+    ['runs', 'reserved', 'the purse of each run is that of its calls'],
+    ['runs', 'spent', 'the purse of each run is that of its calls'],
+  ] as const
+  for (const [table, column, name] of sums) {
+    expect(await foundAfter(`update ${table} set ${column} = ${column} + 1`)).toContain(name)
+    expect(await foundAfter(`update ${table} set ${column} = ${column} - 1`)).toEqual([])
+  }
+})
+
 test('a query that stands under an id of its own making is found', async () => {
   const query = { q: 'astray', location: null, hl: null, gl: null, num: 10, device: null }
   const key = queryKey(query)
