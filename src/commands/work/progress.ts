@@ -1,7 +1,7 @@
 import { count } from '../../shared/terminal/wording.ts'
 
 /** How far a worker is. */
-export interface Standing {
+export interface WorkProgress {
   /** Tasks that this worker has brought to an end. */
   readonly done: number
   /** Open tasks of all runs; null until they have been counted. */
@@ -12,7 +12,7 @@ export interface Standing {
   /** Balance by the newest answer. */
   readonly remaining: number | null
   /** What may still be spent, and what ends it; null while nobody knows. */
-  readonly purse: Purse | null
+  readonly purse: Spendable | null
   /** What an answer has cost on average; null before the first. */
   readonly price: number | null
   /** Why nothing is bought right now. */
@@ -20,13 +20,13 @@ export interface Standing {
 }
 
 /** What may be spent before something ends it. */
-export interface Purse {
+export interface Spendable {
   readonly credits: number
   readonly end: 'the floor is met' | 'the budget of the day is used up'
 }
 
 /** One line: done, left, pace, how long still, and where money ends it. */
-export function progressLine(standing: Standing): string {
+export function describeProgress(standing: WorkProgress): string {
   const { done, left, perSecond, flying, remaining, still } = standing
   const pace = perSecond > 0 ? [`${rounded(perSecond)}/s`] : []
   return [
@@ -40,7 +40,7 @@ export function progressLine(standing: Standing): string {
 }
 
 /** Until all is done, or until money ends it: whichever comes first. */
-function toGo({ left, perSecond, purse, price }: Standing): string[] {
+function toGo({ left, perSecond, purse, price }: WorkProgress): string[] {
   if (left === null || left === 0) return []
   const lasting = (tasks: number) => (perSecond > 0 ? span(tasks / perSecond) : null)
   const reach = purse === null || price === null || price === 0 ? null : purse.credits / price

@@ -2,7 +2,7 @@ import { say } from '../../shared/terminal/command.ts'
 import type { Mill } from '../mill/mill.ts'
 import { countOpenTasks } from '../../store/operator/gauges.ts'
 import { endedLastMinute, readAccount, type AccountStatus } from '../../store/operator/status.ts'
-import { progressLine, type Purse, type Standing } from './progress.ts'
+import { describeProgress, type Spendable, type WorkProgress } from './progress.ts'
 import type { Worker } from './worker.ts'
 
 const lookMs = 10_000
@@ -53,7 +53,7 @@ export class Reporter {
     if (!this.#looking && now >= this.#lookAt) void this.#look(worker)
     if (now - this.#drawnAt < (this.#screen.terminal ? drawMs : lineMs)) return
     this.#drawnAt = now
-    this.#draw(progressLine(this.#standing(worker)))
+    this.#draw(describeProgress(this.#standing(worker)))
   }
 
   /** Takes the line off the terminal. */
@@ -90,7 +90,7 @@ export class Reporter {
     this.#looking = false
   }
 
-  #standing({ tally, dispatch, clerk }: Worker): Standing {
+  #standing({ tally, dispatch, clerk }: Worker): WorkProgress {
     const { done } = tally
     const seen = this.#seen
     const { dailyBudget } = this.#mill.config
@@ -121,7 +121,7 @@ interface Means {
 function purseOf(
   account: AccountStatus | null,
   { remaining, floor, dailyBudget }: Means,
-): Purse | null {
+): Spendable | null {
   if (remaining === null) return null
   const above = remaining - Math.max(floor, account?.floor ?? 0) - (account?.uncertain ?? 0)
   const today =

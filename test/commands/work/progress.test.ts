@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { progressLine, type Standing } from '../../../src/commands/work/progress.ts'
+import { describeProgress, type WorkProgress } from '../../../src/commands/work/progress.ts'
 
-const standing: Standing = {
+const standing: WorkProgress = {
   done: 300,
   left: 300,
   perSecond: 12.5,
@@ -12,7 +12,7 @@ const standing: Standing = {
   still: null,
 }
 
-const line = (over: Partial<Standing>) => progressLine({ ...standing, ...over })
+const line = (over: Partial<WorkProgress>) => describeProgress({ ...standing, ...over })
 
 describe('the line of progress', () => {
   test('says done, left, pace and how long still', () => {
