@@ -15,6 +15,7 @@ import { root } from '../../src/shared/root.ts'
 import { openDatabase, openPool, type Pool } from '../../src/store/database.ts'
 import { scriptOf } from './memory.ts'
 import { memoryOf } from './meter.ts'
+import { benchPacked, type PackedFigures } from './packed.ts'
 
 export interface ListsFigures {
   readonly rows: number
@@ -24,6 +25,8 @@ export interface ListsFigures {
     /** Rows per second of reading and canonicalising over those of bare csv-parse with columns. */
     readonly ratio: number
   }
+  /** Lists that are packed, against the same rows as CSV. */
+  readonly packed: readonly PackedFigures[]
   readonly enqueue: readonly {
     readonly rows: number
     readonly seconds: number
@@ -53,11 +56,17 @@ export async function benchLists({ databaseUrl, rows, say }: ListsBench): Promis
     const files = await Promise.all(
       [Math.ceil(rows / 10), rows].map((size) => writeList(folder, size)),
     )
-    const [, largest] = files
+    const [smaller, largest] = files
     const reading = await benchReading(largest?.path ?? '')
     say(
       `reading   ${reading.our_rows_per_second} rows/s, bare csv-parse ${reading.csv_parse_rows_per_second}: ${reading.ratio}`,
     )
+    const packed = await benchPacked(largest?.path ?? '', smaller?.path ?? '')
+    for (const { kind, rows: read, ratio, peak_rss_mb: peak, csv_peak_rss_mb: bare } of packed) {
+      say(
+        `packed    ${read} rows as ${kind}: ${ratio} of the same as CSV; peak ${peak} MB, CSV ${bare} MB`,
+      )
+    }
     const enqueue: ListsFigures['enqueue'][number][] = []
     for (const file of files) {
       const figures = await withDatabase(databaseUrl, async (url) => benchEnqueue(url, file))
@@ -66,7 +75,7 @@ export async function benchLists({ databaseUrl, rows, say }: ListsBench): Promis
       )
       enqueue.push(figures)
     }
-    return { rows, reading, enqueue }
+    return { rows, reading, packed, enqueue }
   } finally {
     await rm(folder, { recursive: true })
   }

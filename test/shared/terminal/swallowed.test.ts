@@ -7,7 +7,7 @@ function program(): Command {
     .exitOverride()
     .argument('<file...>')
     .option('--as <name>')
-    .option('--place <place>', '', (place: string, places?: string[]) => [...(places ?? []), place])
+    .option('--place <place...>')
     .option('--country <codes>')
     .option('--dry-run')
     .option('--yes')
