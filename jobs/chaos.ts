@@ -5,16 +5,17 @@ await runCommand<ChaosFlags>(
   {
     name: 'chaos',
     about:
-      'Kills, freezes and restarts everything on purpose, then holds the books of the API against the tables.',
+      'Kills, freezes, cuts, fills and sets back everything on purpose, then holds the books of the API against the tables.',
     examples: [
       'npm run chaos -- --seconds 60',
-      'npm run chaos -- --seconds 120 --backend redis',
+      'npm run chaos -- --minutes 30 --backend redis',
       'npm run chaos -- --seconds 60 --seed storm   the same misfortunes in the same order',
     ],
     drains: true,
     define: (program) =>
       program
         .option('--seconds <n>', 'how long faults are made', '60')
+        .option('--minutes <n>', 'the same in minutes')
         .option('--backend <name>', 'postgres or redis', 'postgres')
         .option('--workers <n>', 'worker processes', '4')
         .option('--lanes <n>', 'paid calls in flight for each of them', '8')

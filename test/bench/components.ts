@@ -226,7 +226,7 @@ export function measureLedger(scene: Scene, queries: number): Promise<Component>
 }
 
 /** A balance and a price that were seen, so that nothing has to go out alone. */
-async function knowThePrice(mill: BenchMill, account: number): Promise<void> {
+export async function knowThePrice(mill: BenchMill, account: number): Promise<void> {
   await sql`
     update accounts
     set obs_seq = 0, obs_at = clock_timestamp() + interval '1 hour', obs_remaining = 1000000000
@@ -236,7 +236,7 @@ async function knowThePrice(mill: BenchMill, account: number): Promise<void> {
     values (${account}, '10/-', 1, 1, 30, 1, 1, 30)`.execute(mill.db)
 }
 
-function settledCall(call: CallName): Entry {
+export function settledCall(call: CallName): Entry {
   return {
     ...unsentCall(call),
     ending: { kind: 'settled', used: 1, remaining: null, priced: true },

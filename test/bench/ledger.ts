@@ -1,4 +1,5 @@
 import { measureLedger, type Component } from './components.ts'
+import { measureFar, type FarFigures } from './far.ts'
 import { openGround, startStandIn } from './ground.ts'
 import { measureWhole } from './whole.ts'
 
@@ -10,7 +11,14 @@ export interface LedgerFigures {
   readonly share: number
   /** Calls reserved and settled in a second. */
   readonly per_second: number
+  /** The same of four workers, by how far away their database is and how many calls go together. */
+  readonly far: readonly FarFigures[]
 }
+
+const workers = 4
+const eachWayMs = [0, 1, 2]
+/** Calls that lanes which got free together ask for: with 64 lanes as a rule, and the most there are. */
+const groups = [32, 128]
 
 /** What the gate and the ledger cost beside the whole, in one run. */
 export async function benchLedger({ short }: { short: boolean }): Promise<LedgerFigures> {
@@ -19,10 +27,17 @@ export async function benchLedger({ short }: { short: boolean }): Promise<Ledger
     const queries = short ? 2_000 : 10_000
     const api = await startStandIn(0)
     const ledger = await measureLedger({ ground, api, redis: false }, queries)
+    const far: FarFigures[] = []
+    for (const group of groups) {
+      for (const ms of eachWayMs) {
+        const options = { workers, group, eachWayMs: ms, calls: queries * 2 }
+        far.push(await measureFar({ ground, api }, options))
+      }
+    }
     await api.close()
     const whole = await measureWhole(ground, { redis: false, lanes: 64, latencyMs: 0, queries })
     const share = ledger.sum / whole.cpu
-    return { ledger, whole_cpu: whole.cpu, share, per_second: ledger.perSecond }
+    return { ledger, whole_cpu: whole.cpu, share, per_second: ledger.perSecond, far }
   } finally {
     await ground.close()
   }

@@ -11,7 +11,6 @@ const otherSubjects: Readonly<Record<string, string>> = {
 
 /** Folders of src/ whose tests lie elsewhere, and where. */
 const testedElsewhere: Readonly<Record<string, string>> = {
-  'src/commands/chaos': 'test/whole/points.test.ts',
   'src/service/corpus': 'test/service/upstream/local.test.ts',
 }
 

@@ -2,11 +2,12 @@ import { exits, Misuse, type Exit } from '../../shared/errors.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { countFlag } from '../../shared/terminal/flags.ts'
 import { runChaos } from './chaos.ts'
-import { tellJudgement } from './judge.ts'
+import { tellJudgement } from './tell.ts'
 
 /** What can be typed after `npm run chaos --`. */
 export interface ChaosFlags {
   readonly seconds: string
+  readonly minutes?: string
   readonly backend: string
   readonly workers: string
   readonly lanes: string
@@ -23,16 +24,19 @@ export async function runStorm({ options, env, closers }: Call<ChaosFlags>): Pro
   }
   const seed = options.seed ?? String(Date.now())
   const keep = options.keep === true
-  const seconds = countFlag('seconds', options.seconds)
+  const seconds =
+    options.minutes === undefined
+      ? countFlag('seconds', options.seconds)
+      : 60 * countFlag('minutes', options.minutes)
   const workers = countFlag('workers', options.workers)
   const lanes = countFlag('lanes', options.lanes)
   say(`chaos on ${backend} for ${seconds} s with ${workers} workers; seed ${seed}`)
   const wish = { seconds, workers, lanes, backend, seed, keep } as const
   const chaos = await runChaos({ ...wish, env, closers, say })
-  const { judgement, strikes, verified } = chaos
+  const { judgement, verified } = chaos
   const { violations } = judgement
   if (options.json === true) printJson({ backend, seed, ...chaos })
-  else for (const line of tellJudgement(judgement, strikes)) print(line)
+  else for (const line of tellJudgement(judgement, chaos)) print(line)
   for (const violation of violations) say(`BROKEN ${violation}`)
   say(verified ? 'verify finds every promise kept' : 'verify finds a promise broken')
   return verified && violations.length === 0 ? exits.done : exits.failures

@@ -1,34 +1,36 @@
 import type { Program } from './process.ts'
+import type { Seat } from './seat.ts'
 import { pause } from '../../shared/waiting.ts'
 
-/** Exit codes with which a worker may end while faults are made: told to, or something was out of reach. */
-const usual: readonly (number | null)[] = [null, 0, 5]
+export interface CrewOptions {
+  readonly seats: readonly Seat[]
+  readonly hire: (seat: Seat) => Program
+  /** Whether a worker may end with this code just now. */
+  readonly mayEnd: (code: number | null) => boolean
+}
 
-/** Worker processes that are killed and frozen, and replaced when they end. */
+/** Worker processes, one on each seat, that are killed and frozen, and replaced when they end. */
 export class Crew {
-  readonly #hire: () => Program
-  readonly #size: number
-  readonly #hands = new Set<Program>()
+  readonly #options: CrewOptions
+  readonly #hands = new Map<Seat, Program>()
   readonly #frozen = new Set<Program>()
   #ending = false
   /** What workers said that ended in a way they should not. */
   readonly accidents: string[] = []
 
-  constructor(size: number, hire: () => Program) {
-    this.#hire = hire
-    this.#size = size
-    for (let hand = 0; hand < size; hand += 1) this.#add()
+  constructor(options: CrewOptions) {
+    this.#options = options
+    for (const seat of options.seats) this.#take(seat)
   }
 
-  kill(luck: number): boolean {
-    return this.#strike(luck, 'SIGKILL')
+  /** Sends a signal to a worker that is awake; false when all sleep. */
+  strike(luck: number, signal: NodeJS.Signals): boolean {
+    const hand = this.#awake(luck)
+    hand?.signal(signal)
+    return hand !== undefined
   }
 
-  dismiss(luck: number): boolean {
-    return this.#strike(luck, 'SIGTERM')
-  }
-
-  /** Stops a worker in its tracks for longer than its lease, as a paused machine would. */
+  /** Stops a worker in its tracks, as a paused machine would. */
   freeze(luck: number, ms: number): boolean {
     const hand = this.#awake(luck)
     if (hand === undefined) return false
@@ -38,26 +40,43 @@ export class Crew {
     return true
   }
 
+  /** A seat whose worker runs undisturbed, by luck. */
+  undisturbed(luck: number): Seat | undefined {
+    return chosen(
+      [...this.#hands.keys()].filter((seat) => this.#isFree(seat)),
+      luck,
+    )
+  }
+
+  /** Seats whose workers have entered themselves and could work: none is frozen, and everything is within reach. */
+  free(pids: readonly number[]): readonly Seat[] {
+    return [...this.#hands]
+      .filter(([seat, hand]) => this.#isFree(seat) && pids.includes(hand.pid))
+      .map(([seat]) => seat)
+  }
+
   /** Lets every worker finish what it has begun. */
   async end(): Promise<void> {
     this.#ending = true
     for (const hand of this.#frozen) hand.signal('SIGCONT')
-    for (const hand of this.#hands) hand.signal('SIGTERM')
-    const hands = [...this.#hands]
+    const hands = [...this.#hands.values()]
+    for (const hand of hands) hand.signal('SIGTERM')
     const killed = pause(30_000).then(() => hands.forEach((hand) => hand.signal('SIGKILL')))
     await Promise.race([Promise.all(hands.map(({ ended }) => ended)), killed])
     await Promise.all(hands.map(({ ended }) => ended))
   }
 
-  #awake(luck: number): Program | undefined {
-    const awake = [...this.#hands].filter((hand) => !this.#frozen.has(hand) && !hand.over())
-    return awake[luck % Math.max(1, awake.length)]
+  #isFree(seat: Seat): boolean {
+    const hand = this.#hands.get(seat)
+    return hand !== undefined && !hand.over() && !this.#frozen.has(hand) && seat.clear
   }
 
-  #strike(luck: number, signal: NodeJS.Signals): boolean {
-    const hand = this.#awake(luck)
-    hand?.signal(signal)
-    return hand !== undefined
+  #awake(luck: number): Program | undefined {
+    const hands = [...this.#hands.values()]
+    return chosen(
+      hands.filter((hand) => !this.#frozen.has(hand) && !hand.over()),
+      luck,
+    )
   }
 
   async #thawLater(hand: Program, ms: number): Promise<void> {
@@ -66,19 +85,23 @@ export class Crew {
     hand.signal('SIGCONT')
   }
 
-  #add(): void {
-    const hand = this.#hire()
-    this.#hands.add(hand)
-    void this.#replace(hand)
+  #take(seat: Seat): void {
+    const hand = this.#options.hire(seat)
+    this.#hands.set(seat, hand)
+    void this.#replace(seat, hand)
   }
 
-  async #replace(hand: Program): Promise<void> {
+  async #replace(seat: Seat, hand: Program): Promise<void> {
     const code = await hand.ended
-    this.#hands.delete(hand)
+    this.#hands.delete(seat)
     this.#frozen.delete(hand)
-    if (!usual.includes(code))
+    if (!this.#options.mayEnd(code))
       this.accidents.push(`exit ${code}: ${hand.lastWords().slice(-2_000)}`)
     await pause(300)
-    if (!this.#ending && this.#hands.size < this.#size) this.#add()
+    if (!this.#ending) this.#take(seat)
   }
+}
+
+function chosen<T>(from: readonly T[], luck: number): T | undefined {
+  return from[Math.floor(luck * from.length)]
 }

@@ -7,7 +7,9 @@ const books = z.object({
   balance: z.number(),
   least: z.number(),
   charged: z.number(),
-  charges: z.array(z.looseObject({ q: z.string().nullable(), charged: z.number() })),
+  charges: z.array(
+    z.looseObject({ q: z.string().nullable(), charged: z.number(), at: z.number() }),
+  ),
 })
 
 /** What the stand-in for the paid API has written down. */

@@ -11,6 +11,10 @@ export class Redis {
   readonly #folder: string
   #child: ChildProcess | null = null
 
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`
+  }
+
   private constructor(port: number, folder: string) {
     this.port = port
     this.#folder = folder

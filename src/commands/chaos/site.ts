@@ -1,25 +1,25 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { findClockShifter } from './clock.ts'
+import { DatabaseServer } from './database.ts'
+import { openDisk, type Disk } from './disk.ts'
 import { Front } from './front.ts'
-import { judgeChaos, type Judgement } from './judge.ts'
-import { filesHolding } from './leak.ts'
-import { floor, frontKnobs, workerSettings } from './strikes.ts'
 import { launch, type Program } from './process.ts'
+import { settingsOf, type Wallet } from './wallet.ts'
 import { Redis } from './redis.ts'
+import { Seat } from './seat.ts'
+import { frontKnobs, workerSettings } from './strikes.ts'
 import type { Closers } from '../../shared/closers.ts'
 import type { Environment } from '../../shared/config.ts'
 import { freePort } from '../../embedded/port.ts'
-import { ensurePostgres, postgresStatus, stopPostgres } from '../../embedded/postgres.ts'
-import { findPostmaster } from '../../embedded/postmaster.ts'
-import { openDatabase, openPool, type Database } from '../../store/database.ts'
-import { countUnfinishedTasks, witnessSums, witnessTasks } from '../../store/operator/witness.ts'
-import { pause } from '../../shared/waiting.ts'
+import { countUnfinishedTasks } from '../../store/operator/witness.ts'
 
 export interface SiteOptions {
   readonly backend: 'postgres' | 'redis'
   readonly seed: string
   readonly credits: number
+  readonly workers: number
   /** Lanes of each worker. */
   readonly lanes: number
   readonly env: Environment
@@ -32,62 +32,95 @@ export interface SiteOptions {
 interface Parts {
   readonly folder: string
   readonly env: Environment
-  readonly front: Front
+  readonly database: DatabaseServer
+  readonly disk: Disk | null
   readonly redis: Redis | null
+  readonly wallets: readonly [Wallet, Wallet]
+  readonly clockShifter: string | null
 }
 
-/** A mill of its own in a temporary folder: database, queue, and a stand-in for the API. */
+/** Every fourth list has a budget, which two accounts share. */
+const budgetedWave = 4
+const waveBudget = '150'
+
+/** A mill of its own in a temporary folder: database, queue, and two accounts, each with a stand-in for the API. */
 export class Site {
-  readonly front: Front
+  readonly folder: string
+  readonly database: DatabaseServer
+  readonly disk: Disk | null
   readonly redis: Redis | null
+  readonly wallets: readonly [Wallet, Wallet]
+  readonly clockShifter: string | null
   readonly #options: SiteOptions
-  readonly #folder: string
   readonly #env: Environment
   #waves = 0
 
-  private constructor(options: SiteOptions, { folder, env, front, redis }: Parts) {
+  private constructor(options: SiteOptions, parts: Parts) {
     this.#options = options
-    this.#folder = folder
-    this.#env = env
-    this.front = front
-    this.redis = redis
+    this.folder = parts.folder
+    this.#env = parts.env
+    this.database = parts.database
+    this.disk = parts.disk
+    this.redis = parts.redis
+    this.wallets = parts.wallets
+    this.clockShifter = parts.clockShifter
   }
 
   static async open(options: SiteOptions): Promise<Site> {
-    const { closers, env, say } = options
+    const { closers, env, say, backend } = options
     const folder = makeFolder(options)
     const home = join(folder, 'site', 'home')
-    closers.add('the database', home, stopPostgres)
-    const { url } = await ensurePostgres(home, { say })
+    const disk = openDisk(home, closers)
+    const database = await DatabaseServer.open(home, { closers, say })
     const base = { PATH: env['PATH'], HOME: env['HOME'], TMPDIR: env['TMPDIR'] }
-    const front = closers.add('the stand-in', await openFront(options, folder, base), (open) =>
-      open.close(),
-    )
-    const redis = options.backend === 'redis' ? await openRedis(folder, closers) : null
+    const first = await openPurse(options, { name: 'first', folder, env: base })
+    const second = await openPurse(options, { name: 'second', folder, env: base })
+    const redis = backend === 'redis' ? await openRedis(join(home, 'redis'), closers) : null
     const settings = {
       ...base,
       ...workerSettings,
       MILL_CONCURRENCY: String(options.lanes),
-      DATABASE_URL: url,
+      DATABASE_URL: database.url,
       MILL_HOME: home,
-      SEARCH_API_URL: front.url,
-      SEARCH_API_KEY: front.key,
-      ...(redis === null ? {} : { REDIS_URL: `redis://127.0.0.1:${redis.port}` }),
+      ...(redis === null ? {} : { REDIS_URL: redis.url }),
     }
-    const site = new Site(options, { folder, env: settings, front, redis })
+    const site = new Site(options, {
+      ...{ folder, env: settings, database, disk, redis },
+      ...{ wallets: [first, second], clockShifter: findClockShifter() },
+    })
     await site.command('migrate')
     return site
   }
 
-  /** Starts a command of the mill. */
-  start(job: string, args: readonly string[] = []): Program {
-    const log = join(this.#folder, 'site', `${job}.log`)
-    return launch(job, { args, env: this.#env, log })
+  /** Places for the workers, half of them for each account. */
+  seats(): Promise<readonly Seat[]> {
+    return Promise.all(
+      Array.from({ length: this.#options.workers }, async (_, number) => {
+        const file = join(this.folder, `clock-${number}`)
+        const library = this.clockShifter
+        const seat = await Seat.open({
+          wallet: this.wallets[number % 2] ?? this.wallets[0],
+          databaseUrl: this.database.url,
+          redisUrl: this.redis?.url ?? null,
+          clock: library === null ? null : { file, library },
+        })
+        return this.#options.closers.add('a seat', seat, (open) => open.close())
+      }),
+    )
   }
 
-  /** Runs a command of the mill to its end; gives back its exit code. */
-  async command(job: string, args: readonly string[] = []): Promise<number | null> {
-    const program = this.start(job, args)
+  /** Starts a worker on a seat. */
+  hire(seat: Seat): Program {
+    return this.#start('work', { ...settingsOf(seat.wallet), ...seat.env })
+  }
+
+  /** Runs a command of the mill to its end, for an account; gives back its exit code. */
+  async command(
+    job: string,
+    args: readonly string[] = [],
+    wallet: Wallet = this.wallets[0],
+  ): Promise<number | null> {
+    const program = this.#start(job, settingsOf(wallet), args)
     const code = await program.ended
     if (code !== 0) this.#options.say(`${job} ended with ${code}: ${lastLine(program)}`)
     return code
@@ -96,54 +129,31 @@ export class Site {
   /** More to do. A file that was not taken, for want of a database, is tried again: that is safe. */
   async refill(count: number): Promise<void> {
     const name = `chaos-${this.#waves}`
-    const file = join(this.#folder, 'site', `${name}.csv`)
+    const file = join(this.folder, 'site', `${name}.csv`)
     const queries = Array.from({ length: count }, (_, index) => `${name} query ${index + 1}`)
     writeFileSync(file, `query\n${queries.join('\n')}\n`)
-    const code = await this.command('enqueue', [file, '--as', name, '--yes'])
+    const budget = this.#waves % budgetedWave === 1 ? ['--budget', waveBudget] : []
+    const code = await this.command('enqueue', [file, '--as', name, '--yes', ...budget])
     if (code === 0) this.#waves += 1
   }
 
-  /** Ends the server as a power cut would, and starts it again: it recovers from its log. */
-  async restartDatabase(awayMs: number): Promise<void> {
-    const home = this.#env['MILL_HOME'] ?? ''
-    const { data } = await postgresStatus(home)
-    const found = data === null ? null : findPostmaster(data)
-    if (found !== null && data !== null) {
-      process.kill(found.pid, 'SIGQUIT')
-      while (findPostmaster(data) !== null) await pause(20)
-    }
-    await pause(awayMs)
-    await ensurePostgres(home)
+  /** The next list bears a new name: the tables may have forgotten the last one, the API has not. */
+  skipWave(): void {
+    this.#waves += 1
   }
 
   /** Tasks that are not bought yet; null while the database is away, as it is meant to be. */
   async openTasks(): Promise<number | null> {
     try {
-      return await this.#ask(countUnfinishedTasks)
+      return await this.database.ask(countUnfinishedTasks)
     } catch {
       return null
     }
   }
 
-  async judge(accidents: readonly string[]): Promise<Judgement> {
-    return judgeChaos({
-      books: await this.front.books(),
-      tasks: await this.#ask(witnessTasks),
-      sums: await this.#ask(witnessSums),
-      floor,
-      accidents,
-      leaks: filesHolding(join(this.#folder, 'site'), this.front.key),
-    })
-  }
-
-  /** A connection for each question: a lasting one would break with each restart of the server. */
-  async #ask<T>(question: (db: Database) => Promise<T>): Promise<T> {
-    const db = openDatabase(openPool(this.#env['DATABASE_URL'] ?? '', { name: 'chaos', max: 1 }))
-    try {
-      return await question(db)
-    } finally {
-      await db.destroy()
-    }
+  #start(job: string, env: Environment, args: readonly string[] = []): Program {
+    const log = join(this.folder, 'site', `${job}.log`)
+    return launch(job, { args, env: { ...this.#env, ...env }, log })
   }
 }
 
@@ -160,19 +170,19 @@ function makeFolder({ closers, keep, say }: SiteOptions): string {
   return folder
 }
 
-/** Its words hold the key, so they are kept outside of the folder that is searched for the key. */
-async function openFront(
-  { seed, credits }: SiteOptions,
-  folder: string,
-  env: Environment,
-): Promise<Front> {
-  const args = ['--faults', JSON.stringify(frontKnobs(seed, credits))]
-  const log = join(folder, 'front.log')
-  return Front.open(launch('service', { args, env, log }))
+/** The words of a stand-in hold its key, so they are kept outside of the folder that is searched for keys. */
+async function openPurse(
+  { seed, credits, closers }: SiteOptions,
+  { name, folder, env }: { name: string; folder: string; env: Environment },
+): Promise<Wallet> {
+  const args = ['--faults', JSON.stringify(frontKnobs(`${seed} ${name}`, credits))]
+  const log = join(folder, `${name}.log`)
+  const front = await Front.open(launch('service', { args, env, log }))
+  return { name, front: closers.add('the stand-in', front, (open) => open.close()) }
 }
 
 async function openRedis(folder: string, closers: Closers): Promise<Redis> {
-  const redis = await Redis.open(await freePort(), join(folder, 'site', 'redis'))
+  const redis = await Redis.open(await freePort(), folder)
   return closers.add('redis', redis, (open) => open.close())
 }
 

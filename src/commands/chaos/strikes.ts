@@ -1,5 +1,3 @@
-import type { Strikes } from './judge.ts'
-
 /** Everything that the API does wrong, one request in eight or so. */
 const faults = [
   { kind: 'status', status: 503, chance: 0.03 },
@@ -32,6 +30,10 @@ export function frontKnobs(seed: string, credits: number) {
 export const floor = 100
 export const leaseMs = 5_000
 const timeoutMs = 2_500
+/** With a worker free to work, and with credit and tasks, an answer has to come within so long. */
+export const longestStandMs = leaseMs + 5_000
+/** A request that was on its way when the tables were set back may reach the API so much later. */
+export const straggleMs = 2 * leaseMs
 
 /** Settings of the workers: a short lease, so that frozen ones outlive it. */
 export const workerSettings = {
@@ -41,23 +43,36 @@ export const workerSettings = {
   MILL_MAX_AGE: '0',
 }
 
-export type Strike = keyof Strikes
-
-/** The misfortunes, as cards of a pack: each comes up before one comes up again. */
-const pack: Readonly<Record<Strike, number>> = {
+/** What is done to the mill, and how many cards of the pack each is: each comes up before one comes up again. */
+const pack = {
   kills: 4,
-  freezes: 2,
+  freezes: 3,
   farewells: 1,
+  delays: 2,
+  silences: 3,
+  cuts: 2,
+  strandings: 2,
+  clockSteps: 2,
+  renewals: 1,
   databaseRestarts: 2,
+  restores: 1,
+  fullDisks: 1,
   redisRestarts: 2,
   flushes: 1,
 }
 
-/** Draws misfortunes from packs shuffled by luck; those of Redis only where there is one. */
-export function openPack(luck: () => number, redis: boolean): () => Strike {
-  const names = (Object.keys(pack) as Strike[]).filter(
-    (name) => redis || (name !== 'redisRestarts' && name !== 'flushes'),
-  )
+export type Strike = keyof typeof pack
+
+/** How often each was done. */
+export type Strikes = Record<Strike, number>
+
+export function noStrikes(): Strikes {
+  return Object.fromEntries(Object.keys(pack).map((name) => [name, 0])) as Strikes
+}
+
+/** Draws misfortunes from packs shuffled by luck; never those that cannot be done here. */
+export function openPack(luck: () => number, impossible: ReadonlySet<Strike>): () => Strike {
+  const names = (Object.keys(pack) as Strike[]).filter((name) => !impossible.has(name))
   const full = names.flatMap((name) => Array.from({ length: pack[name] }, () => name))
   let left: Strike[] = []
   return () => {

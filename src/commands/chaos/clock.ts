@@ -1,0 +1,39 @@
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import type { Environment } from '../../shared/config.ts'
+
+/** What shifts the clock of a program; null where `faketime` is not installed. */
+export function findClockShifter(): string | null {
+  const { status, stdout } = spawnSync('faketime', ['-f', '+0s', 'sh', '-c', 'echo $LD_PRELOAD'], {
+    encoding: 'utf8',
+  })
+  const library = status === 0 ? stdout.trim() : ''
+  return library === '' ? null : library
+}
+
+/** The clock of one worker, which steps while it runs; time that is measured goes on as it does. */
+export class Clock {
+  readonly #file: string
+  readonly #library: string
+
+  constructor(file: string, library: string) {
+    this.#file = file
+    this.#library = library
+    this.set(0)
+  }
+
+  /** So far from the right time from now on. */
+  set(seconds: number): void {
+    writeFileSync(this.#file, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}\n`)
+  }
+
+  get env(): Environment {
+    return {
+      LD_PRELOAD: this.#library,
+      FAKETIME_TIMESTAMP_FILE: this.#file,
+      FAKETIME_CACHE_DURATION: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      FAKETIME_DONT_RESET: '1',
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, statfsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Closers } from '../../shared/closers.ts'
+
+/** Room that may grow: memory is taken for what is written only. */
+const roomy = '4g'
+const spareBytes = 128 * 1_024
+
+/** Where the site keeps everything; it can be full. */
+export interface Disk {
+  /** From now on there is room for next to nothing. */
+  readonly fill: () => void
+  readonly free: () => void
+}
+
+/** A disk of its own for a folder where the system lets us make one; else a folder that refuses; null: neither. */
+export function openDisk(folder: string, closers: Closers): Disk | null {
+  if (process.getuid?.() !== 0) return refusing(folder)
+  const options = (size: string | number) => ['-o', `size=${size},mode=0711`, 'tmpfs', folder]
+  if (!mount(['-t', 'tmpfs', ...options(roomy)])) return null
+  closers.add('the disk', folder, async () => {
+    spawnSync('umount', ['--lazy', folder])
+  })
+  const resize = (size: string | number) => {
+    if (!mount(['-o', 'remount', ...options(size)])) throw new Error(`expected ${folder} to resize`)
+  }
+  return {
+    fill: () => {
+      const { blocks, bfree, bsize } = statfsSync(folder)
+      resize((blocks - bfree) * bsize + spareBytes)
+    },
+    free: () => resize(roomy),
+  }
+}
+
+/** Without the rights to make a disk: the folder where paid answers are kept takes nothing. Root would not be stopped. */
+function refusing(folder: string): Disk | null {
+  if (process.platform === 'win32') return null
+  const spool = join(folder, 'spool')
+  mkdirSync(spool, { recursive: true, mode: 0o700 })
+  return { fill: () => chmodSync(spool, 0o500), free: () => chmodSync(spool, 0o700) }
+}
+
+function mount(args: readonly string[]): boolean {
+  return process.platform === 'linux' && spawnSync('mount', args).status === 0
+}

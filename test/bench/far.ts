@@ -1,0 +1,121 @@
+// The ledger of several workers whose database is some milliseconds away.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { sql } from 'kysely'
+import { Lease } from '../../src/commands/work/lease.ts'
+import { spenderOf } from '../../src/commands/work/setup.ts'
+import { record } from '../../src/credits/record.ts'
+import { reserve } from '../../src/credits/reserve.ts'
+import { root } from '../../src/shared/root.ts'
+import { openDatabase, openPool } from '../../src/store/database.ts'
+import { openAccount } from '../../src/store/ledger/books.ts'
+import { knowThePrice, settledCall } from './components.ts'
+import { openBenchMill, type BenchMill, type Ground, type StandIn } from './ground.ts'
+import { median } from './meter.ts'
+import { planRun } from './plan.ts'
+
+export interface FarOptions {
+  readonly workers: number
+  /** Calls that are reserved together, and settled together. */
+  readonly group: number
+  /** How long a piece takes from the workers to the database, or back. */
+  readonly eachWayMs: number
+  readonly calls: number
+}
+
+export interface FarFigures extends FarOptions {
+  /** A statement that does nothing, there and back, as measured. */
+  readonly roundTripMs: number
+  /** Calls reserved and settled in a second, by all workers together. */
+  readonly perSecond: number
+  /** Visits to the gate for each group: one where nobody's decision is overtaken. */
+  readonly visits: number
+}
+
+/** Groups of one worker that are asked for at the same time, as a worker settles one while it reserves another. */
+const atOnce = 3
+
+/** Reserves and settles over a wire that takes its time; nothing is sent, and no answer is stored. */
+export async function measureFar(
+  { ground, api }: { ground: Ground; api: StandIn },
+  options: FarOptions,
+): Promise<FarFigures> {
+  const mill = await openBenchMill(ground, { api, redis: false, name: 'bench' })
+  const wire = await startDelay(mill.databaseUrl, options.eachWayMs)
+  try {
+    await planRun(mill.db, options.calls)
+    const account = await openAccount(mill.db, { name: mill.supplier.account, kind: 'live' })
+    await knowThePrice(mill, account)
+    const { rows } = await sql<{ id: number }>`select id from tasks order by id`.execute(mill.db)
+    const tasks = rows.map(({ id }) => ({ task: id, class: '10/-', priority: 5 }))
+    const workers = await Promise.all(
+      Array.from({ length: options.workers }, () => openFar(mill, { url: wire.url, account })),
+    )
+    const roundTripMs = await measureTrip(workers)
+    let visits = 0
+    const began = performance.now()
+    await Promise.all(
+      workers
+        .flatMap((worker) => Array.from({ length: atOnce }, () => worker))
+        .map(async (worker) => {
+          for (let next = tasks.splice(0, options.group); next.length > 0;) {
+            visits += 1
+            const granted = await worker.spend(next)
+            const left = next.filter(({ task }) => !granted.has(task))
+            next = left.length > 0 ? left : tasks.splice(0, options.group)
+          }
+        }),
+    )
+    const perSecond = (options.calls / (performance.now() - began)) * 1_000
+    await Promise.all(workers.map(({ close }) => close()))
+    return { ...options, roundTripMs, perSecond, visits: (visits * options.group) / options.calls }
+  } finally {
+    wire.close()
+    await mill.close()
+  }
+}
+
+/** A worker's connections, lease and purse, over the wire. */
+async function openFar(mill: BenchMill, { url, account }: { url: string; account: number }) {
+  const db = openDatabase(openPool(url, { name: 'far', max: 6, ledger: true }), { byKey: true })
+  const lease = await Lease.open({ db, account, floor: 0, lanes: 64, leaseMs: 600_000 })
+  const spender = spenderOf(mill, { account, worker: lease.worker, key: 'bench' })
+  const clerk = { account, key: 'bench', floor: 0, rebuy: true }
+  return {
+    db,
+    spend: async (wanted: Parameters<typeof reserve>[2]) => {
+      const { granted } = await reserve(db, spender, wanted)
+      await record(db, clerk, [...granted.values()].map(settledCall))
+      return granted
+    },
+    close: async () => {
+      await lease.close()
+      await db.destroy()
+    },
+  }
+}
+
+async function measureTrip(workers: readonly Awaited<ReturnType<typeof openFar>>[]) {
+  const times: number[] = []
+  for (let round = 0; round < 20; round += 1) {
+    for (const { db } of workers) {
+      const began = performance.now()
+      await sql`select 1`.execute(db)
+      // The first one opens the connection.
+      if (round > 0) times.push(performance.now() - began)
+    }
+  }
+  return median(times)
+}
+
+async function startDelay(server: string, eachWayMs: number) {
+  const { hostname, port } = new URL(server)
+  const script = join(root, 'test', 'bench', 'delay.ts')
+  const args = ['--import', 'tsx', script, hostname, port, String(eachWayMs)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [line] = await once(createInterface(child.stdout), 'line')
+  const url = Object.assign(new URL(server), { hostname: '127.0.0.1', port: String(line) }).href
+  return { url, close: () => child.kill('SIGTERM') }
+}
