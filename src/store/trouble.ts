@@ -4,9 +4,9 @@ import { Unreachable, WrongDatabase, codeOf, reasonOf } from '../shared/errors.t
 /** Why a statement failed, as far as it decides what to do: come back later, try again now, or look at the data. */
 export type Trouble = 'away' | 'conflict' | 'data'
 
-// Classes and codes of PostgreSQL. A server that only takes reads, refuses logins or has lost the database counts as
-// away too: a person has to mend it, and answers that were paid for wait.
-const away = /^(08|57P|53|58|25006|28|3D000)/
+// Classes and codes of PostgreSQL. A server that only takes reads, refuses logins, lets nobody into the database or has
+// lost it counts as away too: a person has to mend it, and answers that were paid for wait.
+const away = /^(08|57P|53|58|25006|28|3D000|55000)/
 const mistakes = [TypeError, RangeError, ReferenceError, SyntaxError]
 // QM001 is our own: what a decision of the ledger rests on has changed.
 // 25P03 and 25P04 end a transaction that stood still: this process was frozen, and asks again.

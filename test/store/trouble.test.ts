@@ -13,8 +13,8 @@ test.each(['08006', '57P01', '53300', '53100', '58030'])(
   },
 )
 
-test.each(['25006', '28P01', '3D000'])(
-  'a server that may only be read, lets nobody in or has no such database (%s) is as good as away',
+test.each(['25006', '28P01', '3D000', '55000'])(
+  'a server that may only be read, lets nobody in, for now or at all, or has no such database (%s) is as good as away',
   (code) => {
     expect(troubleOf(fromServer(code))).toBe('away')
   },

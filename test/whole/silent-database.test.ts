@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { verifyPromises } from '../../src/store/operator/verify.ts'
+import { openPool } from '../../src/store/database.ts'
 import { start } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 import { openWire } from '../support/wire.ts'
@@ -26,3 +27,27 @@ test('a drain whose database falls silent gives up with 5, and the answers it ha
   const checks = await verifyPromises(mill.db)
   expect(checks.filter(({ ok }) => !ok)).toEqual([])
 }, 180_000)
+
+test('a worker goes on after a database that let nobody in for a while, as while it is being restored', async () => {
+  const { api, mill } = await openScene({ api: { delayMs: 100 } })
+  const name = new URL(mill.databaseUrl).pathname.slice(1)
+  const server = Object.assign(new URL(mill.databaseUrl), { pathname: '/postgres' }).href
+  const admin = openPool(server, { name: 'test', max: 1 })
+  onTestFinished(() => admin.end())
+  await mill.plan(queries(80))
+  const work = start('work', ['--drain', '--json'], { ...mill.env, MILL_CONCURRENCY: '4' })
+  await expect.poll(() => api.charges().length, { timeout: 20_000 }).toBeGreaterThan(12)
+  await admin.query(`alter database ${name} allow_connections false`)
+  await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+    name,
+  ])
+  await work.line('the database is out of reach')
+  // Longer than its beats and its looks at the queue are apart.
+  await new Promise((resolve) => setTimeout(resolve, 4_000))
+  await admin.query(`alter database ${name} allow_connections true`)
+  const { code, stderr } = await work.ended
+  expect(stderr).not.toContain('    at ')
+  expect(code).toBe(0)
+  expect(await mill.states()).toEqual({ answered: 80 })
+  expect(api.charges()).toHaveLength(80)
+}, 120_000)

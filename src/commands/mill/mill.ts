@@ -65,7 +65,7 @@ export async function openMill(options: MillOptions): Promise<Mill> {
     within(open.destroy(), { ms: endWithinMs }),
   )
   await probeDatabase(db)
-  if (config.databaseUrl !== null) await checkDatabase(db)
+  if (config.databaseUrl !== null) await reaching('the database', () => checkDatabase(db))
   const installation = await reaching('the database', () => installationId(db))
   const supplier = supplierOf(config)
   let queue: Promise<SliceQueue> | undefined

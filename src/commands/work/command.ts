@@ -5,6 +5,7 @@ import { openMill, workerPool, type Mill } from '../mill/mill.ts'
 import { exitOf, lastLine, sumLines } from './last-words.ts'
 import { Reporter, terminalScreen } from './reporter.ts'
 import type { Summary } from './tally.ts'
+import { reaching } from '../../store/trouble.ts'
 import { work } from './work.ts'
 import type { Worker } from './worker.ts'
 
@@ -46,17 +47,12 @@ export async function runWork(call: Call<WorkFlags>, monitor: StartMonitor): Pro
   const { observe } = closers.add('the monitor', await monitor(mill, watched), (opened) =>
     opened.close(),
   )
-  const summary = await work(mill, {
-    drain,
-    lanes: config.concurrency,
-    signal,
-    tell,
-    onCall: observe,
-    onTick: (current) => {
-      worker = current
-      reporter.tick(current)
-    },
-  })
+  const onTick = (current: Worker) => {
+    worker = current
+    reporter.tick(current)
+  }
+  const how = { drain, lanes: config.concurrency, signal, tell, onCall: observe, onTick }
+  const summary = await reaching('the database', () => work(mill, how))
   reporter.clear()
   if (options.json === true) printJson(summary)
   for (const line of [...sumLines(summary), await lastLine(mill, summary)]) tell(line)
