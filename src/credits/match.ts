@@ -34,9 +34,10 @@ function isOf({ call, answer }: Entry, row: OpenCall): boolean {
 /** An answer that was written down before (delivered twice, or replayed from a file) changes nothing. */
 function tellsMore({ entry, call }: Matched): boolean {
   if (call.outcome === null) return true
-  // Given up before: what counts now is an answer, its price, or the word of who knows that it was never sent.
+  // Given up before: what counts now is an answer, or its price. The word that it was never sent comes too late: the try
+  // was counted, and what is held for it is washed out like any other.
   const answered = entry.effect.kind === 'answered'
-  return call.outcome === 'unknown' && (answered || entry.ending.kind !== 'unknown')
+  return call.outcome === 'unknown' && (answered || entry.ending.kind === 'settled')
 }
 
 function once(matched: readonly Matched[]): Matched[] {

@@ -2,7 +2,8 @@ import { createPostgresBackend, Queue, Worker, type WorkerOptions } from 'bullmq
 import { Redis } from 'ioredis'
 import { Unreachable, WrongDatabase, reasonOf } from '../shared/errors.ts'
 import { late, within } from '../shared/waiting.ts'
-import type { Pool } from '../store/database.ts'
+import { openDatabase, type Pool } from '../store/database.ts'
+import { undoLeaps } from '../store/leaps.ts'
 
 export type BackendName = 'postgres' | 'redis'
 
@@ -17,6 +18,8 @@ export interface Backend {
   readonly name: BackendName
   queue<Data>(name: string): Queue<Data>
   worker<Data>(name: string, processor: Processor<Data>, options: ConsumeOptions): Worker<Data>
+  /** Makes good what a worker left whose clock ran ahead. */
+  undoLeaps(): Promise<void>
   close(): Promise<void>
 }
 
@@ -31,6 +34,9 @@ const patience = {
   maxStalledCount: 1_000_000,
   runRetryDelay: 1_000,
 } as const
+
+/** Nothing that a worker writes with a right clock lies further ahead: hosts may differ by five seconds. */
+const longestMs = patience.lockDuration + 10_000
 
 /** Opens the door. `id` keeps the queues of several databases on one Redis apart. */
 export async function openBackend(store: QueueStore, id: string): Promise<Backend> {
@@ -54,6 +60,7 @@ function postgresBackend(pool: Pool): Backend {
           onPostgres,
         ),
       ),
+    undoLeaps: () => undoLeaps(openDatabase(pool), { longestMs }),
     close: async () => undefined,
   }
 }
@@ -76,6 +83,8 @@ async function redisBackend(url: string, id: string): Promise<Backend> {
           ...options,
         }),
       ),
+    // Redis has a clock of its own.
+    undoLeaps: async () => undefined,
     close: async () => connection.disconnect(),
   }
 }

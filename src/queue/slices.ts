@@ -1,4 +1,4 @@
-import type { Worker } from 'bullmq'
+import type { Job, Worker } from 'bullmq'
 import { z } from 'zod'
 import { Unreachable } from '../shared/errors.ts'
 import { late, within } from '../shared/waiting.ts'
@@ -31,6 +31,8 @@ export interface SliceQueue {
   /** Adds jobs; one that is still held under the same id stays as it is. */
   add(slices: readonly QueuedSlice[]): Promise<void>
   consume(work: (job: SliceJob) => Promise<void>, slots: number): Consumer
+  /** Hands out what is due, also where a clock that ran ahead put it off; what is at work stays there. */
+  wake(due: readonly QueuedSlice[]): Promise<void>
   /** Jobs that wait, are delayed or at work. */
   count(): Promise<{ jobs: number; paused: boolean }>
   /** BullMQ's own metrics, as Prometheus reads them. */
@@ -54,13 +56,22 @@ export async function openQueue(store: QueueStore, id: string): Promise<SliceQue
   const backend = await openBackend(store, id)
   const queue = backend.queue<SliceJob>(name)
   await answered(queue.waitUntilReady(), backend.name)
+  const add = async (slices: readonly QueuedSlice[]) => {
+    for (let start = 0; start < slices.length; start += chunk) {
+      const jobs = slices.slice(start, start + chunk).map(jobOf)
+      await answered(queue.addBulk(jobs), backend.name)
+    }
+  }
   return {
     backend: backend.name,
-    add: async (slices) => {
-      for (let start = 0; start < slices.length; start += chunk) {
-        const jobs = slices.slice(start, start + chunk).map(jobOf)
-        await answered(queue.addBulk(jobs), backend.name)
-      }
+    add,
+    wake: async (due) => {
+      await backend.undoLeaps()
+      await add(due)
+      const ids = new Set(due.map(jobId))
+      const delayed = await answered(queue.getDelayed(0, chunk - 1), backend.name)
+      for (const job of delayed)
+        if (ids.has(job.id ?? '')) await answered(promote(job), backend.name)
     },
     consume: (work, slots) => consume(backend, work, slots),
     count: async () => {
@@ -75,6 +86,11 @@ export async function openQueue(store: QueueStore, id: string): Promise<SliceQue
       await backend.close()
     },
   }
+}
+
+/** Another worker may do the same at this moment. */
+async function promote(job: Job<SliceJob>): Promise<void> {
+  await job.promote().catch(() => undefined)
 }
 
 function jobOf({ run, slice, round, priority, delayMs }: QueuedSlice) {

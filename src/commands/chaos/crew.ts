@@ -14,6 +14,8 @@ export class Crew {
   readonly #options: CrewOptions
   readonly #hands = new Map<Seat, Program>()
   readonly #frozen = new Set<Program>()
+  /** Those who were told to end: a second time would mean that they abandon what they have begun. */
+  readonly #leaving = new Set<Program>()
   #ending = false
   /** What workers said that ended in a way they should not. */
   readonly accidents: string[] = []
@@ -26,8 +28,9 @@ export class Crew {
   /** Sends a signal to a worker that is awake; false when all sleep. */
   strike(luck: number, signal: NodeJS.Signals): boolean {
     const hand = this.#awake(luck)
-    hand?.signal(signal)
-    return hand !== undefined
+    if (hand === undefined) return false
+    this.#tell(hand, signal)
+    return true
   }
 
   /** Stops a worker in its tracks, as a paused machine would. */
@@ -60,10 +63,18 @@ export class Crew {
     this.#ending = true
     for (const hand of this.#frozen) hand.signal('SIGCONT')
     const hands = [...this.#hands.values()]
-    for (const hand of hands) hand.signal('SIGTERM')
+    for (const hand of hands) this.#tell(hand, 'SIGTERM')
     const killed = pause(30_000).then(() => hands.forEach((hand) => hand.signal('SIGKILL')))
     await Promise.race([Promise.all(hands.map(({ ended }) => ended)), killed])
     await Promise.all(hands.map(({ ended }) => ended))
+  }
+
+  #tell(hand: Program, signal: NodeJS.Signals): void {
+    if (signal === 'SIGTERM') {
+      if (this.#leaving.has(hand)) return
+      this.#leaving.add(hand)
+    }
+    hand.signal(signal)
   }
 
   #isFree(seat: Seat): boolean {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, statfsSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Closers } from '../../shared/closers.ts'
 
@@ -15,11 +15,15 @@ export interface Disk {
 }
 
 /** A disk of its own for a folder where the system lets us make one; else a folder that refuses; null: neither. */
-export function openDisk(folder: string, closers: Closers): Disk | null {
+export function openDisk(
+  folder: string,
+  { closers, keep }: { closers: Closers; keep: boolean },
+): Disk | null {
   if (process.getuid?.() !== 0) return refusing(folder)
   const options = (size: string | number) => ['-o', `size=${size},mode=0711`, 'tmpfs', folder]
   if (!mount(['-t', 'tmpfs', ...options(roomy)])) return null
   closers.add('the disk', folder, async () => {
+    if (keep) cpSync(folder, `${folder}-kept`, { recursive: true })
     spawnSync('umount', ['--lazy', folder])
   })
   const resize = (size: string | number) => {

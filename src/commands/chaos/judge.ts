@@ -59,7 +59,7 @@ interface Paid {
 /** Holds the tables against the books of the API: the mill's own word counts for nothing here. */
 export function judgeChaos(evidence: Evidence): Judgement {
   const { books, purses, sums, floor, stoodMs, longestStandMs } = evidence
-  const { unheardOf, strays, ...tasks } = judgeTasks(evidence)
+  const { unheardOf, strays, twice, ...tasks } = judgeTasks(evidence)
   const allBooks = [...books.values()]
   const charges = allBooks.flatMap((book) => book.charges)
   return {
@@ -76,7 +76,10 @@ export function judgeChaos(evidence: Evidence): Judgement {
     stoodMs,
     longestStandMs,
     violations: [
-      ...problem(tasks.boughtTwice, 'charges beyond the first and those nobody could read'),
+      ...problem(
+        tasks.boughtTwice,
+        `charges beyond the first and those nobody could read: ${twice.slice(0, 3).join(', ')}`,
+      ),
       ...problem(unheardOf, 'charges of calls that the tables do not know'),
       ...problem(strays, 'queries were charged that no task asks'),
       ...problem(tasks.lost, 'tasks came to no end'),
@@ -97,6 +100,7 @@ function judgeTasks(evidence: Evidence) {
   const { tasks } = evidence
   const paid = countCharges(evidence)
   const states: Record<string, number> = {}
+  const twice: string[] = []
   let [ambiguous, boughtTwice, forgotten, unheardOf] = [0, 0, 0, 0]
   for (const task of tasks) {
     states[task.state] = (states[task.state] ?? 0) + 1
@@ -106,7 +110,9 @@ function judgeTasks(evidence: Evidence) {
     const forgiven = Math.min(shady, beyondCalls)
     forgotten += forgiven
     unheardOf += beyondCalls - forgiven
-    boughtTwice += Math.max(0, charges - forgiven - 1 - task.ambiguous)
+    const beyond = Math.max(0, charges - forgiven - 1 - task.ambiguous)
+    if (beyond > 0) twice.push(task.q)
+    boughtTwice += beyond
     paid.delete(task.q)
   }
   // What is left are queries of lists that the tables forgot as a whole.
@@ -115,7 +121,7 @@ function judgeTasks(evidence: Evidence) {
   const lost = states['open'] ?? 0
   return {
     ...{ tasks: tasks.length, states, ambiguous, boughtTwice },
-    ...{ forgotten, lost, unheardOf, strays },
+    ...{ forgotten, lost, unheardOf, strays, twice },
   }
 }
 

@@ -70,7 +70,7 @@ export class Site {
     const { closers, env, say, backend } = options
     const folder = makeFolder(options)
     const home = join(folder, 'site', 'home')
-    const disk = openDisk(home, closers)
+    const disk = openDisk(home, options)
     const database = await DatabaseServer.open(home, { closers, say })
     const base = { PATH: env['PATH'], HOME: env['HOME'], TMPDIR: env['TMPDIR'] }
     const first = await openPurse(options, { name: 'first', folder, env: base })

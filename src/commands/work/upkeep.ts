@@ -103,7 +103,7 @@ export class Upkeep {
     const due = slices.filter(({ delay_ms }) => delay_ms <= 0)
     const queue = await this.#mill.queue()
     // Not awaited: a store that is away may never answer, and this worker goes on.
-    queue.add(due).catch(() => this.#worker.outages.mark('the queue', true))
+    queue.wake(due).catch(() => this.#worker.outages.mark('the queue', true))
   }
 
   /** Closes runs that stayed open: of slices that end at the same moment each may take another one for the last. */

@@ -40,7 +40,7 @@ describe('the reckoning after chaos', () => {
     const books = new Map([['first', book([charge('a'), charge('a')])]])
     const purses = [{ account: 'first', used: 4, held: 0 }]
     expect(judged({ books, purses, tasks: [task('a', { sent: 2 })] })).toEqual([
-      '1 charges beyond the first and those nobody could read',
+      '1 charges beyond the first and those nobody could read: a',
     ])
     expect(judged({ books, purses, tasks: [task('a', { sent: 2, ambiguous: 1 })] })).toEqual([])
   })
@@ -61,7 +61,7 @@ describe('the reckoning after chaos', () => {
     expect(judgeChaos({ ...wellBehaved(), books, purses, setbacks }).forgotten).toBe(1)
     // Both calls are known: the copy of the tables has nothing to do with it.
     expect(judged({ books, purses, setbacks, tasks: [task('a', { sent: 2 })] })).toEqual([
-      '1 charges beyond the first and those nobody could read',
+      '1 charges beyond the first and those nobody could read: a',
     ])
   })
 

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { unsentCall } from '../../../src/commands/work/entry.ts'
+import { record } from '../../../src/credits/record.ts'
+import { verifyPromises } from '../../../src/store/operator/verify.ts'
 import { openLedger, outlive } from './ledger.ts'
 
 describe('a lease', () => {
@@ -80,5 +83,18 @@ describe('calls in flight', () => {
     await lease.release(clerk, givenUp)
     expect(await callOf(call)).toEqual({ outcome: 'unsent', task: 'open', deaths: 0, attempts: 0 })
     expect(givenUp.size).toBe(1)
+  })
+
+  test('that were given up stay given up when their worker says later that it never sent them', async () => {
+    const ledger = await openLedger()
+    const { mill, clerk, hire, reserveCall, callOf } = ledger
+    const [dead, alive] = [await hire(), await hire()]
+    const call = await reserveCall(dead)
+    await outlive(ledger, dead)
+    await alive.reap(clerk)
+    await record(mill.db, clerk, [unsentCall(call)])
+    expect(await callOf(call)).toEqual({ outcome: 'unknown', task: 'open', deaths: 1, attempts: 1 })
+    const checks = await verifyPromises(mill.db)
+    expect(checks.filter(({ ok }) => !ok)).toEqual([])
   })
 })
