@@ -106,7 +106,7 @@ function judgeTasks(evidence: Evidence) {
     states[task.state] = (states[task.state] ?? 0) + 1
     ambiguous += task.ambiguous
     const { charges, shady } = paid.get(task.q) ?? { charges: 0, shady: 0 }
-    const beyondCalls = Math.max(0, charges - task.sent)
+    const beyondCalls = Math.max(0, charges - task.chargeable)
     const forgiven = Math.min(shady, beyondCalls)
     forgotten += forgiven
     unheardOf += beyondCalls - forgiven

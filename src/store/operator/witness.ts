@@ -7,8 +7,8 @@ export interface TaskWitness {
   readonly q: string
   readonly state: string
   readonly ambiguous: number
-  /** Calls of it that were sent, or may have been. */
-  readonly sent: number
+  /** Calls of it that may have been charged: not those that were never sent, or were refused for nothing. */
+  readonly chargeable: number
 }
 
 /** What the ledger knows of one account. */
@@ -38,8 +38,10 @@ export async function witnessTasks(db: Database): Promise<readonly TaskWitness[]
       (
         select count(*)::integer
         from calls c
-        where c.task_id = t.id and c.outcome is distinct from 'unsent'
-      ) as sent
+        where c.task_id = t.id
+          and c.outcome is distinct from 'unsent'
+          and (c.http_status is null or c.http_status not between 300 and 499)
+      ) as chargeable
     from tasks t
     join queries q on q.id = t.query_id`.execute(db)
   return rows

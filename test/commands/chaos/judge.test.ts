@@ -9,7 +9,7 @@ const book = (charges: ReturnType<typeof charge>[], least = 150) => ({
   charges,
 })
 const task = (q: string, given: Partial<Evidence['tasks'][number]> = {}) => ({
-  ...{ q, state: 'answered', ambiguous: 0, sent: 1 },
+  ...{ q, state: 'answered', ambiguous: 0, chargeable: 1 },
   ...given,
 })
 
@@ -39,16 +39,18 @@ describe('the reckoning after chaos', () => {
   test('finds a query that was charged again although its call was read', () => {
     const books = new Map([['first', book([charge('a'), charge('a')])]])
     const purses = [{ account: 'first', used: 4, held: 0 }]
-    expect(judged({ books, purses, tasks: [task('a', { sent: 2 })] })).toEqual([
+    expect(judged({ books, purses, tasks: [task('a', { chargeable: 2 })] })).toEqual([
       '1 charges beyond the first and those nobody could read: a',
     ])
-    expect(judged({ books, purses, tasks: [task('a', { sent: 2, ambiguous: 1 })] })).toEqual([])
+    expect(judged({ books, purses, tasks: [task('a', { chargeable: 2, ambiguous: 1 })] })).toEqual(
+      [],
+    )
   })
 
   test('finds a charge of a call that the ledger never heard of', () => {
     const books = new Map([['first', book([charge('a'), charge('a')])]])
     const purses = [{ account: 'first', used: 4, held: 0 }]
-    expect(judged({ books, purses, tasks: [task('a', { sent: 1, ambiguous: 1 })] })).toEqual([
+    expect(judged({ books, purses, tasks: [task('a', { chargeable: 1, ambiguous: 1 })] })).toEqual([
       '1 charges of calls that the tables do not know',
     ])
   })
@@ -60,7 +62,7 @@ describe('the reckoning after chaos', () => {
     expect(judged({ books, purses, setbacks })).toEqual([])
     expect(judgeChaos({ ...wellBehaved(), books, purses, setbacks }).forgotten).toBe(1)
     // Both calls are known: the copy of the tables has nothing to do with it.
-    expect(judged({ books, purses, setbacks, tasks: [task('a', { sent: 2 })] })).toEqual([
+    expect(judged({ books, purses, setbacks, tasks: [task('a', { chargeable: 2 })] })).toEqual([
       '1 charges beyond the first and those nobody could read: a',
     ])
   })

@@ -35,15 +35,17 @@ test('an answer that is stored for another query is seen by its body, by its row
   expect((await witnessSums(mill.db)).misdated).toBe(1)
 })
 
-test('calls that were sent are counted by task, those released unsent are not', async () => {
+test('calls that may have been charged are counted by task, those refused for nothing or released unsent are not', async () => {
   const { mill } = await openScene()
   await mill.plan(['a'])
   await mill.drain()
   expect(await witnessTasks(mill.db)).toEqual([
-    { q: 'a', state: 'answered', ambiguous: 0, sent: 1 },
+    { q: 'a', state: 'answered', ambiguous: 0, chargeable: 1 },
   ])
-  await sql`update calls set outcome = 'unsent'`.execute(mill.db)
-  expect(await witnessTasks(mill.db)).toMatchObject([{ sent: 0 }])
+  await sql`update calls set http_status = 429`.execute(mill.db)
+  expect(await witnessTasks(mill.db)).toMatchObject([{ chargeable: 0 }])
+  await sql`update calls set http_status = null, outcome = 'unsent'`.execute(mill.db)
+  expect(await witnessTasks(mill.db)).toMatchObject([{ chargeable: 0 }])
 })
 
 test('the pace tells an answer that was settled, tasks that are due, and accounts that stand still', async () => {
