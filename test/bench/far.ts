@@ -36,6 +36,10 @@ export interface FarFigures extends FarOptions {
 
 /** Groups of one worker that are asked for at the same time, as a worker settles one while it reserves another. */
 const atOnce = 3
+const warmUp = 2_000
+
+type Task = Parameters<typeof reserve>[2][number]
+type Far = Awaited<ReturnType<typeof openFar>>
 
 /** Reserves and settles over a wire that takes its time; nothing is sent, and no answer is stored. */
 export async function measureFar(
@@ -45,7 +49,7 @@ export async function measureFar(
   const mill = await openBenchMill(ground, { api, redis: false, name: 'bench' })
   const wire = await startDelay(mill.databaseUrl, options.eachWayMs)
   try {
-    await planRun(mill.db, options.calls)
+    await planRun(mill.db, options.calls + warmUp)
     const account = await openAccount(mill.db, { name: mill.supplier.account, kind: 'live' })
     await knowThePrice(mill, account)
     const { rows } = await sql<{ id: number }>`select id from tasks order by id`.execute(mill.db)
@@ -54,20 +58,10 @@ export async function measureFar(
       Array.from({ length: options.workers }, () => openFar(mill, { url: wire.url, account })),
     )
     const roundTripMs = await measureTrip(workers)
-    let visits = 0
+    // Connections, prepared statements and pages of code are warm from here on.
+    await spendAll(workers, tasks.splice(0, tasks.length - options.calls), options.group)
     const began = performance.now()
-    await Promise.all(
-      workers
-        .flatMap((worker) => Array.from({ length: atOnce }, () => worker))
-        .map(async (worker) => {
-          for (let next = tasks.splice(0, options.group); next.length > 0;) {
-            visits += 1
-            const granted = await worker.spend(next)
-            const left = next.filter(({ task }) => !granted.has(task))
-            next = left.length > 0 ? left : tasks.splice(0, options.group)
-          }
-        }),
-    )
+    const visits = await spendAll(workers, tasks, options.group)
     const perSecond = (options.calls / (performance.now() - began)) * 1_000
     await Promise.all(workers.map(({ close }) => close()))
     return { ...options, roundTripMs, perSecond, visits: (visits * options.group) / options.calls }
@@ -75,6 +69,22 @@ export async function measureFar(
     wire.close()
     await mill.close()
   }
+}
+
+/** Buys all of the tasks, some groups of each worker at a time; gives back how often the gate was asked. */
+async function spendAll(workers: readonly Far[], tasks: Task[], group: number): Promise<number> {
+  let visits = 0
+  const spend = async ({ spend: buy }: Far) => {
+    for (let next = tasks.splice(0, group); next.length > 0;) {
+      visits += 1
+      const granted = await buy(next)
+      const left = next.filter(({ task }) => !granted.has(task))
+      next = left.length > 0 ? left : tasks.splice(0, group)
+    }
+  }
+  const each = workers.flatMap((worker) => Array.from({ length: atOnce }, () => spend(worker)))
+  await Promise.all(each)
+  return visits
 }
 
 /** A worker's connections, lease and purse, over the wire. */
@@ -85,7 +95,7 @@ async function openFar(mill: BenchMill, { url, account }: { url: string; account
   const clerk = { account, key: 'bench', floor: 0, rebuy: true }
   return {
     db,
-    spend: async (wanted: Parameters<typeof reserve>[2]) => {
+    spend: async (wanted: readonly Task[]) => {
       const { granted } = await reserve(db, spender, wanted)
       await record(db, clerk, [...granted.values()].map(settledCall))
       return granted
@@ -97,7 +107,7 @@ async function openFar(mill: BenchMill, { url, account }: { url: string; account
   }
 }
 
-async function measureTrip(workers: readonly Awaited<ReturnType<typeof openFar>>[]) {
+async function measureTrip(workers: readonly Far[]) {
   const times: number[] = []
   for (let round = 0; round < 20; round += 1) {
     for (const { db } of workers) {

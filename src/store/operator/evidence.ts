@@ -43,13 +43,16 @@ const aboutCalls: Promises = {
         or c.http_status is not null
         or exists (select from raw_answers r where r.call_id = c.id)
       )`),
-  // An answer may come after its call was given up: then one call counts as two tries.
+  // An answer may come after its call was given up: then one call counts as two tries, also when it told no price.
   'no task has more tries than calls': counting(sql`
     from tasks t
     left join (
       select
         task_id,
-        count(*) + count(*) filter (where outcome = 'settled' and unknown_at is not null) as tries,
+        count(*) + count(*) filter (
+          where unknown_at is not null
+            and (outcome = 'settled' or exists (select from searches s where s.call_id = calls.id))
+        ) as tries,
         count(*) filter (where unknown_at is not null) as unread
       from calls
       where outcome in ('settled', 'unknown')

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { unsentCall } from '../../../src/commands/work/entry.ts'
+import { entryOf, unsentCall } from '../../../src/commands/work/entry.ts'
 import { record } from '../../../src/credits/record.ts'
 import { verifyPromises } from '../../../src/store/operator/verify.ts'
 import { openLedger, outlive } from './ledger.ts'
+import { bought, response } from './pieces.ts'
 
 describe('a lease', () => {
   test('covers calls that end before it does, and with each beat later ones', async () => {
@@ -94,6 +95,20 @@ describe('calls in flight', () => {
     await alive.reap(clerk)
     await record(mill.db, clerk, [unsentCall(call)])
     expect(await callOf(call)).toEqual({ outcome: 'unknown', task: 'open', deaths: 1, attempts: 1 })
+    const checks = await verifyPromises(mill.db)
+    expect(checks.filter(({ ok }) => !ok)).toEqual([])
+  })
+
+  test('that were given up and answered after all, without a price, break no promise', async () => {
+    const ledger = await openLedger()
+    const { mill, clerk, hire, reserveCall, callOf } = ledger
+    const [dead, alive] = [await hire(), await hire()]
+    const call = await reserveCall(dead)
+    await outlive(ledger, dead)
+    await alive.reap(clerk)
+    const late = bought(1, response(200, { success: true }))
+    await record(mill.db, clerk, [entryOf({ ...late, call }, mill.supplier)])
+    expect(await callOf(call)).toMatchObject({ outcome: 'unknown', task: 'answered', attempts: 2 })
     const checks = await verifyPromises(mill.db)
     expect(checks.filter(({ ok }) => !ok)).toEqual([])
   })
