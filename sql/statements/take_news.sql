@@ -16,6 +16,15 @@ with news as (
     and not exists (select from notices where kind = 'run_finished' and subject = r.id::text)
   union all
   select
+    'run_suspect', r.id::text, h.judged_at,
+    jsonb_build_object('run', r.id, 'list', l.name, 'run_date', r.run_date, 'reasons', h.reasons)
+  from night_health h
+  join runs r on r.id = h.run_id and r.suspect
+  join lists l on l.id = r.list_id
+  where h.judged_at > $1::timestamptz
+    and not exists (select from notices where kind = 'run_suspect' and subject = r.id::text)
+  union all
+  select
     'stop', s.id::text, s.since,
     jsonb_build_object(
       'account', a.name, 'reason', s.reason, 'detail', s.detail, 'until', s.until

@@ -9,6 +9,7 @@ import { address, duration, some, whole } from './shapes.ts'
 /** What a webhook can be told of. */
 export const webhookEvents = [
   'run_finished',
+  'run_suspect',
   'stop',
   'night_missed',
   'night_skipped',

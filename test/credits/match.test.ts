@@ -54,12 +54,12 @@ describe('what came back', () => {
     }
   })
 
-  test('late changes a call that was given up: an answer, a price, or that it was never sent', () => {
+  test('late changes a call that was given up: an answer or a price, and not the word that it was never sent', () => {
     const calls = [openCall(1, { outcome: 'unknown' })]
     const held = { ending: { kind: 'unknown' } } as const
     expect(numbers([entry(1)], calls).matched).toEqual([1])
     expect(numbers([entry(1, held)], calls).matched).toEqual([1])
-    expect(numbers([entry(1, unsent)], calls).matched).toEqual([1])
+    expect(numbers([entry(1, unsent)], calls).matched).toEqual([])
     expect(numbers([entry(1, lost)], calls).matched).toEqual([])
   })
 })

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { composeNotices } from '../../src/commands/monitor/words.ts'
+import { takeNews } from '../../src/store/operator/news.ts'
 import { verifyPromises } from '../../src/store/operator/verify.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
@@ -35,6 +37,11 @@ describe('a night of which every answer is empty', () => {
       "select answered, unreadable, suspect, hidden from analysis.coverage where run_date = '2026-01-04'",
     )
     expect(rows).toEqual([{ answered: 0, unreadable: 0, suspect: 12, hidden: 0 }])
+    const news = await takeNews(mill.db, new Date(0), ['run_suspect'])
+    expect(composeNotices(news).map(({ text }) => text)).toEqual([
+      'querymill: run 4 of test for 2026-01-04 is suspect, and left out of trends: 100 % of the answers have no result, usually 0 %',
+    ])
+    expect(await takeNews(mill.db, new Date(0), ['run_suspect'])).toEqual([])
     const newest = await mill.pool.query('select min(depth) as depth from analysis.latest')
     expect(newest.rows[0].depth).toBeGreaterThan(0)
     expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])

@@ -66,6 +66,8 @@ function textOf(same: readonly News[]): string {
       const what = news.state === 'done' ? 'is finished' : 'was ended'
       return `querymill: run ${news.run} of ${news.list} for ${news.run_date} ${what}: ${counts.join(', ') || 'no tasks'}; ${news.spent} credits used`
     }
+    case 'run_suspect':
+      return `querymill: run ${news.run} of ${news.list} for ${news.run_date} is suspect, and left out of trends: ${news.reasons.join('; ')}`
     case 'stop':
       return `querymill: account ${news.account} stands still (${news.reason})${news.detail === null ? '' : `: ${news.detail}`}`
     case 'night_missed':

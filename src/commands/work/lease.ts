@@ -5,6 +5,7 @@ import type { Database } from '../../store/database.ts'
 import {
   beatWorker,
   closeWorker,
+  countUnmarked,
   findAbandoned,
   findMarked,
   openWorker,
@@ -80,5 +81,13 @@ export class Lease {
     const forgotten = await findMarked(this.#options.db, this.worker, [...givenUp])
     if (forgotten.length > 0) await record(this.#options.db, clerk, forgotten.map(unsentCall))
     for (const { mark } of forgotten) givenUp.delete(mark)
+  }
+
+  /**
+   * Calls that the tables have in flight for this worker, apart from those that it gave up asking for. When it has
+   * nothing on its way, they were settled and are open again: the database was set back.
+   */
+  countOpen(givenUp: ReadonlySet<string>): Promise<number> {
+    return countUnmarked(this.#options.db, this.worker, [...givenUp])
   }
 }

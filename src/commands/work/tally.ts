@@ -72,6 +72,11 @@ export class Tally {
     if (verdict.kind === 'answered' && verdict.answer.parseError !== null) this.#unreadable += 1
   }
 
+  /** Calls that came to an end. */
+  get calls(): number {
+    return this.#calls
+  }
+
   /** What calls have cost before this worker makes any. */
   expect(prices: Prices): void {
     this.#prices = prices

@@ -1,6 +1,6 @@
 import { asError } from '../../shared/errors.ts'
 import { anyOpen, listOpenSlices } from '../../store/slices.ts'
-import { isFatal, troubleOf } from '../../store/trouble.ts'
+import { isFatal, setBack, troubleOf } from '../../store/trouble.ts'
 import type { Mill } from '../mill/mill.ts'
 import { endRuns } from '../mill/night-health.ts'
 import { beats, sparedUntil } from './term.ts'
@@ -91,7 +91,22 @@ export class Upkeep {
     await replay(this.#mill, clerk, tell)
     if (performance.now() >= this.#spareUntil) await lease.reap(clerk)
     await lease.release(clerk, spender.givenUp)
+    await this.#expectNothingOpen()
     dispatch.nudge()
+  }
+
+  /** A worker with nothing on its way has no call in the tables: nobody would ever end one that is there. */
+  async #expectNothingOpen(): Promise<void> {
+    const { lease, spender, dispatch, batch, tally } = this.#worker
+    const idle = () => dispatch.flying === 0 && !dispatch.atGate && batch.size === 0
+    const calls = tally.calls
+    if (!idle()) return
+    const open = await lease.countOpen(spender.givenUp)
+    // What began meanwhile may be what was counted.
+    if (open === 0 || !idle() || tally.calls !== calls) return
+    throw setBack(
+      `${open} calls of worker ${lease.worker}, which has ended all of its own, are open`,
+    )
   }
 
   /** The queue has nothing for this worker although tasks are open: jobs that it lost are made again. */

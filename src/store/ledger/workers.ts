@@ -96,6 +96,21 @@ export async function findMarked(
   return rows
 }
 
+/** Calls of a worker in flight that bear none of these marks. */
+export async function countUnmarked(
+  db: Database,
+  worker: number,
+  marks: readonly string[],
+): Promise<number> {
+  const { rows } = await sql<{ calls: number }>`
+    select count(*) as calls
+    from calls
+    where worker = ${worker}
+      and outcome is null
+      and coalesce(mark <> all(${marks}::uuid[]), true)`.execute(db)
+  return rows[0]?.calls ?? 0
+}
+
 const largestSkewMs = 5_000
 
 /** Refuses a host whose clock is off: it would take jobs of others for stalled, and its own for due. */

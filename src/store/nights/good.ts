@@ -24,7 +24,7 @@ export interface GoodNight {
   readonly nights_since: number
 }
 
-/** The last good night of each schedule that is on: its run is done and has an answer that can be read. */
+/** The last good night of each schedule that is on: its run is done, not suspect, and has an answer that can be read. */
 export async function readGoodNights(db: Database): Promise<readonly GoodNight[]> {
   const { rows } = await sql<GoodNight>`
     select
@@ -42,7 +42,7 @@ export async function readGoodNights(db: Database): Promise<readonly GoodNight[]
       select n.due_at
       from nights n
       join runs r on r.id = n.run_id
-      where n.schedule = schedules.name and r.state = 'done' and ${hasAnswer}
+      where n.schedule = schedules.name and r.state = 'done' and not r.suspect and ${hasAnswer}
       order by n.due_at desc
       limit 1
     ) good on true

@@ -16,6 +16,15 @@ export type News =
       readonly tasks: Readonly<Record<string, number>>
     }
   | {
+      readonly kind: 'run_suspect'
+      readonly subject: string
+      readonly at: string
+      readonly run: number
+      readonly list: string
+      readonly run_date: string
+      readonly reasons: readonly string[]
+    }
+  | {
       readonly kind: 'stop'
       readonly subject: string
       readonly at: string

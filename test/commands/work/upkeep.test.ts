@@ -52,6 +52,14 @@ describe('the upkeep of a worker', () => {
     await expect.poll(() => ledger.callOf(call)).toMatchObject({ outcome: 'unknown', deaths: 1 })
   })
 
+  test('ends a worker for which the tables hold a call that it has ended: the database was set back', async () => {
+    const ledger = await openLedger(short)
+    const { worker } = await openUpkeep(ledger)
+    const call = await ledger.reserveCall(worker.lease)
+    await expect.poll(() => worker.fatal?.message).toContain('has ended all of its own, are open')
+    expect(await ledger.callOf(call)).toMatchObject({ outcome: null })
+  })
+
   test('spares workers whose leases ran out while the database was away, until they had time for a beat', async () => {
     const ledger = await openLedger({ MILL_LEASE_MS: '3000', MILL_TIMEOUT_MS: '100' })
     const other = await ledger.hire(3_000)
