@@ -27,10 +27,11 @@ export interface Backend {
 export type ConsumeOptions = Pick<WorkerOptions, 'concurrency'>
 
 // A worker that dies is noticed within lock plus twice the check; a stall is no fault of the job. Handing a slice
-// out twice is harmless, since the tables say what is still to be bought: so the lock may be short.
+// out twice is harmless, since the tables say what is still to be bought: so the lock may be short. Together they are
+// nine seconds: slices that the dead held, where no others are left, must not keep a fleet standing for longer.
 const patience = {
-  lockDuration: 10_000,
-  stalledInterval: 5_000,
+  lockDuration: 6_000,
+  stalledInterval: 1_500,
   maxStalledCount: 1_000_000,
   runRetryDelay: 1_000,
 } as const
