@@ -4,6 +4,7 @@ import { exits, type Exit } from '../shared/errors.ts'
 import { print, printJson, say, type Call } from '../shared/terminal/command.ts'
 import { ensureAnalyst, ensureReader, type Analyst } from '../store/analysis/analyst.ts'
 import { openPool } from '../store/database.ts'
+import { letGo } from '../store/trouble.ts'
 import { migrateAll } from './mill/mill.ts'
 
 /** What can be typed after `npm run migrate --`. */
@@ -17,7 +18,7 @@ export async function runMigrate({ options, env, closers }: Call<MigrateFlags>):
   const { databaseUrl, home } = readConfig(env)
   const url = databaseUrl ?? (await ensurePostgres(home, { say })).url
   const pool = openPool(url, { name: 'migrate', max: 2 })
-  closers.add('the database', pool, (open) => open.end())
+  closers.add('the database', pool, (open) => letGo(() => open.end()))
   const applied = await migrateAll(pool, url)
   // Made here and not where it is needed: commands that read may not make roles.
   await ensureReader(pool)

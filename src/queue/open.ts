@@ -1,6 +1,6 @@
 import type { Config } from '../shared/config.ts'
-import { within } from '../shared/waiting.ts'
 import { openPool, type Pool } from '../store/database.ts'
+import { letGo } from '../store/trouble.ts'
 import type { QueueStore } from './backend.ts'
 
 /** Where a queue lives, and whose it is. */
@@ -22,9 +22,6 @@ export interface PartConnections {
 /** For whoever adds and takes slices: a lost job is made again from the tables, one that comes again is known there. */
 export const sliceConnections: PartConnections = { name: 'queue', max: 4, hasty: true }
 
-/** A pool waits for its clients to come back; one that a dead or silent server holds never does. */
-const endWithinMs = 2_000
-
 /** Opens a part of the queue with connections of its own: closed with it, and when it cannot be opened. */
 export async function openPart<Part extends { close(): Promise<void> }>(
   { config, databaseUrl, installation }: QueuePlace,
@@ -37,11 +34,11 @@ export async function openPart<Part extends { close(): Promise<void> }>(
     const part = await open({ pool }, installation)
     const close = async () => {
       await part.close()
-      await end(pool)
+      await letGo(() => pool.end())
     }
     return { ...part, close }
   } catch (error) {
-    await end(pool)
+    await letGo(() => pool.end())
     throw error
   }
 }
@@ -50,8 +47,4 @@ function openQueuePool(databaseUrl: string, connections: PartConnections): Pool 
   const pool = openPool(databaseUrl, { ...connections, schema: 'bullmq' })
   // Each worker of the queue listens to the errors of the pool for good: many nights in one process are no leak.
   return pool.setMaxListeners(0)
-}
-
-async function end(pool: Pool): Promise<void> {
-  await within(pool.end(), { ms: endWithinMs })
 }

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { within } from '../shared/waiting.ts'
 import { Unreachable, WrongDatabase, codeOf, reasonOf } from '../shared/errors.ts'
 
 /** Why a statement failed, as far as it decides what to do: come back later, try again now, or look at the data. */
@@ -38,6 +39,17 @@ export function setBack(found: string): WrongDatabase {
 /** True when a row is there already, perhaps by somebody else since it was looked for. */
 export function isDuplicate(error: unknown): boolean {
   return codeOf(error) === '23505'
+}
+
+/** A pool waits for its clients to come back; one that a dead or silent server holds never does. */
+const endWithinMs = 2_000
+
+/** Ends connections. One that breaks while it ends has ended: what was to be said was said before. */
+export async function letGo(end: () => Promise<unknown>): Promise<void> {
+  const ending = end().catch((error: unknown) => {
+    if (troubleOf(error) !== 'away') throw error
+  })
+  await within(ending, { ms: endWithinMs })
 }
 
 /** Opens something that needs a server; one that goes away meanwhile is out of reach, and no bug. */

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { troubleOf } from '../../src/store/trouble.ts'
+import { letGo, troubleOf } from '../../src/store/trouble.ts'
 
 function fromServer(code: string): Error {
   return Object.assign(new pg.DatabaseError('said by the server', 1, 'error'), { code })
@@ -35,4 +35,10 @@ test('a connection that broke without a word of the server is away', () => {
 
 test('a mistake of this program is never taken for an outage', () => {
   expect(troubleOf(new TypeError('undefined is no function'))).toBe('data')
+})
+
+test('connections that break while they end have ended, and a mistake of ours is still told', async () => {
+  const broken = Object.assign(new Error('Connection terminated unexpectedly'), { code: '08006' })
+  await expect(letGo(() => Promise.reject(broken))).resolves.toBeUndefined()
+  await expect(letGo(() => Promise.reject(new TypeError('ours')))).rejects.toThrow('ours')
 })

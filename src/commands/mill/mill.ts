@@ -7,7 +7,6 @@ import { migrateQueue } from '../../queue/migrate.ts'
 import { openPart, sliceConnections, type QueuePlace } from '../../queue/open.ts'
 import { openQueue, type SliceQueue } from '../../queue/slices.ts'
 import type { Secret } from '../../shared/secret.ts'
-import { within } from '../../shared/waiting.ts'
 import {
   openDatabase,
   openPool,
@@ -19,7 +18,7 @@ import { ensureReader } from '../../store/analysis/analyst.ts'
 import { checkDatabase, migrateDatabase } from '../../store/migrate.ts'
 import { applyViews } from '../../store/views.ts'
 import { installationId } from '../../store/slices.ts'
-import { reaching } from '../../store/trouble.ts'
+import { letGo, reaching } from '../../store/trouble.ts'
 
 /** The opened parts that commands share; each is closed with the command. */
 export interface Mill {
@@ -50,8 +49,6 @@ export interface MillOptions {
   readonly reading?: boolean
 }
 
-/** A pool waits for its clients to come back; one that a dead or silent server holds never does. */
-const endWithinMs = 2_000
 /** How a process that buys is connected. */
 export const workerPool = { connections: 6, byKey: true } as const
 
@@ -62,7 +59,7 @@ export async function openMill(options: MillOptions): Promise<Mill> {
   const { name, connections: max = 4, byKey = false, reading = false } = options
   const pool = openPool(databaseUrl, { name, max, ledger: byKey, reading })
   const db = closers.add('the database', openDatabase(pool, { byKey }), (open) =>
-    within(open.destroy(), { ms: endWithinMs }),
+    letGo(() => open.destroy()),
   )
   await probeDatabase(db)
   if (config.databaseUrl !== null) await reaching('the database', () => checkDatabase(db))

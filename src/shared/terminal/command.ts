@@ -97,7 +97,7 @@ function watchSignals(drains: boolean): AbortSignal {
 }
 
 /** Codes of a server that went away while it was asked: a connection broken, a shutdown, no room. */
-const outage = /^(08|57P|53|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
+const outage = /^(08|57P|53|58|3D000|55000|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
 /** Codes of a server that refuses the login a table, or any change of one: an analyst's login meets both. */
 const refusal = /^(42501|25006)$/
 
