@@ -27,11 +27,9 @@ export function readingReport({ encoding, dialect, verdict }: Heading): ReadingR
     encoding_by: encoding.how,
     delimiter,
     header_line: headerLine,
-    columns: [query, ...used].map(({ index, role }) => ({
-      column: index + 1,
-      name: name(index),
-      means: role,
-    })),
+    columns: [query, ...used]
+      .toSorted((a, b) => a.index - b.index)
+      .map(({ index, role }) => ({ column: index + 1, name: name(index), means: role })),
     ignored: [
       ...columns.ignored.map((cell) => cell.trim()),
       ...[...verdict.ignored.keys()].map((index) => name(index) ?? String(index + 1)),

@@ -1,0 +1,56 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { run } from '../../support/run.ts'
+import { openScene } from '../../support/scene.ts'
+
+/** The JSON of a dry run over a file of these bytes. */
+async function read(bytes: Buffer, flags: readonly string[] = []) {
+  const { mill } = await openScene()
+  const file = join(mkdtempSync(join(tmpdir(), 'querymill-reading-')), 'export.csv')
+  writeFileSync(file, bytes)
+  const { code, stdout } = await run('enqueue', [file, '--dry-run', '--json', ...flags], mill.env)
+  expect(code).toBe(0)
+  const { runs, parameters } = JSON.parse(stdout)
+  return { ...runs[0], parameters }
+}
+
+describe('the JSON of an enqueue', () => {
+  test('says how the file was read: encoding, delimiter, header, columns, what was ignored, and the sample', async () => {
+    const text =
+      'made by a tool\n\nKeyword;Volume;CPC;Trend;Country\nschuhe;1200;0,5;up;Germany\nstiefel;90;0,7;down;Austria\n'
+    const list = await read(Buffer.from(text), ['--num', '20'])
+    expect(list.reading).toEqual({
+      encoding: 'utf-8',
+      encoding_by: 'proven',
+      delimiter: ';',
+      header_line: 3,
+      columns: [
+        { column: 1, name: 'Keyword', means: 'query' },
+        { column: 2, name: 'Volume', means: 'weight' },
+        { column: 3, name: 'CPC', means: 'cpc' },
+        { column: 5, name: 'Country', means: 'gl' },
+      ],
+      ignored: ['Trend'],
+    })
+    expect(list.sample.first[0]).toMatchObject({ q: 'schuhe', gl: 'de', num: 20 })
+    expect(list.sample.last).toMatchObject({ q: 'stiefel', gl: 'at' })
+    expect(list.parameters).toContain('num 20')
+  })
+
+  test('tells an encoding that was given from one that a mark told, and counts rejected lines by reason', async () => {
+    const given = await read(Buffer.from('query\ncaf\u00e9\n', 'latin1'), ['--encoding', 'latin1'])
+    expect(given.reading).toMatchObject({ encoding: 'windows-1252', encoding_by: 'given' })
+    const marked = await read(
+      Buffer.from('\ufeffquery,num\nshoes,10\nboots,900\nhats,x\n', 'utf16le'),
+    )
+    expect(marked.reading).toMatchObject({ encoding: 'utf-16le', encoding_by: 'mark' })
+    const rejected = marked.reasons.reduce(
+      (sum: number, { lines }: { lines: number }) => sum + lines,
+      0,
+    )
+    expect(rejected).toBe(marked.rejected)
+    expect(marked.reasons.length).toBeGreaterThan(0)
+  })
+})
