@@ -73,7 +73,11 @@ export function outlookSentences(
   const { steps } = forecast
   if (steps.length === 0)
     return [schedules === 0 ? 'nothing is open, and no schedule is on' : 'nothing is open']
-  const lines = [dayLine(steps, now), floorLine(steps, { until, zone })]
+  const lines = [
+    dayLine(steps, now),
+    floorLine(steps, { until, zone }),
+    ...budgetLines(steps, zone),
+  ]
   if (renewal !== null && renewal.balance === null) {
     lines.push(
       `a renewal is due ${formatMinute(zone, renewal.at)}: how much it brings is known after the first one`,
@@ -104,8 +108,20 @@ function floorLine(
   const unsure = steps.find(({ cut, sure }) => cut === null && !sure)
   const day = formatMinute(zone, until).slice(0, 10)
   return unsure === undefined
-    ? `all of it fits until ${day}, also at the dearest price paid lately`
-    : `all of it fits until ${day} at what was paid lately; at the dearest, ${unsure.list} of ${formatMinute(zone, new Date(unsure.at))} does not`
+    ? `the floor is not met until ${day}, also at the dearest price paid lately`
+    : `the floor is not met until ${day} at what was paid lately; at the dearest, ${unsure.list} of ${formatMinute(zone, new Date(unsure.at))} does not fit`
+}
+
+/** What budgets keep back, though there is credit. */
+function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
+  const short = steps.filter(({ cut }) => cut === 'budget' || cut === 'day')
+  const [first] = short
+  if (first === undefined) return []
+  const left = short.reduce((sum, { asked, bought }) => sum + asked - bought, 0)
+  const when = formatMinute(zone, new Date(first.at))
+  return [
+    `budgets leave out ${left} queries, the first time ${when}: ${first.list} ends at ${first.bought} of ${first.asked}`,
+  ]
 }
 
 /** The first step that the floor stops, and when. */
