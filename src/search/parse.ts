@@ -33,7 +33,7 @@ export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading
 }
 
 /** The answer of a body that could not be read: no rows, and the reason. */
-function unreadAnswer(problem: string): Answer {
+export function unreadAnswer(problem: string): Answer {
   return {
     intent: null,
     sentiment: null,

@@ -27,6 +27,36 @@ async function command({ mill }: Scene, job: string, ...args: string[]) {
   return { ...ended, said }
 }
 
+describe('an answer of which the tables refuse the results alone', () => {
+  test('counts as one that cannot be read: no list buys it again, and reparse gives it its rows', async () => {
+    const scene = await openScene({ api: { cost: 3 } })
+    const { api, mill } = scene
+    await mill.plan(queries(5))
+    const second = `exists (
+      select from searches s join queries q on q.id = s.query_id
+      where s.id = new.search_id and q.q in ('query 2', 'query 3')
+    )`
+    await refuse(mill, 'organic_results', { code: '22023', when: second })
+    expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 5, failed: 0 })
+    const unread = async () => {
+      const { rows } = await sql<{ parse_error: string }>`
+        select parse_error from searches where parse_error is not null`.execute(mill.db)
+      return rows.map((row) => row.parse_error)
+    }
+    expect(await unread()).toEqual(Array(2).fill('the tables refused its rows: refused'))
+    expect(await broken(scene)).toEqual([])
+    await mill.plan(queries(5), { list: 'again', maxAgeMs: 3_600_000 })
+    expect(await mill.drain()).toMatchObject({ reused: 5, calls: 0 })
+    expect(await command(scene, 'reparse')).toMatchObject({ code: 1, said: { refused: 2 } })
+    expect(await command(scene, 'verify', '--deep')).toMatchObject({ code: 0 })
+    await allow(mill, 'organic_results')
+    expect(await command(scene, 'reparse')).toMatchObject({ code: 0, said: { read: 2 } })
+    expect(await unread()).toEqual([])
+    expect(await command(scene, 'verify', '--deep')).toMatchObject({ code: 0 })
+    expect(api.charges()).toHaveLength(5)
+  })
+})
+
 describe('an answer whose rows the tables refused', () => {
   test('is stored once by reparse as soon as they take it, costs nothing more, and every promise holds', async () => {
     const scene = await openRefused()

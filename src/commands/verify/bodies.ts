@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { readAnswer } from '../../search/parse.ts'
-import type { Answer } from '../../store/answers/answer.ts'
+import { refusedRows, type Answer } from '../../store/answers/answer.ts'
 import { readAnswers, type AnswerRows } from '../../store/answers/answers.ts'
 import type { KeptBody } from '../../store/answers/bodies.ts'
 import type { Database } from '../../store/database.ts'
@@ -46,6 +46,8 @@ function answerOf({ body, truncated, q }: Pick<KeptBody, 'body' | 'truncated' | 
 
 function isSame(answer: Answer, rows: AnswerRows, figures: AnswerFigures): boolean {
   const { depth, replaced, result_count: results } = figures
+  // Read, and kept without its rows: there is nothing that its body could say otherwise.
+  if (rows.parse_error?.startsWith(refusedRows) === true) return rows.organic_results.length === 0
   return (
     depth === answer.depth &&
     replaced === answer.replaced &&

@@ -4,7 +4,7 @@ import { pause } from '../../shared/waiting.ts'
 import { troubleOf } from '../../store/trouble.ts'
 import type { Mill } from '../mill/mill.ts'
 import { countedLanes, mostTogether } from './capacity.ts'
-import { lighten } from './entry.ts'
+import { lighten, withoutRows } from './entry.ts'
 
 export interface BatchOptions {
   readonly lanes: number
@@ -130,15 +130,19 @@ export class Batch {
 
   async #alone(waiting: Waiting | undefined, error: unknown): Promise<void> {
     if (waiting === undefined) return
-    const lighter = lighten(waiting.entry, error)
-    try {
-      if (lighter === null) throw error
-      const [result] = await this.#persist([lighter])
-      this.#letGo(waiting, result)
-    } catch (failure) {
-      // Whole, as it came: perhaps it is the database that is at fault, not the entry.
-      if (!this.#abandoned) this.#options.onStuck(failure)
+    let reason = error
+    for (const lighter of [withoutRows, lighten]) {
+      const entry = lighter(waiting.entry, reason)
+      if (entry === null) break
+      try {
+        const [result] = await this.#persist([entry])
+        return this.#letGo(waiting, result)
+      } catch (failure) {
+        reason = failure
+      }
     }
+    // Whole, as it came: perhaps it is the database that is at fault, not the entry.
+    if (!this.#abandoned) this.#options.onStuck(reason)
   }
 
   /** Waits while the database is away and tries again after conflicts; an error that lies in the data is thrown. */

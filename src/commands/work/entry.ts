@@ -4,6 +4,8 @@ import type { CallEnding } from '../../credits/change.ts'
 import type { Bought } from '../../pipeline.ts'
 import { policy } from '../../search/policy.ts'
 import type { Verdict } from '../../search/verdict.ts'
+import { unreadAnswer } from '../../search/parse.ts'
+import { refusedRows } from '../../store/answers/answer.ts'
 import type { StoredAnswer } from '../../store/answers/answers.ts'
 import { reasonOf, unhandled } from '../../shared/errors.ts'
 
@@ -143,7 +145,20 @@ function nothingKnown(call: CallName) {
   } as const
 }
 
-/** An answer that the tables refuse: its body and its cost are kept, its rows are not, and its task says why. */
+/** An answer whose rows the tables refuse: it counts as an answer that cannot be read, so that nobody buys it again. */
+export function withoutRows(entry: Entry, error: unknown): Entry | null {
+  const search = entry.answer?.search ?? null
+  if (entry.answer === null || search === null) return null
+  const { creditsUsed, creditsRemaining } = search.answer
+  const answer = {
+    ...unreadAnswer(`${refusedRows}${reasonOf(error)}`),
+    creditsUsed,
+    creditsRemaining,
+  }
+  return { ...entry, answer: { ...entry.answer, search: { ...search, answer } } }
+}
+
+/** An answer that the tables refuse altogether: its body and its cost are kept, its rows are not, and its task says why. */
 export function lighten(entry: Entry, error: unknown): Entry | null {
   if (entry.answer === null || entry.answer.search === null) return null
   const reason = reasonOf(error)

@@ -67,6 +67,9 @@ export interface Answer {
   readonly related: readonly Placed<Term>[]
 }
 
+/** How the reason begins why an answer has no rows although it could be read: they come once the tables take them. */
+export const refusedRows = 'the tables refused its rows: '
+
 /** A body received, and the answer in it if it is one. */
 export interface StoredAnswer {
   readonly callId: number

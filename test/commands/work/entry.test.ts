@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { entryOf, lighten, lostCall, unsentCall } from '../../../src/commands/work/entry.ts'
+import {
+  entryOf,
+  lighten,
+  lostCall,
+  unsentCall,
+  withoutRows,
+} from '../../../src/commands/work/entry.ts'
 import type { Entry } from '../../../src/credits/entry.ts'
 import type { Reply } from '../../../src/search/call.ts'
 import { answer, bought, lost, page, refusal, response, unsent } from './pieces.ts'
@@ -147,7 +153,20 @@ describe('an entry that the tables refuse', () => {
     expect(light?.answer).toEqual({ ...heavy.answer, search: null })
   })
 
+  test('is first kept as an answer that cannot be read, with its cost, so that nobody buys it again', () => {
+    const heavy = entry(answer())
+    const light = withoutRows(heavy, new Error('22023'))
+    expect(light).toMatchObject({ ending: heavy.ending, effect: { kind: 'answered' } })
+    const search = heavy.answer?.search
+    expect(light?.answer?.search?.answer).toMatchObject({
+      ...{ parseError: 'the tables refused its rows: 22023', results: [], entities: [] },
+      creditsUsed: search?.answer.creditsUsed,
+      creditsRemaining: search?.answer.creditsRemaining,
+    })
+  })
+
   test('has no lighter form when there are no rows to leave out', () => {
+    expect(withoutRows(entry(refusal(429, 'SLOW_DOWN')), new Error('22023'))).toBeNull()
     expect(lighten(entry(refusal(429, 'SLOW_DOWN')), new Error('22023'))).toBeNull()
     expect(lighten(unsentCall({ id: 7, mark: null }), new Error('22023'))).toBeNull()
   })
