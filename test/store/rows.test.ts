@@ -19,6 +19,11 @@ const unknownFragments = [
 
 /** What the server cannot know, with the reason why the type is right. */
 const knownBetter = [
+  // The statement asks for calls with a mark of a list.
+  'src/store/ledger/workers.ts mark may be null',
+  // The statement leaves out runs without a budget of their own.
+  'src/store/operator/budgets.ts budget may be null',
+  'src/store/operator/witness.ts budget may be null',
   // The statement leaves out prices that nobody has seen yet.
   'src/store/planning/prices.ts dearest may be null',
 ]
