@@ -22,7 +22,6 @@ describe('a drain', () => {
       ) ?? []
     expect(Number(done) + Number(left), stderr).toBe(60)
     expect(Math.abs(Number(done) + Number(more) - 25)).toBeLessThanOrEqual(1)
-    expect(stderr.match(/ left · /g)).toHaveLength(1)
     expect(code).toBe(3)
   })
 
@@ -38,7 +37,7 @@ describe('a drain', () => {
     const second = await run('work', ['--drain', '--json'], mill.env)
     expect(second.stderr).toContain('not well in its runs: 2 INVALID_QUERY')
     expect(second.stderr).toMatch(
-      /answers took 0\.\d\d s \(median\), 0\.\d\d s \(95 of 100\); 16 credits expected by the prices paid before, 18 paid/,
+      /answers took [\d.]+ s \(median\), [\d.]+ s \(95 of 100\); 16 credits expected by the prices paid before, 18 paid/,
     )
     const sums = JSON.parse(second.stdout)
     expect(sums).toMatchObject({ credits_expected: 16, failures: { INVALID_QUERY: 2 } })
