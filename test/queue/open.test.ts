@@ -31,10 +31,14 @@ describe('a part of the queue', () => {
       throw new Error('out of reach')
     })
     await expect(part).rejects.toThrow('out of reach')
-    const { rows } = await mill.pool.query(
-      `select 1 from pg_stat_activity where application_name like '%open-test'`,
-    )
-    expect(rows).toEqual([])
+    const open = async () => {
+      const { rows } = await mill.pool.query(
+        `select 1 from pg_stat_activity where application_name like '%open-test'`,
+      )
+      return rows
+    }
+    // The server lets go a moment after it was told.
+    await expect.poll(open).toEqual([])
   })
 })
 
