@@ -4,7 +4,7 @@ import { printJson, say, type Call } from '../shared/terminal/command.ts'
 import { countFlag } from '../shared/terminal/flags.ts'
 import { count } from '../shared/terminal/wording.ts'
 import { readDuration } from '../shared/time/duration.ts'
-import { instantsOf } from '../shared/time/zone.ts'
+import { instantsOf, isDay } from '../shared/time/zone.ts'
 import { raiseBudgets, readRunBudgets } from '../store/operator/budgets.ts'
 import { expectList, expectRun, expectTag } from '../store/operator/known.ts'
 import { chooseRuns, countRefused, reopenTasks, type Selection } from '../store/operator/reopen.ts'
@@ -96,8 +96,7 @@ async function expectMoney(mill: Mill, runs: readonly number[], budget: number |
 function sinceFlag(text: string, zone: string): Date {
   const span = readDuration(text)
   if (span !== null) return new Date(Date.now() - span)
-  const day = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
-  const [start] = Number.isNaN(day) ? [] : instantsOf(zone, day)
+  const [start] = isDay(text) ? instantsOf(zone, Date.parse(`${text}T00:00:00Z`)) : []
   if (start !== undefined) return new Date(start)
   throw new Misuse(`expected --since to be a day like 2026-10-03 or a span like 12h, got ${text}`)
 }

@@ -1,4 +1,5 @@
 import { Misuse } from '../shared/errors.ts'
+import { isDay } from '../shared/time/zone.ts'
 
 /** A path from a flag under which everything lives, as it stands before `/v1`: empty for none. */
 export function pathFlag(name: string, text: string): string {
@@ -10,7 +11,6 @@ export function pathFlag(name: string, text: string): string {
 /** A day from a flag, as the clock of answers that move. */
 export function dayFlag(name: string, text: string | undefined): (() => Date) | undefined {
   if (text === undefined) return undefined
-  const day = new Date(`${text}T12:00:00Z`)
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(day.getTime())) return () => day
+  if (isDay(text)) return () => new Date(`${text}T12:00:00Z`)
   throw new Misuse(`expected --${name} to be a day like 2026-01-31, got ${text}`)
 }

@@ -57,6 +57,7 @@ describe('the service command', () => {
     const wrong = [
       ['--upstream', 'google'],
       ['--today', 'yesterday'],
+      ['--today', '2026-02-30'],
       ['--port', '70000'],
       ['--base-path', 'foo'],
       ['--base-path', '/a b'],

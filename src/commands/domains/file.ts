@@ -1,6 +1,6 @@
-import { z } from 'zod'
 import { Misuse } from '../../shared/errors.ts'
 import { domainName } from '../../shared/hostname.ts'
+import { isDay } from '../../shared/time/zone.ts'
 import type { OwnDomain } from '../../store/analysis/domains.ts'
 
 /** A row of a small CSV file: its line, its cells by the names of the header. */
@@ -10,7 +10,6 @@ export interface NamedRow {
 }
 
 const host = /^(?=.{1,253}$)([\p{L}\p{N}]([\p{L}\p{N}_-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]{2,}$/u
-const day = z.iso.date()
 
 /** Our domains from the rows of `inputs/config/domains.csv`; every problem is told at once. */
 export function readDomains(rows: readonly NamedRow[], shown: string): readonly OwnDomain[] {
@@ -20,7 +19,7 @@ export function readDomains(rows: readonly NamedRow[], shown: string): readonly 
     const date = (name: string): string | null => {
       const text = fields.get(name) ?? ''
       if (text === '') return null
-      if (!day.safeParse(text).success) {
+      if (!isDay(text)) {
         complain(`expected ${name} to be a date like 2026-11-01 or nothing, got ${text}`)
       }
       return text

@@ -1,4 +1,4 @@
-import { count } from '../../shared/terminal/wording.ts'
+import { count, typed } from '../../shared/terminal/wording.ts'
 import type { Balance, Estimate } from './estimate.ts'
 import type { Query } from '../../shared/query.ts'
 import type { Sample } from './staging.ts'
@@ -92,11 +92,6 @@ function listLines(list: ListSummary): string[] {
   const more = list.reasons.length - shownReasons
   if (more > 0) lines.push(`  rejected  for ${more} more reasons`)
   return lines
-}
-
-/** A name as it can be typed. */
-function typed(name: string): string {
-  return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", `'\\''`)}'`
 }
 
 /** The first queries and the last one as they will be sent: counts alone hide a wrong column. */

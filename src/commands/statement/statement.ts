@@ -2,6 +2,7 @@ import { readConfig } from '../../shared/config.ts'
 import { exits, Misuse, type Exit } from '../../shared/errors.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { wordFlag } from '../../shared/terminal/flags.ts'
+import { isDay } from '../../shared/time/zone.ts'
 import { readEvents, readStatement } from '../../store/analysis/statement.ts'
 import { openMill } from '../mill/mill.ts'
 import { nameRises, statementLines } from './lines.ts'
@@ -37,8 +38,6 @@ export async function showStatement({
 
 function dateFlag(name: string, text: string | undefined): string | null {
   if (text === undefined) return null
-  const date = new Date(`${text}T00:00:00Z`)
-  const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(date.getTime())
-  if (isDate && date.toISOString().startsWith(text)) return text
+  if (isDay(text)) return text
   throw new Misuse(`expected --${name} to be a date like 2026-01-31, got ${text}`)
 }

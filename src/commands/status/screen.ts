@@ -1,7 +1,7 @@
 import type { CreditOutlook } from '../../credits/foresee.ts'
 import { outlookSentences } from '../mill/outlook.ts'
 import { priceLines, type BelievedPrice } from './prices.ts'
-import { count } from '../../shared/terminal/wording.ts'
+import { count, spanText } from '../../shared/terminal/wording.ts'
 import type { AccountStatus, RunStatus, UnknownCall } from '../../store/operator/status.ts'
 import { formatTable } from '../../shared/terminal/table.ts'
 
@@ -132,13 +132,9 @@ function etaOf(open: number, outlook: CreditOutlook | null): string {
   const { forecast } = outlook
   const steps = forecast.kind === 'known' ? forecast.steps.filter(({ kind }) => kind === 'run') : []
   const bought = steps.reduce((sum, step) => sum + step.bought, 0)
-  if (!steps.some(({ cut }) => cut !== null)) return `about ${lasting(open / perMinute)} to go`
-  return `credits reach for ${bought} of them, about ${lasting(bought / perMinute)}`
-}
-
-function lasting(minutes: number): string {
-  if (minutes < 2) return `${Math.ceil(minutes * 60)} s`
-  return minutes < 120 ? `${Math.ceil(minutes)} min` : `${Math.round(minutes / 60)} h`
+  if (!steps.some(({ cut }) => cut !== null))
+    return `about ${spanText((open / perMinute) * 60)} to go`
+  return `credits reach for ${bought} of them, about ${spanText((bought / perMinute) * 60)}`
 }
 
 function outlookPart({ outlook, origin, zone }: StatusView): string[] {

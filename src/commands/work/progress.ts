@@ -1,4 +1,4 @@
-import { count } from '../../shared/terminal/wording.ts'
+import { count, spanText } from '../../shared/terminal/wording.ts'
 
 /** How far a worker is. */
 export interface WorkProgress {
@@ -42,7 +42,7 @@ export function describeProgress(standing: WorkProgress): string {
 /** Until all is done, or until money ends it: whichever comes first. */
 function toGo({ left, perSecond, purse, price }: WorkProgress): string[] {
   if (left === null || left === 0) return []
-  const lasting = (tasks: number) => (perSecond > 0 ? span(tasks / perSecond) : null)
+  const lasting = (tasks: number) => (perSecond > 0 ? spanText(tasks / perSecond) : null)
   const reach = purse === null || price === null || price === 0 ? null : purse.credits / price
   if (purse !== null && reach !== null && reach < left) {
     const answers = Math.max(0, Math.floor(reach))
@@ -56,12 +56,4 @@ function toGo({ left, perSecond, purse, price }: WorkProgress): string[] {
 
 function rounded(perSecond: number): string {
   return perSecond < 10 ? perSecond.toFixed(1) : String(Math.round(perSecond))
-}
-
-/** A span as people say it; never shorter than it is. */
-function span(seconds: number): string {
-  if (seconds < 100) return `${Math.ceil(seconds)} s`
-  if (seconds < 6_000) return `${Math.ceil(seconds / 60)} min`
-  const minutes = Math.ceil(seconds / 60)
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { Environment } from '../config.ts'
 import { Misuse } from '../errors.ts'
+import { typed } from './wording.ts'
 
 /** npm keeps flags that stand before `--` for itself: a dry run would spend money. Refused, with what to type. */
 export function refuseSwallowed(program: Command, name: string, env: Environment): void {
@@ -28,11 +29,6 @@ export function refuseSwallowed(program: Command, name: string, env: Environment
   throw new Misuse(
     `expected flags after "--", got ${names} before it, where npm keeps it for itself; type: npm run ${name} -- ${[...used, ...flags].map(typed).join(' ')}`,
   )
-}
-
-/** A word as a shell takes it for one. */
-function typed(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
 /** A flag whose value was forgotten takes the next flag for it: `--as --dry-run` would buy. Refused, with what to type. */

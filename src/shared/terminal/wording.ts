@@ -10,3 +10,16 @@ export function firstNames(names: readonly string[]): string {
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
+
+/** A word as a shell takes it for one. */
+export function typed(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
+
+/** A span as people say it; never shorter than it is. */
+export function spanText(seconds: number): string {
+  if (seconds < 100) return `${Math.ceil(seconds)} s`
+  if (seconds < 6_000) return `${Math.ceil(seconds / 60)} min`
+  const minutes = Math.ceil(seconds / 60)
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}

@@ -43,6 +43,13 @@ export function formatDate(wall: number): string {
   return new Date(wall).toISOString().slice(0, 10)
 }
 
+/** Whether a text is a day of the calendar: `2026-02-30` is none. */
+export function isDay(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false
+  const day = Date.parse(`${text}T00:00:00Z`)
+  return !Number.isNaN(day) && formatDate(day) === text
+}
+
 /** A wall time for people: `2026-10-04 02:30`. */
 export function formatMinute(zone: string, instant: Date): string {
   return new Date(wallTime(zone, instant)).toISOString().slice(0, 16).replace('T', ' ')
