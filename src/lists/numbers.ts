@@ -5,8 +5,12 @@ export type DecimalSign = '.' | ','
 
 const decorations = /^(?:[<>~≈]|US|CA|AU|[A-Z]{3})*\s*[$€£¥₹₩₽]?\s*|\s*(?:[%$€£¥₹₩₽]|[A-Z]{3})?$/gu
 
+// What nearly every cell of a column of numbers holds: such a one needs no looking at signs and currencies.
+const digits = /^\d{1,15}$/
+
 /** The digits and signs of a number, without currency, percent and blanks between thousands; null for what is none. */
 function bareNumber(cell: string): string | null {
+  if (digits.test(cell)) return cell
   const text = cell
     .trim()
     .replace(decorations, '')
@@ -16,6 +20,7 @@ function bareNumber(cell: string): string | null {
 
 /** Reads a number as its column writes it; null for a gap, undefined for what is no number. */
 export function readNumber(cell: string, decimal: DecimalSign): number | null | undefined {
+  if (digits.test(cell)) return Number(cell)
   if (isGap(cell)) return null
   const bare = bareNumber(cell)
   if (bare === null) return undefined

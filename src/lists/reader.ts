@@ -5,6 +5,7 @@ import { Headers } from './repeated-headers.ts'
 import { contentOf, Rows, type ListedQuery, type Rejection, type RowOptions } from './rows.ts'
 import { Survey, type ColumnFindings } from './soft.ts'
 import type { DecimalSign } from './numbers.ts'
+import type { LineTexts } from './quotes.ts'
 import type { Wishes } from './trial.ts'
 
 /** A piece of a list: what its lines gave, in their order. */
@@ -87,9 +88,9 @@ export class Reader {
       const cells = records.cells[index] ?? []
       const line = records.lines[index] ?? 0
       if (line > this.#line) this.#line = line
-      const text = (): string => records.texts.of(line, linesOf(cells))
-      if (line <= from || this.#isHeaderAgain({ cells, line, text }, found)) continue
-      this.#readRow({ cells, line, text }, found)
+      const record = { cells, line, texts: records.texts }
+      if (line <= from || this.#isHeaderAgain(record, found)) continue
+      this.#readRow(record, found)
       if (found.queries.length < mostQueries) continue
       yield { ...found, line: this.#line }
       found = nothingYet()
@@ -100,13 +101,14 @@ export class Reader {
     yield { ...found, line: this.#line }
   }
 
-  #readRow({ cells, line, text }: RecordOfList, found: Found): void {
+  #readRow(record: RecordOfList, found: Found): void {
+    const { cells, line } = record
     const row = this.#rows.read(cells, line)
     this.#blankBefore = row === undefined
     if (row === undefined) return
     if (this.#columns === this.#known.dialect.columns) this.survey.look(cells)
     if (typeof row === 'string') {
-      found.rejected.push({ line, reason: row, content: contentOf(text()) })
+      found.rejected.push({ line, reason: row, content: contentOf(textOf(record)) })
       return
     }
     found.usable++
@@ -114,12 +116,13 @@ export class Reader {
   }
 
   /** True for a record that holds no query of its own: a header, or what may be one. */
-  #isHeaderAgain({ cells, line, text }: RecordOfList, found: Found): boolean {
+  #isHeaderAgain(record: RecordOfList, found: Found): boolean {
+    const { cells, line } = record
     const judgement = this.#headers.judge(cells, line, this.#blankBefore)
     if (judgement === 'row') return false
     this.#blankBefore = false
     if (judgement === 'either') {
-      found.rejected.push({ line, reason: nameOrQuery, content: contentOf(text()) })
+      found.rejected.push({ line, reason: nameOrQuery, content: contentOf(textOf(record)) })
       return true
     }
     this.headersAgain.push(line)
@@ -137,6 +140,10 @@ export class Reader {
 interface RecordOfList {
   readonly cells: readonly string[]
   readonly line: number
-  /** The record as it stands in the file. */
-  readonly text: () => string
+  readonly texts: LineTexts
+}
+
+/** The record as it stands in the file. */
+function textOf({ cells, line, texts }: RecordOfList): string {
+  return texts.of(line, linesOf(cells))
 }

@@ -106,19 +106,24 @@ export class Rows {
     if (!weight.ok) return weight
     const target = checkTarget(this.#cell(cells, 'target'))
     if (!target.ok) return target
-    const own = this.#tagColumns.flatMap((index) => readTags(cells[index] ?? ''))
-    const tags = own.length === 0 ? defaults.tags : [...new Set([...defaults.tags, ...own])]
     return {
       ok: true,
       value: {
         priority: priority.value,
         weight: weight.value,
         target: target.value,
-        tags,
+        tags: this.#tags(cells),
         cpc: this.#number(cells, 'cpc'),
         difficulty: this.#number(cells, 'difficulty'),
       },
     }
+  }
+
+  #tags(cells: readonly string[]): readonly string[] {
+    const { tags } = this.#options.defaults
+    if (this.#tagColumns.length === 0) return tags
+    const own = this.#tagColumns.flatMap((index) => readTags(cells[index] ?? ''))
+    return own.length === 0 ? tags : [...new Set([...tags, ...own])]
   }
 
   /** A tool's own number that cannot be read costs no query. */
@@ -141,7 +146,8 @@ export class Rows {
 
   #cell(cells: readonly string[], role: string): string {
     const column = this.#columns.get(role)
-    const cell = column === undefined ? '' : (cells[column.index] ?? '')
+    if (column === undefined) return ''
+    const cell = cells[column.index] ?? ''
     return role === 'priority' && isGap(cell) ? '' : cell
   }
 }
