@@ -154,7 +154,11 @@ describe('a slip of the hand', () => {
     ['cancel', ['--list', 'nosuch'], '"nosuch"; lists so far: test'],
     ['retry', ['--tag', 'nosuch'], '"nosuch"; labels so far: none'],
     ['retry', ['--since', 'monday'], 'a day like 2026-10-03 or a span like 12h, got monday'],
-    ['retry', ['--since', '2026-02-30'], 'a day like 2026-10-03 or a span like 12h, got 2026-02-30'],
+    [
+      'retry',
+      ['--since', '2026-02-30'],
+      'a day like 2026-10-03 or a span like 12h, got 2026-02-30',
+    ],
     ['retry', ['--budget', 'much'], 'expected --budget to be a whole number from 1 up, got much'],
   ])('%s %s ends with 2 and says what there is', async (job, flags, said) => {
     const { mill } = await openScene()
