@@ -76,14 +76,16 @@ select runs.id, slice, 5, runs.finished_at
 from runs, generate_series(0, current_setting('bench.queries')::integer / 25) as slice;
 
 insert into tasks (run_id, query_id, slice, attempts, state, finished_at)
-select runs.id, bench_queries.id, n / 25, 1, 'answered', runs.finished_at
+select
+  runs.id, bench_queries.id, n / 25, 1, 'answered',
+  runs.created_at + (runs.finished_at - runs.created_at) * n / runs.rows
 from runs, bench_queries
 order by runs.id, n;
 
 insert into calls (task_id, query_id, account_id, worker, sent_at, finished_at, start_seq, start_total,
   credits_remaining, credits_reserved, credits_used, http_status, outcome, class)
 select
-  tasks.id, tasks.query_id, 1, 1, tasks.finished_at, tasks.finished_at, tasks.id, tasks.id,
+  tasks.id, tasks.query_id, 1, 1, tasks.finished_at - interval '2 seconds', tasks.finished_at, tasks.id, tasks.id,
   100000000 - tasks.id, 1, 1, 200, 'settled', '10 desktop'
 from tasks
 order by tasks.id;
