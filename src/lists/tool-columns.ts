@@ -24,7 +24,12 @@ const toolColumns: readonly ToolColumn[] = [
   { role: 'cpc', names: [/^cpc(?: \([a-z]{3})?$/, /^(?:average|avg\.?) cpc$/, /^cost per click$/] },
   {
     role: 'difficulty',
-    names: [/^keyword difficulty(?: %)?$/, /^kd(?: ?%)?$/, /^difficulty$/, /^seo difficulty$/],
+    names: [
+      /^keyword difficulty(?: %)?$/,
+      /^kd(?: ?%)?$/,
+      /^difficulty$/,
+      /^(?:seo|search) difficulty$/,
+    ],
   },
 ]
 

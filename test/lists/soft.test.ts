@@ -90,6 +90,14 @@ describe('the columns of known tools', () => {
     expect((await read(text, { weightColumn: 'Global volume' })).queries[0]?.weight).toBe(9)
   })
 
+  test.each(['Keyword Difficulty', 'KD %', 'Difficulty', 'SEO Difficulty', 'Search Difficulty'])(
+    'give the difficulty that a tool calls %j',
+    async (name) => {
+      const { queries } = await read(`Keyword,Paid Difficulty,${name}\nshoes,12,61\n`)
+      expect(queries.map(({ difficulty }) => difficulty)).toEqual([61])
+    },
+  )
+
   test('named country and language are read when all their values are known', async () => {
     const text =
       'Keyword,Country,Language\nshoes,us,English\nshoes,Deutschland,de\nhats,United Kingdom,pt-BR\nboots,,\n'
