@@ -20,6 +20,7 @@ await runCommand<ChaosFlags>(
         .option('--workers <n>', 'worker processes', '4')
         .option('--lanes <n>', 'paid calls in flight for each of them', '8')
         .option('--seed <text>', 'what the misfortunes are drawn from')
+        .option('--replays', 'the API gives the same answer to the same key and charges it once')
         .option('--keep', 'leave the folder with everything that was said')
         .option('--json', 'print the figures as one JSON object'),
   },

@@ -38,7 +38,7 @@ export interface Steps {
   /** gate: reserves credits for as many of these as may be asked now. */
   readonly gate: (tasks: readonly Task[]) => Promise<Reserved>
   /** call: one paid request, in a lane that is free again before anything is stored. */
-  readonly call: (task: Task) => Promise<Reply>
+  readonly call: (task: Task, name: CallName) => Promise<Reply>
   /** parse: what the reply means for its task, the account and all workers. */
   readonly parse: (reply: Reply, query: Query) => Verdict
   /** store: body, rows, money and task state in one transaction; gives back how the task stands. */
@@ -59,8 +59,9 @@ export async function buy(
   return reserved
 }
 
-async function answer(task: Task, call: CallName, steps: Steps): Promise<Outcome> {
-  const reply = await steps.call(task)
+/** Asks for one answer, and has it written down. */
+export async function answer(task: Task, call: CallName, steps: Steps): Promise<Outcome> {
+  const reply = await steps.call(task, call)
   const verdict = steps.parse(reply, task.query)
   return steps.store({ task, call, reply, verdict })
 }

@@ -259,7 +259,11 @@ lifted as (
 ended as (
   update calls
   set
-    finished_at = coalesce(calls.finished_at, clock_timestamp()),
+    -- A call that was asked for again may have been charged as late as that.
+    finished_at = case
+      when calls.asked_again > 0 and c.outcome = 'settled' then clock_timestamp()
+      else coalesce(calls.finished_at, clock_timestamp())
+    end,
     outcome = c.outcome,
     unknown_at = case when c.outcome = 'unknown' then coalesce(calls.unknown_at, clock_timestamp()) else calls.unknown_at end,
     http_status = coalesce(c.http_status, calls.http_status),

@@ -56,7 +56,10 @@ new_raw_answers as (
       unnest($2::bytea[])
     ) as b (call_id, status, received_at, truncated, body)
   order by call_id
-  on conflict do nothing
+  -- An answer takes the place of what was no answer: its call was asked for again.
+  on conflict (call_id) do update
+  set status = excluded.status, received_at = excluded.received_at, truncated = excluded.truncated, body = excluded.body
+  where not exists (select from searches where searches.id = excluded.call_id)
 ),
 new_searches as (
   insert into searches (

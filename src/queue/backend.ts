@@ -36,8 +36,8 @@ const patience = {
   runRetryDelay: 1_000,
 } as const
 
-/** Nothing that a worker writes with a right clock lies further ahead: hosts may differ by five seconds. */
-const longestMs = patience.lockDuration + 10_000
+// Locks are renewed when half of them is over.
+const leap = { lockMs: patience.lockDuration, graceMs: patience.lockDuration / 2 + 500 } as const
 
 /** Opens the door. `id` keeps the queues of several databases on one Redis apart. */
 export async function openBackend(store: QueueStore, id: string): Promise<Backend> {
@@ -61,7 +61,7 @@ function postgresBackend(pool: Pool): Backend {
           onPostgres,
         ),
       ),
-    undoLeaps: () => undoLeaps(openDatabase(pool), { longestMs }),
+    undoLeaps: () => undoLeaps(openDatabase(pool), leap),
     close: async () => undefined,
   }
 }

@@ -33,6 +33,8 @@ export interface SliceQueue {
   consume(work: (job: SliceJob) => Promise<void>, slots: number): Consumer
   /** Hands out what is due, also where a clock that ran ahead put it off; what is at work stays there. */
   wake(due: readonly QueuedSlice[]): Promise<void>
+  /** Makes good what a worker left whose clock ran ahead, as soon as may be. */
+  mend(): Promise<void>
   /** Jobs that wait, are delayed or at work. */
   count(): Promise<{ jobs: number; paused: boolean }>
   /** BullMQ's own metrics, as Prometheus reads them. */
@@ -65,6 +67,7 @@ export async function openQueue(store: QueueStore, id: string): Promise<SliceQue
   return {
     backend: backend.name,
     add,
+    mend: () => backend.undoLeaps(),
     wake: async (due) => {
       await backend.undoLeaps()
       await add(due)

@@ -16,6 +16,8 @@ export type Reply =
       /** True when the body is longer than is kept, or its compression ends too early. */
       readonly truncated: boolean
       readonly retryAfter: string | null
+      /** For how long the same key is given the same answer, charged once; null: the API does not say so. */
+      readonly replayMs: number | null
       readonly receivedAt: Date
     }
   /** Provably never sent: no byte of the request was written to a socket. */
@@ -31,10 +33,16 @@ export type Reply =
     }
 
 export interface Api {
-  /** Never throws: whatever happens is a reply. */
-  call(query: Query, signal?: AbortSignal): Promise<Reply>
+  /** Never throws: whatever happens is a reply. Requests with the same key are one request to an API that knows keys. */
+  call(query: Query, options?: CallOptions): Promise<Reply>
   /** Cuts what is in flight. */
   close(): Promise<void>
+}
+
+/** What a call may bear beside its query. */
+export interface CallOptions {
+  readonly key?: string | null
+  readonly signal?: AbortSignal
 }
 
 export interface ApiOptions {
@@ -57,7 +65,7 @@ export function openApi({ url, key, timeoutMs, lanes }: ApiOptions): Api {
     'user-agent': 'querymill',
   }
   const stops = new Stops()
-  const exchange = (query: Query, signal: AbortSignal | undefined) =>
+  const exchange = (query: Query, { key: mark, signal }: CallOptions) =>
     new Promise<ExchangeEnding>((resolve) => {
       const current = new Exchange((ending) => {
         clearTimeout(deadline)
@@ -72,11 +80,14 @@ export function openApi({ url, key, timeoutMs, lanes }: ApiOptions): Api {
         return
       }
       if (signal !== undefined) stops.add(signal, current)
-      sockets.pool().dispatch({ method: 'GET', path: searchPath(url, query), headers }, current)
+      const own = mark == null ? headers : { ...headers, 'idempotency-key': mark }
+      sockets
+        .pool()
+        .dispatch({ method: 'GET', path: searchPath(url, query), headers: own }, current)
     })
   return {
-    call: async (query, signal) => {
-      const ending = await exchange(query, signal)
+    call: async (query, options = {}) => {
+      const ending = await exchange(query, options)
       sockets.learn(ending)
       return readEnding(ending, key)
     },
@@ -140,8 +151,15 @@ async function readEnding(ending: ExchangeEnding, key: Secret): Promise<Reply> {
     body: mask(body.bytes, key),
     truncated: body.truncated,
     retryAfter,
+    replayMs: readWindow(first(ending.headers['x-idempotency-window'])),
     receivedAt,
   }
+}
+
+/** Seconds, as a header tells them. */
+function readWindow(header: string | null): number | null {
+  const seconds = header !== null && /^\d{1,9}$/.test(header.trim()) ? Number(header) : 0
+  return seconds === 0 ? null : seconds * 1_000
 }
 
 /** A body that quotes the key is kept without it: rows are read by people who must not have it. */

@@ -164,6 +164,10 @@ export interface Accounts {
    */
   rate_next_at: Timestamp | null;
   /**
+   * For how long the API gives the same answer to the same Idempotency-Key and charges it once, in milliseconds; null while it does not say so.
+   */
+  replay_ms: number | null;
+  /**
    * Credits set aside for calls in flight.
    */
   reserved: Generated<number>;
@@ -2191,6 +2195,14 @@ export interface Calls {
    * The account it was paid from.
    */
   account_id: number;
+  /**
+   * How often its answer was asked for again with its mark as the key, after it was lost.
+   */
+  asked_again: Generated<number>;
+  /**
+   * When it was asked for again the last time.
+   */
+  asked_again_at: Timestamp | null;
   /**
    * Number of results and device, the parameters that prices depend on.
    */

@@ -166,6 +166,7 @@ export function numberedAnswer(number: number): StoredAnswer {
     body,
     truncated: false,
     retryAfter: null,
+    replayMs: null,
     receivedAt,
   } as const
   const verdict = judge(reply, query)

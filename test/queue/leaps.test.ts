@@ -27,3 +27,24 @@ test('what a dead worker held whose clock ran a day ahead is handed out again, a
     answered: 50,
   })
 })
+
+test('a lock a few seconds further ahead than a right clock writes comes down to what a living worker needs, others stay', async () => {
+  const { mill } = await openScene()
+  await mill.plan(queries(50))
+  const lock = (job: number, aheadMs: number) =>
+    sql`
+    update bullmq.job
+    set state = 'active', lock_token = 'somebody',
+      locked_until_ms = (extract(epoch from clock_timestamp()) * 1000)::bigint + ${aheadMs}
+    where id = (select id from bullmq.job order by id offset ${job} limit 1)`.execute(mill.db)
+  await lock(0, 10_000)
+  await lock(1, 6_000)
+  await (await mill.queue()).mend()
+  const { rows } = await sql<{ ahead: number }>`
+    select (locked_until_ms - extract(epoch from clock_timestamp()) * 1000)::float8 as ahead
+    from bullmq.job
+    order by id`.execute(mill.db)
+  // Longer than half of a lock, when it is renewed; and shorter than that and a second.
+  expect(rows[0]?.ahead).toBeLessThan(4_000)
+  expect(rows[1]?.ahead).toBeGreaterThan(4_000)
+})

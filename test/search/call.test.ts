@@ -77,7 +77,7 @@ describe('a call that provably was not sent', () => {
 
   test('is unsent when it was given up before, and the server hears nothing', async () => {
     const { api, requests } = await stageApi((_, response) => response.end('{}'))
-    expect(await api.call(query(), AbortSignal.abort())).toMatchObject({
+    expect(await api.call(query(), { signal: AbortSignal.abort() })).toMatchObject({
       kind: 'unsent',
       code: 'ABORTED',
     })
@@ -87,7 +87,7 @@ describe('a call that provably was not sent', () => {
   test('is unsent when it is given up while the connection is being made', async () => {
     const { api, requests } = await stageApi((_, response) => response.end('{}'))
     const stop = new AbortController()
-    const reply = api.call(query(), stop.signal)
+    const reply = api.call(query(), { signal: stop.signal })
     stop.abort()
     expect(await reply).toMatchObject({ kind: 'unsent', code: 'ABORTED' })
     await api.call(query('another'))
@@ -145,7 +145,10 @@ describe('a call whose answer was lost', () => {
   test('is lost, not unsent, when it is given up after it was sent', async () => {
     const stop = new AbortController()
     const { api } = await stageSockets((socket) => socket.once('data', () => stop.abort()))
-    expect(await api.call(query(), stop.signal)).toMatchObject({ kind: 'lost', code: 'ABORTED' })
+    expect(await api.call(query(), { signal: stop.signal })).toMatchObject({
+      kind: 'lost',
+      code: 'ABORTED',
+    })
   })
 
   test('is lost with all others that one signal ends, and nobody takes them for a leak', async () => {
@@ -165,10 +168,12 @@ describe('a call whose answer was lost', () => {
       { lanes: 40 },
     )
     const replies = await Promise.all(
-      Array.from({ length: 40 }, (_, call) => api.call(query(`call ${call}`), stop.signal)),
+      Array.from({ length: 40 }, (_, call) =>
+        api.call(query(`call ${call}`), { signal: stop.signal }),
+      ),
     )
     expect(new Set(replies.map(({ kind }) => kind))).toEqual(new Set(['lost']))
-    expect(await api.call(query(), stop.signal)).toMatchObject({ kind: 'unsent' })
+    expect(await api.call(query(), { signal: stop.signal })).toMatchObject({ kind: 'unsent' })
     expect(warnings).toEqual([])
   })
 

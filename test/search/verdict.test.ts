@@ -15,6 +15,7 @@ function respond(status: number, body: unknown, retryAfter: string | null = null
       body: Buffer.from(text),
       truncated: false,
       retryAfter,
+      replayMs: null,
       receivedAt: at,
     } satisfies Reply,
     query(),

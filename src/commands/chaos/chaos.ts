@@ -58,7 +58,8 @@ export async function runChaos(options: ChaosOptions): Promise<Chaos> {
   // Workers that ended just now may have left answers in files: these settle them.
   for (const wallet of site.wallets) await site.command('work', ['--drain'], wallet)
   const verified = (await site.command('verify')) === 0
-  const judgement = await judge(site, { torment, crew, lookout })
+  const { replays } = options
+  const judgement = await judge(site, { torment, crew, lookout, replays })
   const seconds = Math.round((performance.now() - began) / 1_000)
   return { judgement, strikes: torment.strikes, notDone, verified, seconds }
 }
@@ -98,7 +99,12 @@ async function heal(site: Site, crew: Crew, say: (line: string) => void): Promis
 
 async function judge(
   site: Site,
-  { torment, crew, lookout }: { torment: Torment; crew: Crew; lookout: Lookout },
+  {
+    torment,
+    crew,
+    lookout,
+    replays,
+  }: { torment: Torment; crew: Crew; lookout: Lookout; replays: boolean },
 ): Promise<Judgement> {
   const books = new Map(
     await Promise.all(
@@ -109,6 +115,7 @@ async function judge(
   return judgeChaos({
     books,
     setbacks: torment.setbacks,
+    replays,
     tasks: await database.ask(witnessTasks),
     sums: await database.ask(witnessSums),
     purses: await database.ask(witnessPurses),

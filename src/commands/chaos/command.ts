@@ -13,6 +13,7 @@ export interface ChaosFlags {
   readonly lanes: string
   readonly seed?: string
   readonly keep?: true
+  readonly replays?: true
   readonly json?: true
 }
 
@@ -24,6 +25,7 @@ export async function runStorm({ options, env, closers }: Call<ChaosFlags>): Pro
   }
   const seed = options.seed ?? String(Date.now())
   const keep = options.keep === true
+  const replays = options.replays === true
   const seconds =
     options.minutes === undefined
       ? countFlag('seconds', options.seconds)
@@ -31,7 +33,7 @@ export async function runStorm({ options, env, closers }: Call<ChaosFlags>): Pro
   const workers = countFlag('workers', options.workers)
   const lanes = countFlag('lanes', options.lanes)
   say(`chaos on ${backend} for ${seconds} s with ${workers} workers; seed ${seed}`)
-  const wish = { seconds, workers, lanes, backend, seed, keep } as const
+  const wish = { seconds, workers, lanes, backend, seed, keep, replays } as const
   const chaos = await runChaos({ ...wish, env, closers, say })
   const { judgement, verified } = chaos
   const { violations } = judgement

@@ -45,14 +45,15 @@ export interface Evidence {
   readonly stoodMs: number
   readonly longestStandMs: number
   readonly accidents: readonly string[]
+  /** True: the API charges a call once, however often it is asked for: a lost reply excuses nothing. */
+  readonly replays: boolean
   /** Files that hold a key. */
   readonly leaks: readonly string[]
 }
 
-/** What the API charged for a query. */
+/** Charges for a query, and how many of them are of times that the tables forgot. */
 interface Paid {
   charges: number
-  /** Of them, those in times that the tables forgot. */
   shady: number
 }
 
@@ -110,7 +111,7 @@ function judgeTasks(evidence: Evidence) {
     const forgiven = Math.min(shady, beyondCalls)
     forgotten += forgiven
     unheardOf += beyondCalls - forgiven
-    const beyond = Math.max(0, charges - forgiven - 1 - task.ambiguous)
+    const beyond = Math.max(0, charges - forgiven - 1 - (evidence.replays ? 0 : task.ambiguous))
     if (beyond > 0) twice.push(task.q)
     boughtTwice += beyond
     paid.delete(task.q)

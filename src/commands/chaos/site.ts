@@ -27,6 +27,8 @@ export interface SiteOptions {
   readonly say: (line: string) => void
   /** True: the folder stays, with everything that was said. */
   readonly keep: boolean
+  /** True: the API knows `Idempotency-Key`. */
+  readonly replays: boolean
 }
 
 interface Parts {
@@ -172,10 +174,10 @@ function makeFolder({ closers, keep, say }: SiteOptions): string {
 
 /** The words of a stand-in hold its key, so they are kept outside of the folder that is searched for keys. */
 async function openPurse(
-  { seed, credits, closers }: SiteOptions,
+  { seed, credits, closers, replays }: SiteOptions,
   { name, folder, env }: { name: string; folder: string; env: Environment },
 ): Promise<Wallet> {
-  const args = ['--faults', JSON.stringify(frontKnobs(`${seed} ${name}`, credits))]
+  const args = ['--faults', JSON.stringify({ ...frontKnobs(`${seed} ${name}`, credits), replays })]
   const log = join(folder, `${name}.log`)
   const front = await Front.open(launch('service', { args, env, log }))
   return { name, front: closers.add('the stand-in', front, (open) => open.close()) }

@@ -1,4 +1,5 @@
 import type { Spender } from '../../credits/decision.ts'
+import type { CallName } from '../../credits/entry.ts'
 import type { Reserved } from '../../credits/decide.ts'
 import { reserve } from '../../credits/reserve.ts'
 import type { Bought, Outcome, Steps, Task } from '../../pipeline.ts'
@@ -31,6 +32,8 @@ export interface Tools {
   readonly tally: Tally
   readonly witnesses: Witnesses
   readonly outages: Outages
+  /** Told of every reply. */
+  readonly onReply: (reply: Reply) => void
   /** Called when a lane is free again. */
   readonly nudge: () => void
 }
@@ -43,7 +46,7 @@ export function stepsOf(tools: Tools): Steps {
   const terms = new Map<number, Clocks>()
   return {
     gate: (tasks) => gate(tools, tasks, terms),
-    call: (task) => call(tools, task, terms),
+    call: (task, name) => call(tools, { task, name }, terms),
     parse: judge,
     store: (bought) => store(tools, bought),
   }
@@ -64,10 +67,14 @@ async function gate(
   return reserved
 }
 
-async function call(tools: Tools, task: Task, terms: Map<number, Clocks>): Promise<Reply> {
+async function call(
+  tools: Tools,
+  { task, name }: { task: Task; name: CallName },
+  terms: Map<number, Clocks>,
+): Promise<Reply> {
   const term = terms.get(task.id) ?? tools.lease.term
   terms.delete(task.id)
-  const reply = await tools.lanes.run(() => send(tools, task, term))
+  const reply = await tools.lanes.run(() => send(tools, { task, name }, term))
   // The lane is free long before the answer is stored; lanes that are freed together make one group at the gate.
   setTimeout(tools.nudge, gatherMs)
   await yieldInTurn()
@@ -88,15 +95,17 @@ async function store(tools: Tools, bought: Bought): Promise<Outcome> {
 
 /** The paid request of a call, unless something that this process has just learnt holds it back. */
 async function send(
-  { api, brake, options, tally, witnesses }: Tools,
-  { id, query }: Task,
+  { api, brake, options, tally, witnesses, onReply }: Tools,
+  { task: { id, query }, name }: { task: Task; name: CallName },
   term: Clocks,
 ): Promise<Reply> {
   const held = brake.heldBack(term)
   if (held !== null) return { kind: 'unsent', code: held, message: 'released before it was sent' }
   witnesses.begin(id)
   const begun = performance.now()
-  const reply = await api.call(query)
+  // The mark is the key: asked for again after a loss, the call is charged once by an API that knows such keys.
+  const reply = await api.call(query, { key: name.mark })
+  onReply(reply)
   const seconds = (performance.now() - begun) / 1000
   options.onCall?.(seconds)
   if (reply.kind === 'response') tally.took(seconds)

@@ -134,9 +134,12 @@ export class Upkeep {
     this.#queueAt = now
     const queue = await this.#mill.queue()
     // Not awaited, for the same reason.
-    queue.count().then(
-      () => this.#worker.outages.mark('the queue', false),
-      () => this.#worker.outages.mark('the queue', true),
-    )
+    queue
+      .mend()
+      .then(() => queue.count())
+      .then(
+        () => this.#worker.outages.mark('the queue', false),
+        () => this.#worker.outages.mark('the queue', true),
+      )
   }
 }

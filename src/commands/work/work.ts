@@ -115,6 +115,7 @@ async function drained(
   }
   if (worker.handling > 0) return null
   if (!open) {
+    if (await worker.lost.hopes()) return null
     await endRuns(mill.db, options.tell)
     return (await leftUnaffordable(mill.db, worker.tally.age)) ? 'budget' : 'completed'
   }

@@ -1,3 +1,4 @@
+import { LostAnswers } from './lost-answers.ts'
 import { openBatch, type Batch } from './batch.ts'
 import { Brake } from './brake.ts'
 import type { Clerk } from '../../credits/entry.ts'
@@ -12,6 +13,7 @@ import type { Reserve } from './reserve.ts'
 import { keepAside } from './unwritten.ts'
 import { openParts, type Parts, type WorkerOptions } from './setup.ts'
 import { endSliceRound } from './slice.ts'
+import type { Steps } from '../../pipeline.ts'
 import type { SliceJob } from '../../queue/slices.ts'
 import type { Api } from '../../search/call.ts'
 import { openLanes, type Lanes } from '../../search/lane.ts'
@@ -31,6 +33,7 @@ export class Worker {
   readonly tally = new Tally()
   readonly outages = new Outages()
   readonly dispatch: Dispatch
+  readonly lost: LostAnswers
   readonly batch: Batch
   readonly slots: number
   readonly #mill: Mill
@@ -74,7 +77,16 @@ export class Worker {
       outages: this.outages,
       nudge: () => this.dispatch.nudge(),
     })
-    this.dispatch = this.#openDispatch()
+    const steps = this.#steps()
+    this.dispatch = this.#openDispatch(steps)
+    this.lost = new LostAnswers({
+      db: mill.db,
+      account: parts.clerk.account,
+      steps,
+      free: () => this.#free(),
+      onTrouble: (error) => this.#onTrouble(error),
+      onEnded: (task, state) => this.tally.ended(state, task.class),
+    })
   }
 
   readonly lease: Lease
@@ -119,6 +131,7 @@ export class Worker {
     this.#ending = true
     this.#brake.end()
     this.dispatch.end()
+    this.lost.end()
   }
 
   /** Cuts the calls that are still in flight: perhaps charged, and written down as such. */
@@ -126,22 +139,27 @@ export class Worker {
     await this.#api.close()
   }
 
-  #openDispatch(): Dispatch {
+  #steps(): Steps {
+    return stepsOf({
+      mill: this.#mill,
+      options: this.#options,
+      spender: this.spender,
+      lease: this.lease,
+      api: this.#api,
+      lanes: this.#lanes,
+      brake: this.#brake,
+      batch: this.batch,
+      tally: this.tally,
+      witnesses: new Witnesses((task) => this.#refutedBefore(task)),
+      outages: this.outages,
+      onReply: (reply) => this.lost.hear(reply),
+      nudge: () => this.dispatch.nudge(),
+    })
+  }
+
+  #openDispatch(steps: Steps): Dispatch {
     return new Dispatch({
-      steps: stepsOf({
-        mill: this.#mill,
-        options: this.#options,
-        spender: this.spender,
-        lease: this.lease,
-        api: this.#api,
-        lanes: this.#lanes,
-        brake: this.#brake,
-        batch: this.batch,
-        tally: this.tally,
-        witnesses: new Witnesses((task) => this.#refutedBefore(task)),
-        outages: this.outages,
-        nudge: () => this.dispatch.nudge(),
-      }),
+      steps,
       free: () => this.#free(),
       onGate: ({ affordable, reused }) => {
         this.tally.reused += reused

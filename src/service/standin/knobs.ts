@@ -38,6 +38,8 @@ export const knobShape = z.strictObject({
   seed: z.string().default('faulty'),
   credits: credits.default(1000),
   kind: z.enum(['live', 'test']).default('live'),
+  /** True: the same Idempotency-Key is given the same answer and charged once, and every answer says so. */
+  replays: z.boolean().default(false),
   /** The key that is taken; one is made when none is given. */
   key: z.string().optional(),
   port: z.int().min(0).max(65_535).default(0),

@@ -2,6 +2,7 @@ import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
 import { travel } from '../pipelining.ts'
 import { only, statement } from '../statement.ts'
+import { mayAskAgain } from './again.ts'
 import { takeAccount, type AccountRow } from './books.ts'
 
 /** A task as the gate needs it. */
@@ -16,7 +17,7 @@ export interface WaitingTask {
   readonly budget: number | null
   readonly spent: number
   readonly reserved: number
-  /** True when a call for the task, or for its query, is in flight. */
+  /** True when a call for the task, or for its query, is in flight, or may be answered yet although its answer was lost. */
   readonly busy: boolean
   readonly due: boolean
   /** An answer younger than this is taken instead of bought. */
@@ -66,6 +67,20 @@ export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Wa
             or exists (
               select from calls c
               where c.account_id = a.id and c.query_id = t.query_id and c.outcome is null
+            )
+            or a.replay_ms is not null and exists (
+              select
+              from calls c
+              where c.account_id = a.id and c.query_id = t.query_id and ${mayAskAgain}
+            )
+            -- Of another account for as long as its workers may be expected to ask again.
+            or exists (
+              select
+              from calls c
+              join accounts a on a.id = c.account_id
+              where c.task_id = t.id
+                and c.unknown_at > clock_timestamp() - interval '90 seconds'
+                and ${mayAskAgain}
             ),
           'fresh', (
             select s.id

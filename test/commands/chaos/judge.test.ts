@@ -26,6 +26,7 @@ function wellBehaved(): Evidence {
     purses: [{ account: 'first', used: 2, held: 0 }],
     budgets: [],
     ...{ floor: 100, stoodMs: 900, longestStandMs: 10_000, accidents: [], leaks: [] },
+    replays: false,
   }
 }
 
@@ -45,6 +46,15 @@ describe('the reckoning after chaos', () => {
     expect(judged({ books, purses, tasks: [task('a', { chargeable: 2, ambiguous: 1 })] })).toEqual(
       [],
     )
+  })
+
+  test('excuses no second charge by a lost reply where the API charges a call once', () => {
+    const books = new Map([['first', book([charge('a'), charge('a')])]])
+    const purses = [{ account: 'first', used: 4, held: 0 }]
+    const tasks = [task('a', { chargeable: 2, ambiguous: 1 })]
+    expect(judged({ books, purses, tasks, replays: true })).toEqual([
+      '1 charges beyond the first and those nobody could read: a',
+    ])
   })
 
   test('finds a charge of a call that the ledger never heard of', () => {

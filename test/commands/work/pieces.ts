@@ -19,14 +19,30 @@ export function bought(call: number, reply: Reply): Bought {
 export function response(status: number, body: object, retryAfter: string | null = null): Reply {
   const receivedAt = new Date('2026-03-01T12:00:00Z')
   const bytes = Buffer.from(JSON.stringify(body))
-  return { kind: 'response', status, body: bytes, truncated: false, retryAfter, receivedAt }
+  return {
+    kind: 'response',
+    status,
+    body: bytes,
+    truncated: false,
+    retryAfter,
+    replayMs: null,
+    receivedAt,
+  }
 }
 
 /** What a firewall says that stands before the API. */
 export function page(status: number): Reply {
   const receivedAt = new Date('2026-03-01T12:00:00Z')
   const body = Buffer.from('<html>request blocked</html>')
-  return { kind: 'response', status, body, truncated: false, retryAfter: null, receivedAt }
+  return {
+    kind: 'response',
+    status,
+    body,
+    truncated: false,
+    retryAfter: null,
+    replayMs: null,
+    receivedAt,
+  }
 }
 
 export function answer(fields: object = {}): Reply {

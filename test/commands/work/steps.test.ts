@@ -5,11 +5,16 @@ import { Outages } from '../../../src/commands/work/outages.ts'
 import { stepsOf, type Tools } from '../../../src/commands/work/steps.ts'
 import { Tally } from '../../../src/commands/work/tally.ts'
 import { Witnesses } from '../../../src/commands/work/witnesses.ts'
-import type { Entry } from '../../../src/credits/entry.ts'
+import type { CallName, Entry } from '../../../src/credits/entry.ts'
+import type { Reply } from '../../../src/search/call.ts'
 import { openLanes } from '../../../src/search/lane.ts'
 import { spenderOf } from '../../../src/commands/work/setup.ts'
 import { openLedger } from './ledger.ts'
 import { answer, bought, refusal, task, unsent } from './pieces.ts'
+
+function name(id: number): CallName {
+  return { id, mark: `mark ${id}` }
+}
 
 /** The steps of a worker whose calls all come back with the same answer, and what they leave behind. */
 async function openSteps() {
@@ -21,14 +26,17 @@ async function openSteps() {
   const outages = new Outages()
   const nudge = vi.fn<() => void>()
   const called: string[] = []
+  const keys: unknown[] = []
+  const replies: Reply[] = []
   const tools: Tools = {
     mill,
     options: { lanes: 2, tell: (line) => said.push(line), at: (moment) => moments.push(moment) },
     lease,
     spender: spenderOf(mill, { account: clerk.account, worker: lease.worker, key: clerk.key }),
     api: {
-      call: async ({ q }) => {
+      call: async ({ q }, { key } = {}) => {
         called.push(q)
+        keys.push(key)
         return answer()
       },
       close: async () => undefined,
@@ -52,9 +60,21 @@ async function openSteps() {
     tally: new Tally(),
     witnesses: new Witnesses(),
     outages,
+    onReply: (reply) => replies.push(reply),
     nudge,
   }
-  return { tools, steps: stepsOf(tools), lease, moments, entries, called, nudge, said }
+  return {
+    tools,
+    steps: stepsOf(tools),
+    lease,
+    moments,
+    entries,
+    called,
+    keys,
+    replies,
+    nudge,
+    said,
+  }
 }
 
 describe('the gate', () => {
@@ -73,16 +93,23 @@ describe('the gate', () => {
 describe('the call', () => {
   test('is made in a lane that is free again before anything is stored, and asks for the next one', async () => {
     const { tools, steps, called, nudge } = await openSteps()
-    expect(await steps.call(task(1))).toMatchObject({ kind: 'response', status: 200 })
+    expect(await steps.call(task(1), name(1))).toMatchObject({ kind: 'response', status: 200 })
     expect(called).toEqual(['query 1'])
     expect(tools.lanes.free()).toBe(2)
     await expect.poll(() => nudge.mock.calls.length).toBe(1)
   })
 
+  test('bears its mark as the key by which its answer can be had again, and its reply is told', async () => {
+    const { steps, keys, replies } = await openSteps()
+    const reply = await steps.call(task(1), name(7))
+    expect(keys).toEqual(['mark 7'])
+    expect(replies).toEqual([reply])
+  })
+
   test('is not made when something was learnt that speaks against it', async () => {
     const { tools, steps, called } = await openSteps()
     tools.brake.end()
-    expect(await steps.call(task(1))).toMatchObject({ kind: 'unsent', code: 'ENDING' })
+    expect(await steps.call(task(1), name(1))).toMatchObject({ kind: 'unsent', code: 'ENDING' })
     expect(called).toEqual([])
   })
 
@@ -93,16 +120,19 @@ describe('the call', () => {
     await steps.gate([task(1)])
     vi.advanceTimersByTime(59_500)
     await lease.beat()
-    expect(await steps.call(task(1))).toMatchObject({ kind: 'unsent', code: 'LEASE_TOO_SHORT' })
+    expect(await steps.call(task(1), name(1))).toMatchObject({
+      kind: 'unsent',
+      code: 'LEASE_TOO_SHORT',
+    })
     expect(called).toEqual([])
-    expect(await steps.call(task(2))).toMatchObject({ kind: 'response' })
+    expect(await steps.call(task(2), name(2))).toMatchObject({ kind: 'response' })
   })
 
   test('tells how long the API took', async () => {
     const { tools } = await openSteps()
     const seconds: number[] = []
     const options = { ...tools.options, onCall: (each: number) => seconds.push(each) }
-    await stepsOf({ ...tools, options }).call(task(1))
+    await stepsOf({ ...tools, options }).call(task(1), name(1))
     expect(seconds).toHaveLength(1)
   })
 })

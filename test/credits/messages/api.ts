@@ -46,7 +46,7 @@ export function requestOf(
 function asReply(verdict: Verdict, receivedAt: Date): Reply {
   if (verdict.kind === 'lost') return { ...verdict, status: null, partial: null, receivedAt }
   const response = { kind: 'response', status: 200, body, truncated: false } as const
-  return { ...response, retryAfter: null, receivedAt }
+  return { ...response, retryAfter: null, replayMs: null, receivedAt }
 }
 
 interface Request {
