@@ -19,6 +19,8 @@ const unknownFragments = [
 
 /** What the server cannot know, with the reason why the type is right. */
 const knownBetter = [
+  // The statement takes calls with a mark alone.
+  'src/store/ledger/again.ts mark may be null',
   // The statement asks for calls with a mark of a list.
   'src/store/ledger/workers.ts mark may be null',
   // The statement leaves out runs without a budget of their own.

@@ -14,8 +14,8 @@ export const mayAskAgain = sql<boolean>`(
   and c.washed_at is null
   and c.mark is not null
   and c.sent_at > clock_timestamp() - a.replay_ms * interval '1 millisecond'
-  and (c.asked_again < ${sql.lit(mostAgain)}
-    or c.asked_again_at > clock_timestamp() - ${sql.lit(lastOneMs)} * interval '1 millisecond')
+  and (c.asked_again < ${mostAgain}
+    or c.asked_again_at > clock_timestamp() - ${lastOneMs} * interval '1 millisecond')
 )`
 
 /** A call whose answer was lost, and the task that waits for it. */
