@@ -1,14 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { connect, createServer, type AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { processEnvironment } from '../../src/shared/config.ts'
-import { root } from '../../src/shared/root.ts'
 import { openShop } from '../service/shop.ts'
 import { testMill, type TestMill } from '../support/mill.ts'
 import { openScene, queries, type SceneOptions } from '../support/scene.ts'
+import { dies, startMortal } from './dying.ts'
 
 // An answer that was lost on its way is asked for again with the same key, where the API charges that once.
 
@@ -39,7 +35,9 @@ interface Books {
 async function booksOf(mill: TestMill): Promise<Books | undefined> {
   const { rows } = await sql<Books>`
     select
-      (select count(*)::integer from calls where outcome is distinct from 'settled') as unread,
+      (
+        select count(*)::integer from calls where outcome is null or outcome = 'unknown'
+      ) as unread,
       (select count(*)::integer from calls where asked_again > 0) as again,
       a.reserved + a.uncertain as held,
       a.used_total as used,
@@ -55,19 +53,6 @@ function chargedTimes(charges: readonly { readonly q: string; readonly charged: 
     if (charged > 0) times.set(q, (times.get(q) ?? 0) + 1)
   }
   return [...new Set(times.values())].toSorted((a, b) => a - b)
-}
-
-/** A worker process of the mill that kills itself when an answer has come and is not written down. */
-async function dieWithAnswers(mill: TestMill): Promise<void> {
-  const { PATH, HOME, TMPDIR } = processEnvironment()
-  const given = Object.entries({ PATH, HOME, TMPDIR, ...mill.env })
-  const env = Object.fromEntries(given.filter(([, value]) => value !== undefined))
-  const args = ['--import', 'tsx', join(root, 'test/whole/mortal.ts'), 'replied']
-  const [, signal] = await once(
-    spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore' }),
-    'exit',
-  )
-  expect(signal).toBe('SIGKILL')
 }
 
 describe('an API that gives the same answer to the same key', () => {
@@ -96,7 +81,7 @@ describe('an API that gives the same answer to the same key', () => {
     await mill.plan(queries(10))
     await mill.drain()
     await mill.plan(queries(40).slice(10))
-    await dieWithAnswers(mill)
+    await dies(startMortal(mill, 'replied'))
     expect((await booksOf(mill))?.unread).toBeGreaterThan(0)
     await mill.drain()
     expect(await mill.states()).toEqual({ answered: 40 })
@@ -186,7 +171,7 @@ test('with the bundled service behind a wire that breaks, nothing is bought twic
   await mill.plan(queries(30))
   await mill.drain()
   await mill.plan(queries(60).slice(30))
-  await dieWithAnswers(mill)
+  await dies(startMortal(mill, 'replied'))
   await mill.drain()
   expect(await mill.states()).toEqual({ answered: 60 })
   const books = await booksOf(mill)

@@ -1,31 +1,13 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
 import { sql } from 'kysely'
 import { describe, expect, test, vi } from 'vitest'
-import { processEnvironment } from '../../src/shared/config.ts'
-import { root } from '../../src/shared/root.ts'
 import { startFaulty } from '../../src/service/standin/faulty.ts'
 import { testMill, type TestMill } from '../support/mill.ts'
+import { dies, startMortal } from './dying.ts'
 
 type Faulty = Awaited<ReturnType<typeof startFaulty>>
 
 const settings = { MILL_LEASE_MS: '4000', MILL_TIMEOUT_MS: '2500', MILL_CONCURRENCY: '1' }
 const patiently = { timeout: 60_000, interval: 20 }
-
-/** A worker process of the mill that ends itself at this moment. */
-function startMortal(mill: TestMill, moment: string): ChildProcess {
-  const { PATH, HOME, TMPDIR } = processEnvironment()
-  const given = Object.entries({ PATH, HOME, TMPDIR, ...mill.env })
-  const env = Object.fromEntries(given.filter(([, value]) => value !== undefined))
-  const args = ['--import', 'tsx', join(root, 'test/whole/mortal.ts'), moment]
-  return spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore' })
-}
-
-async function dies(child: ChildProcess): Promise<void> {
-  const [, signal] = child.signalCode === null ? await once(child, 'exit') : [0, child.signalCode]
-  expect(signal).toBe('SIGKILL')
-}
 
 interface Case {
   readonly api: Faulty

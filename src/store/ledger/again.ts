@@ -9,13 +9,33 @@ const mostAgain = 8
 const lastOneMs = 60_000
 
 /** Calls of `c` without a readable end that account `a` may ask for again: the same key gets the same answer, charged once. */
-export const mayAskAgain = sql<boolean>`(
+const mayAskAgain = sql<boolean>`(
   c.outcome = 'unknown'
   and c.washed_at is null
   and c.mark is not null
   and c.sent_at > clock_timestamp() - a.replay_ms * interval '1 millisecond'
   and (c.asked_again < ${mostAgain}
     or c.asked_again_at > clock_timestamp() - ${lastOneMs} * interval '1 millisecond')
+)`
+
+/**
+ * Task `t`, looked at for account `a`, has an answer that was lost and may come yet. That of another account counts for as
+ * long as its workers may be expected to ask again.
+ */
+export const mayBeAnswered = sql<boolean>`(
+  a.replay_ms is not null and exists (
+    select
+    from calls c
+    where c.account_id = a.id and c.query_id = t.query_id and ${mayAskAgain}
+  )
+  or exists (
+    select
+    from calls c
+    join accounts a on a.id = c.account_id
+    where c.task_id = t.id
+      and c.unknown_at > clock_timestamp() - interval '90 seconds'
+      and ${mayAskAgain}
+  )
 )`
 
 /** A call whose answer was lost, and the task that waits for it. */

@@ -2,7 +2,7 @@ import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
 import { travel } from '../pipelining.ts'
 import { only, statement } from '../statement.ts'
-import { mayAskAgain } from './again.ts'
+import { mayBeAnswered } from './again.ts'
 import { takeAccount, type AccountRow } from './books.ts'
 
 /** A task as the gate needs it. */
@@ -68,20 +68,7 @@ export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Wa
               select from calls c
               where c.account_id = a.id and c.query_id = t.query_id and c.outcome is null
             )
-            or a.replay_ms is not null and exists (
-              select
-              from calls c
-              where c.account_id = a.id and c.query_id = t.query_id and ${mayAskAgain}
-            )
-            -- Of another account for as long as its workers may be expected to ask again.
-            or exists (
-              select
-              from calls c
-              join accounts a on a.id = c.account_id
-              where c.task_id = t.id
-                and c.unknown_at > clock_timestamp() - interval '90 seconds'
-                and ${mayAskAgain}
-            ),
+            or ${mayBeAnswered},
           'fresh', (
             select s.id
             from searches s

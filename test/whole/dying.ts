@@ -1,0 +1,22 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { processEnvironment } from '../../src/shared/config.ts'
+import { root } from '../../src/shared/root.ts'
+import type { TestMill } from '../support/mill.ts'
+
+/** A worker process of the mill that ends itself at this moment. */
+export function startMortal(mill: TestMill, moment: string): ChildProcess {
+  const { PATH, HOME, TMPDIR } = processEnvironment()
+  const given = Object.entries({ PATH, HOME, TMPDIR, ...mill.env })
+  const env = Object.fromEntries(given.filter(([, value]) => value !== undefined))
+  const args = ['--import', 'tsx', join(root, 'test/whole/mortal.ts'), moment]
+  return spawn(process.execPath, args, { cwd: root, env, stdio: 'ignore' })
+}
+
+/** Resolves once it has. */
+export async function dies(child: ChildProcess): Promise<void> {
+  const [, signal] = child.signalCode === null ? await once(child, 'exit') : [0, child.signalCode]
+  expect(signal).toBe('SIGKILL')
+}
