@@ -80,7 +80,8 @@ export function openApi({ url, key, timeoutMs, lanes }: ApiOptions): Api {
         return
       }
       if (signal !== undefined) stops.add(signal, current)
-      const own = mark == null ? headers : { ...headers, 'idempotency-key': mark }
+      const own =
+        mark === null || mark === undefined ? headers : { ...headers, 'idempotency-key': mark }
       sockets
         .pool()
         .dispatch({ method: 'GET', path: searchPath(url, query), headers: own }, current)
