@@ -50,6 +50,75 @@ with news as (
       where kind = 'night_' || n.outcome
         and subject = concat(n.schedule, ' ', n.due_at)
     )
+  union all
+  -- What one rule found in one look is one notice.
+  select
+    'rank_alert', looked.first::text, looked.raised_at,
+    jsonb_build_object(
+      'alert', looked.rule, 'what', looked.what, 'found', looked.found,
+      'alerts', (
+        select jsonb_agg(jsonb_build_object(
+          'id', shown.id, 'text', shown.said, 'question', shown.question, 'list', shown.list, 'tag', shown.tag,
+          'query_id', shown.query_id, 'q', (select q from queries where queries.id = shown.query_id),
+          'domain', shown.domain, 'other_domain', shown.other_domain, 'feature', shown.feature,
+          'direction', shown.direction, 'origin', shown.origin, 'run', shown.run_id,
+          'previous_position', shown.previous_position, 'position', shown.position,
+          'previous_share', shown.previous_share, 'share', shown.share,
+          'base_search_id', shown.base_search_id, 'search_id', shown.search_id,
+          'base_run_date', shown.base_run_date, 'run_date', shown.run_date
+        ) order by shown.id)
+        from (
+          select *
+          from alerts
+          where alerts.rule = looked.rule
+            and alerts.raised_at = looked.raised_at
+          order by alerts.id
+          limit 20
+        ) as shown
+      )
+    )
+  from (
+    select rule, raised_at, min(id) as first, min(what) as what, count(*) as found
+    from alerts
+    where raised_at > $1::timestamptz
+    group by rule, raised_at
+  ) as looked
+  where not exists (select from notices where kind = 'rank_alert' and subject = looked.first::text)
+  union all
+  select
+    'rank_recovered', looked.first::text, looked.ended_at,
+    jsonb_build_object(
+      'alert', looked.rule, 'what', looked.what, 'found', looked.found, 'because', looked.because,
+      'alerts', (
+        select jsonb_agg(jsonb_build_object(
+          'id', shown.id, 'text', shown.said, 'question', shown.question, 'origin', shown.origin,
+          'run_date', shown.recovered_run_date, 'search_id', shown.recovered_search_id,
+          'position', shown.recovered_position, 'share', shown.recovered_share
+        ) order by shown.id)
+        from (
+          select *
+          from alerts
+          where alerts.rule = looked.rule
+            and coalesce(alerts.recovered_at, alerts.withdrawn_at) = looked.ended_at
+          order by alerts.id
+          limit 20
+        ) as shown
+      )
+    )
+  from (
+    select
+      rule, coalesce(recovered_at, withdrawn_at) as ended_at, min(id) as first, min(what) as what,
+      count(*) as found, min(withdrawn_because) as because
+    from alerts
+    where coalesce(recovered_at, withdrawn_at) > $1::timestamptz
+      -- Whoever changes a rule knows what becomes of its alerts.
+      and (
+        recovered_at is not null
+        or withdrawn_because <> 'its rule was changed or taken out'
+      )
+    group by rule, coalesce(recovered_at, withdrawn_at)
+  ) as looked
+  where not exists (select from notices where kind = 'rank_recovered' and subject = looked.first::text)
 ),
 taken as (
   insert into notices (kind, subject)

@@ -11,6 +11,14 @@ export function asciiHost(host: string): string {
   return ascii === '' ? host : ascii
 }
 
+const domainShape =
+  /^(?=.{1,253}$)([\p{L}\p{N}]([\p{L}\p{N}_-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]{2,}$/u
+
+/** True for what can be a domain. */
+export function isDomain(text: string): boolean {
+  return domainShape.test(text)
+}
+
 /** A domain as answers are counted: the host in lower case without a leading www. */
 export function domainName(typed: string): string {
   return asciiHost(typed.trim())

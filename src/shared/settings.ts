@@ -17,6 +17,8 @@ export const webhookEvents = [
   'night_failed',
   'night_overdue',
   'work_unattended',
+  'rank_alert',
+  'rank_recovered',
 ] as const
 
 // With the prefix it is the base64 of its bytes, as libraries that check signatures expect it.

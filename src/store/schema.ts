@@ -205,6 +205,192 @@ export interface Accounts {
   used_total: Generated<number>;
 }
 
+export interface AlertRules {
+  /**
+   * Answers running that have to show the change.
+   */
+  confirm: Generated<number>;
+  /**
+   * up or down: only moves that way; null: both.
+   */
+  direction: string | null;
+  /**
+   * Domain; * is any, null is ours (for wrong_page: that of the page that the list names).
+   */
+  domain: string | null;
+  /**
+   * Part of an answer that is to be told; null: any.
+   */
+  feature: string | null;
+  /**
+   * Its line in the file.
+   */
+  line: number;
+  /**
+   * Name of the list whose queries it is for; null: all.
+   */
+  list: string | null;
+  /**
+   * Its name.
+   */
+  name: string;
+  /**
+   * Domain that passes ours; * is any.
+   */
+  rival: string | null;
+  /**
+   * When it came into force: runs judged before are not looked at.
+   */
+  since: Generated<Timestamp>;
+  /**
+   * Label of the queries it is for; null: all.
+   */
+  tag: string | null;
+  /**
+   * Places for moved, the last place of the top for crossed, percent for share_fell; else null.
+   */
+  threshold: number | null;
+  /**
+   * entered, left, moved, crossed, share_fell, rival_passed, new_feature or wrong_page.
+   */
+  what: string;
+}
+
+export interface Alerts {
+  /**
+   * Day of the answer before.
+   */
+  base_run_date: string;
+  /**
+   * Run of the answer before; null for a share.
+   */
+  base_run_id: number | null;
+  /**
+   * The answer before; null for a share.
+   */
+  base_search_id: number | null;
+  /**
+   * up or down, for moved and crossed.
+   */
+  direction: string | null;
+  /**
+   * The domain; null for a feature.
+   */
+  domain: string | null;
+  /**
+   * Part of the answer that is new.
+   */
+  feature: string | null;
+  /**
+   * The alert.
+   */
+  id: Generated<number>;
+  /**
+   * List of the run after which it was raised.
+   */
+  list: string | null;
+  /**
+   * live, test or sandbox: where the answers come from.
+   */
+  origin: string;
+  /**
+   * Who took the place or gained most; for a gain whose place it was; the rival that passed.
+   */
+  other_domain: string | null;
+  /**
+   * Place in it; null: not in that answer.
+   */
+  position: number | null;
+  /**
+   * Place before; null: not in that answer.
+   */
+  previous_position: number | null;
+  /**
+   * Share of voice before.
+   */
+  previous_share: number | null;
+  /**
+   * The query; null for a share.
+   */
+  query_id: string | null;
+  /**
+   * The question of the library that shows it, as one would type it.
+   */
+  question: string;
+  /**
+   * When it was raised; equal for all that were found together.
+   */
+  raised_at: Generated<Timestamp>;
+  /**
+   * When it was found that it is no longer so; null while it stands.
+   */
+  recovered_at: Timestamp | null;
+  /**
+   * Place in that answer; null: not in it.
+   */
+  recovered_position: number | null;
+  /**
+   * Its day.
+   */
+  recovered_run_date: string | null;
+  /**
+   * Run of the answer that shows it.
+   */
+  recovered_run_id: number | null;
+  /**
+   * The answer that shows it; null for a share.
+   */
+  recovered_search_id: number | null;
+  /**
+   * Share of voice on that day.
+   */
+  recovered_share: number | null;
+  /**
+   * Name of the rule.
+   */
+  rule: string;
+  /**
+   * Its day.
+   */
+  run_date: string;
+  /**
+   * Run of the answer that confirmed it.
+   */
+  run_id: number;
+  /**
+   * The line for people.
+   */
+  said: string;
+  /**
+   * The answer that confirmed it; null for a share.
+   */
+  search_id: number | null;
+  /**
+   * Share of voice on that day.
+   */
+  share: number | null;
+  /**
+   * What it is about: a rule is quiet about it until the alert has recovered.
+   */
+  subject: string;
+  /**
+   * Label whose share fell; null for other rules.
+   */
+  tag: string | null;
+  /**
+   * What the rule looks for.
+   */
+  what: string;
+  /**
+   * When it was taken back, because its night turned out suspect or its rule was changed.
+   */
+  withdrawn_at: Timestamp | null;
+  /**
+   * Why it was taken back.
+   */
+  withdrawn_because: string | null;
+}
+
 export interface AnalysisAccountDays {
   /**
    * Name of the account.
@@ -2459,6 +2645,10 @@ export interface Lists {
 
 export interface NightHealth {
   /**
+   * The judgement after which rank alerts were looked for; null: not yet, or there was no rule.
+   */
+  alerts_at: Timestamp | null;
+  /**
    * Of these, queries with a readable answer.
    */
   answered: number;
@@ -3260,6 +3450,8 @@ export interface Workers {
 export interface DB {
   account_costs: AccountCosts;
   accounts: Accounts;
+  alert_rules: AlertRules;
+  alerts: Alerts;
   "analysis.account_days": AnalysisAccountDays;
   "analysis.average_rank": AnalysisAverageRank;
   "analysis.cannibalised_serps": AnalysisCannibalisedSerps;

@@ -1,5 +1,5 @@
 import { Misuse } from '../../shared/errors.ts'
-import { domainName } from '../../shared/hostname.ts'
+import { domainName, isDomain } from '../../shared/hostname.ts'
 import { isDay } from '../../shared/time/zone.ts'
 import type { OwnDomain } from '../../store/analysis/domains.ts'
 
@@ -8,8 +8,6 @@ export interface NamedRow {
   readonly line: number
   readonly fields: ReadonlyMap<string, string>
 }
-
-const host = /^(?=.{1,253}$)([\p{L}\p{N}]([\p{L}\p{N}_-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]{2,}$/u
 
 /** Our domains from the rows of `inputs/config/domains.csv`; every problem is told at once. */
 export function readDomains(rows: readonly NamedRow[], shown: string): readonly OwnDomain[] {
@@ -26,7 +24,7 @@ export function readDomains(rows: readonly NamedRow[], shown: string): readonly 
     }
     const typed = fields.get('domain') ?? ''
     const domain = domainName(typed)
-    if (!host.test(domain)) {
+    if (!isDomain(domain)) {
       complain(
         `expected a domain like example.com, got ${JSON.stringify(typed)}; leave out https:// and paths`,
       )

@@ -1,7 +1,7 @@
 import { unhandled } from '../../shared/errors.ts'
 import { count } from '../../shared/terminal/wording.ts'
 import type { Overdue } from '../../store/nights/overdue.ts'
-import type { News } from '../../store/operator/news.ts'
+import type { News, ToldRecovery } from '../../store/operator/news.ts'
 import type { Noted } from '../../store/operator/notices.ts'
 import type { Unattended } from '../../store/operator/unattended.ts'
 
@@ -78,9 +78,28 @@ function textOf(same: readonly News[]): string {
       const why = news.note === null ? '' : `: ${news.note}`
       return `querymill: ${news.schedule}, due ${times}, ${outcomes[news.kind]}${why}`
     }
+    case 'rank_alert':
+      return `querymill: rank alert ${news.alert}: ${firstOf(news)}; ${news.alerts[0]?.question}`
+    case 'rank_recovered':
+      return news.because === null
+        ? `querymill: rank alert ${news.alert} is over${nowAt(news.alerts[0])}. It was: ${firstOf(news)}; ${news.alerts[0]?.question}`
+        : `querymill: rank alert ${news.alert} is taken back, ${news.because}: ${firstOf(news)}`
     default:
       throw unhandled('news', news)
   }
+}
+
+/** What one alert says, and how many more there are of its kind. */
+function firstOf({ alerts, found }: Extract<News, { readonly alert: string }>): string {
+  const more = found === 1 ? '' : ` (and ${found - 1} more: npm run alerts)`
+  return `${alerts[0]?.text}${more}`
+}
+
+function nowAt(recovery: ToldRecovery | undefined): string {
+  if (recovery === undefined) return ''
+  const { run_date: date, position, share } = recovery
+  if (share !== null) return ` on ${date}, at ${(share * 100).toFixed(2)} %`
+  return position === null ? ` on ${date}` : ` on ${date}, at ${position}`
 }
 
 const outcomes = {

@@ -1,7 +1,7 @@
 import type { SliceSink } from '../../queue/refill.ts'
 import { MillError } from '../../shared/errors.ts'
 import type { Mill } from '../mill/mill.ts'
-import { endRuns } from '../mill/night-health.ts'
+import { endNights } from '../mill/alerts.ts'
 import type { NightDesk } from './run.ts'
 import { tick } from './tick.ts'
 import { openPart } from '../../queue/open.ts'
@@ -82,7 +82,7 @@ export class Scheduler {
       tell: this.#options.tell,
     }
     await tick(desk, schedules)
-    await endRuns(db, this.#options.tell)
+    await endNights(this.#mill, this.#options.tell)
   }
 
   /** The file as it is now; when it cannot be read, as it was. Each complaint is said once. */

@@ -2,7 +2,7 @@ import { asError } from '../../shared/errors.ts'
 import { anyOpen, listOpenSlices } from '../../store/slices.ts'
 import { isFatal, setBack, troubleOf } from '../../store/trouble.ts'
 import type { Mill } from '../mill/mill.ts'
-import { endRuns } from '../mill/night-health.ts'
+import { endNights } from '../mill/alerts.ts'
 import { beats, sparedUntil } from './term.ts'
 import { replay } from './unwritten.ts'
 import type { Worker } from './worker.ts'
@@ -125,7 +125,7 @@ export class Upkeep {
   async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
     this.#closedAt = performance.now()
-    await endRuns(this.#mill.db, this.#tell)
+    await endNights(this.#mill, this.#tell)
   }
 
   async #lookAtQueue(): Promise<void> {

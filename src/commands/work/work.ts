@@ -4,7 +4,7 @@ import { idleMs, Upkeep } from './upkeep.ts'
 import type { Entry } from '../../credits/entry.ts'
 import { late, pause, within } from '../../shared/waiting.ts'
 import type { Mill } from '../mill/mill.ts'
-import { endRuns } from '../mill/night-health.ts'
+import { endNights } from '../mill/alerts.ts'
 import { closeRuns } from '../../store/slices.ts'
 import { knownBalance, leftUnaffordable, standingStop } from '../../store/ledger/standstill.ts'
 import { countFailures } from '../../store/operator/failures.ts'
@@ -116,7 +116,7 @@ async function drained(
   if (worker.handling > 0) return null
   if (!open) {
     if (await worker.lost.hopes()) return null
-    await endRuns(mill.db, options.tell)
+    await endNights(mill, options.tell)
     return (await leftUnaffordable(mill.db, worker.tally.age)) ? 'budget' : 'completed'
   }
   // Other workers hold the slices that are left, and hand none back while the account stands still.

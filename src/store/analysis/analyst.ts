@@ -28,6 +28,8 @@ export const readable = [
   'rejected_lines',
   'nights',
   'night_health',
+  'alerts',
+  'alert_rules',
   'own_domains',
   'own_domain_changes',
   'ctr_curve',

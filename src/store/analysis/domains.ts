@@ -1,4 +1,5 @@
 import { sql, type RawBuilder, type Transaction } from '../kysely.ts'
+import type { Database } from '../database.ts'
 import type { DB } from '../schema.ts'
 
 /** One of our domains, under a label, for a span of days; empty dates are null. */
@@ -67,4 +68,15 @@ async function endMissing(
     set until = ${today}::date - 1
     where (until is null or until >= ${today}::date)
       and not exists (select from ${given} where ${same})`.execute(trx)
+}
+
+/** Domains that are ours on a day. */
+export async function readOursOn(db: Database, date: string): Promise<readonly string[]> {
+  const { rows } = await sql<{ domain: string }>`
+    select distinct domain
+    from own_domains
+    where (since is null or since <= ${date}::date)
+      and (until is null or until >= ${date}::date)
+    order by domain`.execute(db)
+  return rows.map(({ domain }) => domain)
 }

@@ -2,6 +2,39 @@ import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
 import { statement } from '../statement.ts'
 
+/** An alert as it is told, with both answers. */
+export interface ToldAlert {
+  readonly id: number
+  readonly text: string
+  readonly question: string
+  readonly list: string | null
+  readonly tag: string | null
+  readonly query_id: string | null
+  readonly q: string | null
+  readonly domain: string | null
+  readonly other_domain: string | null
+  readonly feature: string | null
+  readonly direction: string | null
+  readonly origin: string
+  readonly run: number
+  readonly previous_position: number | null
+  readonly position: number | null
+  readonly previous_share: number | null
+  readonly share: number | null
+  readonly base_search_id: number | null
+  readonly search_id: number | null
+  readonly base_run_date: string
+  readonly run_date: string
+}
+
+/** The end of an alert, with the answer that shows it. */
+export interface ToldRecovery extends Pick<
+  ToldAlert,
+  'id' | 'text' | 'question' | 'origin' | 'search_id' | 'position' | 'share'
+> {
+  readonly run_date: string | null
+}
+
 /** Something that happened and that no webhook has been sent for. */
 export type News =
   | {
@@ -42,6 +75,28 @@ export type News =
       readonly run_date: string
       readonly run: number | null
       readonly note: string | null
+    }
+  | {
+      readonly kind: 'rank_alert'
+      readonly subject: string
+      readonly at: string
+      /** The rule. */
+      readonly alert: string
+      readonly what: string
+      /** How many it found in one look; the first twenty are told. */
+      readonly found: number
+      readonly alerts: readonly ToldAlert[]
+    }
+  | {
+      readonly kind: 'rank_recovered'
+      readonly subject: string
+      readonly at: string
+      readonly alert: string
+      readonly what: string
+      readonly found: number
+      /** Why they were taken back; null: answers show that they are over. */
+      readonly because: string | null
+      readonly alerts: readonly ToldRecovery[]
     }
 
 /**

@@ -98,6 +98,8 @@ describe('commands that read', () => {
     ['verify'],
     ['migrate'],
     ['domains', 'list'],
+    ['alerts'],
+    ['alerts', 'rules'],
   ])(
     'leave every row of every table as it was: %j',
     async (command, ...args) => {
