@@ -10,7 +10,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   'commands/chaos': ['command'],
   'commands/enqueue': ['command', 'intake', 'planning', 'staging'],
   'commands/export': ['export', 'rows', 'target'],
-  'commands/mill': ['alerts', 'mill', 'outlook', 'rebuild', 'supplier'],
+  'commands/mill': ['alerts/alerts', 'mill', 'outlook', 'rebuild', 'supplier'],
   'commands/monitor': ['command', 'monitor', 'news'],
   'commands/nightly': ['command'],
   'commands/status': ['nights', 'status'],

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { endNights } from '../../src/commands/mill/alerts.ts'
+import { endNights } from '../../src/commands/mill/alerts/alerts.ts'
 import { replaceAlertRules, type AlertRule } from '../../src/store/nights/alert-rules.ts'
 import { listAlerts } from '../../src/store/operator/alerts.ts'
 import { placed, Story, ten, type Answers } from '../analysis/story.ts'

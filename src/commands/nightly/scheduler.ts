@@ -1,7 +1,7 @@
 import type { SliceSink } from '../../queue/refill.ts'
 import { MillError } from '../../shared/errors.ts'
 import type { Mill } from '../mill/mill.ts'
-import { endNights } from '../mill/alerts.ts'
+import { endNights } from '../mill/alerts/alerts.ts'
 import type { NightDesk } from './run.ts'
 import { tick } from './tick.ts'
 import { openPart } from '../../queue/open.ts'

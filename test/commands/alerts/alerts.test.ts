@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endNights } from '../../../src/commands/mill/alerts.ts'
+import { endNights } from '../../../src/commands/mill/alerts/alerts.ts'
 import { placed, Story, ten } from '../../analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { run } from '../../support/run.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { endNights } from '../../../src/commands/mill/alerts.ts'
+import { endNights } from '../../../src/commands/mill/alerts/alerts.ts'
 import { tellNews } from '../../../src/commands/monitor/news.ts'
 import { Secret } from '../../../src/shared/secret.ts'
 import { replaceAlertRules } from '../../../src/store/nights/alert-rules.ts'

@@ -1,7 +1,7 @@
-import { unhandled } from '../../shared/errors.ts'
-import type { AlertRule } from '../../store/nights/alert-rules.ts'
-import type { KnownAlert } from '../../store/nights/alerts.ts'
-import type { AskedQuery, ShownAnswer, Place } from '../../store/nights/sights.ts'
+import { unhandled } from '../../../shared/errors.ts'
+import type { AlertRule } from '../../../store/nights/alert-rules.ts'
+import type { KnownAlert } from '../../../store/nights/alerts.ts'
+import type { AskedQuery, ShownAnswer, Place } from '../../../store/nights/sights.ts'
 import type { Sight } from './change.ts'
 
 /** What an alert of a query is about. */

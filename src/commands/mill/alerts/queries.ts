@@ -1,12 +1,12 @@
-import { readOursOn } from '../../store/analysis/domains.ts'
-import type { Database } from '../../store/database.ts'
-import type { AlertRule } from '../../store/nights/alert-rules.ts'
+import { readOursOn } from '../../../store/analysis/domains.ts'
+import type { Database } from '../../../store/database.ts'
+import type { AlertRule } from '../../../store/nights/alert-rules.ts'
 import {
   readKnownAlerts,
   type KnownAlert,
   type NewAlert,
   type Recovery,
-} from '../../store/nights/alerts.ts'
+} from '../../../store/nights/alerts.ts'
 import {
   readAsked,
   readEvidence,
@@ -15,8 +15,8 @@ import {
   type AskedQuery,
   type RankAnswer,
   type ShownAnswer,
-} from '../../store/nights/sights.ts'
-import { putIntoWords, type FoundChange } from './alert-evidence.ts'
+} from '../../../store/nights/sights.ts'
+import { putIntoWords, type FoundChange } from './evidence.ts'
 import { decideAlert, type Sight } from './change.ts'
 import type { AlertLook, AlertOrder } from './looking.ts'
 import {

@@ -5,7 +5,7 @@ import {
   type Sight,
   type StandingAlert,
   type WatchedFor,
-} from '../../../src/commands/mill/change.ts'
+} from '../../../../src/commands/mill/alerts/change.ts'
 
 const plain: Sight = {
   ...{ position: null, depth: 10, rival: null, flag: null, share: null, queries: 0 },

@@ -1,8 +1,8 @@
-import { unhandled } from '../../shared/errors.ts'
-import { typed } from '../../shared/terminal/wording.ts'
-import { dayMs } from '../../shared/time/duration.ts'
-import type { AlertRule } from '../../store/nights/alert-rules.ts'
-import type { AskedQuery } from '../../store/nights/sights.ts'
+import { unhandled } from '../../../shared/errors.ts'
+import { typed } from '../../../shared/terminal/wording.ts'
+import { dayMs } from '../../../shared/time/duration.ts'
+import type { AlertRule } from '../../../store/nights/alert-rules.ts'
+import type { AskedQuery } from '../../../store/nights/sights.ts'
 import type { Sight, Direction } from './change.ts'
 import type { AlertSubject } from './subjects.ts'
 

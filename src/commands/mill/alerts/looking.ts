@@ -1,5 +1,5 @@
-import type { AlertRule } from '../../store/nights/alert-rules.ts'
-import type { NewAlert, Recovery, UnlookedRun } from '../../store/nights/alerts.ts'
+import type { AlertRule } from '../../../store/nights/alert-rules.ts'
+import type { NewAlert, Recovery, UnlookedRun } from '../../../store/nights/alerts.ts'
 
 /** A run to look at, and the rules that look. */
 export interface AlertOrder {

@@ -1,12 +1,12 @@
-import { readOursOn } from '../../store/analysis/domains.ts'
-import type { Database } from '../../store/database.ts'
-import type { AlertRule } from '../../store/nights/alert-rules.ts'
+import { readOursOn } from '../../../store/analysis/domains.ts'
+import type { Database } from '../../../store/database.ts'
+import type { AlertRule } from '../../../store/nights/alert-rules.ts'
 import {
   readKnownAlerts,
   type KnownAlert,
   type NewAlert,
   type Recovery,
-} from '../../store/nights/alerts.ts'
+} from '../../../store/nights/alerts.ts'
 import {
   readRunOrigin,
   readShareDays,
@@ -14,8 +14,8 @@ import {
   readSharesOn,
   showOrigin,
   type ShareDay,
-} from '../../store/nights/alert-shares.ts'
-import { shareQuestion, shareSentence } from './alert-words.ts'
+} from '../../../store/nights/alert-shares.ts'
+import { shareQuestion, shareSentence } from './words.ts'
 import type { AlertLook, AlertOrder } from './looking.ts'
 import { decideAlert, type Sight } from './change.ts'
 import { anybody, domainsFor } from './subjects.ts'

@@ -1,6 +1,6 @@
-import { scrubbedReason } from '../../shared/secret.ts'
-import { openDatabase, openPool, type Database } from '../../store/database.ts'
-import { readAlertRules } from '../../store/nights/alert-rules.ts'
+import { scrubbedReason } from '../../../shared/secret.ts'
+import { openDatabase, openPool, type Database } from '../../../store/database.ts'
+import { readAlertRules } from '../../../store/nights/alert-rules.ts'
 import {
   claimAlerts,
   insertAlerts,
@@ -11,13 +11,13 @@ import {
   withdrawAlerts,
   type NewAlert,
   type UnlookedRun,
-} from '../../store/nights/alerts.ts'
-import { letGo, troubleOf } from '../../store/trouble.ts'
-import { count } from '../../shared/terminal/wording.ts'
-import { lookAtQueries } from './alert-queries.ts'
-import { lookAtShares } from './alert-shares.ts'
-import type { Mill } from './mill.ts'
-import { endRuns } from './night-health.ts'
+} from '../../../store/nights/alerts.ts'
+import { letGo, troubleOf } from '../../../store/trouble.ts'
+import { count } from '../../../shared/terminal/wording.ts'
+import { lookAtQueries } from './queries.ts'
+import { lookAtShares } from './shares.ts'
+import type { Mill } from '../mill.ts'
+import { endRuns } from '../night-health.ts'
 
 type Tell = (line: string) => void
 

@@ -1,8 +1,8 @@
-import type { Database } from '../../store/database.ts'
-import type { AlertRule } from '../../store/nights/alert-rules.ts'
-import type { NewAlert, UnlookedRun } from '../../store/nights/alerts.ts'
-import { readHolders, type AskedQuery, type RankAnswer } from '../../store/nights/sights.ts'
-import { alertQuestion, alertSentence } from './alert-words.ts'
+import type { Database } from '../../../store/database.ts'
+import type { AlertRule } from '../../../store/nights/alert-rules.ts'
+import type { NewAlert, UnlookedRun } from '../../../store/nights/alerts.ts'
+import { readHolders, type AskedQuery, type RankAnswer } from '../../../store/nights/sights.ts'
+import { alertQuestion, alertSentence } from './words.ts'
 import type { Sight, Direction } from './change.ts'
 import type { SeenPlaces, AlertSubject } from './subjects.ts'
 

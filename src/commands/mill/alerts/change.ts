@@ -1,5 +1,5 @@
-import { unhandled } from '../../shared/errors.ts'
-import type { AlertRule } from '../../store/nights/alert-rules.ts'
+import { unhandled } from '../../../shared/errors.ts'
+import type { AlertRule } from '../../../store/nights/alert-rules.ts'
 
 /** Which way a domain moved. */
 export type Direction = 'up' | 'down'
