@@ -10,12 +10,16 @@ await runCommand<SqlOptions>(
       'npm run sql',
       'npm run sql -- fell_out',
       'npm run sql -- rank_history --q "running shoes" --domain example.com',
+      'npm run sql -- winners --device mobile --tag "brand and not sale" --between 2026-11-01..2026-11-08',
       'npm run sql -- "select * from analysis.movers limit 5" --format csv',
     ],
     define: (program) =>
       program
         .argument('[question]', 'name of a question, or SQL in quotes')
-        .argument('[parameters...]', 'parameters of the question, as --name value')
+        .argument(
+          '[parameters...]',
+          'parameters of the question, as --name value; --list, --tag, --country, --place, --language and --device narrow nearly every one to some queries, --since, --until and --between to some days',
+        )
         .allowUnknownOption()
         .option('--format <format>', 'table, csv or json', 'table')
         .option('--json', 'the same as --format json')

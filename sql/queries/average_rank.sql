@@ -1,6 +1,5 @@
 -- What is the average place of a domain, with and without the queries it does not rank for?
 -- :domain = (a domain; empty: ours)
--- :tag = * (label; * is every query)
 select
   run_date,
   domain,
@@ -10,7 +9,8 @@ select
   ranked,
   queries
 from analysis.average_rank
-where tag = :tag
+where tag = '*'
+  and analysis.in_span(run_date)
   and case
     when :domain::text is null then exists (
       select

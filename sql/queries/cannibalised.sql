@@ -16,4 +16,4 @@ where run_date = :day::date
     )
     else domain = :domain
   end
-order by pages desc, q;
+order by pages desc, q, domain, variant;

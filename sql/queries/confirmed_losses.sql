@@ -5,15 +5,16 @@ select
   run_date, q, domain, base_position, position, url_key as page, base_run_date,
   analysis.variant_of(confirmed_losses.query_id) as variant
 from analysis.confirmed_losses
-where case
-  when :domain::text is null then exists (
-    select
-    from own_domains
-    where own_domains.domain = confirmed_losses.domain
-      and (own_domains.since is null or own_domains.since <= confirmed_losses.run_date)
-      and (own_domains.until is null or own_domains.until >= confirmed_losses.run_date)
-  )
-  else domain = :domain
-end
-order by run_date desc, base_position, q
+where analysis.in_span(run_date)
+  and case
+    when :domain::text is null then exists (
+      select
+      from own_domains
+      where own_domains.domain = confirmed_losses.domain
+        and (own_domains.since is null or own_domains.since <= confirmed_losses.run_date)
+        and (own_domains.until is null or own_domains.until >= confirmed_losses.run_date)
+    )
+    else domain = :domain
+  end
+order by run_date desc, base_position, q, domain, variant
 limit :rows::integer;

@@ -4,5 +4,5 @@ select
   q, own_domain, domain, position, weight,
   analysis.variant_of(content_gaps.query_id) as variant
 from analysis.content_gaps
-order by weight desc, q, position
+order by weight desc, q, position, domain, own_domain, variant
 limit :rows::integer;

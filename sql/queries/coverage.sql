@@ -3,5 +3,6 @@
 select run_date, list, planned, answered, round(share::numeric, 3) as share, bought, reused, unreadable, suspect, hidden, failed, unknown,
   unaffordable, open
 from analysis.coverage
-where :list::text is null or list = :list
+where (:list::text is null or list = :list)
+  and analysis.in_span(run_date)
 order by run_date desc, list;

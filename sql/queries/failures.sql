@@ -7,5 +7,7 @@ join runs on runs.id = tasks.run_id
 join lists on lists.id = runs.list_id
 join queries on queries.id = tasks.query_id
 where tasks.state in ('failed', 'unknown', 'unaffordable')
-order by runs.run_date desc, queries.q
+  and analysis.in_span(runs.run_date)
+  and (analysis.slice() is null or analysis.in_slice(tasks.query_id, runs.run_date))
+order by runs.run_date desc, queries.q, variant, lists.name
 limit :rows::integer;

@@ -47,4 +47,4 @@ left join lateral (
 -- Gone, in an answer deep enough to show it, or still there but lower down.
 where now.position > 10
   or (now.position is null and before.depth >= before.position)
-order by before.position, before.q;
+order by before.position, before.q, variant, page;

@@ -6,5 +6,9 @@ from queries
 left join analysis.latest on latest.query_id = queries.id
 -- Not "ilike": a percent sign is a character here, as it is in a query.
 where strpos(lower(queries.q), lower(:word)) > 0
+  and (
+    analysis.slice() is null
+    or queries.id in (select query_id from analysis.query_labels where analysis.holds(labels))
+  )
 order by queries.q, queries.device
 limit :rows::integer;

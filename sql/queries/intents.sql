@@ -1,8 +1,7 @@
 -- Which intents and sentiments do the answers of a day carry?
--- :tag = * (label; * is every query)
 -- :day = newest (day of the run; newest: the newest full one)
 select kind, label, queries, round(share::numeric, 3) as share
 from analysis.label_mix
-where tag = :tag
+where tag = '*'
   and run_date = :day::date
 order by kind, share desc nulls last, label;

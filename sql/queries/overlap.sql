@@ -9,5 +9,5 @@ from analysis.serp_overlap_on(
   :day::date,
   :shared::integer
 )
-order by shared desc, jaccard desc, q, other_q
+order by shared desc, jaccard desc, q, other_q, variant, other_variant
 limit :rows::integer;

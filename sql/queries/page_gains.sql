@@ -1,7 +1,7 @@
 -- Which pages of a domain gained and lost most between two days?
 -- :domain = (a domain; empty: ours)
 -- :day = newest (the later day; newest: the newest full one)
--- :days = 7 (how many days before it the other one is)
+-- :days = 7 (how many days before it the other one is, where --since names none)
 -- :rows = 20 (how many)
 select
   changes.page,
@@ -11,7 +11,7 @@ select
   count(*) filter (where clicks_now > clicks_before) as queries_up,
   count(*) filter (where clicks_now < clicks_before) as queries_down,
   count(*) as queries
-from analysis.page_changes(:day::date - :days::integer, :day::date) as changes
+from analysis.page_changes(analysis.since(:day::date, :days::integer), :day::date) as changes
 where case
     when :domain::text is null then changes.domain in (
       select domain

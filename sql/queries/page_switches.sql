@@ -14,4 +14,4 @@ where case
   )
   else domain = :domain
 end
-order by switches desc, q;
+order by switches desc, q, domain, variant;

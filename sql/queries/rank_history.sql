@@ -14,6 +14,7 @@ cross join lateral (
   offset 0
 ) as rank_history
 where lower(queries.q) = lower(analysis.canonical(:q))
+  and analysis.in_span(rank_history.run_date)
   and case
     when :domain::text is null then exists (
       select

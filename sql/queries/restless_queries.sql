@@ -6,5 +6,5 @@ select
   analysis.variant_of(volatility.query_id) as variant
 from analysis.volatility
 where run_date = :day::date
-order by volatility desc, q
+order by volatility desc, q, variant
 limit :rows::integer;

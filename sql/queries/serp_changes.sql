@@ -1,7 +1,7 @@
 -- What came, went, moved or was retitled in the answers to a query between two days?
 -- :q (text of the query)
 -- :day = newest (the later day; newest: the newest full one)
--- :days = 7 (how many days before it the other one is)
+-- :days = 7 (how many days before it the other one is, where --since names none)
 select
   coalesce(now.position, before.position) as place,
   case
@@ -18,14 +18,14 @@ select
   analysis.variant_of(coalesce(now.query_id, before.query_id)) as variant
 from (
   select distinct on (pairs.query_id, url_key) pairs.*, url_key as page, position, title
-  from analysis.pairs_between(:day::date - :days::integer, :day::date) as pairs
+  from analysis.pairs_between(analysis.since(:day::date, :days::integer), :day::date) as pairs
   join public.result_domains on result_domains.search_id = pairs.search_id
   where pairs.query_id in (select id from queries where lower(q) = lower(analysis.canonical(:q)))
   order by pairs.query_id, url_key, ordinal
 ) as now
 full join (
   select distinct on (pairs.query_id, url_key) pairs.*, url_key as page, position, title
-  from analysis.pairs_between(:day::date - :days::integer, :day::date) as pairs
+  from analysis.pairs_between(analysis.since(:day::date, :days::integer), :day::date) as pairs
   join public.result_domains on result_domains.search_id = pairs.previous_search_id
   where pairs.query_id in (select id from queries where lower(q) = lower(analysis.canonical(:q)))
   order by pairs.query_id, url_key, ordinal

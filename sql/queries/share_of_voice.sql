@@ -1,5 +1,4 @@
 -- Which domains have the greatest share of voice on a day?
--- :tag = * (label; * is every query)
 -- :day = newest (day of the run; newest: the newest full one)
 -- :rows = 20 (how many)
 select
@@ -9,7 +8,7 @@ select
   ranked,
   queries
 from analysis.share_of_voice
-where tag = :tag
+where tag = '*'
   and run_date = :day::date
 order by share_of_voice desc nulls last, domain
 limit :rows::integer;

@@ -1,6 +1,5 @@
 -- How did the share of voice of a domain go, day by day?
 -- :domain = (a domain; empty: ours)
--- :tag = * (label; * is every query)
 select
   run_date,
   domain,
@@ -9,7 +8,8 @@ select
   ranked,
   queries
 from analysis.share_of_voice
-where tag = :tag
+where tag = '*'
+  and analysis.in_span(run_date)
   and case
     when :domain::text is null then exists (
       select

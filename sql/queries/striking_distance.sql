@@ -14,5 +14,5 @@ where case
   )
   else domain = :domain
 end
-order by gain desc, q
+order by gain desc, q, domain, variant
 limit :rows::integer;

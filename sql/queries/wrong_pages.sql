@@ -5,4 +5,4 @@ select
   analysis.variant_of(wrong_pages.query_id) as variant
 from analysis.wrong_pages
 where run_date = :day::date
-order by position, q;
+order by position, q, domain, variant;

@@ -1670,6 +1670,21 @@ export interface AnalysisQueryDays {
   weight: number | null;
 }
 
+export interface AnalysisQueryLabels {
+  /**
+   * Labels, in order.
+   */
+  labels: string[] | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+}
+
 export interface AnalysisQueryTags {
   /**
    * The query.
@@ -3485,6 +3500,7 @@ export interface DB {
   "analysis.page_switches": AnalysisPageSwitches;
   "analysis.position_buckets": AnalysisPositionBuckets;
   "analysis.query_days": AnalysisQueryDays;
+  "analysis.query_labels": AnalysisQueryLabels;
   "analysis.query_tags": AnalysisQueryTags;
   "analysis.rank_history": AnalysisRankHistory;
   "analysis.ranks": AnalysisRanks;

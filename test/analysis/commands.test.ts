@@ -53,6 +53,14 @@ describe('commands for analysts', () => {
     expect(stderr).toMatch(/--origins sandbox/)
   }, 120_000)
 
+  test('a label that no query has is named where there is no row', async () => {
+    const flags = ['--tag', 'brnd or brand', '--device', 'mobile', '--origins', 'sandbox']
+    expect((await call('sql', 'churn', ...flags)).stderr).toMatch(
+      /^no query has the label "brnd", "device=mobile"; select distinct unnest\(labels\)/m,
+    )
+    expect((await call('sql', 'churn', '--tag', 'brand', '--origins', 'sandbox')).stderr).toBe('')
+  }, 120_000)
+
   test('rows of tables come without a hint about what the views show', async () => {
     const asked = await call('sql', 'select id from searches order by id')
     expect(asked.stdout.trim().split('\n')).toHaveLength(3)

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
-import { moversOf, pairsOf, readBase, stepsOf, type Pair } from './oracle.ts'
+import { dice, moversOf, pairsOf, readBase, stepsOf, type Pair } from './oracle.ts'
 import { Story, type Answers } from './story.ts'
 
 let database: FreshDatabase
@@ -14,15 +14,6 @@ async function ask(text: string, ...values: unknown[]): Promise<unknown[][]> {
 }
 
 const lines = (rows: unknown[][]) => rows.map((row) => row.join(' ')).toSorted()
-
-/** The same numbers for the same seed. */
-function dice(seed: number): (sides: number) => number {
-  let state = seed * 2654435761 + 1
-  return (sides) => {
-    state = (Math.imul(state ^ (state >>> 15), 2246822519) + 374761393) >>> 0
-    return Math.floor((state / 2 ** 32) * sides)
-  }
-}
 
 const queries = ['shoes', 'boots @m', 'boots @d', 'hats']
 

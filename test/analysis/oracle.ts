@@ -1,6 +1,15 @@
-// const told = await readBase(pool) → the base tables; stepsOf(told), moversOf(steps), … → what the views must say, worked
+// const roll = dice(seed); const told = await readBase(pool) → the base tables; stepsOf(told), moversOf(steps), … → what the views must say, worked
 // out again in plain TypeScript, without any view.
 import type { Pool } from 'pg'
+
+/** The same numbers for the same seed. */
+export function dice(seed: number): (sides: number) => number {
+  let state = seed * 2654435761 + 1
+  return (sides) => {
+    state = (Math.imul(state ^ (state >>> 15), 2246822519) + 374761393) >>> 0
+    return Math.floor((state / 2 ** 32) * sides)
+  }
+}
 
 export interface Answer {
   readonly query: string

@@ -41,7 +41,9 @@ describe('the guided tour', () => {
     expect(used.length).toBeGreaterThan(10)
     for (const name of used) expect(names).toContain(name)
     const settings = [...tour.matchAll(/querymill\.([a-z_]+)/g)].map((match) => match[1])
-    expect(new Set(settings)).toEqual(new Set(['origins', 'ctr_curve', 'not_ranked_as']))
+    expect(new Set(settings)).toEqual(
+      new Set(['origins', 'ctr_curve', 'not_ranked_as', 'slice', 'since', 'until']),
+    )
   })
 
   test('of examples includes sources for dbt that name views there are', async () => {

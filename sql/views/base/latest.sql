@@ -36,7 +36,11 @@ cross join lateral (
     )
   order by searches.fetched_at desc, searches.id desc
   limit 1
-) as newest;
-comment on view analysis.latest is 'The newest readable answer to each query, whatever its day. Those of suspect nights are left out, unless querymill.suspects is ''show''.';
+) as newest
+where case when (select analysis.slice() is not null)
+    then (queries.id in (select query_id from analysis.query_labels where analysis.holds(labels)))::integer
+    else 1
+  end <> 0;
+comment on view analysis.latest is 'The newest readable answer to each query, whatever its day. Those of suspect nights are left out, unless querymill.suspects is ''show''; so are queries outside the slice in use, by their labels now.';
 comment on column analysis.latest.intent is 'Intent label of the answer.';
 comment on column analysis.latest.sentiment is 'Sentiment label of the answer.';

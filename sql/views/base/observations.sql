@@ -34,10 +34,15 @@ from (
   where searches.parse_error is null
     and (not runs.suspect or (select analysis.shows_suspects()))
     and searches.origin = any ((select analysis.origins())::text[])
+    -- Without a slice nothing is looked up; said with "<>", which the planner takes for true of nearly all.
+    and case when (select analysis.slice() is not null)
+      then analysis.in_slice(tasks.query_id, runs.run_date)::integer
+      else 1
+    end <> 0
   order by tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc, evidence
 ) as found
 left join queries on queries.id = found.query_id;
-comment on view analysis.observations is 'The newest readable answer to each query for each run date. A query without a row here was not asked that day, or was not answered: analysis.coverage tells which. Suspect nights are left out, unless querymill.suspects is ''show''.';
+comment on view analysis.observations is 'The newest readable answer to each query for each run date. A query without a row here was not asked that day, or was not answered: analysis.coverage tells which. Suspect nights are left out, unless querymill.suspects is ''show''; so are queries outside the slice in use, where querymill.slice names one.';
 comment on column analysis.observations.evidence is 'bought for that day, or reused: an older answer that was still young enough; fetched_at tells its age.';
 comment on column analysis.observations.intent is 'Intent label of the answer.';
 comment on column analysis.observations.sentiment is 'Sentiment label of the answer.';

@@ -56,6 +56,10 @@ from (
     group by searches.task_id
   ) as found on found.task_id = members.task_id
   cross join unnest(array_remove(members.tags, '*') || '*'::text) as tag
+  where case when (select analysis.slice() is not null)
+    then analysis.in_slice(members.query_id, members.run_date)::integer
+    else 1
+  end <> 0
   group by members.run_date, members.list, tag
 ) as summed;
 comment on view analysis.costs is 'What the calls for the queries of each list and label used on each day, and how many readable and changed answers that bought. A query with several labels counts under each.';

@@ -39,6 +39,10 @@ from (
     left join analysis.observations
       on observations.query_id = tasks.query_id
       and observations.run_date = runs.run_date
+    where case when (select analysis.slice() is not null)
+      then analysis.in_slice(tasks.query_id, runs.run_date)::integer
+      else 1
+    end <> 0
   ) as held
   group by run_date, list, query_id, ranking
 ) as planned

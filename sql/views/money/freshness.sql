@@ -18,6 +18,8 @@ join (
   group by list_id
 ) as readings on readings.list_id = list_queries.list_id and readings.last_seen = list_queries.last_seen
 left join analysis.latest on latest.query_id = list_queries.query_id
+where not (select analysis.slice() is not null)
+  or list_queries.query_id in (select query_id from analysis.query_labels where analysis.holds(labels))
 group by lists.name;
 comment on view analysis.freshness is 'How old the newest readable answers to the queries of each list are at this moment.';
 comment on column analysis.freshness.queries is 'Queries that the list holds, as it was read last.';

@@ -2,12 +2,12 @@ import { pipeline } from 'node:stream/promises'
 import { readConfig } from '../../shared/config.ts'
 import { say, type Call } from '../../shared/terminal/command.ts'
 import { hintOrigins, readOrigins } from '../../store/analysis/origins.ts'
-import type { Inquiry } from '../../store/analysis/ask.ts'
+import { hintLabels } from '../../store/analysis/slice.ts'
 import { openMill } from '../mill/mill.ts'
-import { answerQuestion, type AnswerFormat } from './ask.ts'
+import { answerQuestion, type AnswerFormat, type SqlQuestion } from './ask.ts'
 
 export interface SqlRequest {
-  readonly question: Pick<Inquiry, 'text' | 'values' | 'day'>
+  readonly question: SqlQuestion
   readonly timeoutMs: number
   readonly format: AnswerFormat
   /** Most rows of a table. */
@@ -28,9 +28,16 @@ export async function printAnswer(
   const reading = { ...question, timeoutMs, origins, suspects: asked.suspects, warn: say }
   // A question about the tables alone needs no hint about the views, unless that may be why there is no row.
   let views = /\banalysis\./i.test(question.text)
-  const empty = () => (views = true)
+  let found = true
+  const empty = () => {
+    views = true
+    found = false
+  }
   const answer = answerQuestion(mill.pool, reading, { format, most, say, empty })
   await pipeline(answer, process.stdout, { end: false })
+  const slice = found ? undefined : question.slice
+  const unknown = slice === undefined ? null : await hintLabels(mill.db, slice)
+  if (unknown !== null) say(unknown)
   const hint = views ? await hintOrigins(mill.db, origins) : null
   if (hint !== null) say(hint)
 }

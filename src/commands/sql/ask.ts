@@ -1,7 +1,8 @@
 import { Misuse, unhandled } from '../../shared/errors.ts'
 import type { Pool } from '../../store/database.ts'
 import { readBatches, type CellBatch, type Inquiry } from '../../store/analysis/ask.ts'
-import { bindParameters, readQuestions } from './questions.ts'
+import { readSlice, sliceFlags } from '../../store/analysis/slice.ts'
+import { bindParameters, readFlags, readQuestions } from './questions.ts'
 import { object, writeRows } from '../export/rows.ts'
 import { formatTable } from '../../shared/terminal/table.ts'
 
@@ -14,35 +15,32 @@ export function describeLibrary(): string {
   const width = Math.max(...questions.map(({ name }) => name.length))
   const indent = ' '.repeat(width + 2)
   return questions
-    .map(({ name, asks, parameters }) => {
+    .map(({ name, asks, parameters, narrows }) => {
       const lines = parameters.map((parameter) => {
         const value = parameter.fallback === undefined ? '…' : (parameter.fallback ?? '')
         return `${indent}--${parameter.name} ${value}`.trimEnd() + `  ${parameter.meaning}`
       })
+      const flags = narrows.map((flag) => `--${flag}`).join(' ')
+      if (flags !== '') lines.push(`${indent}${flags}`)
       return [`${name.padEnd(width)}  ${asks}`, ...lines].join('\n')
     })
     .join('\n')
 }
 
+/** What is to be asked, and of which queries and days. */
+export type SqlQuestion = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'>
+
 /** A question of the library by name, or a text that is SQL itself. */
-export function findQuestion(
-  typed: string,
-  flags: readonly string[],
-): Pick<Inquiry, 'text' | 'values' | 'day'> {
+export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
   // A name has no blanks, and no SQL that asks anything does without.
-  if (/\s/.test(typed.trim())) {
-    if (flags.length === 0) return { text: typed, values: [] }
-    throw new Misuse(
-      `expected SQL without parameters, got ${flags.join(' ')} behind it; put the values into the SQL`,
-    )
-  }
+  if (/\s/.test(typed.trim())) return askSql(typed, flags)
   const questions = readQuestions()
   const found = questions.find(({ name }) => name === typed)
   if (found !== undefined) {
     const day = found.parameters.findIndex(
       ({ name, fallback }) => name === 'day' && fallback === 'newest',
     )
-    const asked = { text: found.sql, values: bindParameters(found, flags) }
+    const asked = { text: found.sql, ...bindParameters(found, flags) }
     return day === -1 ? asked : { ...asked, day }
   }
   const near = questions.filter(({ name }) => name.includes(typed.slice(0, 4)))
@@ -52,6 +50,16 @@ export function findQuestion(
         ? 'npm run sql lists the questions'
         : `perhaps ${near.map(({ name }) => name).join(', ')}`
     }`,
+  )
+}
+
+function askSql(text: string, flags: readonly string[]): SqlQuestion {
+  const given = readFlags(flags)
+  const known: readonly string[] = sliceFlags
+  const other = [...given.keys()].find((flag) => !known.includes(flag))
+  if (other === undefined) return { text, values: [], slice: readSlice(given) }
+  throw new Misuse(
+    `expected SQL with ${known.map((flag) => `--${flag}`).join(', ')} behind it, got --${other}; put the value into the SQL`,
   )
 }
 

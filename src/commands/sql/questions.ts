@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Misuse } from '../../shared/errors.ts'
 import { domainName } from '../../shared/hostname.ts'
 import { root } from '../../shared/root.ts'
+import { readSlice, sliceFlags, spanFlags, type Slice } from '../../store/analysis/slice.ts'
 
 /** Something that a question must be told. */
 export interface Parameter {
@@ -18,6 +19,8 @@ export interface Question {
   /** What it answers: the first line of the file. */
   readonly asks: string
   readonly parameters: readonly Parameter[]
+  /** Flags that narrow the views it reads: to queries, to days. */
+  readonly narrows: readonly string[]
   /** With $1, $2 … for the parameters, in their order. */
   readonly sql: string
 }
@@ -41,38 +44,47 @@ export function parseQuestion(name: string, text: string): Question {
   const asks = /^-- (.+)$/.exec(lines[0] ?? '')?.[1]
   if (asks === undefined) throw new Error(`expected ${name}.sql to begin with what it answers`)
   const parameters: Parameter[] = []
-  for (const line of lines.slice(1)) {
+  // Why it is about no query in particular, where it is not.
+  const unsliced = lines[1]?.startsWith('-- unsliced: ') === true
+  const begin = unsliced ? 2 : 1
+  for (const line of lines.slice(begin)) {
     const match = /^-- :(\w+)(?: =( [^ (]+)?)? \((.+)\)$/.exec(line)
     if (match === null) break
     const [, parameter = '', value, meaning = ''] = match
     const fallback = line.includes(`:${parameter} =`) ? (value?.trim() ?? null) : undefined
     parameters.push({ name: parameter, meaning, fallback })
   }
-  const statement = lines.slice(1 + parameters.length).join('\n')
+  const statement = lines.slice(begin + parameters.length).join('\n')
   // A colon before a name is a parameter; two of them are a cast.
   const sql = statement.replace(/(?<!:):([a-z_]\w*)/g, (_, used: string) => {
     const index = parameters.findIndex((parameter) => parameter.name === used)
     if (index < 0) throw new Error(`expected ${name}.sql to declare :${used}`)
     return `$${index + 1}`
   })
-  return { name, asks, parameters, sql }
+  const narrows = [
+    ...(unsliced ? [] : sliceFlags),
+    ...(/\banalysis\.(in_span|since)\(/.test(statement) ? spanFlags : []),
+  ].filter((flag) => parameters.every((parameter) => parameter.name !== flag))
+  return { name, asks, parameters, narrows, sql }
 }
 
-/** The values of a question's parameters from flags such as `--domain example.com`. */
-export function bindParameters(
-  { name, parameters }: Question,
-  flags: readonly string[],
-): readonly (string | null)[] {
+/** What a question is asked with. */
+interface Told {
+  readonly values: readonly (string | null)[]
+  readonly slice: Slice
+}
+
+/** The values of a question's parameters, and what it is narrowed to, from flags such as `--domain example.com`. */
+export function bindParameters(question: Question, flags: readonly string[]): Told {
   const given = readFlags(flags)
-  for (const flag of given.keys()) {
-    if (parameters.some((parameter) => parameter.name === flag)) continue
-    const known = parameters.map((parameter) => `--${parameter.name}`).join(', ')
-    throw new Misuse(
-      `expected a parameter of ${name}, got --${flag}; ${known === '' ? 'it has none' : `it has ${known}`}`,
-    )
-  }
-  return parameters.map(({ name: parameter, fallback, meaning }) => {
-    const value = given.get(parameter) ?? fallback
+  refuseOthers(question, given)
+  const { parameters, narrows, name } = question
+  const slice = readSlice(new Map([...given].filter(([flag]) => narrows.includes(flag))))
+  // Where two days are compared, the later one is the question's own.
+  const compares = question.sql.includes('analysis.since(')
+  if (compares && slice.until !== undefined && !given.has('day')) given.set('day', [slice.until])
+  const values = parameters.map(({ name: parameter, fallback, meaning }) => {
+    const value = given.get(parameter)?.at(-1) ?? fallback
     if (value === '' || value === null) return null
     // The views know domains as they are counted, in one spelling.
     if (value !== undefined) return parameter === 'domain' ? domainName(value) : value
@@ -80,10 +92,25 @@ export function bindParameters(
       `expected --${parameter} (${meaning}), got nothing; type npm run sql -- ${name} --${parameter} …`,
     )
   })
+  return { values, slice }
 }
 
-function readFlags(flags: readonly string[]): ReadonlyMap<string, string> {
-  const given = new Map<string, string>()
+function refuseOthers({ name, parameters, narrows }: Question, given: Given): void {
+  const known = [...parameters.map((parameter) => parameter.name), ...narrows]
+  for (const flag of given.keys()) {
+    if (known.includes(flag)) continue
+    const list = known.map((each) => `--${each}`).join(', ')
+    throw new Misuse(
+      `expected a parameter of ${name}, got --${flag}; ${list === '' ? 'it has none' : `it has ${list}`}`,
+    )
+  }
+}
+
+type Given = Map<string, readonly string[]>
+
+/** Flags with all values of each, in their order. */
+export function readFlags(flags: readonly string[]): Given {
+  const given: Given = new Map()
   for (let index = 0; index < flags.length; index++) {
     const match = /^--([a-z_]\w*)(?:=(.*))?$/s.exec(flags[index] ?? '')
     if (match === null) {
@@ -91,11 +118,10 @@ function readFlags(flags: readonly string[]): ReadonlyMap<string, string> {
         `expected --parameter value, got ${JSON.stringify(flags[index])}; put quotes around a value of several words`,
       )
     }
+    const name = match[1] ?? ''
     const value = match[2] ?? flags[++index]
-    if (value === undefined) {
-      throw new Misuse(`expected a value after --${match[1]}, got nothing`)
-    }
-    given.set(match[1] ?? '', value)
+    if (value === undefined) throw new Misuse(`expected a value after --${name}, got nothing`)
+    given.set(name, [...(given.get(name) ?? []), value])
   }
   return given
 }

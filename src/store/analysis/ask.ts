@@ -3,6 +3,7 @@ import type { Pool, PoolClient } from 'pg'
 import { Misuse } from '../../shared/errors.ts'
 import { findReader, withheld } from './analyst.ts'
 import { kindOfCell, type CellColumn } from './cells.ts'
+import { onlyList, sliceSettings, type Slice } from './slice.ts'
 
 /** Rows as Postgres writes their values; null is null. */
 export interface CellBatch {
@@ -21,6 +22,8 @@ export interface Inquiry {
   readonly origins?: string | undefined
   /** True: answers of suspect nights as well. */
   readonly suspects?: boolean
+  /** Queries and days that the views are narrowed to. */
+  readonly slice?: Slice | undefined
   /** Called once when there is no role that may only read. */
   readonly warn: (line: string) => void
 }
@@ -72,7 +75,7 @@ function kindOf(text: string): 'rows' | 'report' {
 
 async function beginReading(
   client: PoolClient,
-  { timeoutMs, origins, suspects = false }: Inquiry,
+  { timeoutMs, origins, suspects = false, slice }: Inquiry,
   reader: string | null,
 ): Promise<void> {
   await client.query('begin read only')
@@ -85,6 +88,7 @@ async function beginReading(
     cursor_tuple_fraction: '1',
     ...(origins === undefined ? {} : { 'querymill.origins': origins }),
     ...(suspects ? { 'querymill.suspects': 'show' } : {}),
+    ...(slice === undefined ? {} : sliceSettings(slice)),
   }
   for (const [name, value] of Object.entries(settings)) {
     await client.query('select set_config($1, $2, true)', [name, value])
@@ -95,11 +99,15 @@ async function beginReading(
 /** A date that is known when the question is planned keeps it to the rows of that day; one that is worked out does not. */
 async function nameDay(
   client: PoolClient,
-  { values = [], day, warn }: Inquiry,
+  { values = [], day, slice, warn }: Inquiry,
 ): Promise<readonly (string | null)[]> {
   if (day === undefined || values[day] !== 'newest') return values
   const { rows } = await client.query<{ newest: string | null; greatest: string | null }>(
-    'select analysis.newest_day()::text as newest, (select max(run_date) from public.runs)::text as greatest',
+    `select
+      analysis.newest_day($1)::text as newest,
+      (select max(run_date) from public.runs left join public.lists on lists.id = list_id
+        where $1::text is null or lists.name = $1)::text as greatest`,
+    [slice === undefined ? null : onlyList(slice)],
   )
   const { newest = null, greatest = null } = rows[0] ?? {}
   if (newest !== null && newest !== greatest) {

@@ -1,0 +1,25 @@
+-- What share of voice does a domain have by device, country, language, place or list?
+-- :by = device (device, country, language, place or list)
+-- :domain = (a domain; empty: ours)
+-- :day = newest (day of the run; newest: the newest full one)
+select
+  substr(tag, length(:by) + 2) as slice,
+  domain,
+  round(share_of_voice::numeric, 4) as share_of_voice,
+  round(visibility::numeric, 4) as visibility,
+  ranked,
+  queries
+from analysis.share_of_voice
+where run_date = :day::date
+  and starts_with(tag, :by || '=')
+  and case
+    when :domain::text is null then exists (
+      select
+      from own_domains
+      where own_domains.domain = share_of_voice.domain
+        and (own_domains.since is null or own_domains.since <= share_of_voice.run_date)
+        and (own_domains.until is null or own_domains.until >= share_of_voice.run_date)
+    )
+    else domain = :domain
+  end
+order by domain, slice;

@@ -1,0 +1,28 @@
+-- What each query is called now: by the lists as they were read last, and by what it is asked as.
+create or replace view analysis.query_labels as
+select
+  queries.id as query_id,
+  queries.q,
+  array(
+    select distinct label collate "C"
+    from unnest(
+      analysis.kinds_of(queries.device, queries.gl, queries.hl, queries.location) || coalesce(held.labels, '{}')
+    ) as label
+    order by 1
+  ) as labels
+from queries
+left join (
+  select list_queries.query_id, array_agg(label) as labels
+  from list_queries
+  join lists on lists.id = list_queries.list_id
+  -- A query that the last reading of its list did not find is not in the list any more.
+  join (
+    select list_id, max(last_seen) as last_seen
+    from list_queries
+    group by list_id
+  ) as readings on readings.list_id = list_queries.list_id and readings.last_seen = list_queries.last_seen
+  cross join unnest(list_queries.tags || ('list=' || lists.name)) as label
+  group by list_queries.query_id
+) as held on held.query_id = queries.id;
+comment on view analysis.query_labels is 'The labels of each query now: those of the lists as they were read last, list= for each of these, and device=, country=, language= and place= for what it is asked as.';
+comment on column analysis.query_labels.labels is 'Labels, in order.';

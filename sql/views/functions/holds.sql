@@ -1,0 +1,14 @@
+-- Whether a query of these labels belongs to the slice in use.
+create or replace function analysis.holds(labels text[]) returns boolean
+language sql stable parallel safe as $$
+  select analysis.slice() is null or not exists (
+    select
+    from jsonb_array_elements(analysis.slice()) as condition
+    where not exists (
+      select
+      from jsonb_array_elements_text(condition) as wanted
+      where (substr(wanted, 2) = any (coalesce(labels, '{}'))) = (left(wanted, 1) = '+')
+    )
+  )
+$$;
+comment on function analysis.holds(text[]) is 'True when labels such as those of analysis.query_days.slices meet every condition of analysis.slice(), or when there is none.';

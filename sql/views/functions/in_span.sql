@@ -1,0 +1,7 @@
+-- Whether a day lies in the time that is asked about.
+create or replace function analysis.in_span(day date) returns boolean
+language sql stable parallel safe as $$
+  select day between coalesce(nullif(current_setting('querymill.since', true), '')::date, '-infinity')
+    and coalesce(nullif(current_setting('querymill.until', true), '')::date, 'infinity')
+$$;
+comment on function analysis.in_span(date) is 'True when a day is not before the setting querymill.since and not after querymill.until, where they are set. The flags --since, --until and --between of npm run sql and export set them.';
