@@ -78,7 +78,7 @@ const rowsOf = ({ text }: { text: string }) =>
   (JSON.parse(text) as { rows: Record<string, unknown>[] }).rows
 
 describe('the library', () => {
-  const needed: Readonly<Record<string, string>> = { q: 'shoes', word: 'sho' }
+  const needed: Readonly<Record<string, string>> = { q: 'shoes', word: 'sho', rival: 'r1.com' }
 
   test('holds at least twenty questions, each asked in one line with a question mark', () => {
     const questions = readQuestions()

@@ -145,7 +145,7 @@ describe('slices over random histories', () => {
 })
 
 describe('flags of the library', () => {
-  const needed: Readonly<Record<string, string>> = { q: 'shoes', word: 'sho' }
+  const needed: Readonly<Record<string, string>> = { q: 'shoes', word: 'sho', rival: 'r1.com' }
   const questions = readQuestions()
 
   beforeAll(async () => {

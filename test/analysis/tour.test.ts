@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readQuestions } from '../../src/commands/sql/questions.ts'
+import { findQuestion } from '../../src/commands/sql/ask.ts'
 import { root } from '../../src/shared/root.ts'
+import { readBatches } from '../../src/store/analysis/ask.ts'
+import { asksOf, withAnswers } from '../support/asks.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { placed, Story, ten } from './story.ts'
 
@@ -28,6 +31,35 @@ describe('the guided tour', () => {
       expect((await database.pool.query(text)).rowCount).toBeGreaterThan(0)
     },
   )
+
+  test.each(asksOf(tour))(
+    'the question $typed $flags can be typed as the page has it',
+    async (asked) => {
+      const reading = { timeoutMs: 20_000, warn: () => undefined }
+      let heads = 0
+      for await (const { columns } of readBatches(database.pool, {
+        ...findQuestion(asked.typed, asked.flags),
+        ...reading,
+      })) {
+        heads = columns.length
+      }
+      expect(heads).toBeGreaterThan(0)
+    },
+  )
+
+  test('asks every question that it names, and twenty everyday ones', () => {
+    const typed = [...tour.matchAll(/^\$ npm run sql -- (.+)$/gm)].length
+    expect(asksOf(tour)).toHaveLength(typed + blocks.length)
+    expect([...tour.matchAll(/^\d+\. .+\?$/gm)]).toHaveLength(20)
+  })
+
+  test('takes answers in the place of those that it had, and nothing else', () => {
+    const answers = asksOf(tour).map((_, index) => `answer ${index}`)
+    const written = withAnswers(tour, answers)
+    expect(withAnswers(written, answers)).toBe(written)
+    expect(asksOf(written)).toEqual(asksOf(tour))
+    expect(written).toContain('```console\n$ npm run sql -- fell_out\nanswer')
+  })
 
   test('answers by hand what the library answers: which page fell, and who took its place', async () => {
     expect((await database.pool.query({ text: blocks[0] ?? '', rowMode: 'array' })).rows).toEqual([

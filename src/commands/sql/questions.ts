@@ -5,6 +5,8 @@ import { domainName } from '../../shared/hostname.ts'
 import { root } from '../../shared/root.ts'
 import { readSlice, sliceFlags, spanFlags, type Slice } from '../../store/analysis/slice.ts'
 
+const domains: readonly string[] = ['domain', 'rival']
+
 /** Something that a question must be told. */
 export interface Parameter {
   readonly name: string
@@ -87,7 +89,7 @@ export function bindParameters(question: Question, flags: readonly string[]): To
     const value = given.get(parameter)?.at(-1) ?? fallback
     if (value === '' || value === null) return null
     // The views know domains as they are counted, in one spelling.
-    if (value !== undefined) return parameter === 'domain' ? domainName(value) : value
+    if (value !== undefined) return domains.includes(parameter) ? domainName(value) : value
     throw new Misuse(
       `expected --${parameter} (${meaning}), got nothing; type npm run sql -- ${name} --${parameter} …`,
     )

@@ -1,0 +1,42 @@
+-- For which queries is a rival ahead of a domain, and for which is it behind?
+-- :rival (a domain)
+-- :domain = (a domain; empty: ours)
+-- :day = newest (day of the run; newest: the newest full one)
+-- :rows = 30 (how many, the greatest differences first)
+select
+  q,
+  own_position,
+  rival_position,
+  case when rival_position is null or own_position < rival_position then 'we' else 'they' end as ahead,
+  round(abs(difference)::numeric, 3) as clicks,
+  analysis.variant_of(query_id) as variant
+from (
+  select
+    ranks.query_id,
+    max(ranks.q) as q,
+    min(ranks.position) filter (where ranks.domain <> :rival) as own_position,
+    min(ranks.position) filter (where ranks.domain = :rival) as rival_position,
+    max(query_days.weight) * (
+      coalesce(max(curve.ctr) filter (where ranks.domain <> :rival), 0)
+      - coalesce(max(curve.ctr) filter (where ranks.domain = :rival), 0)
+    ) as difference
+  from analysis.ranks
+  join analysis.query_days using (query_id, run_date)
+  left join analysis.ctr as curve on curve.position = ranks.position
+  where ranks.run_date = :day::date
+    and (
+      ranks.domain = :rival
+      or case
+        when :domain::text is null then ranks.domain in (
+          select domain
+          from own_domains
+          where (since is null or since <= :day::date)
+            and (until is null or until >= :day::date)
+        )
+        else ranks.domain = :domain
+      end
+    )
+  group by ranks.query_id
+) as compared
+order by abs(difference) desc, q, variant
+limit :rows::integer;

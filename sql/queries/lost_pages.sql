@@ -1,0 +1,46 @@
+-- Which pages of a domain lost most between two days, and who took most of it?
+-- :domain = (a domain; empty: ours)
+-- :day = newest (the later day; newest: the newest full one)
+-- :days = 7 (how many days before it the other one is, where --since names none)
+-- :rows = 20 (how many)
+with losses as materialized (
+  select changes.query_id, changes.q, changes.domain, changes.page, changes.clicks_before - changes.clicks_now as lost
+  from analysis.page_changes(analysis.since(:day::date, :days::integer), :day::date) as changes
+  where changes.clicks_now < changes.clicks_before
+    and case
+      when :domain::text is null then changes.domain in (
+        select domain
+        from own_domains
+        where (since is null or since <= :day::date)
+          and (until is null or until >= :day::date)
+      )
+      else changes.domain = :domain
+    end
+),
+takers as (
+  -- The domain's loss for a query, as analysis.flows_between divides it, for each of its pages that lost there.
+  select losses.domain, losses.page, flows.taker, sum(flows.clicks) as clicks
+  from losses
+  join analysis.flows_between(analysis.since(:day::date, :days::integer), :day::date) as flows
+    on flows.query_id = losses.query_id
+    and flows.loser = losses.domain
+  where flows.taker is not null
+  group by losses.domain, losses.page, flows.taker
+)
+select
+  losses.page,
+  round(sum(losses.lost)::numeric, 3) as lost,
+  count(*) as queries,
+  (array_agg(losses.q order by losses.lost desc, losses.q))[1] as example,
+  (
+    select takers.taker
+    from takers
+    where takers.domain = losses.domain
+      and takers.page = losses.page
+    order by takers.clicks desc, takers.taker
+    limit 1
+  ) as taken_by
+from losses
+group by losses.domain, losses.page
+order by sum(losses.lost) desc, losses.page
+limit :rows::integer;

@@ -1,0 +1,34 @@
+// asksOf(page) → every question that a page of the docs asks; withAnswers(page, answers) → the page with what they answer.
+
+interface Ask {
+  /** A question of the library, or SQL. */
+  readonly typed: string
+  readonly flags: readonly string[]
+}
+
+// A line that is typed, and what it printed; or a statement, and what it printed.
+const blocks =
+  /(?<head>```console\n\$ npm run sql -- (?<line>[^\n]*)\n|```sql\n(?<statement>[^`]*)```\n\n```text\n)[^`]*```/g
+
+/** The questions of a page in their order. */
+export function asksOf(page: string): readonly Ask[] {
+  return [...page.matchAll(blocks)].map(({ groups }) =>
+    groups?.['line'] === undefined
+      ? { typed: groups?.['statement'] ?? '', flags: [] }
+      : readLine(groups['line']),
+  )
+}
+
+/** The page with the answers, one for each question. */
+export function withAnswers(page: string, answers: readonly string[]): string {
+  let next = 0
+  return page.replace(blocks, (_, head: string) => `${head}${answers[next++] ?? ''}\n\`\`\``)
+}
+
+/** Words as a shell divides them. */
+function readLine(line: string): Ask {
+  const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(
+    ([, quoted, plain]) => quoted ?? plain ?? '',
+  )
+  return { typed: words[0] ?? '', flags: words.slice(1) }
+}
