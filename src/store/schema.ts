@@ -2740,6 +2740,33 @@ export interface Nights {
   schedule: string;
 }
 
+export interface NotesAnnotations {
+  /**
+   * The login that wrote it, unless it said another name.
+   */
+  author: Generated<string>;
+  /**
+   * The day that it is about.
+   */
+  date: string;
+  /**
+   * Number of the note.
+   */
+  id: Generated<number>;
+  /**
+   * The label that it concerns, as in device=mobile or brand; * is every query.
+   */
+  tag: Generated<string>;
+  /**
+   * What happened, in few words.
+   */
+  text: string;
+  /**
+   * When it was written.
+   */
+  written_at: Generated<Timestamp>;
+}
+
 export interface Notices {
   /**
    * Not sent before: a pause after a failure, or the time that a process has that is sending it.
@@ -3530,6 +3557,7 @@ export interface DB {
   lists: Lists;
   night_health: NightHealth;
   nights: Nights;
+  "notes.annotations": NotesAnnotations;
   notices: Notices;
   organic_results: OrganicResults;
   own_domain_changes: OwnDomainChanges;

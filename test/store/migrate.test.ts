@@ -104,7 +104,7 @@ describe('migrations', () => {
       with relations as (
         select oid, relname from pg_class
         where relnamespace = any (array(
-            select oid from pg_namespace where nspname in ('public', 'analysis')
+            select oid from pg_namespace where nspname in ('public', 'analysis', 'notes')
           ))
           and relkind in ('r', 'v', 'm', 'p')
       )

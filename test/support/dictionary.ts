@@ -57,6 +57,7 @@ const functions = `
 export async function describeSchema(pool: Pool): Promise<string> {
   const tables = (await pool.query<Column>(columnsOf('public'))).rows
   const views = (await pool.query<Column>(columnsOf('analysis'))).rows
+  const notes = (await pool.query<Column>(columnsOf('notes'))).rows
   const links = (await pool.query<Reference>(references)).rows
   const calls = (await pool.query<{ signature: string; about: string }>(functions)).rows
   return [
@@ -82,6 +83,11 @@ export async function describeSchema(pool: Pool): Promise<string> {
     '',
     ...calls.flatMap(({ signature, about }) => [`- \`analysis.${signature}\`: ${cell(about)}`]),
     '',
+    '## Tables that analysts write (schema `notes`)',
+    '',
+    'The schema `scratch` beside it is for tables of their own.',
+    '',
+    ...sections(notes, 'notes.'),
     '## Tables (schema `public`)',
     '',
     `Analysts read these tables, and \`npm run export\` writes them into files, except the mill's own bookkeeping: ${inside.map((name) => `\`${name}\``).join(', ')}. How balances moved is in the view \`analysis.account_days\`, what became of schedules in the table \`nights\`.`,

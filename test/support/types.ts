@@ -22,7 +22,7 @@ export async function generateTypes(url: string): Promise<string> {
       `--url=${url}`,
       '--print',
       '--log-level=silent',
-      '--include-pattern={public,analysis}.*',
+      '--include-pattern={public,analysis,notes}.*',
       ...parsers,
     ],
     { maxBuffer: 50_000_000 },

@@ -22,7 +22,7 @@ function group<T>(
 }
 
 /** Share of voice of the greatest domains, as one chart. */
-export function shares({ shares: rows, tag, domains, thin, suspect }: Figures): Html {
+export function shares({ shares: rows, tag, domains, thin, suspect, notes }: Figures): Html {
   const greatest = Math.max(...rows.map(({ share }) => share), 0.001)
   const chosen = domains.map(({ domain }) => domain)
   const series = group(
@@ -33,6 +33,7 @@ export function shares({ shares: rows, tag, domains, thin, suspect }: Figures): 
   const chart = lineChart({
     title: 'Share of voice of the greatest domains and the chosen ones, day by day',
     series,
+    notes,
     grain: 'day',
     width: 1040,
     height: 320,
@@ -51,7 +52,11 @@ export function shares({ shares: rows, tag, domains, thin, suspect }: Figures): 
 }
 
 /** Places of one domain, a small chart for each query. */
-export function ranks({ ranks: rows, variants }: Figures, domain: string, label: string): Html {
+export function ranks(
+  { ranks: rows, variants, notes }: Figures,
+  domain: string,
+  label: string,
+): Html {
   const own = rows.filter((row) => row.domain === domain)
   const deepest = Math.max(10, ...own.map(({ position }) => position ?? 0))
   const queryNames = nameVariants(variants)
@@ -77,6 +82,7 @@ export function ranks({ ranks: rows, variants }: Figures, domain: string, label:
           ${lineChart({
             title: `Position of ${domain} for ${name}, day by day`,
             series: [{ name, points }],
+            notes,
             grain: 'day',
             width: 330,
             height: 130,
@@ -91,7 +97,7 @@ export function ranks({ ranks: rows, variants }: Figures, domain: string, label:
 }
 
 /** The balance of each account over time, against the floor. */
-export function balance({ balance: rows, floor }: Figures): Html {
+export function balance({ balance: rows, floor, notes }: Figures): Html {
   const series = group(
     rows,
     ({ account }) => account,
@@ -113,6 +119,7 @@ export function balance({ balance: rows, floor }: Figures): Html {
       ${lineChart({
         title: 'Balance of credits over time',
         series,
+        notes,
         grain: 'instant',
         width: 1040,
         height: 240,

@@ -1,7 +1,9 @@
 import { scaleLinear } from 'd3-scale'
 import { line } from 'd3-shape'
+import type { Note } from '../../store/analysis/notes.ts'
 import { timeLabels, timeScale, type Grain, type Label } from './axis.ts'
 import { html, type Html } from './html.ts'
+import { noteMarks } from './notes.ts'
 
 export interface Point {
   readonly at: Date
@@ -27,6 +29,8 @@ export interface LineChart {
   readonly ticks?: readonly number[]
   /** A line across, such as the credits that must stay. */
   readonly mark?: { readonly value: number; readonly name: string }
+  /** Days that analysts wrote something about. */
+  readonly notes?: readonly Note[]
   /** True: names stand at the ends of the lines. */
   readonly named?: boolean
 }
@@ -44,6 +48,7 @@ export function lineChart(chart: LineChart): Html {
     .domain([...range])
     .range([height - margin.bottom, margin.top])
   const ticks = chart.ticks ?? y.ticks(5)
+  const frame = { x, top: margin.top, bottom: height - margin.bottom }
   return html`<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">
     <title>${title}</title>
     ${ticks.map(
@@ -65,6 +70,7 @@ export function lineChart(chart: LineChart): Html {
           >`,
     )}
     ${timeLabels(span, x).map((label) => timeLabel(label, chart))}
+    ${noteMarks(chart.notes ?? [], { ...frame, within: [Math.min(...times), Math.max(...times)] })}
     ${markLine(chart, y, width - right)} ${series.map((one, index) => path(one, index, { x, y }))}
     ${chart.named === true ? names(chart, { x, y }) : null}
   </svg>`

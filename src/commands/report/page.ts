@@ -3,6 +3,7 @@ import type { Figures, RunFigures } from '../../store/analysis/figures.ts'
 import type { Move } from '../../store/analysis/ranks.ts'
 import { balance, ranks, shares } from './history.ts'
 import { html, Html, link } from './html.ts'
+import { noteList } from './notes.ts'
 import { style } from './style.ts'
 
 /** The whole page: one file, no script, nothing fetched; a policy in its head holds the browser to that. */
@@ -31,7 +32,8 @@ export function renderPage(figures: Figures, made: Date): string {
             </p>
             ${banner(figures)}
           </header>
-          ${tiles(figures)} ${figures.shares.length === 0 ? null : shares(figures)}
+          ${tiles(figures)} ${noteList(figures.notes)}
+          ${figures.shares.length === 0 ? null : shares(figures)}
           ${figures.domains.map(({ domain, label }) => ranks(figures, domain, label))}
           ${moves(figures)} ${figures.balance.length === 0 ? null : balance(figures)}
           ${runs(figures.runs)}

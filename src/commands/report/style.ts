@@ -19,7 +19,7 @@ main { max-width: 1080px; margin: 0 auto; padding: 32px 20px 64px; }
 h1 { font-size: 26px; margin: 0 0 4px; }
 h2 { font-size: 18px; margin: 0 0 4px; }
 h3 { font-size: 14px; margin: 20px 0 6px; color: var(--soft); font-weight: 600; }
-p { margin: 4px 0 12px; } h2, p { overflow-wrap: anywhere; }
+p { margin: 4px 0 12px; } h2, p, li { overflow-wrap: anywhere; }
 .soft { color: var(--soft); }
 .banner { border-left: 4px solid var(--warn); padding: 8px 12px; margin: 16px 0; background: var(--card); }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; margin: 20px 0; }
@@ -39,6 +39,7 @@ svg { display: block; width: 100%; height: auto; }
 .grid { stroke: var(--rule); stroke-width: 1; }
 .tick { fill: var(--soft); font-size: 11px; }
 .mark { stroke: var(--bad); stroke-width: 1.5; stroke-dasharray: 5 4; }
+.note .mark { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 3; }
 .series path { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
 .name { font-size: 12px; }
 ${[0, 1, 2, 3, 4, 5, 6, 7]

@@ -93,6 +93,10 @@ async function grantReader(client: PoolClient, role: string): Promise<void> {
     grant select on ${tables} to ${role};
     grant select on all tables in schema analysis to ${role};
     alter default privileges in schema analysis grant select on tables to ${role};
+    -- What analysts write is theirs: notes on days, and tables of their own.
+    grant usage on schema notes, scratch to ${role};
+    grant select, insert, update, delete on all tables in schema notes to ${role};
+    grant create on schema scratch to ${role};
     -- Whoever is asked to act as the reader must be a member.
     grant ${role} to current_user;
   `)
@@ -153,11 +157,12 @@ async function grantAnalyst(client: PoolClient, name: string, reader: string): P
   // Settings for comfort, which an analyst may change; what may be read is decided by the grants.
   await client.query(`
     grant ${reader} to ${role};
-    alter role ${role} set default_transaction_read_only = on;
+    -- Notes are written without a word before them; logins made earlier could not.
+    alter role ${role} reset default_transaction_read_only;
     alter role ${role} set statement_timeout = '5min';
     alter role ${role} set work_mem = '64MB';
     alter role ${role} set jit = off;
-    alter role ${role} set search_path = analysis, public;
+    alter role ${role} set search_path = analysis, public, notes, scratch;
   `)
   return { name, password }
 }

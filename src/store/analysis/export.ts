@@ -10,7 +10,7 @@ export async function findRelation(db: Database, typed: string): Promise<string>
       quote_ident(nspname) || '.' || quote_ident(relname) as quoted
     from pg_class
     join pg_namespace on pg_namespace.oid = relnamespace
-    where nspname in ('analysis', 'public')
+    where nspname in ('analysis', 'public', 'notes')
       and relkind in ('r', 'v', 'm', 'p')
     order by nspname, relname
   `.execute(db)

@@ -1,6 +1,7 @@
 import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
 import { readBalance, readFloor, type BalancePoint } from './balance.ts'
+import { readNotes, type Note } from './notes.ts'
 import {
   leading,
   readMoves,
@@ -51,6 +52,7 @@ export interface Figures {
   readonly ranks: readonly RankPoint[]
   readonly variants: readonly Variant[]
   readonly moves: readonly Move[]
+  readonly notes: readonly Note[]
 }
 
 export interface FigureOptions {
@@ -94,6 +96,7 @@ export async function readFigures(db: Database, options: FigureOptions): Promise
         ranks,
         variants: await readVariants(trx, texts),
         moves: await readMoves(trx, names, summary.day),
+        notes: await readNotes(trx, options.tag),
       }
     })
 }

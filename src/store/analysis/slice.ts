@@ -1,5 +1,6 @@
 import { sql } from '../kysely.ts'
 import { Misuse } from '../../shared/errors.ts'
+import { isDay } from '../../shared/time/zone.ts'
 import type { Database } from '../database.ts'
 import { readCondition, type Condition } from './condition.ts'
 
@@ -64,8 +65,7 @@ function inOrder(since: string | undefined, until: string | undefined) {
 function readDay(flag: string, typed: string | undefined): string | undefined {
   if (typed === undefined || typed === '') return undefined
   const day = typed.trim()
-  const time = /^\d{4}-\d{2}-\d{2}$/.test(day) ? new Date(`${day}T00:00:00Z`) : new Date(NaN)
-  if (!Number.isNaN(time.getTime()) && time.toISOString().startsWith(day)) return day
+  if (isDay(day)) return day
   throw new Misuse(`expected --${flag} to be a day like 2026-11-01, got ${JSON.stringify(typed)}`)
 }
 

@@ -24,6 +24,7 @@ function evil(): Figures {
     day: '2026-01-03',
     compared: true,
     thin: payloads,
+    notes: payloads.map((text) => ({ date: '2026-01-02', text, tag: text })),
     suspect: payloads.map((list) => ({ runDate: '2026-01-01', list, reasons: payloads })),
     queries: 40,
     answers: 120,

@@ -101,6 +101,26 @@ describe('an analyst', () => {
     })
   })
 
+  test('writes notes, which the page of pictures shows, and tables of its own in scratch', async () => {
+    await as(async (client) => {
+      await client.query(
+        "insert into notes.annotations (date, text) values ('2026-01-01', 'shop <moved>')",
+      )
+      await client.query('create table scratch.mine as select q from results')
+      expect((await client.query('select author from annotations')).rows).toEqual([
+        { author: name },
+      ])
+      expect((await client.query('select q from mine')).rows).toEqual([{ q: 'shoes' }])
+      await client.query('drop table scratch.mine')
+    })
+    expect((await call('owner', 'report', '--to', 'page.html')).code).toBe(0)
+    const page = readFileSync(join(home, 'page.html'), 'utf8')
+    expect(page).toMatch(/<h2>Notes<\/h2>.*<li>\s*2026-01-01: shop &lt;moved&gt;/s)
+    expect(page).toMatch(/<g class="note"\s*><title>2026-01-01: shop &lt;moved&gt;<\/title/)
+    const asked = await call('analyst', 'export', 'annotations', '--to', '-')
+    expect(asked.stdout).toMatch(/^1,2026-01-01,shop <moved>,\*,/m)
+  }, 120_000)
+
   test('made a second time keeps the password and the rights', async () => {
     expect(await ensureAnalyst(database.pool, name)).toEqual({ name, password: null })
     expect(await as(async (client) => (await client.query('select 1 as a')).rows)).toEqual([
