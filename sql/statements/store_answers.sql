@@ -108,10 +108,20 @@ new_search_clusters as (
   select search_id, ordinal, cluster_id
   from kept, unnest($29::bigint[], $30::integer[], $31::uuid[]) as c (search_id, ordinal, cluster_id)
   where search_id = any(ids)
+),
+new_search_related_searches as (
+  insert into search_related_searches (search_id, ordinal, related_search_id)
+  select search_id, ordinal, related_search_id
+  from
+    kept,
+    unnest($32::bigint[], $33::integer[], $34::uuid[]) as r (search_id, ordinal, related_search_id)
+  where search_id = any(ids)
 )
-insert into search_related_searches (search_id, ordinal, related_search_id)
-select search_id, ordinal, related_search_id
+insert into search_features (search_id, ordinal, kind, page_id, domain_id, text, extra)
+select search_id, ordinal, kind, page_id, domain_id, text, extra
 from
   kept,
-  unnest($32::bigint[], $33::integer[], $34::uuid[]) as r (search_id, ordinal, related_search_id)
+  unnest(
+    $35::bigint[], $36::integer[], $37::text[], $38::uuid[], $39::uuid[], $40::text[], $41::jsonb[]
+  ) as f (search_id, ordinal, kind, page_id, domain_id, text, extra)
 where search_id = any(ids)

@@ -1,4 +1,5 @@
 import type { Answer, Entity, Json, JsonObject, Placed, Result } from '../store/answers/answer.ts'
+import { featuresOf } from './features.ts'
 import { isObject, readBody, type Readable } from './json.ts'
 import { clusterOf, domainOf, entityOf, pageOf, relatedOf } from './dictionary.ts'
 import {
@@ -48,6 +49,7 @@ export function unreadAnswer(problem: string): Answer {
     entities: [],
     clusters: [],
     related: [],
+    features: [],
   }
 }
 
@@ -64,6 +66,7 @@ function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
   const entities = readList(fields, 'entities', readEntity)
   const clusters = readList(fields, 'clusters', (item) => readText(item, clusterOf))
   const related = readList(fields, 'related_searches', (item) => readText(item, relatedOf))
+  const extra = answerExtra(fields)
   const said = {
     ...answerColumns(columns, q),
     organic_results: results.exact,
@@ -79,12 +82,13 @@ function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
     depth: greatestPosition(results.placed),
     replaced,
     parseError: null,
-    extra: answerExtra(fields),
+    extra,
     asGiven: answerLeftover(fields, said),
     results: results.placed,
     entities: entities.placed,
     clusters: clusters.placed,
     related: related.placed,
+    features: featuresOf(extra),
   }
 }
 

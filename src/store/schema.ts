@@ -909,6 +909,33 @@ export interface AnalysisDomainDays {
   weight: number | null;
 }
 
+export interface AnalysisDrift {
+  /**
+   * Readable answers with it.
+   */
+  answers: number | null;
+  /**
+   * Where the answers were bought.
+   */
+  api: string | null;
+  /**
+   * Its name.
+   */
+  field: string | null;
+  /**
+   * When the first answer with it was received.
+   */
+  first_seen: Timestamp | null;
+  /**
+   * When the last one was.
+   */
+  last_seen: Timestamp | null;
+  /**
+   * answer, or result: where the field stands.
+   */
+  place: string | null;
+}
+
 export interface AnalysisEntityChanges {
   /**
    * new or gone.
@@ -1004,6 +1031,100 @@ export interface AnalysisEntityPairs {
    * Its type.
    */
   type: string | null;
+}
+
+export interface AnalysisFeatureDays {
+  /**
+   * Name of the block.
+   */
+  kind: string | null;
+  /**
+   * Queries in whose block a domain of ours is.
+   */
+  ours: number | null;
+  /**
+   * Queries of the label with a readable answer.
+   */
+  queries: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Shown divided by queries, 0 to 1.
+   */
+  share: number | null;
+  /**
+   * Of these, queries whose answer shows such a block.
+   */
+  shown: number | null;
+  /**
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
+   */
+  tag: string | null;
+  /**
+   * Things in these blocks.
+   */
+  things: number | null;
+}
+
+export interface AnalysisFeatures {
+  /**
+   * Host in lower case without a leading www.
+   */
+  domain: string | null;
+  /**
+   * What else it says, under its own names.
+   */
+  extra: Json | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Name of the block, as the answer spells it.
+   */
+  kind: string | null;
+  /**
+   * Place among all such things of the answer, from 1.
+   */
+  ordinal: number | null;
+  /**
+   * True when the domain was ours on that day.
+   */
+  ours: boolean | null;
+  /**
+   * Place within the block, from 1.
+   */
+  place: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * What it says first: its title, question, text or name.
+   */
+  text: string | null;
+  /**
+   * Address as the answer gives it.
+   */
+  url: string | null;
+  /**
+   * Address without scheme, fragment, tracking parameters and closing slash: equal for spellings of one page.
+   */
+  url_key: string | null;
 }
 
 export interface AnalysisFreshness {
@@ -3299,6 +3420,37 @@ export interface Searches {
   task_id: number;
 }
 
+export interface SearchFeatures {
+  /**
+   * The host that it names, or that of its page; null: neither.
+   */
+  domain_id: string | null;
+  /**
+   * What else it says, under its own names; null: nothing.
+   */
+  extra: Json | null;
+  /**
+   * Name of the block, as the answer spells it.
+   */
+  kind: string;
+  /**
+   * Place among all such things of the answer, from 1.
+   */
+  ordinal: number;
+  /**
+   * The page that it leads to; null: it names none.
+   */
+  page_id: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number;
+  /**
+   * What it says first: its title, question, text or name; null: nothing of these.
+   */
+  text: string | null;
+}
+
 export interface SearchRelatedSearches {
   /**
    * Place in the answer, from 1.
@@ -3508,9 +3660,12 @@ export interface DB {
   "analysis.days": AnalysisDays;
   "analysis.domain_coverage": AnalysisDomainCoverage;
   "analysis.domain_days": AnalysisDomainDays;
+  "analysis.drift": AnalysisDrift;
   "analysis.entity_changes": AnalysisEntityChanges;
   "analysis.entity_frequency": AnalysisEntityFrequency;
   "analysis.entity_pairs": AnalysisEntityPairs;
+  "analysis.feature_days": AnalysisFeatureDays;
+  "analysis.features": AnalysisFeatures;
   "analysis.freshness": AnalysisFreshness;
   "analysis.frontier": AnalysisFrontier;
   "analysis.keyword_clusters": AnalysisKeywordClusters;
@@ -3573,6 +3728,7 @@ export interface DB {
   schedules: Schedules;
   search_clusters: SearchClusters;
   search_entities: SearchEntities;
+  search_features: SearchFeatures;
   search_related_searches: SearchRelatedSearches;
   searches: Searches;
   slices: Slices;

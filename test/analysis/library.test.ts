@@ -44,6 +44,8 @@ beforeAll(async () => {
   })
   await story.night('2026-01-04', { shoes: { results: [] } }, { list: 'odd' })
   await database.pool.query(`
+    insert into search_features (search_id, ordinal, kind) select id, 1, 'ads' from searches;
+    update searches set extra = '{"ads": []}';
     update runs set suspect = true where run_date = '2026-01-04';
     insert into night_health (run_id, asked, answered, empty, unreadable, minutes, workers, reasons)
     select id, 1, 1, 1, 0, 1, 1, '{all empty}' from runs where suspect`)

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => database.close())
 
 beforeEach(async () => {
-  await sql`truncate searches, raw_answers, organic_results, search_clusters, tasks`.execute(
+  await sql`truncate searches, raw_answers, organic_results, search_clusters, search_features, tasks`.execute(
     database.db,
   )
   await askQuery(database.db)
@@ -46,6 +46,16 @@ async function searchOf(id: number) {
   return database.db.selectFrom('searches').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
+async function features() {
+  const { rows } = await sql`
+    select f.ordinal, f.kind, p.url_key, d.host, f.text, f.extra
+    from search_features f
+    left join pages p on p.id = f.page_id
+    left join domains d on d.id = f.domain_id
+    order by f.search_id, f.ordinal`.execute(database.db)
+  return rows
+}
+
 describe('reading bodies again', () => {
   test('gives an answer its rows that could not be read before, and leaves its money and time alone', async () => {
     await store(unreadable(paid(1, shoes)), paid(2, shoes))
@@ -68,6 +78,28 @@ describe('reading bodies again', () => {
     const before = await searchOf(2)
     expect(await reparse(books(), unread)).toEqual({ read: 0, unread: 2, refused: 0, bodiless: 0 })
     expect(await searchOf(2)).toEqual(before)
+  })
+
+  test('gives an answer the rows of its blocks that was stored before they were kept, once', async () => {
+    const blocks = { ads: [{ link: 'https://www.a.com/x?utm_source=b', title: 'Buy', rank: 1 }] }
+    await store(paid(1, { ...shoes, ...blocks, questions: ['Why?'] }))
+    const before = await features()
+    expect(before).toEqual([
+      {
+        ordinal: 1,
+        kind: 'ads',
+        url_key: 'www.a.com/x',
+        host: 'www.a.com',
+        text: 'Buy',
+        extra: { rank: 1 },
+      },
+      { ordinal: 2, kind: 'questions', url_key: null, host: null, text: 'Why?', extra: null },
+    ])
+    await sql`truncate search_features`.execute(database.db)
+    for (const _ of [1, 2]) {
+      expect(await reparse(books(), all)).toEqual({ read: 1, unread: 0, refused: 0, bodiless: 0 })
+      expect(await features()).toEqual(before)
+    }
   })
 
   test('makes the rows of every answer anew when all are asked for, each once', async () => {

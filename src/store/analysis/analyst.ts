@@ -25,6 +25,7 @@ export const readable = [
   'search_clusters',
   'related_searches',
   'search_related_searches',
+  'search_features',
   'rejected_lines',
   'nights',
   'night_health',

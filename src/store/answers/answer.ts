@@ -48,6 +48,16 @@ export interface Result {
   readonly asGiven: JsonObject | null
 }
 
+/** A thing in a block that the interface does not name. */
+export interface Feature {
+  /** Name of the block. */
+  readonly kind: string
+  readonly page: Page | null
+  readonly domain: Domain | null
+  readonly text: string | null
+  readonly extra: JsonObject | null
+}
+
 /** One answer as the tables hold it: everything that its body said, each thing in the column where it belongs. */
 export interface Answer {
   readonly intent: string | null
@@ -65,6 +75,8 @@ export interface Answer {
   readonly entities: readonly Placed<Entity>[]
   readonly clusters: readonly Placed<Term>[]
   readonly related: readonly Placed<Term>[]
+  /** What `extra` holds in blocks, thing by thing. */
+  readonly features: readonly Placed<Feature>[]
 }
 
 /** How the reason begins why an answer has no rows although it could be read: they come once the tables take them. */

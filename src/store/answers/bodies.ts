@@ -153,6 +153,7 @@ export async function replaceAnswers(
     'search_entities',
     'search_clusters',
     'search_related_searches',
+    'search_features',
   ] as const) {
     await trx.deleteFrom(table).where('search_id', 'in', ids).execute()
   }

@@ -1,4 +1,4 @@
-import type { Placed, Result, StoredAnswer } from './answer.ts'
+import type { Feature, Placed, Result, StoredAnswer } from './answer.ts'
 import {
   BigintColumn,
   BytesColumn,
@@ -28,6 +28,7 @@ class Described {
   readonly #clusters = new Terms()
   readonly #related = new Terms()
   readonly #results = new Results()
+  readonly #features = new Features()
   readonly #named = { entities: new Mentions(), clusters: new Mentions(), related: new Mentions() }
 
   constructor(bytes: number) {
@@ -63,6 +64,12 @@ class Described {
       this.#pages.add(item.page)
       this.#results.add(callId, ordinal, item)
     }
+    for (const { ordinal, item } of answer.features) {
+      this.#domains.add(item.domain)
+      this.#domains.add(item.page?.domain)
+      this.#pages.add(item.page)
+      this.#features.add(callId, ordinal, item)
+    }
     this.#named.entities.addAll(callId, answer.entities, this.#entities)
     this.#named.clusters.addAll(callId, answer.clusters, this.#clusters)
     this.#named.related.addAll(callId, answer.related, this.#related)
@@ -71,7 +78,7 @@ class Described {
   toParameters(): unknown[] {
     const columns = [
       ...[this.#domains, this.#pages, this.#entities, this.#clusters, this.#related, this.#results],
-      ...[this.#named.entities, this.#named.clusters, this.#named.related],
+      ...[this.#named.entities, this.#named.clusters, this.#named.related, this.#features],
     ].flatMap((group) => group.columns())
     return [
       JSON.stringify(this.#rows),
@@ -107,6 +114,33 @@ class Results {
     return [
       ...[this.#searches, this.#ordinals, this.#positions, this.#pages, this.#domains],
       ...[this.#titles, this.#snippets, this.#extras, this.#given],
+    ]
+  }
+}
+
+class Features {
+  readonly #searches = new BigintColumn()
+  readonly #ordinals = new IntegerColumn()
+  readonly #kinds = new TextColumn()
+  readonly #pages = new UuidColumn()
+  readonly #domains = new UuidColumn()
+  readonly #texts = new TextColumn()
+  readonly #extras = new JsonbColumn()
+
+  add(search: number, ordinal: number, feature: Feature): void {
+    this.#searches.add(search)
+    this.#ordinals.add(ordinal)
+    this.#kinds.add(feature.kind)
+    this.#pages.add(feature.page?.id ?? null)
+    this.#domains.add(feature.domain?.id ?? null)
+    this.#texts.add(feature.text)
+    this.#extras.add(feature.extra)
+  }
+
+  columns() {
+    return [
+      ...[this.#searches, this.#ordinals, this.#kinds, this.#pages, this.#domains],
+      ...[this.#texts, this.#extras],
     ]
   }
 }

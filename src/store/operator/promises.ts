@@ -67,6 +67,7 @@ export const bookPromises: Promises = {
       union all select search_id from search_entities
       union all select search_id from search_clusters
       union all select search_id from search_related_searches
+      union all select search_id from search_features
     ) facts
     where not exists (select from searches s where s.id = facts.search_id and s.parse_error is null)`),
   'each answer has as many results as it counts': counting(sql`

@@ -1,0 +1,37 @@
+-- What answers carry besides their results, each day: ads, questions and other blocks, thing by thing.
+create or replace view analysis.features as
+select
+  observations.query_id,
+  observations.q,
+  observations.run_date,
+  search_features.kind,
+  row_number() over (
+    partition by observations.query_id, observations.run_date, search_features.kind order by search_features.ordinal
+  ) as place,
+  coalesce(named.domain, addressed.domain) as domain,
+  exists (
+    select
+    from own_domains
+    where own_domains.domain = coalesce(named.domain, addressed.domain)
+      and (own_domains.since is null or own_domains.since <= observations.run_date)
+      and (own_domains.until is null or own_domains.until >= observations.run_date)
+  ) as ours,
+  search_features.text,
+  pages.url,
+  pages.url_key,
+  search_features.extra,
+  observations.fetched_at,
+  observations.search_id,
+  search_features.ordinal
+from analysis.observations
+join search_features on search_features.search_id = observations.search_id
+left join domains as named on named.id = search_features.domain_id
+left join pages on pages.id = search_features.page_id
+left join domains as addressed on addressed.id = pages.domain_id and search_features.domain_id is null;
+comment on view analysis.features is 'What each observation carries besides results, entities, topics and related queries: a row for each thing in a block that the interface does not name. Answers stored before this was kept have rows after npm run reparse -- --all.';
+comment on column analysis.features.kind is 'Name of the block, as the answer spells it.';
+comment on column analysis.features.place is 'Place within the block, from 1.';
+comment on column analysis.features.ours is 'True when the domain was ours on that day.';
+comment on column analysis.features.text is 'What it says first: its title, question, text or name.';
+comment on column analysis.features.extra is 'What else it says, under its own names.';
+comment on column analysis.features.ordinal is 'Place among all such things of the answer, from 1.';
