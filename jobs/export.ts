@@ -5,24 +5,36 @@ import { withheld } from '../src/store/analysis/analyst.ts'
 await runCommand<ExportOptions>(
   {
     name: 'export',
-    about: 'Writes a view or a table into a file, row by row, however long it is.',
+    about:
+      'Writes a view, a table or the answer to a question into a file, row by row, however long it is.',
     examples: [
       'npm run export -- movers --to movers.csv',
       'npm run export -- results --format ndjson --to results.ndjson',
+      'npm run export -- results --since 2026-11-01 --device mobile --format parquet --to results.parquet',
+      'npm run export -- --question winners --days 30 --to winners.csv --bom',
       'npm run export -- searches --to - | head',
     ],
     define: (program) =>
       program
         .argument(
-          '<relation>',
+          '[relation]',
           `a view of analysts or a table; docs/schema.md lists them. The mill's own bookkeeping cannot be exported: ${withheld.join(', ')}`,
         )
-        .option('--format <format>', 'csv or ndjson', 'csv')
+        .argument(
+          '[flags...]',
+          'behind its name: --since, --until and --between with days, --list, --tag, --country, --place, --language and --device; behind --question its parameters',
+        )
+        .allowUnknownOption()
+        .option('--question <name>', 'a question of the library (npm run sql), or SQL in quotes')
+        .option('--where <condition>', 'only rows for which this SQL holds')
+        .option('--format <format>', 'csv, ndjson or parquet', 'csv')
         .option('--to <file>', 'the file; - is the standard output')
         .option(
           '--raw',
           "leave cells as they are: without it, what a spreadsheet would compute gets a '",
         )
+        .option('--bom', 'a byte order mark before CSV, which Excel wants')
+        .option('--suspects', 'show answers of suspect nights as well')
         .option('--origins <list>', 'kinds of answers to show, as in live,sandbox')
         .option('--timeout <duration>', 'how long the database may think', '1h'),
   },

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withheld } from '../../src/store/analysis/analyst.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
@@ -103,6 +104,54 @@ describe('commands for analysts', () => {
     expect(wrong.code).toBe(2)
     expect(wrong.stderr).toMatch(/perhaps analysis.movers/)
     expect(() => readFileSync(join(home, 'w.csv'))).toThrow(/ENOENT/)
+  }, 120_000)
+
+  test('rows are exported by day, by label, by condition, and as the answer to a question', async () => {
+    const lines = async (...args: string[]) => {
+      const { code, stdout, stderr } = await call('export', ...args, '--to', '-')
+      expect([code, stderr]).toEqual([0, ''])
+      return stdout.trimEnd().split('\n')
+    }
+    const shown = ['--origins', 'sandbox'] as const
+    expect(await lines('results', ...shown, '--since', '2026-01-02')).toHaveLength(11)
+    expect(await lines('results', ...shown, '--until', '2026-01-01')).toHaveLength(11)
+    expect(await lines('results', ...shown, '--tag', 'not brand')).toHaveLength(1)
+    const found = await lines('results', ...shown, '--where', 'position = 4 -- of ten', '--bom')
+    expect(found[0]).toMatch(/^\ufeffquery_id,/)
+    expect(found).toHaveLength(3)
+    const between = ['--between', '2026-01-01..2026-01-02'] as const
+    const asked = await lines('--question', 'winners', ...between, ...shown, '--rows', '1')
+    expect(asked).toEqual([expect.stringMatching(/^domain,gain,/), expect.any(String)])
+    const json = await lines('--question', 'select 1.50 as n', '--format', 'ndjson')
+    expect(json).toEqual(['{"n":1.50}'])
+  }, 120_000)
+
+  test('what an export cannot take is refused with what it can', async () => {
+    for (const [args, message] of [
+      [['movers', '--rows', '3'], /expected --where, --list, .* behind movers, got --rows/],
+      [['own_domains', '--since', '2026-01-01'], /which has none; leave them out/],
+      [['movers', '--bom', '--format', 'parquet'], /expected --bom with --format csv, got parquet/],
+      [['--question', 'winners', '--where', 'true'], /got it beside --question/],
+      [['movers', '--format', 'xml'], /--format/],
+    ] as const) {
+      const { code, stderr } = await call('export', ...args, '--to', 'no.file')
+      expect(stderr).toMatch(message)
+      expect(code).toBe(2)
+    }
+    expect(readdirSync(home).filter((name) => name.startsWith('no.file'))).toEqual([])
+  }, 120_000)
+
+  test('a Parquet file begins and ends as one, and holds every row', async () => {
+    const flags = ['--format', 'parquet', '--origins', 'sandbox'] as const
+    expect((await call('export', 'results', '--to', 'r.parquet', ...flags)).code).toBe(0)
+    const file = await asyncBufferFromFile(join(home, 'r.parquet'))
+    const rows = await parquetReadObjects({ file, columns: ['run_date', 'position', 'domain'] })
+    expect(rows).toHaveLength(20)
+    expect(rows).toContainEqual({
+      run_date: new Date('2026-01-01'),
+      position: 4n,
+      domain: 'caniuse.com',
+    })
   }, 120_000)
 
   test('the page of pictures is written where the caller stands', async () => {

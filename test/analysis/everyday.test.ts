@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findQuestion } from '../../src/commands/sql/ask.ts'
+import { findQuestion } from '../../src/store/analysis/library.ts'
 import { readBatches } from '../../src/store/analysis/ask.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { placed, Story, ten } from './story.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ensureReader } from '../../src/store/analysis/analyst.ts'
-import { readQuestions } from '../../src/commands/sql/questions.ts'
-import { answerQuestion, describeLibrary, findQuestion } from '../../src/commands/sql/ask.ts'
+import { findQuestion, readQuestions } from '../../src/store/analysis/library.ts'
+import { answerQuestion, describeLibrary } from '../../src/commands/sql/ask.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { dropReader, placed, Story, ten } from './story.ts'
 

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ensureReader } from '../../src/store/analysis/analyst.ts'
-import { answerQuestion, findQuestion } from '../../src/commands/sql/ask.ts'
+import { answerQuestion } from '../../src/commands/sql/ask.ts'
+import { findQuestion } from '../../src/store/analysis/library.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { dropReader, placed, Story, ten } from './story.ts'
 

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { readQuestions } from '../../src/commands/sql/questions.ts'
-import { findQuestion } from '../../src/commands/sql/ask.ts'
+import { findQuestion, readQuestions } from '../../src/store/analysis/library.ts'
 import { readBatches } from '../../src/store/analysis/ask.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { dice, moversOf, pairsOf, readBase, stepsOf, type Base, type Pair } from './oracle.ts'

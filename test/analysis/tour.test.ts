@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readQuestions } from '../../src/commands/sql/questions.ts'
-import { findQuestion } from '../../src/commands/sql/ask.ts'
+import { readChoice } from '../../src/commands/export/choice.ts'
+import { findQuestion, readQuestions } from '../../src/store/analysis/library.ts'
 import { root } from '../../src/shared/root.ts'
 import { readBatches } from '../../src/store/analysis/ask.ts'
 import { asksOf, withAnswers } from '../support/asks.ts'
@@ -46,6 +46,34 @@ describe('the guided tour', () => {
       expect(heads).toBeGreaterThan(0)
     },
   )
+
+  test('exports what can be exported: its lines are taken as they stand', async () => {
+    const typed = [...tour.matchAll(/^\$ npm run export -- (.+)$/gm)].map(([, line]) => line ?? '')
+    expect(typed.length).toBeGreaterThan(3)
+    for (const line of typed) {
+      const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(
+        ([, one, other]) => one ?? other ?? '',
+      )
+      const flag = (name: string) => words[words.indexOf(name) + 1]
+      const own = new Set(
+        ['--to', '--format', '--question', '--where'].filter((name) => words.includes(name)),
+      )
+      const args = words.filter(
+        (word, index) => !own.has(word) && !own.has(words[index - 1] ?? '') && word !== '--bom',
+      )
+      const question = own.has('--question') ? flag('--question') : undefined
+      const where = own.has('--where') ? flag('--where') : undefined
+      const { name, ...asked } = await readChoice({ question, where, args })(database.db)
+      expect(name).not.toBe('')
+      for await (const { columns } of readBatches(database.pool, {
+        ...asked,
+        timeoutMs: 20_000,
+        warn: () => undefined,
+      })) {
+        expect(columns.length).toBeGreaterThan(0)
+      }
+    }
+  })
 
   test('asks every question that it names, and twenty everyday ones', () => {
     const typed = [...tour.matchAll(/^\$ npm run sql -- (.+)$/gm)].length

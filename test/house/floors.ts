@@ -74,6 +74,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   'd3-scale': ['src/commands/report/'],
   'd3-shape': ['src/commands/report/'],
   hono: ['src/service/'],
+  'hyparquet-writer': ['src/commands/export/'],
   'i18n-iso-countries': ['src/service/'],
   ioredis: ['src/queue/'],
   'iso-3166': ['src/service/'],

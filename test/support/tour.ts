@@ -2,7 +2,8 @@
 // that DATABASE_URL names; made for that of `npm run demo -- --nights 12`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { answerQuestion, findQuestion } from '../../src/commands/sql/ask.ts'
+import { answerQuestion } from '../../src/commands/sql/ask.ts'
+import { findQuestion } from '../../src/store/analysis/library.ts'
 import { root } from '../../src/shared/root.ts'
 import { openPool, type Pool } from '../../src/store/database.ts'
 import { asksOf, withAnswers } from './asks.ts'

@@ -3,16 +3,24 @@ import { jsonValue, type CellColumn } from '../../store/analysis/cells.ts'
 import type { CellBatch } from '../../store/analysis/ask.ts'
 import { unhandled } from '../../shared/errors.ts'
 
-export const rowFormats = ['csv', 'ndjson'] as const
-export type RowFormat = (typeof rowFormats)[number]
+type RowFormat = 'csv' | 'ndjson'
+
+interface RowOptions {
+  /** True: cells as they are, also where a spreadsheet would compute them. */
+  readonly raw?: boolean
+  /** True: a byte order mark first. */
+  readonly bom?: boolean
+}
 
 /** Rows as a file wants them, batch by batch: memory stays the same however many there are. Lines of JSON are the database's own. */
 export async function* writeRows(
   batches: AsyncIterable<CellBatch>,
   format: RowFormat,
-  raw: boolean,
+  { raw = false, bom = false }: RowOptions = {},
 ): AsyncGenerator<string> {
   let first = true
+  // Without it Excel takes the bytes for those of its own code page.
+  if (bom) yield '\ufeff'
   for await (const { columns, rows } of batches) {
     switch (format) {
       case 'csv':

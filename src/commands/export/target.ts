@@ -22,7 +22,7 @@ export interface Target {
   readonly kind: 'file' | 'pipe' | 'device'
 }
 
-type Pieces = Iterable<string> | AsyncIterable<string>
+type Pieces = Iterable<string> | AsyncIterable<string | Uint8Array>
 
 const reasons: Readonly<Record<string, string>> = {
   EISDIR: 'a folder; name a file in it',
@@ -109,13 +109,17 @@ async function fill(
   const handle = await opening.catch(fail)
   try {
     // Only what writing meets is the target's fault: the pieces may come from a server that goes away.
-    for await (const piece of pieces) await push(handle, Buffer.from(piece)).catch(fail)
+    for await (const piece of pieces) await push(handle, bytesOf(piece)).catch(fail)
   } finally {
     await handle.close()
   }
 }
 
-async function push(handle: FileHandle, bytes: Buffer): Promise<void> {
+function bytesOf(piece: string | Uint8Array): Uint8Array {
+  return typeof piece === 'string' ? Buffer.from(piece) : piece
+}
+
+async function push(handle: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     try {
       done += (await handle.write(bytes, done)).bytesWritten

@@ -4,7 +4,8 @@ import { say, type Call } from '../../shared/terminal/command.ts'
 import { hintOrigins, readOrigins } from '../../store/analysis/origins.ts'
 import { hintLabels } from '../../store/analysis/slice.ts'
 import { openMill } from '../mill/mill.ts'
-import { answerQuestion, type AnswerFormat, type SqlQuestion } from './ask.ts'
+import type { SqlQuestion } from '../../store/analysis/library.ts'
+import { answerQuestion, type AnswerFormat } from './ask.ts'
 
 export interface SqlRequest {
   readonly question: SqlQuestion

@@ -1,8 +1,7 @@
-import { Misuse, unhandled } from '../../shared/errors.ts'
+import { unhandled } from '../../shared/errors.ts'
 import type { Pool } from '../../store/database.ts'
 import { readBatches, type CellBatch, type Inquiry } from '../../store/analysis/ask.ts'
-import { readSlice, sliceFlags } from '../../store/analysis/slice.ts'
-import { bindParameters, readFlags, readQuestions } from './questions.ts'
+import { readQuestions } from '../../store/analysis/library.ts'
 import { object, writeRows } from '../export/rows.ts'
 import { formatTable } from '../../shared/terminal/table.ts'
 
@@ -27,42 +26,6 @@ export function describeLibrary(): string {
     .join('\n')
 }
 
-/** What is to be asked, and of which queries and days. */
-export type SqlQuestion = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'>
-
-/** A question of the library by name, or a text that is SQL itself. */
-export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
-  // A name has no blanks, and no SQL that asks anything does without.
-  if (/\s/.test(typed.trim())) return askSql(typed, flags)
-  const questions = readQuestions()
-  const found = questions.find(({ name }) => name === typed)
-  if (found !== undefined) {
-    const day = found.parameters.findIndex(
-      ({ name, fallback }) => name === 'day' && fallback === 'newest',
-    )
-    const asked = { text: found.sql, ...bindParameters(found, flags) }
-    return day === -1 ? asked : { ...asked, day }
-  }
-  const near = questions.filter(({ name }) => name.includes(typed.slice(0, 4)))
-  throw new Misuse(
-    `expected a question of the library or SQL in quotes, got ${JSON.stringify(typed)}; ${
-      near.length === 0
-        ? 'npm run sql lists the questions'
-        : `perhaps ${near.map(({ name }) => name).join(', ')}`
-    }`,
-  )
-}
-
-function askSql(text: string, flags: readonly string[]): SqlQuestion {
-  const given = readFlags(flags)
-  const known: readonly string[] = sliceFlags
-  const other = [...given.keys()].find((flag) => !known.includes(flag))
-  if (other === undefined) return { text, values: [], slice: readSlice(given) }
-  throw new Misuse(
-    `expected SQL with ${known.map((flag) => `--${flag}`).join(', ')} behind it, got --${other}; put the value into the SQL`,
-  )
-}
-
 export interface AnswerOptions {
   readonly format: AnswerFormat
   /** Most rows of a table. */
@@ -84,7 +47,7 @@ export async function* answerQuestion(
       yield* answerTable(batches, most, say)
       return
     case 'csv':
-      yield* writeRows(batches, 'csv', false)
+      yield* writeRows(batches, 'csv')
       return
     case 'json':
       yield* answerJson(batches)

@@ -1,8 +1,8 @@
 import { exits, type Exit } from '../../shared/errors.ts'
 import { print, printJson, type Call } from '../../shared/terminal/command.ts'
 import { timeoutFlag, wordFlag } from '../../shared/terminal/flags.ts'
-import { answerFormats, describeLibrary, findQuestion } from './ask.ts'
-import { readQuestions } from './questions.ts'
+import { findQuestion, readQuestions } from '../../store/analysis/library.ts'
+import { answerFormats, describeLibrary } from './ask.ts'
 
 export interface SqlOptions {
   readonly format: string

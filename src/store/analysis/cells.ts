@@ -40,7 +40,14 @@ export function kindOfCell(type: number): ColumnKind {
 }
 
 /** The driver's own reader of arrays: its list of types is shorter than the server's. */
-const readList = pg.types.getTypeParser as (type: number) => (text: string) => readonly unknown[]
+type Listed = string | number | boolean | null
+
+const readList = pg.types.getTypeParser as (type: number) => (text: string) => readonly Listed[]
+
+/** The values of a list as the driver reads them. */
+export function listIn(text: string, type: number): readonly Listed[] {
+  return readList(type)(text)
+}
 
 const bigintList = 1016
 
@@ -65,7 +72,7 @@ export function jsonValue(text: string | null, { kind, type }: CellColumn): unkn
     case 'json':
       return JSON.parse(text) as unknown
     case 'list':
-      return readList(type)(text).map((value) => numberIn(value, type))
+      return listIn(text, type).map((value) => numberIn(value, type))
     case 'text':
       return text
     default:

@@ -1,6 +1,7 @@
 import { sql } from '../kysely.ts'
-import { Misuse, unhandled } from '../../shared/errors.ts'
+import { Misuse } from '../../shared/errors.ts'
 import type { Database } from '../database.ts'
+import type { Inquiry } from './ask.ts'
 
 /** Finds a table or view by the name that a person typed; gives it as SQL needs it. */
 export async function findRelation(db: Database, typed: string): Promise<string> {
@@ -29,16 +30,60 @@ export async function findRelation(db: Database, typed: string): Promise<string>
   )
 }
 
-/** All rows of a relation, column by column as text, or each as one line of JSON. */
-export function selectRows(relation: string, format: 'csv' | 'ndjson'): string {
-  switch (format) {
-    case 'csv':
-      return `select * from ${relation}`
-    case 'ndjson':
-      // The server writes every digit of numbers and times, and each value in the kind of its column: read here and
-      // written again, both would be lost. `line.*`, since a column may be called line.
-      return `select row_to_json(line.*)::text as line from ${relation} as line`
-    default:
-      throw unhandled('format', format)
-  }
+/** Columns that say when a row is of, the one that is asked for first. */
+const times = [
+  ...['run_date', 'date', 'day', 'fetched_at', 'at', 'due_at', 'sent_at', 'received_at'],
+  ...['created_at', 'finished_at', 'first_seen', 'written_at'],
+]
+
+/** Which rows of a relation are wanted. */
+export interface RowChoice {
+  /** Days as they were typed, both included. */
+  readonly since: string | undefined
+  readonly until: string | undefined
+  /** A condition in SQL. */
+  readonly where: string | undefined
+}
+
+/** The rows of a relation that are wanted, as a question. */
+export async function selectRows(
+  db: Database,
+  relation: string,
+  { since, until, where }: RowChoice,
+): Promise<Pick<Inquiry, 'text' | 'values'>> {
+  const bounded = since !== undefined || until !== undefined
+  const time = bounded ? await findTime(db, relation) : null
+  const conditions = [
+    // A comment at its end must not swallow the bracket.
+    ...(where === undefined ? [] : [`(${where}\n)`]),
+    ...(time === null ? [] : [`${time} >= coalesce($1::date, '-infinity')`]),
+    ...(time === null ? [] : [`${time} < coalesce($2::date + 1, 'infinity')`]),
+  ]
+  const text = `select * from ${relation}${conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`}`
+  return { text, values: time === null ? [] : [since ?? null, until ?? null] }
+}
+
+async function findTime(db: Database, relation: string): Promise<string> {
+  const { rows } = await sql<{ name: string }>`
+    select attname as name
+    from pg_attribute
+    where attrelid = ${relation}::regclass
+      and attname = any (${times}::text[])
+      and atttypid in ('date'::regtype, 'timestamptz'::regtype)
+      and not attisdropped
+    order by array_position(${times}::text[], attname::text)
+    limit 1
+  `.execute(db)
+  const [found] = rows
+  if (found !== undefined) return found.name
+  throw new Misuse(
+    `expected a table or view with a time for --since and --until, got ${relation}, which has none; leave them out, or say it with --where`,
+  )
+}
+
+/** Each row of a question as one line of JSON. */
+export function asLines(question: string): string {
+  // The server writes every digit of numbers and times, and each value in the kind of its column: read here and
+  // written again, both would be lost. `line.*`, since a column may be called line.
+  return `select row_to_json(line.*)::text as line from (${question.trim().replace(/(;|\s|--[^\n]*$)+$/, '')}\n) as line`
 }

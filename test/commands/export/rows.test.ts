@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { object, rowFormats, writeRows, type RowFormat } from '../../../src/commands/export/rows.ts'
+import { object, writeRows } from '../../../src/commands/export/rows.ts'
 import type { ColumnKind } from '../../../src/store/analysis/cells.ts'
 import type { CellBatch } from '../../../src/store/analysis/ask.ts'
 
 async function write(
   columns: Record<string, ColumnKind>,
   rows: (string | null)[][],
-  { format = 'csv', raw = false }: { format?: RowFormat; raw?: boolean } = {},
+  { format = 'csv', ...how }: { format?: 'csv' | 'ndjson'; raw?: boolean; bom?: boolean } = {},
 ): Promise<string> {
   async function* batches(): AsyncGenerator<CellBatch> {
     yield {
@@ -15,7 +15,7 @@ async function write(
     }
   }
   let text = ''
-  for await (const piece of writeRows(batches(), format, raw)) text += piece
+  for await (const piece of writeRows(batches(), format, how)) text += piece
   return text
 }
 
@@ -41,6 +41,11 @@ test('what a spreadsheet would compute is disarmed, byte for byte, and numbers a
 
 test('raw cells are as the database has them', async () => {
   expect(await write({ a: 'text' }, [['=1+1'], ["'x"]], { raw: true })).toBe("a\n=1+1\n'x\n")
+})
+
+test('a byte order mark stands before the first byte, and only where it is asked for', async () => {
+  expect(await write({ a: 'text' }, [['é']], { bom: true })).toBe('\ufeffa\né\n')
+  expect(await write({ a: 'text' }, [['é']])).toBe('a\né\n')
 })
 
 test('numbers keep every digit', async () => {
@@ -72,5 +77,5 @@ test('a row as an object has values of their own kinds', () => {
 
 test('an answer without rows still has its heads', async () => {
   expect(await write({ a: 'text', b: 'text' }, [])).toBe('a,b\n')
-  expect(rowFormats).toEqual(['csv', 'ndjson'])
+  expect(['csv', 'ndjson'] as const).toEqual(['csv', 'ndjson'])
 })

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { findQuestion } from '../../../src/commands/sql/ask.ts'
-import { bindParameters, parseQuestion } from '../../../src/commands/sql/questions.ts'
+import { bindParameters, findQuestion, parseQuestion } from '../../../src/store/analysis/library.ts'
 
 describe('questions', () => {
   test('a cast is no parameter, and a parameter that is not declared is an error', () => {

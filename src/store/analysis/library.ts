@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { Misuse } from '../../shared/errors.ts'
 import { domainName } from '../../shared/hostname.ts'
 import { root } from '../../shared/root.ts'
-import { readSlice, sliceFlags, spanFlags, type Slice } from '../../store/analysis/slice.ts'
+import type { Inquiry } from './ask.ts'
+import { readSlice, sliceFlags, spanFlags, type Slice } from './slice.ts'
 
 const domains: readonly string[] = ['domain', 'rival']
 
@@ -126,4 +127,40 @@ export function readFlags(flags: readonly string[]): Given {
     given.set(name, [...(given.get(name) ?? []), value])
   }
   return given
+}
+
+/** What is to be asked, and of which queries and days. */
+export type SqlQuestion = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'>
+
+/** A question of the library by name, or a text that is SQL itself. */
+export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
+  // A name has no blanks, and no SQL that asks anything does without.
+  if (/\s/.test(typed.trim())) return askSql(typed, flags)
+  const questions = readQuestions()
+  const found = questions.find(({ name }) => name === typed)
+  if (found !== undefined) {
+    const day = found.parameters.findIndex(
+      ({ name, fallback }) => name === 'day' && fallback === 'newest',
+    )
+    const asked = { text: found.sql, ...bindParameters(found, flags) }
+    return day === -1 ? asked : { ...asked, day }
+  }
+  const near = questions.filter(({ name }) => name.includes(typed.slice(0, 4)))
+  throw new Misuse(
+    `expected a question of the library or SQL in quotes, got ${JSON.stringify(typed)}; ${
+      near.length === 0
+        ? 'npm run sql lists the questions'
+        : `perhaps ${near.map(({ name }) => name).join(', ')}`
+    }`,
+  )
+}
+
+function askSql(text: string, flags: readonly string[]): SqlQuestion {
+  const given = readFlags(flags)
+  const known: readonly string[] = sliceFlags
+  const other = [...given.keys()].find((flag) => !known.includes(flag))
+  if (other === undefined) return { text, values: [], slice: readSlice(given) }
+  throw new Misuse(
+    `expected SQL with ${known.map((flag) => `--${flag}`).join(', ')} behind it, got --${other}; put the value into the SQL`,
+  )
 }

@@ -1,0 +1,76 @@
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
+import type { CellBatch } from '../../store/analysis/ask.ts'
+import type { CellColumn } from '../../store/analysis/cells.ts'
+import { parquetColumn, type ParquetColumn } from './parquet-types.ts'
+
+// What a reader can skip as a whole, and what is in memory at once.
+const groupRows = 20_000
+
+/** Rows as one Parquet file, row group by row group: memory stays the same however many there are. */
+export async function* writeParquet(batches: AsyncIterable<CellBatch>): AsyncGenerator<Uint8Array> {
+  let file: File | null = null
+  for await (const { columns, rows } of batches) {
+    file ??= new File(columns)
+    file.add(rows)
+    if (file.rows >= groupRows) yield file.takeGroup()
+  }
+  if (file === null) return
+  if (file.rows > 0) yield file.takeGroup()
+  yield file.takeEnd()
+}
+
+class File {
+  readonly #columns: readonly ParquetColumn[]
+  readonly #bytes = new ByteWriter()
+  readonly #writer: ParquetWriter
+  #data: unknown[][]
+
+  constructor(columns: readonly CellColumn[]) {
+    this.#columns = columns.map(parquetColumn)
+    this.#data = columns.map(() => [])
+    const schema = [this.#root, ...this.#columns.flatMap((column) => column.schema)]
+    this.#writer = new ParquetWriter({ writer: this.#bytes, schema, createdBy: 'querymill' })
+  }
+
+  get #root() {
+    return { name: 'root', num_children: this.#columns.length }
+  }
+
+  get rows(): number {
+    return this.#data[0]?.length ?? 0
+  }
+
+  add(rows: CellBatch['rows']): void {
+    for (const [index, column] of this.#columns.entries()) {
+      const values = this.#data[index]
+      for (const row of rows) {
+        const text = row[index] ?? null
+        values?.push(text === null ? null : column.read(text))
+      }
+    }
+  }
+
+  takeGroup(): Uint8Array {
+    const columnData = this.#columns.map(({ name }, index) => ({
+      name,
+      data: this.#data[index] ?? [],
+    }))
+    // It gives a promise only where what it writes to does.
+    void this.#writer.write({ columnData, rowGroupSize: groupRows * 2 })
+    this.#data = this.#columns.map(() => [])
+    return this.#take()
+  }
+
+  takeEnd(): Uint8Array {
+    this.#writer.schema = [this.#root, ...this.#columns.flatMap((column) => column.said)]
+    void this.#writer.finish()
+    return this.#take()
+  }
+
+  /** What was written since the last time; where it stands in the file goes on. */
+  #take(): Uint8Array {
+    const bytes = this.#bytes.getBytes().slice()
+    this.#bytes.index = 0
+    return bytes
+  }
+}
