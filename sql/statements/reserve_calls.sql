@@ -1,6 +1,6 @@
 -- Writes what the gate decided, if all that the decision rests on still stands; otherwise nothing. The account and the
 -- runs are locked by the statement before it. $1: jsonb {account_id, version, worker, key, floor, counts, steady, state,
--- stops, cleared, costs, runs, tasks, grants, reused, spent_runs, origin, api}. Gives back whether it was written, and
+-- stops, cleared, costs, runs, tasks, grants, reused, spent_runs, spent_by_list, most_in_flight, origin, api}. Gives back whether it was written, and
 -- which call serves which task.
 -- Large tables are reached by arrays of keys: joined to a list alone, the planner may begin with the table once its
 -- statistics say that few rows are left in question, and read all of it to find them.
@@ -12,7 +12,8 @@ with given as materialized (
     (select count(*)::integer from jsonb_array_elements(it -> 'grants')) as grants,
     exists (select from jsonb_array_elements(it -> 'grants') as g where (g ->> 'probe')::boolean) as probe,
     array(select (r ->> 'task')::bigint from jsonb_array_elements(it -> 'reused') as r) as reused_tasks,
-    array(select s::bigint from jsonb_array_elements_text(it -> 'spent_runs') as s) as spent_runs
+    array(select s::bigint from jsonb_array_elements_text(it -> 'spent_runs') as s) as spent_runs,
+    array(select s::bigint from jsonb_array_elements_text(it -> 'spent_by_list') as s) as spent_by_list
   from (select $1::jsonb as it) asked
 ),
 -- A task that is not as it was read: ended, closed by its run, in flight elsewhere, or answered meanwhile.
@@ -39,14 +40,25 @@ changed_tasks as (
         and s.api = it ->> 'api'
     )
 ),
--- A run whose budget was drawn on meanwhile, by another account.
+-- A run whose budget, or that of its list, was drawn on meanwhile, by another account or through another run.
 changed_runs as (
   select w.run
   from given
-  cross join jsonb_to_recordset(it -> 'runs') as w (run bigint, budget bigint, had_spent bigint, had_reserved bigint)
+  cross join jsonb_to_recordset(it -> 'runs') as w (
+    run bigint, budget bigint, had_spent bigint, had_reserved bigint, list jsonb
+  )
   join runs r on r.id = w.run
+  join lists l on l.id = r.list_id
   where w.budget is not null
-    and (r.budget, r.spent, r.reserved) is distinct from (w.budget, w.had_spent, w.had_reserved)
+      and (r.budget, r.spent, r.reserved) is distinct from (w.budget, w.had_spent, w.had_reserved)
+    or l.budget is distinct from (w.list ->> 'budget')::bigint
+    or l.budget is not null and exists (
+      select
+      from runs o
+      where o.list_id = l.id and date_trunc('month', o.run_date) = date_trunc('month', r.run_date)
+      having (sum(o.spent), sum(o.reserved)) is distinct from
+        ((w.list ->> 'spent')::numeric, (w.list ->> 'reserved')::numeric)
+    )
 ),
 -- A class that turned out dearer than a steady decision took it for.
 dearer as (
@@ -75,9 +87,12 @@ fits as materialized (
         and (a.not_before is null or a.not_before <= clock_timestamp())
         and not it ->> 'key' = any(a.blocked_keys)
         and a.day::text = it -> 'state' ->> 'day'
+        and a.month::text = it -> 'state' ->> 'month'
         and not exists (select from dearer)
       )
     )
+    -- Whatever was decided: no more calls are in flight than may be.
+    and (grants = 0 or a.in_flight + grants <= coalesce((it ->> 'most_in_flight')::integer, a.in_flight + grants))
     -- Whatever was decided: no call goes below the floor, but the one that goes out to see the balance.
     and (
       not (it ->> 'counts')::boolean
@@ -143,7 +158,10 @@ kept as (
     last_probe_at = case when same then to_timestamp(n.last_probe_at_ms / 1000) else accounts.last_probe_at end,
     rate_next_at = case when same then to_timestamp(n.rate_next_at_ms / 1000) else accounts.rate_next_at end,
     day = case when same then n.day else accounts.day end,
-    day_spent = case when same then n.day_spent else accounts.day_spent end
+    day_spent = case when same then n.day_spent else accounts.day_spent end,
+    month = case when same then n.month else accounts.month end,
+    month_spent = case when same then n.month_spent else accounts.month_spent end,
+    month_since = case when same and n.month is distinct from accounts.month then clock_timestamp() else accounts.month_since end
   from fits, given, jsonb_to_record(it -> 'state') as n (
     drained_floor bigint,
     blind_calls smallint,
@@ -151,7 +169,9 @@ kept as (
     last_probe_at_ms float8,
     rate_next_at_ms float8,
     day date,
-    day_spent bigint
+    day_spent bigint,
+    month date,
+    month_spent bigint
   )
   where accounts.id = fits.id
 ),
@@ -179,8 +199,12 @@ given_up as (
   set
     state = 'unaffordable',
     finished_at = clock_timestamp(),
-    error_code = 'BUDGET',
-    error_message = 'the budget of the run was used'
+    error_code = case when tasks.run_id = any(spent_by_list) then 'LIST_BUDGET' else 'BUDGET' end,
+    error_message = case
+      when tasks.run_id = any(spent_by_list) then 'the budget of the list for the month of the run was used'
+      else 'the budget of the run was used'
+    end
+  from given
   -- Decided before any task is looked at: mostly there are no such runs.
   where cardinality((select spent_runs from given)) > 0
     and exists (select from fits)

@@ -233,7 +233,8 @@ kept as (
       else accounts.slowdowns
     end,
     not_before = case when slower.told then greatest(accounts.not_before, slower.until) else accounts.not_before end,
-    day_spent = accounts.day_spent + (change ->> 'day_spent')::bigint
+    day_spent = accounts.day_spent + (change ->> 'day_spent')::bigint,
+    month_spent = accounts.month_spent + (change ->> 'day_spent')::bigint
   from given, seen, slower
   where accounts.id = seen.id
   returning accounts.id, accounts.not_before, accounts.blocked_keys

@@ -5,7 +5,7 @@ import { countFlag } from '../shared/terminal/flags.ts'
 import { count } from '../shared/terminal/wording.ts'
 import { readDuration } from '../shared/time/duration.ts'
 import { instantsOf, isDay } from '../shared/time/zone.ts'
-import { raiseBudgets, readRunBudgets } from '../store/operator/budgets.ts'
+import { raiseBudgets, readListBudgets, readRunBudgets } from '../store/operator/budgets.ts'
 import { expectList, expectRun, expectTag } from '../store/operator/known.ts'
 import { chooseRuns, countRefused, reopenTasks, type Selection } from '../store/operator/reopen.ts'
 import { dearestSeen } from '../store/operator/status.ts'
@@ -79,7 +79,7 @@ function selectionOf(options: RetryFlags, zone: string): Selection {
   }
 }
 
-/** A run whose budget is gone would leave every task unaffordable again, at once. */
+/** A run whose budget is gone, or that of its list, would leave every task unaffordable again, at once. */
 async function expectMoney(mill: Mill, runs: readonly number[], budget: number | null) {
   const dearest = (await dearestSeen(mill.db, mill.supplier.account)) ?? 1
   for (const purse of await readRunBudgets(mill.db, runs)) {
@@ -88,6 +88,12 @@ async function expectMoney(mill: Mill, runs: readonly number[], budget: number |
     const got = budget === null ? `${purse.budget}, of which ${gone} are gone` : budget
     throw new Misuse(
       `expected a budget of at least ${gone + dearest} credits for run ${run}, got ${got}: what is opened would be unaffordable again at once; type --budget with what the run may use in all, those ${gone} with it`,
+    )
+  }
+  for (const { list, month, budget: most, gone } of await readListBudgets(mill.db, runs)) {
+    if (most >= gone + dearest) continue
+    throw new Misuse(
+      `expected list ${list} to have at least ${gone + dearest} credits for ${month}, got ${most}, of which ${gone} are gone: what is opened would be unaffordable again at once; type: npm run budget -- --list ${JSON.stringify(list)} --credits N`,
     )
   }
 }

@@ -30,6 +30,9 @@ export interface Account {
   readonly blockedKeys: readonly string[]
   readonly day: string | null
   readonly daySpent: number
+  /** The day on which the month began that is counted. */
+  readonly month: string | null
+  readonly monthSpent: number
 }
 
 /** A balance, told by the answer to the call with this place among all starts. */
@@ -102,6 +105,8 @@ export const newAccount: Account = {
   blockedKeys: [],
   day: null,
   daySpent: 0,
+  month: null,
+  monthSpent: 0,
 }
 
 /** The class of a call: the parameters that prices depend on. */

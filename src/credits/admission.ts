@@ -1,3 +1,4 @@
+import type { ListPurse } from '../store/ledger/waiting.ts'
 import type { Account } from './account.ts'
 import type { Costs } from './prices.ts'
 
@@ -10,11 +11,12 @@ export interface Ask {
   readonly urgentElsewhere: number
 }
 
-/** What a run may still use. */
+/** What a run may still use, and what its list may in the month of the run; null: the list has no budget. */
 export interface RunPurse {
   readonly budget: number | null
   readonly spent: number
   readonly reserved: number
+  readonly list: ListPurse | null
 }
 
 /** Everything that decides besides the account itself. */
@@ -29,8 +31,14 @@ export interface Rules {
   readonly dailyBudget: number | null
   readonly day: string
   readonly dayEnds: number
+  readonly monthlyBudget: number | null
+  /** The day on which the month began. */
+  readonly month: string
+  readonly monthEnds: number
   /** Calls per second over all workers. */
   readonly rateLimit: number | null
+  /** Calls in flight over all workers. */
+  readonly mostInFlight: number | null
   /** The first renewal of the plan after a time; null when nobody told. */
   readonly renewalAfter: (time: number) => number | null
 }
@@ -67,8 +75,10 @@ export interface Admission {
   readonly costs: Costs
   readonly grants: readonly Grant[]
   readonly rest: Rest
-  /** Runs whose budget is spent: what they leave open is unaffordable. */
+  /** Runs whose budget is spent, or that of their list: what they leave open is unaffordable. */
   readonly spentRuns: readonly number[]
+  /** Those of them whose list has spent its budget. */
+  readonly spentByList: readonly number[]
   /** Calls that could go out at once now, as far as credit is asked. */
   readonly affordable: number
 }

@@ -2,7 +2,6 @@ import { constants, type Account } from './account.ts'
 import type { Admission, Ask, Grant, RunPurse, Rest, Rules } from './admission.ts'
 import {
   closedBy,
-  dayStop,
   floorStop,
   isProbeDue,
   obstacleTo,
@@ -11,7 +10,9 @@ import {
   type Obstacle,
   type Standing,
 } from './limits.ts'
+import { budgetStop, inPeriod } from './periods.ts'
 import { boundOf, dearestOfAll, unknownCost, type Cost, type Costs } from './prices.ts'
+import { isSpent, takeFrom } from './purses.ts'
 
 const soon = 100
 /** Calls whose turns lie this close together start together: lanes are filled in groups. */
@@ -42,7 +43,7 @@ class Gate {
   readonly #purses: Map<number, RunPurse>
   readonly #costs: Map<string, Cost>
   readonly #obstacles = new Set<Obstacle>()
-  readonly #spentRuns = new Set<number>()
+  readonly #spentRuns = new Map<number, Obstacle>()
   readonly #rules: Rules
   #account: Account
   #single = false
@@ -50,9 +51,7 @@ class Gate {
   #probeWait = 0
 
   constructor({ account, costs, purses, rules }: Standing) {
-    // Never back: workers whose zones differ would otherwise begin the same day again and again.
-    const newDay = account.day === null || rules.day > account.day
-    this.#account = newDay ? { ...account, day: rules.day, daySpent: 0 } : account
+    this.#account = inPeriod(account, rules)
     this.#costs = new Map(costs)
     this.#purses = new Map(purses)
     this.#rules = rules
@@ -66,10 +65,10 @@ class Gate {
   consider(ask: Ask): void {
     if (this.#spentRuns.has(ask.run)) return
     if (!this.#rateAllows()) return
-    const obstacle = this.#rules.counts ? this.#tryCredit(ask) : this.#grant(ask, 0)
+    const obstacle = this.#crowded() ? 'crowd' : this.#tryCredit(ask)
     if (obstacle === null) return
     this.#obstacles.add(obstacle)
-    if (obstacle === 'run_spent') this.#spentRuns.add(ask.run)
+    if (isSpent(obstacle)) this.#spentRuns.set(ask.run, obstacle)
   }
 
   rest(): Rest {
@@ -77,7 +76,8 @@ class Gate {
     // A call in flight tells more than any rule: nothing is decided for good before it is back.
     if (this.#account.inFlight > 0) return { kind: 'wait', ms: soon }
     if (this.#obstacles.has('urgent')) return { kind: 'yield' }
-    if (this.#obstacles.has('day')) return dayStop(this.#account, this.#rules)
+    const spent = budgetStop(this.#account, this.#rules, this.#obstacles)
+    if (spent !== null) return spent
     if (this.#obstacles.has('floor')) return this.#floorStop()
     return { kind: 'wait', ms: soon }
   }
@@ -88,7 +88,8 @@ class Gate {
       costs: this.#costs,
       grants: this.grants,
       rest,
-      spentRuns: [...this.#spentRuns],
+      spentRuns: [...this.#spentRuns.keys()],
+      spentByList: [...this.#spentRuns].flatMap(([run, by]) => (by === 'list_spent' ? [run] : [])),
       affordable: this.#affordable(),
     }
   }
@@ -98,13 +99,18 @@ class Gate {
     return { account: this.#account, costs: this.#costs, purses: this.#purses, rules }
   }
 
+  #crowded(): boolean {
+    return this.#account.inFlight >= (this.#rules.mostInFlight ?? Number.POSITIVE_INFINITY)
+  }
+
   #tryCredit(ask: Ask): Obstacle | null {
+    if (!this.#rules.counts) return this.#grant(ask, 0)
     const bound = boundOf(this.#costs, ask.class)
     // One call of a class never seen shows what such calls cost; the others wait for it.
     if (bound.unseen && this.#costs.get(ask.class)?.trying === true) return 'class'
     const obstacle = obstacleTo(this.#standing, ask, { bound, size: bound.among })
     if (obstacle === null) return this.#grant(ask, bound.among)
-    if (this.#account.inFlight > 0 || obstacle === 'run_spent') return obstacle
+    if (this.#account.inFlight > 0 || isSpent(obstacle)) return obstacle
     const alone = obstacleTo(this.#standing, ask, { bound, size: bound.alone })
     if (alone === null) return this.#grantAlone(ask, bound.alone)
     if (alone === 'floor' && this.#mayProbe(bound.alone)) return this.#grantProbe(ask, bound.alone)
@@ -150,10 +156,7 @@ class Gate {
       probeGranted: false,
       rateNextAt: this.#nextStart(),
     }
-    const purse = this.#purses.get(run)
-    if (purse !== undefined) {
-      this.#purses.set(run, { ...purse, reserved: purse.reserved + bound })
-    }
+    takeFrom(this.#purses, run, bound)
     this.#markTrying(name)
     return null
   }

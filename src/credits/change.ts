@@ -52,6 +52,7 @@ export interface Change {
   readonly inFlight: number
   readonly uncertain: number
   readonly used: number
+  /** Of the day and of the month. */
   readonly daySpent: number
   readonly newest: Newest | null
   /** The least balance told; null when none was. */

@@ -1,8 +1,8 @@
 import type { Books } from '../store/ledger/books.ts'
-import type { WaitingTask } from '../store/ledger/reservation.ts'
+import type { WaitingTask } from '../store/ledger/waiting.ts'
 import { setBack } from '../store/trouble.ts'
 import { admit } from './admit.ts'
-import type { RunPurse, Rest, Rules } from './admission.ts'
+import type { Rest, RunPurse, Rules } from './admission.ts'
 import type { Decision, Spender } from './decision.ts'
 import type { CallName } from './entry.ts'
 import { accountOf, costsOf } from './rows.ts'
@@ -76,6 +76,7 @@ export function broughtBy(
 function rulesOf(spender: Spender, books: Books): Rules {
   const now = books.now_ms
   const { day, ends } = spender.dayOf(now)
+  const { month, ends: monthEnds } = spender.monthOf(now)
   return {
     now,
     floor: Math.max(spender.floor, books.floor),
@@ -84,11 +85,15 @@ function rulesOf(spender: Spender, books: Books): Rules {
     dailyBudget: spender.dailyBudget,
     day,
     dayEnds: ends,
+    monthlyBudget: spender.monthlyBudget,
+    month,
+    monthEnds,
     rateLimit: spender.rateLimit,
+    mostInFlight: spender.mostInFlight,
     renewalAfter: spender.renewalAfter,
   }
 }
 
-function purseOf({ budget, spent, reserved }: WaitingTask): RunPurse {
-  return { budget, spent, reserved }
+function purseOf({ budget, spent, reserved, list }: WaitingTask): RunPurse {
+  return { budget, spent, reserved, list }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Books } from '../store/ledger/books.ts'
-import type { Reservation, WaitingTask } from '../store/ledger/reservation.ts'
+import type { Reservation } from '../store/ledger/reservation.ts'
+import type { WaitingTask } from '../store/ledger/waiting.ts'
 import { constants } from './account.ts'
 import type { Admission, Rules } from './admission.ts'
 import type { Costs } from './prices.ts'
@@ -13,12 +14,17 @@ export interface Spender {
   readonly worker: number
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
-  readonly key: string
+  /** Fingerprint of the key in use: another one may be put into its file. */
+  key: string
   readonly floor: number
   readonly dailyBudget: number | null
+  readonly monthlyBudget: number | null
   readonly rateLimit: number | null
+  readonly mostInFlight: number | null
   /** The day of an instant and the end of that day, in the zone of the settings. */
   readonly dayOf: (time: number) => { day: string; ends: number }
+  /** The day on which the month of an instant began, and the end of that month. */
+  readonly monthOf: (time: number) => { month: string; ends: number }
   /** When a stop for credit may next be tried by itself, after a time. */
   readonly renewalAfter: (time: number) => number | null
   /** Marks of the calls that this worker asked for and heard nothing of: whatever becomes of them, it never sends them. */
@@ -57,6 +63,7 @@ export function reservationOf(spender: Spender, decision: Decision): Reservation
     key: spender.key,
     floor: spender.floor,
     counts: decision.rules.counts,
+    most_in_flight: decision.rules.mostInFlight,
     version: books.version,
     steady: stops.length === 0 && cleared.length === 0 && isSteady(decision),
     state: stateOf(admission.account),
@@ -67,6 +74,7 @@ export function reservationOf(spender: Spender, decision: Decision): Reservation
     trying: classesTried(decision),
     reused: sorted.reused,
     spent_runs: admission.spentRuns,
+    spent_by_list: admission.spentByList,
   }
 }
 
@@ -138,6 +146,7 @@ function restsOn({ admission, found, sorted }: Decision): Pick<Reservation, 'tas
       had_spent: purses.get(run)?.spent ?? 0,
       had_reserved: purses.get(run)?.reserved ?? 0,
       reserved: bound,
+      list: purses.get(run)?.list ?? null,
     })),
   }
 }
@@ -149,9 +158,11 @@ function isSteady({ admission, books, costs, rules }: Decision): boolean {
     rest.kind === 'none' &&
     spentRuns.length === 0 &&
     rules.dailyBudget === null &&
+    rules.monthlyBudget === null &&
     rules.rateLimit === null &&
     books.account.drained_floor === null &&
     books.account.day === rules.day &&
+    books.account.month === rules.month &&
     grants.every(
       ({ class: name, probe }) =>
         !probe && (!rules.counts || (costs.get(name)?.seen ?? 0) >= constants.trustedAfter),

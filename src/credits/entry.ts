@@ -32,7 +32,8 @@ export interface Entry {
 /** Whose books are written, and by which rules. */
 export interface Clerk {
   readonly account: number
-  readonly key: string
+  /** Fingerprint of the key in use: another one may be put into its file. */
+  key: string
   readonly floor: number
   readonly rebuy: boolean
 }

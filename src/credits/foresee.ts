@@ -5,7 +5,8 @@ import type { Origin } from '../store/answers/answer.ts'
 import type { Database } from '../store/database.ts'
 import { databaseNow } from '../store/nights/nights.ts'
 import { readFunds, type Funds } from '../store/planning/prices.ts'
-import { balanceAfter, readLatelyPaid, readPace, readSpentToday } from '../store/planning/lately.ts'
+import { balanceAfter, readLatelyPaid, readPace, readSpent } from '../store/planning/lately.ts'
+import { readListAllowances } from '../store/operator/budgets.ts'
 import {
   readComing,
   readGroups,
@@ -16,6 +17,7 @@ import {
 } from '../store/planning/prospect.ts'
 import { costClass } from './account.ts'
 import { forecast, type Forecast } from './forecast.ts'
+import { monthsOf } from './months.ts'
 import type { ComingNight, OpenWork, Prospect } from './prospect.ts'
 
 /** What an outlook is asked for. */
@@ -25,6 +27,7 @@ export interface OutlookOrder {
   readonly floor: number
   readonly maxAgeMs: number
   readonly dailyBudget: number | null
+  readonly monthlyBudget: number | null
   readonly renewal: Cron | null
   readonly zone: string
   readonly days: number
@@ -56,6 +59,9 @@ export async function foresee(db: Database, order: OutlookOrder): Promise<Credit
   const renewals = await renewalsOf(db, order, { now, until })
   const perMinute = await readPace(db, buyer)
   const floor = Math.max(order.floor, funds.floor ?? 0)
+  const today = localDate(zone, now)
+  const monthOf = monthsOf(order.renewal, zone)
+  const spent = await readSpent(db, buyer, { day: today, month: monthOf(now.getTime()).month })
   const prospect: Prospect = {
     now: now.getTime(),
     until: until.getTime(),
@@ -65,7 +71,11 @@ export async function foresee(db: Database, order: OutlookOrder): Promise<Credit
     perMinute,
     dailyBudget: order.dailyBudget,
     dayOf: (at) => localDate(zone, new Date(at)),
-    spentToday: await readSpentToday(db, buyer, localDate(zone, now)),
+    spentToday: spent.day,
+    monthlyBudget: order.monthlyBudget,
+    monthOf: (at) => monthOf(at).month,
+    spentThisMonth: spent.month,
+    lists: await readListAllowances(db, today),
     open: [...openWork(await readOpenTasks(db)), ...(order.extra ?? [])],
     groups: (await readGroups(db, buyer)).map(
       ({ lists, queries, answered_at: answered, ...query }) => ({
@@ -98,9 +108,9 @@ async function pricesOf(db: Database, buyer: Buyer, { costs }: Funds): Promise<P
 
 function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
   const runs = new Map<number, OpenWork>()
-  for (const { run, list, left, tasks: count, ...query } of tasks) {
+  for (const { run, list, month, left, tasks: count, ...query } of tasks) {
     const classes = [...(runs.get(run)?.classes ?? []), { class: costClass(query), tasks: count }]
-    runs.set(run, { run, list, left, classes })
+    runs.set(run, { run, list, month, left, classes })
   }
   return [...runs.values()]
 }

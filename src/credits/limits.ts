@@ -3,7 +3,16 @@ import type { Ask, RunPurse, Rest, Rules } from './admission.ts'
 import { dearestOfAll, type Bound, type Costs } from './prices.ts'
 
 /** Why one ask could not be granted. */
-export type Obstacle = 'class' | 'urgent' | 'purse' | 'run_spent' | 'day' | 'floor'
+export type Obstacle =
+  | 'class'
+  | 'urgent'
+  | 'purse'
+  | 'run_spent'
+  | 'list_spent'
+  | 'day'
+  | 'month'
+  | 'crowd'
+  | 'floor'
 
 /** All that limits depend on, as it stands between two asks. */
 export interface Standing {
@@ -26,25 +35,36 @@ export function closedBy({ blockedKeys, notBefore }: Account, { key, now }: Rule
   return null
 }
 
-/** What forbids a call of this size: its run's budget, the day's, the floor, or more urgent tasks. */
+/** What forbids a call of this size: the budgets of its run, its list, the day and the month, the floor, or more urgent tasks. */
 export function obstacleTo(
   { account, costs, purses, rules }: Standing,
   ask: Ask,
   { bound, size }: { bound: Bound; size: number },
 ): Obstacle | null {
   const purse = purses.get(ask.run)
-  if (purse !== undefined && purse.budget !== null) {
-    const left = purse.budget - purse.spent - purse.reserved
-    if (left < need(bound, size, { left, idle: purse.reserved === 0 })) {
-      return purse.reserved === 0 ? 'run_spent' : 'purse'
-    }
-  }
-  const { reserved, daySpent } = account
-  const left = (rules.dailyBudget ?? Number.POSITIVE_INFINITY) - daySpent - reserved
-  if (left < need(bound, size, { left, idle: reserved === 0 })) return 'day'
+  const short = (one: Drawn) => !carries(one, bound, size)
+  if (purse !== undefined && short(purse)) return purse.reserved === 0 ? 'run_spent' : 'purse'
+  const list = purse?.list ?? null
+  if (list !== null && short(list)) return list.reserved === 0 ? 'list_spent' : 'purse'
+  const { reserved, daySpent, monthSpent } = account
+  if (short({ budget: rules.monthlyBudget, spent: monthSpent, reserved })) return 'month'
+  if (short({ budget: rules.dailyBudget, spent: daySpent, reserved })) return 'day'
   const room = roomAbove(account, costs, rules)
   if (room === null || room < size) return 'floor'
   return room < size * (1 + ask.urgentElsewhere) ? 'urgent' : null
+}
+
+/** A budget, and what was drawn on it. */
+interface Drawn {
+  readonly budget: number | null
+  readonly spent: number
+  readonly reserved: number
+}
+
+function carries({ budget, spent, reserved }: Drawn, bound: Bound, size: number): boolean {
+  if (budget === null) return true
+  const left = budget - spent - reserved
+  return left >= need(bound, size, { left, idle: reserved === 0 })
 }
 
 /** Of a budget, the first call needs the smaller bound; where only a call can tell the price, what is left. */
@@ -105,10 +125,4 @@ export function floorStop(account: Account, { floor, now, renewalAfter }: Rules)
         ? 'no balance could be read yet; type: npm run resume'
         : `${seen.remaining} credits were left, the floor is ${floor}: another call might cross it${held}`,
   }
-}
-
-/** The stop at the budget of the day. */
-export function dayStop({ daySpent }: Account, { dailyBudget, dayEnds }: Rules): Rest {
-  const detail = `the budget of the day is used: ${daySpent} of ${dailyBudget} credits`
-  return { kind: 'stop', reason: 'budget', until: dayEnds, detail }
 }

@@ -1,3 +1,6 @@
+/** What keeps the rest of a run or night from being bought. */
+export type Cut = 'budget' | 'list' | 'day' | 'month' | 'floor'
+
 /** What a query of one class costs: lately on average, and at the dearest. */
 export interface QueryPrice {
   readonly expected: number
@@ -17,6 +20,8 @@ export interface QueryGroup {
 export interface OpenWork {
   readonly run: number
   readonly list: string
+  /** Month of its date, like 2026-11. */
+  readonly month: string
   /** Credits that its budget leaves; null: no budget. */
   readonly left: number | null
   readonly classes: readonly { readonly class: string; readonly tasks: number }[]
@@ -35,6 +40,14 @@ export interface ComingNight {
   readonly keepsOld: boolean
 }
 
+/** What a list may use in a month. */
+export interface ListAllowance {
+  readonly list: string
+  readonly month: string
+  readonly budget: number
+  readonly gone: number
+}
+
 /** Everything that a forecast is made from. */
 export interface Prospect {
   readonly now: number
@@ -49,6 +62,12 @@ export interface Prospect {
   readonly dayOf: (at: number) => string
   /** Credits used today already. */
   readonly spentToday: number
+  /** Most credits a month, the month of an instant, and what was used of it. */
+  readonly monthlyBudget: number | null
+  readonly monthOf: (at: number) => string
+  readonly spentThisMonth: number
+  /** What lists may use in a month, and what is gone of that in the months that are known. */
+  readonly lists: readonly ListAllowance[]
   readonly open: readonly OpenWork[]
   readonly groups: readonly QueryGroup[]
   readonly nights: readonly ComingNight[]
@@ -73,7 +92,7 @@ export interface ForecastStep {
   readonly worst: number
   readonly after: number
   /** What keeps the rest from being bought. */
-  readonly cut: 'budget' | 'day' | 'floor' | null
+  readonly cut: Cut | null
   /** False where it would be cut if every query cost the dearest. */
   readonly sure: boolean
   /** When the floor will be met. */

@@ -1,6 +1,7 @@
 import type { Database } from '../store/database.ts'
 import { readBooks } from '../store/ledger/books.ts'
-import { readWaiting, saveReservation } from '../store/ledger/reservation.ts'
+import { saveReservation } from '../store/ledger/reservation.ts'
+import { readWaiting } from '../store/ledger/waiting.ts'
 import { broughtBy, decideOn, expectForward, lookAt, type Reserved } from './decide.ts'
 import { giveUp, reservationOf, type Decision, type Spender } from './decision.ts'
 import type { CallName } from './entry.ts'

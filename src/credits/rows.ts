@@ -28,6 +28,8 @@ export function accountOf(row: AccountRow): Account {
     blockedKeys: row.blocked_keys,
     day: row.day,
     daySpent: row.day_spent,
+    month: row.month,
+    monthSpent: row.month_spent,
   }
 }
 
@@ -45,6 +47,8 @@ export function stateOf(account: Account): Reservation['state'] {
     rate_next_at_ms: account.rateNextAt,
     day: account.day,
     day_spent: account.daySpent,
+    month: account.month,
+    month_spent: account.monthSpent,
   }
 }
 

@@ -75,6 +75,7 @@ function addUp(account: Account, change: Change): Account {
     uncertain: account.uncertain + change.uncertain,
     usedTotal: account.usedTotal + change.used,
     daySpent: account.daySpent + change.daySpent,
+    monthSpent: account.monthSpent + change.daySpent,
     told: tell(account.told, change),
     toldNext: tell(account.toldNext, change),
   }

@@ -1,4 +1,5 @@
 import type { ComingNight, ForecastStep, OpenWork, Prospect } from './prospect.ts'
+import { Allowances, tightest, type Drawer } from './allowances.ts'
 import type { Members, Portion } from './members.ts'
 
 /** A step at one kind of price. */
@@ -13,8 +14,9 @@ interface Leftover {
   readonly list: number | null
   readonly budget: number | null
   readonly portions: readonly Portion[]
-  /** The day whose budget is used up; null: it waits for credit. */
-  readonly day: string | null
+  readonly month: string
+  /** The day or month whose budget is used up; null: it waits for credit. */
+  readonly waits: string | null
 }
 
 /** The balance as it will go. */
@@ -22,7 +24,7 @@ export class Spending {
   readonly steps: Step[] = []
   readonly #prospect: Prospect
   readonly #price: PriceKind
-  readonly #spentOn = new Map<string, number>()
+  readonly #allowances: Allowances
   #balance: number
   #left: Leftover[] = []
 
@@ -33,10 +35,10 @@ export class Spending {
     this.#prospect = prospect
     this.#price = price
     this.#balance = balance
-    this.#spentOn.set(prospect.dayOf(prospect.now), prospect.spentToday)
+    this.#allowances = new Allowances(prospect)
   }
 
-  buyOpen({ run, list, left, classes }: OpenWork): void {
+  buyOpen({ run, list, month, left, classes }: OpenWork): void {
     const portions = classes.map(({ class: name, tasks }) => ({ class: name, queries: tasks }))
     const about = {
       kind: 'run' as const,
@@ -45,19 +47,26 @@ export class Spending {
       at: this.#prospect.now,
       fresh: 0,
     }
-    this.#buy(about, { list: null, budget: left, portions })
+    this.#buy(about, { list: null, month, budget: left, portions })
   }
 
   buyNight(night: ComingNight, known: Members): void {
     // A night takes the place of an older one of its list, unless each is wanted.
     if (!night.keepsOld) this.#left = this.#left.filter(({ list }) => list !== night.list)
-    if (this.#left.some(({ day }) => day !== null && day !== this.#prospect.dayOf(night.at))) {
+    const { dayOf, monthOf } = this.#prospect
+    const now = [dayOf(night.at), monthOf(night.at)]
+    if (this.#left.some(({ waits }) => waits !== null && !now.includes(waits))) {
       this.#buyLeft(night.at)
     }
     const { fresh, portions } = known.ask(night, this.#balance > this.#prospect.floor)
     const { schedule: name, listName: list, at } = night
     const about = { kind: 'night' as const, name, list, at, fresh }
-    this.#buy(about, { list: night.list, budget: night.budget, portions })
+    this.#buy(about, {
+      list: night.list,
+      month: dayOf(at).slice(0, 7),
+      budget: night.budget,
+      portions,
+    })
   }
 
   /** The balance is what the plan gives; what was left over is bought first. */
@@ -76,19 +85,18 @@ export class Spending {
 
   #buy(
     about: Pick<Step, 'kind' | 'name' | 'list' | 'at' | 'fresh'>,
-    { list, budget, portions }: Omit<Leftover, 'step' | 'day'>,
+    { list, month, budget, portions }: Omit<Leftover, 'step' | 'waits'>,
   ): void {
-    const day = this.#prospect.dayOf(about.at)
-    const spent = this.#spentOn.get(day) ?? 0
+    const drawer: Drawer = { at: about.at, list: about.list, month }
     const limits = {
+      ...this.#allowances.left(drawer),
       budget: budget ?? Infinity,
-      day: Math.max(0, (this.#prospect.dailyBudget ?? Infinity) - spent),
       floor: Math.max(0, this.#balance - this.#prospect.floor),
     }
-    const limit = Math.min(limits.budget, limits.day, limits.floor)
+    const limit = Math.min(...Object.values(limits))
     const { bought, credits, rest } = this.#spend(portions, limit)
     this.#balance -= credits
-    this.#spentOn.set(day, spent + credits)
+    this.#allowances.take(drawer, credits)
     const asked = portions.reduce((sum, { queries }) => sum + queries, 0)
     const cut = rest.length === 0 ? null : tightest(limits)
     const { perMinute } = this.#prospect
@@ -101,10 +109,11 @@ export class Spending {
       floorAt: cut === 'floor' ? about.at + minutes * 60_000 : null,
     }
     this.steps.push(step)
-    // What a budget does not cover ends as unaffordable; what the floor or the day keeps back waits.
-    if (cut === null || cut === 'budget') return
+    // What a budget of a run or list does not cover ends as unaffordable; what anything else keeps back waits.
+    if (cut === null || cut === 'budget' || cut === 'list') return
     const left = budget === null ? null : budget - credits
-    this.#left.push({ step, list, budget: left, portions: rest, day: cut === 'day' ? day : null })
+    const waits = this.#allowances.waitsFor(cut, about.at)
+    this.#left.push({ step, list, month, budget: left, portions: rest, waits })
   }
 
   #spend(portions: readonly Portion[], limit: number) {
@@ -122,9 +131,4 @@ export class Spending {
     }
     return { bought, credits, rest }
   }
-}
-
-function tightest(limits: Readonly<Record<'budget' | 'day' | 'floor', number>>) {
-  if (limits.budget <= Math.min(limits.day, limits.floor)) return 'budget'
-  return limits.day < limits.floor ? 'day' : 'floor'
 }

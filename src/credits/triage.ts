@@ -1,4 +1,4 @@
-import { countMoreUrgent, type WaitingTask } from '../store/ledger/reservation.ts'
+import { countMoreUrgent, type WaitingTask } from '../store/ledger/waiting.ts'
 import type { Books } from '../store/ledger/books.ts'
 import type { Database } from '../store/database.ts'
 import { lowestBalance } from './account.ts'

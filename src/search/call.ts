@@ -35,6 +35,8 @@ export type Reply =
 export interface Api {
   /** Never throws: whatever happens is a reply. Requests with the same key are one request to an API that knows keys. */
   call(query: Query, options?: CallOptions): Promise<Reply>
+  /** From here on another key is sent; nothing may be in flight. */
+  turnKey(key: Secret): void
   /** Cuts what is in flight. */
   close(): Promise<void>
 }
@@ -54,11 +56,11 @@ export interface ApiOptions {
 }
 
 /** Opens the way to the API; nothing is connected yet. */
-export function openApi({ url, key, timeoutMs, lanes }: ApiOptions): Api {
-  checkKey(url, key)
+export function openApi({ url, timeoutMs, lanes, ...given }: ApiOptions): Api {
+  checkKey(url, given.key)
+  let key = given.key
   const sockets = new Sockets(url.origin, { lanes, timeoutMs })
   const headers = {
-    authorization: `Bearer ${key.reveal()}`,
     accept: 'application/json',
     // A compressed body saves a few kilobytes and costs more CPU than the whole rest of the call.
     'accept-encoding': 'identity',
@@ -82,15 +84,19 @@ export function openApi({ url, key, timeoutMs, lanes }: ApiOptions): Api {
       if (signal !== undefined) stops.add(signal, current)
       const own =
         mark === null || mark === undefined ? headers : { ...headers, 'idempotency-key': mark }
-      sockets
-        .pool()
-        .dispatch({ method: 'GET', path: searchPath(url, query), headers: own }, current)
+      const authorization = `Bearer ${key.reveal()}`
+      const path = searchPath(url, query)
+      sockets.pool().dispatch({ method: 'GET', path, headers: { authorization, ...own } }, current)
     })
   return {
     call: async (query, options = {}) => {
       const ending = await exchange(query, options)
       sockets.learn(ending)
       return readEnding(ending, key)
+    },
+    turnKey: (next) => {
+      checkKey(url, next)
+      key = next
     },
     close: () => sockets.close(),
   }

@@ -10,6 +10,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export interface Config {
   /** Null: the bundled service on this machine. */
   readonly api: { readonly url: URL; readonly key: Secret } | null
+  /** The file that its key was read from; null: it came from elsewhere. */
+  readonly keyFile: string | null
   /** Null: the embedded Postgres under `home`. */
   readonly databaseUrl: string | null
   /** Null: BullMQ's Postgres backend. */
@@ -21,9 +23,12 @@ export interface Config {
   readonly concurrency: number
   /** Calls per second over all workers; null: as fast as the lanes go. */
   readonly rateLimit: number | null
+  /** Calls in flight over all workers; null: as many as there are lanes. */
+  readonly mostInFlight: number | null
   readonly timeoutMs: number
   readonly maxAgeMs: number
   readonly dailyBudget: number | null
+  readonly monthlyBudget: number | null
   readonly unknown: 'retry' | 'hold'
   /** When the plan renews, in `zone`. */
   readonly renewal: Cron | null
@@ -66,15 +71,18 @@ export function readConfig(env: Environment, flags: Partial<Record<Name, string>
   const config = {
     home,
     api: reader.api(),
+    keyFile: reader.keyFile,
     databaseUrl: reader.value('DATABASE_URL') ?? null,
     redisUrl: reader.value('REDIS_URL') ?? null,
     account: reader.value('MILL_ACCOUNT') ?? null,
     creditFloor: reader.value('MILL_CREDIT_FLOOR') ?? 0,
     concurrency: reader.value('MILL_CONCURRENCY') ?? 1,
     rateLimit: reader.value('MILL_RATE_LIMIT') ?? null,
+    mostInFlight: reader.value('MILL_MAX_IN_FLIGHT') ?? null,
     timeoutMs: reader.value('MILL_TIMEOUT_MS') ?? 0,
     maxAgeMs: reader.value('MILL_MAX_AGE') ?? 0,
     dailyBudget: reader.value('MILL_DAILY_BUDGET') ?? null,
+    monthlyBudget: reader.value('MILL_MONTHLY_BUDGET') ?? null,
     unknown: reader.value('MILL_UNKNOWN') ?? 'retry',
     renewal: reader.value('MILL_RENEWAL') ?? null,
     probeEveryMs: reader.value('MILL_PROBE_EVERY') ?? null,

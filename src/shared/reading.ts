@@ -36,6 +36,8 @@ const leasePerTimeout = 1.5
 /** Reads settings one by one, by what wins, and gathers every problem. */
 export class SettingsReader {
   readonly problems: string[] = []
+  /** The file that the key of the API was read from; null: it came from elsewhere. */
+  keyFile: string | null = null
   readonly sources = new Map<string, { shown: string; source: SettingSource }>()
   readonly #layers: readonly (readonly [SettingSource, Layer])[]
 
@@ -80,6 +82,7 @@ export class SettingsReader {
     const file = this.value('SEARCH_API_KEY_FILE')
     const own = this.value('SEARCH_API_KEY')
     const key = own ?? (file === undefined ? undefined : this.#readKeyFile('SEARCH_API_KEY', file))
+    this.keyFile = own === undefined ? (file ?? null) : null
     const problems = this.problems.length
     const keyGiven = own !== undefined || file !== undefined
     if (url === undefined && keyGiven && this.sources.get('SEARCH_API_URL')?.shown === '') {

@@ -60,6 +60,10 @@ export const settings = {
   MILL_ACCOUNT: { shape: z.string(), hint: 'any name; workers that share it share one balance' },
   MILL_CREDIT_FLOOR: { shape: whole(0), hint: 'credits that must stay', fallback: '100' },
   MILL_CONCURRENCY: { shape: whole(1, 1000), hint: 'calls in flight per worker', fallback: '8' },
+  MILL_MAX_IN_FLIGHT: {
+    shape: whole(1),
+    hint: 'calls in flight over all workers; leave it unset for no limit',
+  },
   MILL_RATE_LIMIT: {
     shape: z
       .string()
@@ -79,6 +83,7 @@ export const settings = {
     fallback: '12h',
   },
   MILL_DAILY_BUDGET: { shape: whole(1), hint: 'credits per day; leave it unset for no limit' },
+  MILL_MONTHLY_BUDGET: { shape: whole(1), hint: 'credits per month; leave it unset for no limit' },
   MILL_UNKNOWN: {
     shape: z.enum(['retry', 'hold'], { error: '"retry" or "hold"' }),
     hint: 'hold: never buy again what may have been charged',

@@ -124,6 +124,18 @@ export interface Accounts {
    */
   last_probe_at: Timestamp | null;
   /**
+   * Day on which the month began that month_spent counts: that of the last renewal (MILL_RENEWAL), or the first of the calendar month, in the zone of the settings.
+   */
+  month: string | null;
+  /**
+   * When that month began to be counted: later than it began where this release or MILL_RENEWAL is younger.
+   */
+  month_since: Timestamp | null;
+  /**
+   * Credits used in that month, with the bound of each call whose cost is not known.
+   */
+  month_spent: Generated<number>;
+  /**
    * MILL_ACCOUNT, or the host of the API.
    */
   name: string;
@@ -2757,6 +2769,10 @@ export interface ListQueryHistory {
 }
 
 export interface Lists {
+  /**
+   * Most credits that the runs of the list dated in one calendar month may use together; null: no limit.
+   */
+  budget: number | null;
   /**
    * When the list was first read.
    */

@@ -20,7 +20,11 @@ const rules: Rules = {
   dailyBudget: null,
   day: '2026-01-01',
   dayEnds: 86_400_000,
+  monthlyBudget: null,
+  month: '2026-01-01',
+  monthEnds: 31 * 86_400_000,
   rateLimit: null,
+  mostInFlight: null,
   renewalAfter: () => null,
 }
 
@@ -143,9 +147,23 @@ describe('the gate', () => {
   })
 })
 
+describe('a cap on calls in flight', () => {
+  test('counts those of all workers, and the rest waits for them to come home', () => {
+    const account = { ...known, inFlight: 5, reserved: 25 }
+    const { grants, rest } = ask({ account, rules: { mostInFlight: 8 } })
+    expect(grants).toHaveLength(3)
+    expect(rest).toEqual({ kind: 'wait', ms: 100 })
+    expect(ask({ account, rules: { mostInFlight: 5 } }).grants).toEqual([])
+  })
+
+  test('holds for a test account as well', () => {
+    expect(ask({ rules: { mostInFlight: 2, counts: false } }).grants).toHaveLength(2)
+  })
+})
+
 describe('a budget', () => {
   test('of a run is met and not passed, and what it leaves is named', () => {
-    const purse = { budget: 12, spent: 0, reserved: 0 }
+    const purse = { budget: 12, spent: 0, reserved: 0, list: null }
     expect(ask({ purse }).grants).toHaveLength(2)
     const spent = ask({ purse: { ...purse, spent: 10 } })
     expect(spent.grants).toEqual([])
@@ -166,5 +184,47 @@ describe('a budget', () => {
     const before = ask({ account, rules: { dailyBudget: 50, day: '2025-12-31' } })
     expect(before.grants).toEqual([])
     expect(before.account.daySpent).toBe(50)
+  })
+
+  test('of the month stops the account until the month ends, also where the day’s is used up as well', () => {
+    const account = {
+      ...known,
+      day: '2026-01-01',
+      daySpent: 9,
+      month: '2026-01-01',
+      monthSpent: 48,
+    }
+    const { grants, rest } = ask({ account, rules: { monthlyBudget: 50, dailyBudget: 10 } })
+    expect(grants).toEqual([])
+    expect(rest).toMatchObject({ kind: 'stop', reason: 'budget', until: 31 * 86_400_000 })
+    expect(ask({ account, rules: { monthlyBudget: 58 } }).grants).toHaveLength(2)
+  })
+
+  test('of the month begins anew with the next month, and never with the one before', () => {
+    const account = { ...known, month: '2026-01-01', monthSpent: 50 }
+    const next = ask({ account, rules: { monthlyBudget: 50, month: '2026-02-01' } })
+    expect(next.grants).toHaveLength(10)
+    const before = ask({ account, rules: { monthlyBudget: 50, month: '2025-12-15' } })
+    expect(before.grants).toEqual([])
+    expect(before.account.monthSpent).toBe(50)
+  })
+
+  test('of a list is shared by its runs, and only what they leave is unaffordable', () => {
+    const list = { key: '1 2026-01', budget: 12, spent: 0, reserved: 0 }
+    const runs = (more: Partial<typeof list>) => {
+      const purse = { budget: null, spent: 0, reserved: 0, list: { ...list, ...more } }
+      const asks = [1, 2, 3].flatMap((run) => asksFor(2, { run }))
+      const purses = new Map<number, RunPurse>([
+        [1, purse],
+        [2, purse],
+        [3, { ...purse, list: null }],
+      ])
+      return admit(known, new Map([['10/-', trusted]]), { asks, purses, rules })
+    }
+    expect(runs({}).grants.map(({ run }) => run)).toEqual([1, 1, 3, 3])
+    expect(runs({ reserved: 10 })).toMatchObject({ spentRuns: [], spentByList: [] })
+    const spent = runs({ spent: 10 })
+    expect(spent.grants.map(({ run }) => run)).toEqual([3, 3])
+    expect(spent).toMatchObject({ spentRuns: [1, 2], spentByList: [1, 2] })
   })
 })

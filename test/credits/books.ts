@@ -5,7 +5,7 @@ import type { Spender } from '../../src/credits/decision.ts'
 import type { Entry } from '../../src/credits/entry.ts'
 import type { Cost } from '../../src/credits/prices.ts'
 import type { AccountRow, Books, CostRow } from '../../src/store/ledger/books.ts'
-import type { WaitingTask } from '../../src/store/ledger/reservation.ts'
+import type { WaitingTask } from '../../src/store/ledger/waiting.ts'
 import type { OpenCall } from '../../src/store/ledger/settlement.ts'
 
 export function rowOf(account: Account): AccountRow {
@@ -36,6 +36,8 @@ export function rowOf(account: Account): AccountRow {
     blocked_keys: account.blockedKeys,
     day: account.day,
     day_spent: account.daySpent,
+    month: account.month,
+    month_spent: account.monthSpent,
   }
 }
 
@@ -70,6 +72,7 @@ export const rich: Account = {
   seq: 40,
   seen: { seq: 40, at: 900, remaining: 1_000 },
   day: '2026-01-01',
+  month: '2026-01-01',
 }
 export const known: Cost = {
   dearest: 5,
@@ -91,6 +94,7 @@ export function waiting(id: number, more: Partial<WaitingTask> = {}): WaitingTas
     budget: null,
     spent: 0,
     reserved: 0,
+    list: null,
     busy: false,
     due: true,
     max_age_ms: 0,
@@ -108,8 +112,11 @@ export function spender(more: Partial<Spender> = {}): Spender {
     key: 'key',
     floor: 100,
     dailyBudget: null,
+    monthlyBudget: null,
     rateLimit: null,
+    mostInFlight: null,
     dayOf: () => ({ day: '2026-01-01', ends: 86_400_000 }),
+    monthOf: () => ({ month: '2026-01-01', ends: 31 * 86_400_000 }),
     renewalAfter: () => null,
     givenUp: new Set(),
     begun: { seq: 0 },

@@ -4,7 +4,7 @@ import { broughtBy, decideOn, expectForward, lookAt } from '../../src/credits/de
 import { giveUp, reservationOf, type Spender } from '../../src/credits/decision.ts'
 import { WrongDatabase } from '../../src/shared/errors.ts'
 import type { Books } from '../../src/store/ledger/books.ts'
-import type { WaitingTask } from '../../src/store/ledger/reservation.ts'
+import type { WaitingTask } from '../../src/store/ledger/waiting.ts'
 import { booksOf, costRows, known, rich, spender, waiting } from './books.ts'
 
 interface Case {
@@ -41,7 +41,7 @@ describe('a decision', () => {
         { id: 1, version: 'v1', query: 'query 1', reused: false },
         { id: 2, version: 'v2', query: 'query 2', reused: true },
       ],
-      runs: [{ run: 1, budget: 50, had_spent: 3, had_reserved: 4, reserved: 5 }],
+      runs: [{ run: 1, budget: 50, had_spent: 3, had_reserved: 4, reserved: 5, list: null }],
       grants: [{ task: 1, query: 'query 1', bound: 5, place: 1 }],
     })
     const marks = [visit({}), visit({})].flatMap((one) => one.reservation?.grants ?? [])
@@ -53,6 +53,8 @@ describe('a decision', () => {
     expect(steady({})).toBe(true)
     expect(steady({ account: { ...rich, seen: { seq: 40, at: 900, remaining: 106 } } })).toBe(false)
     expect(steady({ who: { dailyBudget: 1_000 } })).toBe(false)
+    expect(steady({ who: { monthlyBudget: 1_000 } })).toBe(false)
+    expect(steady({ account: { ...rich, month: '2025-12-01' } })).toBe(false)
     expect(steady({ who: { rateLimit: 1_000 } })).toBe(false)
     expect(steady({ account: { ...rich, day: '2025-12-31' } })).toBe(false)
     expect(steady({ account: { ...rich, drainedFloor: 100 } })).toBe(false)

@@ -14,7 +14,9 @@ const night = (more: Partial<ComingNight> = {}): ComingNight => ({
 const prospect: Prospect = {
   ...{ now: 0, until: 30 * day, balance: 1000, floor: 100, perMinute: 60, dailyBudget: null },
   dayOf: (at) => String(Math.floor(at / day)),
-  ...{ spentToday: 0, open: [], nights: [], renewals: [] },
+  monthOf: (at) => `month ${Math.floor(at / (30 * day))}`,
+  ...{ spentToday: 0, monthlyBudget: null, spentThisMonth: 0, lists: [] },
+  ...{ open: [], nights: [], renewals: [] },
   prices: new Map([['10/-', { expected: 1, worst: 2 }]]),
   groups: [{ lists: [1], class: '10/-', queries: 300, answeredAt: null }],
 }
@@ -26,7 +28,7 @@ const steps = (more: Partial<Prospect>) => {
 }
 
 const open = (tasks: number, left: number | null = null) => [
-  { run: 7, list: 'boots', left, classes: [{ class: '10/-', tasks }] },
+  { run: 7, list: 'boots', month: '2026-11', left, classes: [{ class: '10/-', tasks }] },
 ]
 
 describe('a forecast', () => {
@@ -77,6 +79,32 @@ describe('a forecast', () => {
     expect(steps({ open: open(50), dailyBudget: 40, spentToday: 15 })[0]).toMatchObject({
       ...{ bought: 25, cut: 'day' },
     })
+  })
+
+  test('holds to the budget of the month, and buys what it kept back in the next one', () => {
+    const nights = [night(), night({ at: 31 * day, keepsOld: true })]
+    const found = steps({ until: 40 * day, nights, monthlyBudget: 320, spentThisMonth: 120 })
+    expect(found).toMatchObject([
+      { at: 2 * hour, bought: 200, cut: 'month' },
+      { at: 31 * day, asked: 100, bought: 100, cut: null },
+      { at: 31 * day, asked: 300, bought: 220, cut: 'month' },
+    ])
+  })
+
+  test('holds to what lists may use in a month, run by run and night by night', () => {
+    const lists = [
+      { list: 'boots', month: '2026-11', budget: 60, gone: 45 },
+      { list: 'shoes', month: '1970-01', budget: 350, gone: 0 },
+    ]
+    const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10)
+    const nights = [night(), night({ at: 26 * hour }), night({ at: 31 * day + hour })]
+    const more = { balance: 9_000, until: 40 * day, dayOf, lists, nights }
+    expect(steps({ ...more, open: open(50) })).toMatchObject([
+      { name: '7', bought: 15, cut: 'list' },
+      { bought: 300, cut: null },
+      { bought: 50, cut: 'list' },
+      { bought: 300, cut: null },
+    ])
   })
 
   test('buys what was left over when the plan is renewed, unless a newer night took its place', () => {

@@ -14,7 +14,10 @@ afterAll(() => database.close())
 const hour = 3_600_000
 const floor = 100
 const buyer = { account: 'bank', origin: 'live', api: 'api.example' } as const
-const order = { buyer, floor, maxAgeMs: 20 * hour, dailyBudget: null, renewal: null, zone: 'UTC' }
+const order = {
+  ...{ buyer, floor, maxAgeMs: 20 * hour, dailyBudget: null, monthlyBudget: null },
+  ...{ renewal: null, zone: 'UTC' },
+}
 
 /** Two lists that share thirty queries; the second is asked two hours after the first, and reuses what is younger than three. */
 async function lists(): Promise<void> {

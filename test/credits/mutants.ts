@@ -1,7 +1,15 @@
 /** A fault put into the ledger on purpose: the schedules have to find it. */
 export interface Mutant {
   readonly name: string
-  readonly file: 'account' | 'admit' | 'change' | 'limits' | 'prices' | 'settle'
+  readonly file:
+    | 'account'
+    | 'admit'
+    | 'change'
+    | 'limits'
+    | 'periods'
+    | 'prices'
+    | 'purses'
+    | 'settle'
   /** Text that occurs once in the source. */
   readonly find: string
   readonly put: string
@@ -113,8 +121,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a probe goes out beside other calls',
     file: 'admit',
-    find: "if (this.#account.inFlight > 0 || obstacle === 'run_spent') return obstacle",
-    put: "if (obstacle === 'run_spent') return obstacle",
+    find: 'if (this.#account.inFlight > 0 || isSpent(obstacle)) return obstacle',
+    put: 'if (isSpent(obstacle)) return obstacle',
   },
   {
     name: 'an old balance is believed for ever',
@@ -161,20 +169,56 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'what a run has reserved does not count against its budget',
     file: 'limits',
-    find: 'purse.budget - purse.spent - purse.reserved',
-    put: 'purse.budget - purse.spent',
+    find: 'const left = budget - spent - reserved',
+    put: 'const left = budget - spent',
   },
   {
     name: 'grants of one group do not see each other in the budget',
     file: 'admit',
-    find: 'this.#purses.set(run, { ...purse, reserved: purse.reserved + bound })',
+    find: 'takeFrom(this.#purses, run, bound)',
     put: '',
+  },
+  {
+    name: 'grants of one group do not see each other in the budget of their list',
+    file: 'purses',
+    find: 'list: shares ? { ...list, reserved: list.reserved + bound } : list,',
+    put: 'list,',
+  },
+  {
+    name: 'the budget of a list is not looked at',
+    file: 'limits',
+    find: 'if (list !== null && short(list))',
+    put: 'if (list !== null && list.budget < 0)',
+  },
+  {
+    name: 'the budget of the month is not looked at',
+    file: 'limits',
+    find: "if (short({ budget: rules.monthlyBudget, spent: monthSpent, reserved })) return 'month'",
+    put: '',
+  },
+  {
+    name: 'each visit begins the month anew',
+    file: 'periods',
+    find: 'account.month === null || month > account.month',
+    put: 'true',
+  },
+  {
+    name: 'the month counts nothing that ended',
+    file: 'settle',
+    find: 'monthSpent: account.monthSpent + change.daySpent,',
+    put: '',
+  },
+  {
+    name: 'one more call than the cap goes out',
+    file: 'admit',
+    find: 'return this.#account.inFlight >= ',
+    put: 'return this.#account.inFlight > ',
   },
   {
     name: 'what is reserved does not count against the day',
     file: 'limits',
-    find: '- daySpent - reserved',
-    put: '- daySpent',
+    find: 'short({ budget: rules.dailyBudget, spent: daySpent, reserved })',
+    put: 'short({ budget: rules.dailyBudget, spent: daySpent, reserved: 0 })',
   },
   {
     name: 'lost calls do not count against the day',
@@ -190,8 +234,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'each visit begins the day anew',
-    file: 'admit',
-    find: 'account.day === null || rules.day > account.day',
+    file: 'periods',
+    find: 'account.day === null || day > account.day',
     put: 'true',
   },
   {

@@ -1,14 +1,20 @@
 import type { Grant } from '../../src/credits/admission.ts'
 import { promise } from './promise.ts'
-import type { Row, World } from './world.ts'
+import { monthOf, type Row, type World } from './world.ts'
 
 /** May a call of this size be taken from the budgets, by the rows themselves? */
 export function checkBudgets(world: World, grant: Grant): void {
-  const { budgets, dailyBudget } = world.plan
+  const { budgets, listBudget, dailyBudget, monthlyBudget, mostInFlight } = world.plan
   const ofRun = world.rows.filter(({ run }) => run === grant.run)
   checkBudget(world, grant, { budget: budgets[grant.run] ?? null, ended: ofRun, flying: ofRun })
   const today = world.rows.filter(({ day }) => day === world.day)
   checkBudget(world, grant, { budget: dailyBudget, ended: today, flying: world.rows })
+  checkBudget(world, grant, { budget: listBudget, ended: world.rows, flying: world.rows })
+  const lately = world.rows.filter(({ day }) => monthOf(day) === world.month)
+  checkBudget(world, grant, { budget: monthlyBudget, ended: lately, flying: world.rows })
+  const flying = world.rows.filter(({ outcome }) => outcome === null).length
+  const most = mostInFlight ?? Number.POSITIVE_INFINITY
+  promise(flying < most, () => `${flying} calls are in flight, and another one of ${most}`)
 }
 
 interface Purse {

@@ -11,7 +11,7 @@ import { World } from './messages/world.ts'
 const plan: Plan = {
   ...{ balance: 100, floors: [20], accounts: 1, queries: 8, faults: 0, seen: 40 },
   ...{ runs: [{ budget: null, maxAgeMs: 0 }], price: { least: 5, range: 0, jumpsAfter: 1_000 } },
-  ...{ dailyBudget: null, others: false, restores: true },
+  ...{ listBudget: null, dailyBudget: null, mostInFlight: null, others: false, restores: true },
 }
 
 /** Two workers that know price and balance. */

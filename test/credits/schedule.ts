@@ -19,8 +19,11 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   prices: fc.array(price, { minLength: 1, maxLength: 3 }),
   tasks: fc.integer({ min: 3, max: 40 }),
   budgets: fc.array(fc.constantFrom(null, null, 20, 60), { minLength: 1, maxLength: 2 }),
+  listBudget: fc.constantFrom(null, null, null, 25, 80),
   dailyBudget: fc.constantFrom(null, null, null, 70, 150),
+  monthlyBudget: fc.constantFrom(null, null, null, 60, 140),
   rateLimit: fc.constantFrom(null, null, null, 2, 20),
+  mostInFlight: fc.constantFrom(null, null, 1, 3),
   renewal: fc.constantFrom(
     null,
     null,

@@ -6,7 +6,10 @@ import { root } from '../../src/shared/root.ts'
 import type { Mutant } from './mutants.ts'
 import type { Core } from './world.ts'
 
-const files = ['account', 'admission', 'change', 'limits', 'prices', 'admit', 'settle'] as const
+const files = [
+  ...(['account', 'admission', 'change', 'limits', 'periods', 'prices', 'purses'] as const),
+  ...(['admit', 'settle'] as const),
+]
 
 /** The ledger's core as it would be with this fault in its source. */
 export async function spoil(mutant: Mutant): Promise<Core> {

@@ -63,25 +63,36 @@ function rulesOf(world: World, worker: Worker): Rules {
     dailyBudget: world.plan.dailyBudget,
     day: String(world.day).padStart(8, '0'),
     dayEnds: (world.day + 1) * dayMs,
+    monthlyBudget: world.plan.monthlyBudget,
+    month: String(world.month).padStart(8, '0'),
+    monthEnds: ((world.month + 1) * 30 + 10) * dayMs,
     rateLimit: world.plan.rateLimit,
+    mostInFlight: world.plan.mostInFlight,
     renewalAfter: world.renewalAfter,
   }
 }
 
 function pursesOf({ plan, rows }: World): Map<number, RunPurse> {
   const purses = new Map<number, RunPurse>()
+  const { listBudget } = plan
+  const all = listBudget === null ? [] : rows
+  const list = listBudget === null ? null : { key: 'list', budget: listBudget, ...drawn(all) }
   plan.budgets.forEach((budget, run) => {
-    let spent = 0
-    let reserved = 0
-    for (const row of budget === null ? [] : rows) {
-      if (row.run !== run) continue
-      if (row.outcome === null) reserved += row.bound
-      else if (row.outcome === 'unknown') spent += row.bound
-      else spent += row.used
-    }
-    purses.set(run, { budget, spent, reserved })
+    const own = budget === null ? [] : rows.filter((row) => row.run === run)
+    purses.set(run, { budget, ...drawn(own), list })
   })
   return purses
+}
+
+function drawn(rows: readonly Row[]): { spent: number; reserved: number } {
+  let spent = 0
+  let reserved = 0
+  for (const row of rows) {
+    if (row.outcome === null) reserved += row.bound
+    else if (row.outcome === 'unknown') spent += row.bound
+    else spent += row.used
+  }
+  return { spent, reserved }
 }
 
 /** Writes the ends of some calls into the books, in one go, in any order. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { asksOf, scarcePriorities, sortTasks } from '../../src/credits/triage.ts'
-import type { WaitingTask } from '../../src/store/ledger/reservation.ts'
+import type { WaitingTask } from '../../src/store/ledger/waiting.ts'
 import { costsOf } from '../../src/credits/rows.ts'
 import { lookAt } from '../../src/credits/decide.ts'
 import { booksOf, costRows, known, rich, spender, waiting } from './books.ts'

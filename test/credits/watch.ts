@@ -4,7 +4,7 @@ import type { Signal } from '../../src/credits/change.ts'
 import { checkBound, checkRate } from './bounds.ts'
 import { promise } from './promise.ts'
 import { checkBudgets } from './purses.ts'
-import type { Reply, Row, World } from './world.ts'
+import { monthOf, type Reply, type Row, type World } from './world.ts'
 
 interface Circumstances {
   readonly before: Account
@@ -168,7 +168,7 @@ export class Watch {
     this.#checkBalance()
   }
 
-  /** The day's spending covers at least the calls that began on it. */
+  /** The spending of the day and of the month covers at least the calls that began in them. */
   #checkDay(): void {
     const { account, day, rows } = this.#world
     if (Number(account.day ?? 0) !== day) return
@@ -177,6 +177,13 @@ export class Watch {
       if (row.day === day) spent += row.outcome === 'unknown' ? row.bound : row.used
     }
     promise(account.daySpent >= spent, () => `the day spent ${spent}, not ${account.daySpent}`)
+    const { month } = this.#world
+    let lately = 0
+    for (const row of rows) {
+      if (monthOf(row.day) === month) lately += row.outcome === 'unknown' ? row.bound : row.used
+    }
+    const { monthSpent } = account
+    promise(monthSpent >= lately, () => `the month spent ${lately}, not ${monthSpent}`)
   }
 
   /** The lower bound of the books is one: the balance is never below it. */

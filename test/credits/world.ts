@@ -28,8 +28,12 @@ export interface Plan {
   readonly prices: readonly Price[]
   readonly tasks: number
   readonly budgets: readonly (number | null)[]
+  /** All runs are of one list. */
+  readonly listBudget: number | null
   readonly dailyBudget: number | null
+  readonly monthlyBudget: number | null
   readonly rateLimit: number | null
+  readonly mostInFlight: number | null
   readonly renewal: { readonly everyMs: number; readonly credits: number } | null
   /** Of 16 calls, so many end badly. */
   readonly faults: number
@@ -93,6 +97,8 @@ export interface Task {
 
 export const dayMs = 86_400_000
 export const leaseMs = 90_000
+
+export const monthOf = (day: number): number => Math.floor((day - 10) / 30)
 /** As promised to the ledger: nothing is charged later than this after a call was given up. */
 export const graceMs = 120_000
 
@@ -146,6 +152,11 @@ export class World {
 
   get day(): number {
     return Math.floor(this.now / dayMs)
+  }
+
+  /** A month begins with the midnight that schedules live near. */
+  get month(): number {
+    return monthOf(this.day)
   }
 
   /** The floor in force: the highest of all live leases. */

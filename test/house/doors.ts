@@ -23,6 +23,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     'decision',
     'entry',
     'foresee',
+    'months',
     'prices',
     'prospect',
     'record',

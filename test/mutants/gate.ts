@@ -187,6 +187,11 @@ const edges: readonly Mutant[] = [
         put: '',
       },
       {
+        name: 'a decision under a budget of the month is written whatever others do',
+        find: '    rules.monthlyBudget === null &&\n',
+        put: '',
+      },
+      {
         name: 'a decision under a budget of the day is written whatever others do',
         find: '    rules.dailyBudget === null &&\n',
         put: '',

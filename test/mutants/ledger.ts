@@ -107,6 +107,26 @@ export const ledgerMutants: readonly Mutant[] = [
       put: '  set reserved = runs.reserved\n',
     },
     {
+      name: 'what other runs drew on the budget of a list is not looked at again',
+      find: '    or l.budget is not null and exists (',
+      put: '    or false and exists (',
+    },
+    {
+      name: 'a budget that its list was given meanwhile is not seen',
+      find: "    or l.budget is distinct from (w.list ->> 'budget')::bigint\n",
+      put: '',
+    },
+    {
+      name: 'the statement ignores the cap on calls in flight',
+      find: 'and (grants = 0 or a.in_flight',
+      put: 'and (grants >= 0 or a.in_flight',
+    },
+    {
+      name: 'a steady decision is written into another month',
+      find: "        and a.month::text = it -> 'state' ->> 'month'\n",
+      put: '',
+    },
+    {
       name: 'a task in flight is given up as unaffordable',
       find: '    and not exists (select from calls c where c.task_id = tasks.id and c.outcome is null)\n),\npurses',
       put: '),\npurses',
@@ -216,7 +236,7 @@ export const ledgerMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/store/ledger/reservation.ts',
+    'src/store/ledger/waiting.ts',
     ['test/store/ledger/reservation.test.ts'],
     [
       {

@@ -1,4 +1,10 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
+import { makeKey } from '../../src/service/key.ts'
+import { Secret } from '../../src/shared/secret.ts'
 import { start } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 
@@ -20,4 +26,52 @@ test('a worker at the floor goes on by itself after a top-up, having looked with
   const below = api.charges().filter(({ balance }) => balance < 100)
   const pauses = below.slice(1).map(({ at }, index) => at - (below[index]?.at ?? at))
   expect(Math.min(Infinity, ...pauses)).toBeGreaterThanOrEqual(1_900)
+})
+
+/** A worker whose key stands in a file, and what the file holds. */
+async function startWithFile(key: string) {
+  const { api, mill } = await openScene()
+  const file = join(mkdtempSync(join(tmpdir(), 'querymill-key-')), 'key')
+  writeFileSync(file, `${key}\n`)
+  await mill.plan(queries(20))
+  const { SEARCH_API_KEY: right = '', ...env } = mill.env
+  const worker = start('work', [], { ...env, SEARCH_API_KEY_FILE: file })
+  onTestFinished(async () => {
+    worker.kill('SIGTERM')
+    await worker.ended
+  })
+  const stopped = async () => {
+    const { rows } =
+      await sql`select from stops where reason = 'auth' and cleared_at is null`.execute(mill.db)
+    return rows.length
+  }
+  await expect.poll(stopped, { timeout: 60_000 }).toBe(1)
+  const put = (text: string) => writeFileSync(file, `${text}\n`)
+  return { api, mill, worker, right, stopped, put }
+}
+
+test('a worker whose key was refused goes on by itself when its file holds another, and the old one stays refused', async () => {
+  const old = makeKey('live')
+  const { api, mill, worker, right, stopped, put } = await startWithFile(old)
+  const refused = api.charges().length
+  put(right)
+  await expect.poll(() => mill.states(), { timeout: 60_000 }).toEqual({ answered: 20 })
+  expect(await stopped()).toBe(0)
+  expect(api.charges().length - refused).toBe(20)
+  const { rows } = await sql<{ blocked_keys: string[] }>`select blocked_keys from accounts`.execute(
+    mill.db,
+  )
+  expect(rows).toEqual([{ blocked_keys: [new Secret(old).fingerprint()] }])
+  expect(worker.stderr()).toContain('holds another key: going on with it')
+  expect(worker.stderr()).not.toContain(old)
+  expect(worker.stderr()).not.toContain(right)
+})
+
+test('a key of the other kind in the file is not taken: its balance is another one', async () => {
+  const { api, mill, worker, put } = await startWithFile(makeKey('live'))
+  const refused = api.charges().length
+  put(makeKey('test'))
+  await worker.line('holds a test key, and this worker buys with a live one')
+  expect(await mill.states()).toEqual({ open: 20 })
+  expect(api.charges()).toHaveLength(refused)
 })

@@ -5,7 +5,8 @@ import { spenderOf } from '../../src/commands/work/setup.ts'
 import { reserve } from '../../src/credits/reserve.ts'
 import { openDatabase, openPool } from '../../src/store/database.ts'
 import { openAccount, readBooks } from '../../src/store/ledger/books.ts'
-import { readWaiting, saveReservation } from '../../src/store/ledger/reservation.ts'
+import { saveReservation } from '../../src/store/ledger/reservation.ts'
+import { readWaiting } from '../../src/store/ledger/waiting.ts'
 import { openScene, queries } from '../support/scene.ts'
 import { openWire } from '../support/wire.ts'
 
@@ -106,9 +107,10 @@ describe('a decision that others overtake', () => {
       ...{ api: spender.api, counts: false, version: books.version, steady: false },
       state: {
         ...{ drained_floor: null, blind_calls: 0, probe_granted: false, last_probe_at_ms: null },
-        ...{ rate_next_at_ms: null, day: null, day_spent: 0 },
+        ...{ rate_next_at_ms: null, day: null, day_spent: 0, month: null, month_spent: 0 },
       },
       ...{ stops: [], cleared: [], trying: [], reused: [], spent_runs: [] },
+      ...{ spent_by_list: [], most_in_flight: null },
       tasks: read.tasks.map(({ id, version, query_id: query }) => ({
         ...{ id, version, query, reused: false },
       })),

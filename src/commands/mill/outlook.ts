@@ -12,8 +12,9 @@ export function readCreditOutlook(
   { db, config, supplier }: Pick<Mill, 'db' | 'config' | 'supplier'>,
   { days, extra = [] }: { readonly days: number; readonly extra?: readonly OpenWork[] },
 ): Promise<CreditOutlook> {
-  const { creditFloor: floor, maxAgeMs, dailyBudget, renewal, zone } = config
-  return foresee(db, { buyer: supplier, floor, maxAgeMs, dailyBudget, renewal, zone, days, extra })
+  const { creditFloor: floor, maxAgeMs, dailyBudget, monthlyBudget, renewal, zone } = config
+  const rules = { floor, maxAgeMs, dailyBudget, monthlyBudget, renewal, zone }
+  return foresee(db, { buyer: supplier, ...rules, days, extra })
 }
 
 /** What is open and what is to come, a line each, and where money ends. */
@@ -52,6 +53,10 @@ function verdictOf({ cut, sure, bought, asked }: ForecastStep): string {
       return sure ? 'fits' : 'fits at what was paid lately, not at the dearest'
     case 'budget':
       return `its budget ends at ${bought} of ${asked}`
+    case 'list':
+      return `its list's budget of the month ends at ${bought} of ${asked}`
+    case 'month':
+      return `the month's budget ends at ${bought} of ${asked}`
     case 'day':
       return `the day's budget ends at ${bought} of ${asked}`
     case 'floor':
@@ -114,7 +119,7 @@ function floorLine(
 
 /** What budgets keep back, though there is credit. */
 function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
-  const short = steps.filter(({ cut }) => cut === 'budget' || cut === 'day')
+  const short = steps.filter(({ cut }) => cut !== null && cut !== 'floor')
   const [first] = short
   if (first === undefined) return []
   const left = short.reduce((sum, { asked, bought }) => sum + asked - bought, 0)

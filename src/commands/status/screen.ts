@@ -148,7 +148,7 @@ function nextStep({ runs, account }: StatusView): string {
   const reasons = new Set(account?.stops.map(({ reason }) => reason))
   if (reasons.has('auth')) return 'set another SEARCH_API_KEY, or: npm run resume'
   if (reasons.has('credit_floor')) return 'top up the account, then: npm run resume'
-  if (reasons.has('budget')) return 'wait for the next day, or raise MILL_DAILY_BUDGET'
+  if (reasons.has('budget')) return 'wait, or raise the budget that is used up: npm run budget'
   if (runs.some(({ tasks }) => tasks.open > 0)) return 'npm run work -- --drain'
   const short = runs.find(({ tasks }) => tasks.failed + tasks.unknown + tasks.unaffordable > 0)
   if (short !== undefined) return mendingStep(short)
@@ -157,7 +157,7 @@ function nextStep({ runs, account }: StatusView): string {
 
 function mendingStep({ run, list, tasks }: RunStatus): string {
   if (tasks.failed + tasks.unknown > 0) return `npm run retry -- --run ${run}`
-  return `the budget of run ${run} was spent: enqueue ${list} again with a greater --budget`
+  return `the budget of run ${run} or of ${list} was spent: npm run budget; npm run retry -- --run ${run} --state unaffordable`
 }
 
 /** Calls whose outcome nobody could read, with what they may have cost. */

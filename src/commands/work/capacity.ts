@@ -9,10 +9,14 @@ export const mostUnwritten = 3 * mostTogether
 
 /**
  * Calls reserved before a lane is free for them. None with few lanes, where certainty after a crash is worth more, and
- * none under a rate limit, which counts from the reservation.
+ * none under a rate limit or a cap on calls in flight, which count from the reservation.
  */
-export function aheadOf(lanes: number, rateLimit: number | null): number {
-  return lanes <= countedLanes || rateLimit !== null ? 0 : Math.ceil(lanes / 4)
+export function aheadOf(
+  lanes: number,
+  { rateLimit, mostInFlight }: { rateLimit: number | null; mostInFlight: number | null },
+): number {
+  const counted = rateLimit !== null || mostInFlight !== null
+  return lanes <= countedLanes || counted ? 0 : Math.ceil(lanes / 4)
 }
 
 /**

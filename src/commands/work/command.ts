@@ -1,5 +1,6 @@
-import { readConfig, type Config } from '../../shared/config.ts'
+import { readConfig } from '../../shared/config.ts'
 import type { Exit } from '../../shared/errors.ts'
+import type { Secret } from '../../shared/secret.ts'
 import { printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { openMill, workerPool, type Mill } from '../mill/mill.ts'
 import { exitOf, lastLine, sumLines } from './last-words.ts'
@@ -39,7 +40,8 @@ export async function runWork(call: Call<WorkFlags>, monitor: StartMonitor): Pro
   const config = readConfig(env, flags)
   const mill = await openMill({ config, closers, say, name: 'worker', ...workerPool })
   const drain = options.drain === true
-  const screen = drain ? terminalScreen() : { terminal: false, tell: await openVoice(config) }
+  const secrets = config.api === null ? [] : [config.api.key]
+  const screen = drain ? terminalScreen() : { terminal: false, tell: await openVoice(secrets) }
   const reporter = new Reporter(mill, screen)
   const { tell } = reporter
   let worker: Worker | null = null
@@ -51,7 +53,9 @@ export async function runWork(call: Call<WorkFlags>, monitor: StartMonitor): Pro
     worker = current
     reporter.tick(current)
   }
-  const how = { drain, lanes: config.concurrency, signal, tell, onCall: observe, onTick }
+  const onKey = (key: Secret) => void secrets.push(key)
+  const lanes = config.concurrency
+  const how = { drain, lanes, signal, tell, onCall: observe, onTick, onKey }
   const summary = await reaching('the database', () => work(mill, how))
   reporter.clear()
   if (options.json === true) printJson(summary)
@@ -60,9 +64,9 @@ export async function runWork(call: Call<WorkFlags>, monitor: StartMonitor): Pro
 }
 
 /** A service writes a log; a drain is a command that somebody waits for. */
-async function openVoice({ api }: Config): Promise<(line: string) => void> {
+async function openVoice(secrets: readonly Secret[]): Promise<(line: string) => void> {
   const { openLog } = await import('../../shared/log.ts')
-  const log = await openLog('work', api === null ? [] : [api.key])
+  const log = await openLog('work', secrets)
   return (line) => log.info(line)
 }
 

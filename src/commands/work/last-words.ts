@@ -1,4 +1,5 @@
 import { type Exit, exits, unhandled } from '../../shared/errors.ts'
+import { leftUnaffordable } from '../../store/ledger/standstill.ts'
 import { readAccount } from '../../store/operator/status.ts'
 import type { Mill } from '../mill/mill.ts'
 import type { Finish, Summary } from './tally.ts'
@@ -6,7 +7,7 @@ import type { Finish, Summary } from './tally.ts'
 const reasons: Readonly<Record<Finish, string>> = {
   completed: 'nothing is left to do',
   credit_floor: 'stopped at the credit floor; top up, then: npm run resume',
-  budget: 'the budget of the day is used up; raise MILL_DAILY_BUDGET, or wait for the next day',
+  budget: 'a budget is used up; npm run budget shows them',
   auth: 'the API refused the key; set another SEARCH_API_KEY, or: npm run resume',
   stalled: 'the API only ever asks to slow down; try again later',
   unreachable: 'the database, the queue or the API is out of reach',
@@ -42,25 +43,27 @@ export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const others = summary.run_failures - failed - unknown - unreadable
   const besides =
     others > 0 ? `; ${others} more of its runs failed, are unknown or cannot be read` : ''
-  const reason = whyEnded(summary.finish, await stopSince(mill, summary))
+  const reason = await whyEnded(mill, summary)
   return `${sandbox}${answered} answered, ${reused} reused, ${failed} failed, ${unknown} unknown${kept}${besides}; ${calls} calls, ${used} credits used${left}; ${reason}`
 }
 
-/** Since when the stop stands that ended the work; empty when no stop ended it. */
-async function stopSince({ db, supplier }: Mill, { finish }: Summary): Promise<string> {
-  if (finish !== 'credit_floor' && finish !== 'auth' && finish !== 'budget') return ''
+/** Why the work ended, by the stop that stands where one does, and what to type. */
+async function whyEnded({ db, supplier }: Mill, { finish, seconds }: Summary): Promise<string> {
+  if (finish !== 'credit_floor' && finish !== 'auth' && finish !== 'budget') return reasons[finish]
   const account = await readAccount(db, { name: supplier.account, kind: supplier.origin })
   const stop = account?.stops.find(({ reason }) => reason === finish)
-  return stop === undefined ? '' : ` (since ${stop.since})`
+  if (stop !== undefined) {
+    return `${finish === 'budget' ? stop.detail : reasons[finish]} (since ${stop.since})`
+  }
+  if (finish !== 'budget') return reasons[finish]
+  // A run or a list that has spent its own budget stops nobody else: no stop stands then.
+  return (await leftUnaffordable(db, (seconds + slackSeconds) * 1_000)) === 'list'
+    ? 'the budget of a list for this month is used up; npm run budget shows it; after npm run budget -- --list NAME --credits N: npm run retry -- --state unaffordable'
+    : 'the budget of a run is used up; enqueue its list again with a greater --budget, or: npm run retry -- --state unaffordable --budget N'
 }
 
-function whyEnded(finish: Finish, since: string): string {
-  // A run that has spent its own budget stops nobody else: no stop stands then.
-  if (finish === 'budget' && since === '') {
-    return 'the budget of a run is used up; enqueue its list again with a greater --budget, or: npm run retry -- --state unaffordable --budget N'
-  }
-  return `${reasons[finish]}${since}`
-}
+/** Since the summary was made some moments have passed. */
+const slackSeconds = 10
 
 /** The exit code of a worker that ended so. */
 export function exitOf(

@@ -22,7 +22,10 @@ export interface WorkProgress {
 /** What may be spent before something ends it. */
 export interface Spendable {
   readonly credits: number
-  readonly end: 'the floor is met' | 'the budget of the day is used up'
+  readonly end:
+    | 'the floor is met'
+    | 'the budget of the day is used up'
+    | 'the budget of the month is used up'
 }
 
 /** One line: done, left, pace, how long still, and where money ends it. */

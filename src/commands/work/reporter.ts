@@ -93,7 +93,7 @@ export class Reporter {
   #standing({ tally, dispatch, clerk }: Worker): WorkProgress {
     const { done } = tally
     const seen = this.#seen
-    const { dailyBudget } = this.#mill.config
+    const { dailyBudget, monthlyBudget } = this.#mill.config
     return {
       done,
       left: seen === null ? null : Math.max(0, seen.left - (done - seen.done)),
@@ -104,6 +104,7 @@ export class Reporter {
         remaining: tally.remaining,
         floor: clerk.floor,
         dailyBudget,
+        monthlyBudget,
       }),
       price: tally.meanPrice,
       still: dispatch.standstill?.detail ?? null,
@@ -115,20 +116,28 @@ interface Means {
   readonly remaining: number | null
   readonly floor: number
   readonly dailyBudget: number | null
+  readonly monthlyBudget: number | null
 }
 
-/** What may still be spent: down to the highest floor of live workers, or within the budget of the day. */
+/** What may still be spent: down to the highest floor of live workers, or within the budgets of the day and the month. */
 function purseOf(
   account: AccountStatus | null,
-  { remaining, floor, dailyBudget }: Means,
+  { remaining, floor, dailyBudget, monthlyBudget }: Means,
 ): Spendable | null {
   if (remaining === null) return null
   const above = remaining - Math.max(floor, account?.floor ?? 0) - (account?.uncertain ?? 0)
-  const today =
-    dailyBudget === null || account === null ? Infinity : dailyBudget - account.day_spent
-  return today < above
-    ? { credits: today, end: 'the budget of the day is used up' }
-    : { credits: above, end: 'the floor is met' }
+  const ends: Spendable[] = [
+    { credits: above, end: 'the floor is met' },
+    {
+      credits: (dailyBudget ?? Infinity) - (account?.day_spent ?? 0),
+      end: 'the budget of the day is used up',
+    },
+    {
+      credits: (monthlyBudget ?? Infinity) - (account?.month_spent ?? 0),
+      end: 'the budget of the month is used up',
+    },
+  ]
+  return ends.toSorted((one, other) => one.credits - other.credits)[0] ?? null
 }
 
 /** For a person who watches: progress on a terminal, lines anywhere else. */

@@ -1,5 +1,6 @@
 import type { Clerk } from '../../credits/entry.ts'
 import type { Spender } from '../../credits/decision.ts'
+import { monthsOf } from '../../credits/months.ts'
 import type { Reserve } from './reserve.ts'
 import { aheadOf, mostFlying } from './capacity.ts'
 import { expectFolder, replay, takeRoom } from './unwritten.ts'
@@ -7,6 +8,7 @@ import { Lease } from './lease.ts'
 import type { Mill } from '../mill/mill.ts'
 import { nextAfter } from '../../shared/time/cron.ts'
 import { dayMs } from '../../shared/time/duration.ts'
+import type { Secret } from '../../shared/secret.ts'
 import { formatDate, instantsOf, wallTime } from '../../shared/time/zone.ts'
 import { openApi, type Api } from '../../search/call.ts'
 import { openAccount } from '../../store/ledger/books.ts'
@@ -19,6 +21,8 @@ export interface WorkerOptions {
   readonly tell: (line: string) => void
   /** Called at each of the moments; for tests that kill the process there. */
   readonly at?: (moment: Moment) => void
+  /** Told of another key that is used from here on. */
+  readonly onKey?: (key: Secret) => void
   /** Told how many seconds each paid request took. */
   readonly onCall?: (seconds: number) => void
 }
@@ -49,7 +53,7 @@ export async function openParts(mill: Mill, options: WorkerOptions): Promise<Par
   const { lanes } = options
   const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
   // After the files, which may hold the very room that is needed.
-  const reserve = takeRoom(mill, mostFlying(lanes, aheadOf(lanes, config.rateLimit)))
+  const reserve = takeRoom(mill, mostFlying(lanes, aheadOf(lanes, config)))
   try {
     const floor = config.creditFloor
     const lease = await Lease.open({ db, account, floor, lanes, leaseMs: config.leaseMs })
@@ -75,8 +79,11 @@ export function spenderOf(
     key,
     floor: config.creditFloor,
     dailyBudget: config.dailyBudget,
+    monthlyBudget: config.monthlyBudget,
     rateLimit: config.rateLimit,
+    mostInFlight: config.mostInFlight,
     dayOf: (time) => dayOf(zone, time),
+    monthOf: monthsOf(renewal, zone),
     renewalAfter: (time) => {
       const renewed = renewal === null ? null : nextAfter(renewal, zone, new Date(time))
       const next = [renewed?.getTime() ?? Infinity, time + (probeEveryMs ?? Infinity)]

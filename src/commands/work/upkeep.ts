@@ -3,6 +3,7 @@ import { anyOpen, listOpenSlices } from '../../store/slices.ts'
 import { isFatal, setBack, troubleOf } from '../../store/trouble.ts'
 import type { Mill } from '../mill/mill.ts'
 import { endNights } from '../mill/alerts/alerts.ts'
+import { KeyFile } from './key-file.ts'
 import { beats, sparedUntil } from './term.ts'
 import { replay } from './unwritten.ts'
 import type { Worker } from './worker.ts'
@@ -12,6 +13,7 @@ export const idleMs = 2_000
 const reconcileMs = 5_000
 const lookAtQueueMs = 2_000
 const longestReapMs = 15_000
+const keyFileMs = 1_000
 
 /** All that is done now and then beside the buying: for the lease, for calls and jobs that were lost, for runs that end. */
 export class Upkeep {
@@ -34,6 +36,7 @@ export class Upkeep {
     this.#timers = [
       this.#every(leaseMs / beats, () => this.#beat()),
       this.#every(Math.min(leaseMs / 4, longestReapMs), () => this.#recover(tell)),
+      ...this.#watchKey(),
     ]
   }
 
@@ -60,6 +63,13 @@ export class Upkeep {
       this.#worker.outages.mark('the database', true)
       return null
     }
+  }
+
+  #watchKey(): NodeJS.Timeout[] {
+    const { keyFile, api } = this.#mill.config
+    if (keyFile === null || api === null) return []
+    const file = new KeyFile(keyFile, api.key, this.#tell)
+    return [this.#every(keyFileMs, () => file.look(this.#worker))]
   }
 
   #every(ms: number, task: () => Promise<unknown>): NodeJS.Timeout {

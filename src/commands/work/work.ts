@@ -117,7 +117,7 @@ async function drained(
   if (!open) {
     if (await worker.lost.hopes()) return null
     await endNights(mill, options.tell)
-    return (await leftUnaffordable(mill.db, worker.tally.age)) ? 'budget' : 'completed'
+    return (await leftUnaffordable(mill.db, worker.tally.age)) === null ? 'completed' : 'budget'
   }
   // Other workers hold the slices that are left, and hand none back while the account stands still.
   if (worker.idleFor < idleMs) return null

@@ -4,6 +4,7 @@ import { Brake } from './brake.ts'
 import type { Clerk } from '../../credits/entry.ts'
 import type { Spender } from '../../credits/decision.ts'
 import { Dispatch } from './dispatch.ts'
+import type { Secret } from '../../shared/secret.ts'
 import { asError, Interrupted } from '../../shared/errors.ts'
 import type { Lease } from './lease.ts'
 import type { Mill } from '../mill/mill.ts'
@@ -56,7 +57,7 @@ export class Worker {
     this.clerk = parts.clerk
     this.reserve = parts.reserve
     this.slots = slotsFor(options.lanes)
-    const ahead = aheadOf(options.lanes, mill.config.rateLimit)
+    const ahead = aheadOf(options.lanes, mill.config)
     this.#lanes = openLanes(options.lanes, ahead)
     this.#mostFlying = mostFlying(options.lanes, ahead)
     this.batch = openBatch(mill, parts.clerk, {
@@ -124,6 +125,15 @@ export class Worker {
   /** Milliseconds since the queue last had something for this worker; 0 while a slice is at work. */
   get idleFor(): number {
     return this.#handling > 0 ? 0 : performance.now() - this.#lastSlice
+  }
+
+  /** Goes on with another key; what the old one was told stays in the books for the old one. */
+  turnKey(key: Secret): void {
+    this.#api.turnKey(key)
+    this.spender.key = key.fingerprint()
+    this.clerk.key = key.fingerprint()
+    this.#options.onKey?.(key)
+    this.dispatch.nudge()
   }
 
   /** Starts nothing further. */

@@ -31,6 +31,8 @@ export interface AccountRow {
   readonly blocked_keys: readonly string[]
   readonly day: string | null
   readonly day_spent: number
+  readonly month: string | null
+  readonly month_spent: number
 }
 
 export interface CostRow {
@@ -75,7 +77,8 @@ const accountColumns = sql`
   a.blind_calls, a.probe_granted, extract(epoch from a.last_probe_at)::float8 * 1000 as last_probe_at_ms,
   extract(epoch from a.not_before)::float8 * 1000 as not_before_ms,
   extract(epoch from a.rate_next_at)::float8 * 1000 as rate_next_at_ms,
-  a.slowdowns, a.blocked_keys, a.day::text as day, a.day_spent`
+  a.slowdowns, a.blocked_keys, a.day::text as day, a.day_spent,
+  a.month::text as month, a.month_spent`
 
 /** What the core needs beside it. */
 const booksColumns = sql`
@@ -137,6 +140,17 @@ export function takeAccount(trip: Trip, account: number, runs: readonly number[]
   // Two accounts may work on one run: its budget and its tasks are looked at under a lock that both share.
   const ids = sql`${[...new Set(runs)].toSorted((one, other) => one - other)}::bigint[]`
   void trip.run(sql`select from runs where id = any(${ids}) order by id for no key update`)
+}
+
+/** Takes the lists of these runs that have a budget: it is shared by runs that others may be drawing on. */
+export function takeLists(trip: Trip, runs: readonly number[]): void {
+  void trip.run(sql`
+    select
+    from lists
+    where budget is not null
+      and id = any(array(select list_id from runs where runs.id = any(${runs}::bigint[])))
+    order by id
+    for no key update`)
 }
 
 /** Finds the account's row or makes it; gives back its number. */

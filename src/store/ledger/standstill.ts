@@ -41,16 +41,21 @@ export async function keyAnsweredSince(db: Database, task: number): Promise<bool
   return rows[0]?.answered ?? false
 }
 
-/** True when a run's budget left tasks unaffordable within that time. */
-export async function leftUnaffordable(db: Database, withinMs: number): Promise<boolean> {
-  const { rows } = await sql<{ found: boolean }>`
-    select exists (
-      select from runs r
-      join tasks t on t.run_id = r.id and t.state = 'unaffordable'
-      where r.budget is not null
-        and t.finished_at >= clock_timestamp() - ${withinMs} * interval '1 millisecond'
-    ) as found`.execute(db)
-  return rows[0]?.found ?? false
+/** Whose budget left tasks unaffordable within that time: a run's own, or that of its list; null: nobody's. */
+export async function leftUnaffordable(
+  db: Database,
+  withinMs: number,
+): Promise<'run' | 'list' | null> {
+  const { rows } = await sql<{ by: 'run' | 'list' }>`
+    select case when t.error_code = 'LIST_BUDGET' then 'list' else 'run' end as by
+    from runs r
+    join lists l on l.id = r.list_id
+    join tasks t on t.run_id = r.id and t.state = 'unaffordable'
+    where (r.budget is not null or l.budget is not null)
+      and t.finished_at >= clock_timestamp() - ${withinMs} * interval '1 millisecond'
+    order by 1 desc
+    limit 1`.execute(db)
+  return rows[0]?.by ?? null
 }
 
 /**

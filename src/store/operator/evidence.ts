@@ -8,7 +8,7 @@ const priced = sql`(c.error_code is null or c.error_code = 'UNSTORABLE') and c.h
 
 /** What calls and answers say about each other and about the account, each of them written on its own. */
 export function evidencePromises(zone: string): Promises {
-  return { ...aboutCalls, ...aboutAccounts, [dayName]: daySpent(zone) }
+  return { ...aboutCalls, ...aboutAccounts, [dayName]: daySpent(zone), [monthName]: monthSpent }
 }
 
 const aboutCalls: Promises = {
@@ -147,6 +147,17 @@ const aboutAccounts: Promises = {
       -- When exactly a late answer was read is not written down.
       and (begun.late is null or begun.late < begun.newest[1])`),
 }
+
+const monthName = 'the credits of the month are at least those of the calls that began in it'
+
+const monthSpent = counting(sql`
+  from accounts a
+  where a.month_spent < (
+    select
+      coalesce(sum(case c.outcome when 'settled' then c.credits_used when 'unknown' then c.credits_reserved end), 0)
+    from calls c
+    where c.account_id = a.id and c.sent_at >= a.month_since
+  )`)
 
 const dayName = 'the credits of the day are at least those of the calls that began on it'
 

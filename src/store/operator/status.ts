@@ -96,6 +96,7 @@ export interface AccountStatus {
   readonly floor: number | null
   readonly workers: number
   readonly day_spent: number
+  readonly month_spent: number
   readonly stops: readonly { reason: string; since: string; until: string | null; detail: string }[]
 }
 
@@ -106,7 +107,7 @@ export async function readAccount(
 ): Promise<AccountStatus | null> {
   const { rows } = await sql<AccountStatus>`
     select
-      a.id, a.name, a.kind, a.reserved, a.uncertain, a.in_flight, a.day_spent,
+      a.id, a.name, a.kind, a.reserved, a.uncertain, a.in_flight, a.day_spent, a.month_spent,
       ${shownBalance} as remaining,
       to_char(a.obs_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as observed_at,
       round(extract(epoch from clock_timestamp() - a.obs_at))::float8 as observed_ago_s,

@@ -83,17 +83,18 @@ export async function balanceAfter(
   return rows[0]?.balance ?? null
 }
 
-/** Credits that the account used on a day, with what is set aside for calls on their way. */
-export async function readSpentToday(
+/** Credits that the account used on a day and in a month, with what is set aside for calls on their way. */
+export async function readSpent(
   db: Database,
   { account, origin }: Buyer,
-  day: string,
-): Promise<number> {
-  const { rows } = await sql<{ spent: number }>`
-    select day_spent + reserved as spent
+  { day, month }: { readonly day: string; readonly month: string },
+): Promise<{ readonly day: number; readonly month: number }> {
+  const { rows } = await sql<{ day: number; month: number }>`
+    select
+      case when day = ${day}::date then day_spent + reserved else 0 end as day,
+      case when month >= ${month}::date then month_spent + reserved else 0 end as month
     from accounts
     where name = ${account}
-      and kind = ${origin}
-      and day = ${day}::date`.execute(db)
-  return rows[0]?.spent ?? 0
+      and kind = ${origin}`.execute(db)
+  return rows[0] ?? { day: 0, month: 0 }
 }

@@ -60,6 +60,7 @@ export async function readGroups(
 export interface OpenTasks {
   readonly run: number
   readonly list: string
+  readonly month: string
   readonly left: number | null
   readonly num: number
   readonly device: string | null
@@ -70,7 +71,7 @@ export interface OpenTasks {
 export async function readOpenTasks(db: Database): Promise<readonly OpenTasks[]> {
   const { rows } = await sql<OpenTasks>`
     select
-      runs.id as run, lists.name as list,
+      runs.id as run, lists.name as list, to_char(runs.run_date, 'YYYY-MM') as month,
       case when runs.budget is not null then greatest(0, runs.budget - runs.spent - runs.reserved) end as left,
       queries.num, queries.device, count(*) as tasks
     from runs

@@ -46,7 +46,7 @@ const account: Account = {
   in_flight: 0,
   floor: null,
   workers: 0,
-  day_spent: 0,
+  ...{ day_spent: 0, month_spent: 0 },
   stops: [],
 }
 
@@ -118,7 +118,7 @@ describe('the status', () => {
     [
       'a budget that was spent needs a greater one',
       { unaffordable: 2 },
-      'the budget of run 9 was spent: enqueue list-9 again with a greater --budget',
+      'the budget of run 9 or of list-9 was spent: npm run budget; npm run retry -- --run 9 --state unaffordable',
     ],
   ])('names the next step for the newest run that fell short: %s', (_, tasks, next) => {
     const runs = [run(9, tasks), run(3, { failed: 5 })]

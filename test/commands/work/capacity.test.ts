@@ -3,19 +3,22 @@ import { aheadOf, mostUnwritten, slotsFor } from '../../../src/commands/work/cap
 import { verifyPromises } from '../../../src/store/operator/verify.ts'
 import { openScene, queries } from '../../support/scene.ts'
 
+const free = { rateLimit: null, mostInFlight: null }
+
 describe('calls that stand ready for a free lane', () => {
   test('are a quarter of the lanes, and none where a lane counts until its answer is stored', () => {
-    expect([1, 16, 17, 50, 500].map((lanes) => aheadOf(lanes, null))).toEqual([0, 0, 5, 13, 125])
+    expect([1, 16, 17, 50, 500].map((lanes) => aheadOf(lanes, free))).toEqual([0, 0, 5, 13, 125])
   })
 
   test('are none under a rate limit, which counts from the reservation', () => {
-    expect(aheadOf(500, 100)).toBe(0)
+    expect(aheadOf(500, { ...free, rateLimit: 100 })).toBe(0)
+    expect(aheadOf(500, { ...free, mostInFlight: 100 })).toBe(0)
   })
 
   test('are in hand with everything that may wait to be stored', () => {
     for (const lanes of [17, 50, 200, 500]) {
       expect(slotsFor(lanes) * 25).toBeGreaterThanOrEqual(
-        lanes + aheadOf(lanes, null) + mostUnwritten,
+        lanes + aheadOf(lanes, free) + mostUnwritten,
       )
     }
     expect(slotsFor(4)).toBe(2)
@@ -39,7 +42,7 @@ test('a worker whose answers cannot be stored stops buying, and loses none of th
   try {
     await expect.poll(bought, { timeout: 20_000 }).toBeGreaterThanOrEqual(mostUnwritten)
     await new Promise((resolve) => setTimeout(resolve, 1_000))
-    expect(bought()).toBeLessThanOrEqual(mostUnwritten + lanes + aheadOf(lanes, null))
+    expect(bought()).toBeLessThanOrEqual(mostUnwritten + lanes + aheadOf(lanes, free))
   } catch (error) {
     stop.abort()
     throw error

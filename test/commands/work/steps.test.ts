@@ -40,6 +40,7 @@ async function openSteps() {
         return answer()
       },
       close: async () => undefined,
+      turnKey: () => undefined,
     },
     lanes: openLanes(2),
     brake: new Brake({ lease, timeoutMs: 1_000, outages, nudge }),

@@ -10,7 +10,10 @@ export interface Plan {
   /** Several runs ask the same queries. */
   readonly runs: readonly { readonly budget: number | null; readonly maxAgeMs: number }[]
   readonly price: { readonly least: number; readonly range: number; readonly jumpsAfter: number }
+  /** All runs are of one list. */
+  readonly listBudget: number | null
   readonly dailyBudget: number | null
+  readonly mostInFlight: number | null
   /** Of 16 calls, so many end badly at the API. */
   readonly faults: number
   readonly others: boolean

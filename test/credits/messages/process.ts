@@ -54,14 +54,17 @@ export class Process extends Connection {
   constructor(world: World, { account, floor }: { account: number; floor: number }) {
     super(world)
     this.id = world.processes.length
-    const { dailyBudget } = world.plan
+    const { dailyBudget, mostInFlight } = world.plan
     const dayOf = (time: number) => {
       const days = Math.floor(time / dayMs)
       return { day: String(days).padStart(8, '0'), ends: (days + 1) * dayMs }
     }
     const key = 'key'
     this.clerk = { account, key, floor, rebuy: true }
-    this.spender = { ...spender({ account, key, floor, dailyBudget, dayOf }), worker: 0 }
+    this.spender = {
+      ...spender({ account, key, floor, dailyBudget, mostInFlight, dayOf }),
+      worker: 0,
+    }
     this.brake = new Brake({
       lease: { covers: (ms, term) => coversCall(term, this.clocks(), ms) },
       timeoutMs,

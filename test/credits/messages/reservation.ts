@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { lowestBalance, type Account } from '../../../src/credits/account.ts'
 import type { Reservation } from '../../../src/store/ledger/reservation.ts'
 import type { AccountBooks, TaskRow } from './rows.ts'
@@ -59,6 +60,7 @@ function fits(tables: Tables, reservation: Reservation, books: AccountBooks): bo
       (account.notBefore ?? 0) <= tables.now &&
       !account.blockedKeys.includes(reservation.key) &&
       account.day === reservation.state.day &&
+      account.month === reservation.state.month &&
       !reservation.grants.some(({ class: name, bound }) => {
         const cost = books.costs.get(name)
         const dearest = Math.max(cost?.recent.first ?? 0, cost?.earlier.first ?? 0, 1)
@@ -66,7 +68,8 @@ function fits(tables: Tables, reservation: Reservation, books: AccountBooks): bo
       })
     if (!steady) return false
   }
-  const { grants, counts } = reservation
+  const { grants, counts, most_in_flight: most } = reservation
+  if (grants.length > 0 && account.inFlight + grants.length > (most ?? Infinity)) return false
   if (!counts || grants.length === 0 || grants.some(({ probe }) => probe)) return true
   const bound = grants.reduce((sum, grant) => sum + grant.bound, 0)
   const floor = Math.max(reservation.floor, tables.floorOf(reservation.account_id))
@@ -88,6 +91,7 @@ function hasChanged(
 
 function isDrawnOn(tables: Tables, read: Reservation['runs'][number]): boolean {
   const { budget, spent, reserved } = tables.run(read.run)
+  if (!isDeepStrictEqual(tables.listPurse(), read.list)) return true
   if (read.budget === null) return false
   return budget !== read.budget || spent !== read.had_spent || reserved !== read.had_reserved
 }
@@ -122,6 +126,8 @@ function stateFrom(state: Reservation['state']): Partial<Account> {
     rateNextAt: state.rate_next_at_ms,
     day: state.day,
     daySpent: state.day_spent,
+    month: state.month,
+    monthSpent: state.month_spent,
   }
 }
 

@@ -2,7 +2,7 @@ import { newAccount } from '../../../src/credits/account.ts'
 import { constants } from '../../../src/credits/account.ts'
 import { apply } from '../../../src/credits/settle.ts'
 import type { Books } from '../../../src/store/ledger/books.ts'
-import type { Waiting } from '../../../src/store/ledger/reservation.ts'
+import type { Waiting } from '../../../src/store/ledger/waiting.ts'
 import type { OpenCall, Settlement } from '../../../src/store/ledger/settlement.ts'
 import type { StoredAnswer } from '../../../src/store/answers/answer.ts'
 import { costRows, rowOf } from '../books.ts'
@@ -21,8 +21,12 @@ export class Tables {
   now: number
   event = 0
 
-  constructor(now: number, accounts: number) {
+  /** What all runs may use together. */
+  readonly listBudget: number | null
+
+  constructor(now: number, accounts: number, listBudget: number | null) {
     this.now = now
+    this.listBudget = listBudget
     for (let id = 0; id < accounts; id += 1) {
       this.shelf.accounts.push({ account: newAccount, costs: new Map(), version: 1 })
     }
@@ -80,6 +84,7 @@ export class Tables {
     return {
       ...{ id, version: String(version), query_id: query, state, run_id: task.run, run_open: true },
       ...{ budget: run.budget, spent: run.spent, reserved: run.reserved },
+      list: this.listPurse(),
       busy: this.inFlight((call) => {
         return call.task === id || (call.account === account && call.query === query)
       }),
@@ -94,6 +99,14 @@ export class Tables {
       if (answer.query === query && answer.at > this.now - maxAgeMs) return id
     }
     return null
+  }
+
+  listPurse(): Waiting['tasks'][number]['list'] {
+    const { listBudget: budget } = this
+    if (budget === null) return null
+    const sum = (of: 'spent' | 'reserved') =>
+      this.shelf.runs.reduce((total, run) => total + run[of], 0)
+    return { key: 'list', budget, spent: sum('spent'), reserved: sum('reserved') }
   }
 
   run(id: number): RunRow {

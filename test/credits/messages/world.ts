@@ -29,7 +29,7 @@ export class World<Process extends Party = Party> implements Observed {
 
   constructor(plan: Plan) {
     this.plan = plan
-    this.tables = new Tables(start, plan.accounts)
+    this.tables = new Tables(start, plan.accounts, plan.listBudget)
     this.truth = new Truth(this)
     const { shelf } = this.tables
     shelf.runs = plan.runs.map((run) => ({ ...run, spent: 0, reserved: 0 }))

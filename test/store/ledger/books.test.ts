@@ -94,12 +94,13 @@ async function reservationOf(pool: Pool): Promise<Reservation> {
   return {
     ...{ account_id: 1, worker: 1, origin: 'live', api: 'api', key: 'key', floor: 0, counts: true },
     ...{ version, steady: false, stops: [], cleared: [], trying: [], reused: [], spent_runs: [] },
+    ...{ spent_by_list: [], most_in_flight: null },
     state: {
       ...{ drained_floor: null, blind_calls: 0, probe_granted: false, last_probe_at_ms: null },
-      ...{ rate_next_at_ms: null, day: null, day_spent: 0 },
+      ...{ rate_next_at_ms: null, day: null, day_spent: 0, month: null, month_spent: 0 },
     },
     tasks: [{ id, version: task, query, reused: false }],
-    runs: [{ run: 1, budget: null, had_spent: 0, had_reserved: 0, reserved: 1 }],
+    runs: [{ run: 1, budget: null, had_spent: 0, had_reserved: 0, reserved: 1, list: null }],
     grants: [
       {
         task: id,

@@ -6,21 +6,23 @@ import { onTestFinished } from 'vitest'
 import { decideOn, lookAt } from '../../../src/credits/decide.ts'
 import { reservationOf, type Spender } from '../../../src/credits/decision.ts'
 import { readBooks } from '../../../src/store/ledger/books.ts'
-import { readWaiting, type Reservation } from '../../../src/store/ledger/reservation.ts'
+import type { Reservation } from '../../../src/store/ledger/reservation.ts'
+import { readWaiting } from '../../../src/store/ledger/waiting.ts'
 import { spender } from '../../credits/books.ts'
 import { freshDatabase } from '../../support/database.ts'
 
 export const day = '2027-01-15'
+const month = '2027-01-01'
 
 export async function openDesk() {
   const { db, close } = await freshDatabase()
   onTestFinished(close)
   await sql`insert into lists (name, source) values ('list', 'list.csv')`.execute(db)
   await sql`
-    insert into accounts (name, kind, seq, used_total, obs_seq, obs_at, obs_remaining, day, day_spent)
-    values ('one', 'live', 40, 200, 40, now(), 10000, ${day}, 7), ('two', 'live', 0, 0, null, null, null, null, 0)`.execute(
-    db,
-  )
+    insert into accounts (name, kind, seq, used_total, obs_seq, obs_at, obs_remaining, day, day_spent, month)
+    values
+      ('one', 'live', 40, 200, 40, now(), 10000, ${day}, 7, ${month}),
+      ('two', 'live', 0, 0, null, null, null, null, 0, null)`.execute(db)
   await sql`
     insert into account_costs (account_id, class, dearest, cheapest, seen, earlier_first, earlier_second, earlier_count)
     values (1, '10/-', 5, 5, 30, 5, 5, 30)`.execute(db)
@@ -36,7 +38,11 @@ export async function openDesk() {
     db,
   )
   const look = async (more: Partial<Spender>, tasks: readonly number[]) => {
-    const who = spender({ dayOf: () => ({ day, ends: 4_000_000_000_000 }), ...more })
+    const who = spender({
+      dayOf: () => ({ day, ends: 4_000_000_000_000 }),
+      monthOf: () => ({ month, ends: 4_000_000_000_000 }),
+      ...more,
+    })
     const books = await readBooks(db, 1)
     const waiting = await readWaiting(db, { ...who, tasks })
     return { who, books, waiting }

@@ -10,11 +10,8 @@ import { accountOf } from '../../../src/credits/rows.ts'
 import { judgeTasks, settlementOf } from '../../../src/credits/settlement.ts'
 import { codeOf } from '../../../src/shared/errors.ts'
 import { readBooks } from '../../../src/store/ledger/books.ts'
-import {
-  readWaiting,
-  saveReservation,
-  type Reservation,
-} from '../../../src/store/ledger/reservation.ts'
+import { saveReservation, type Reservation } from '../../../src/store/ledger/reservation.ts'
+import { readWaiting } from '../../../src/store/ledger/waiting.ts'
 import {
   booksChanged,
   readCalls,
@@ -43,12 +40,21 @@ interface Flight {
   over: boolean
 }
 
+/** What an account may use, and how many of its calls may be in flight. */
+interface Terms {
+  readonly list: number
+  readonly balance: number
+  readonly budget: number | null
+  readonly most: number | null
+}
+
 /** One account, its run, and what the API knows. */
 export class Market {
   readonly id: number
   readonly #db: Database
   readonly #worker: number
   readonly #tasks: readonly number[]
+  readonly #most: number | null
   #balance: number
   /** Spent below the floor by calls that go out to see the balance. */
   #probed = 0
@@ -62,18 +68,17 @@ export class Market {
     worker: number
     tasks: readonly number[]
     balance: number
+    most: number | null
   }) {
     this.id = given.account
     this.#db = given.db
     this.#worker = given.worker
     this.#tasks = given.tasks
     this.#balance = given.balance
+    this.#most = given.most
   }
 
-  static async open(
-    db: Database,
-    { balance, budget }: { balance: number; budget: number | null },
-  ): Promise<Market> {
+  static async open(db: Database, { list, balance, budget, most }: Terms): Promise<Market> {
     const { rows } = await sql<{ account: number; run: number }>`
       with account as (
         insert into accounts (name, kind, seq, obs_seq, obs_at, obs_remaining, day)
@@ -81,7 +86,7 @@ export class Market {
         returning id
       ),
       run as (
-        insert into runs (list_id, run_date, kind, state, budget) values (1, current_date, 'nightly', 'open', ${budget})
+        insert into runs (list_id, run_date, kind, state, budget) values (${list}, current_date, 'nightly', 'open', ${budget})
         returning id
       )
       select account.id as account, run.id as run from account, run`.execute(db)
@@ -96,7 +101,7 @@ export class Market {
       select ${run}, gen_random_uuid(), 0 from generate_series(1, 12)
       returning id`.execute(db)
     const tasks = made.rows.map(({ id }) => id)
-    return new Market({ db, account, worker: entered, tasks, balance })
+    return new Market({ db, account, worker: entered, tasks, balance, most })
   }
 
   /** A worker reads the books and decides; it writes when it comes to it. */
@@ -104,6 +109,7 @@ export class Market {
     const who = spender({
       ...{ account: this.id, worker: this.#worker, floor: luck % 3 === 0 ? floor : 0 },
       dayOf: () => ({ day, ends: 4_000_000_000_000 }),
+      mostInFlight: this.#most,
     })
     const tasks = this.#tasks.slice(luck % 6, (luck % 6) + 1 + (luck % 5))
     const books = await readBooks(this.#db, this.id)
@@ -237,9 +243,11 @@ export class Market {
     promise(bound === found.spent && isDeepStrictEqual(found, said), () => {
       return `the books say ${JSON.stringify(said)}, the calls ${JSON.stringify(found)}`
     })
+    const most = this.#most ?? Infinity
+    promise(account.in_flight <= most, () => `${account.in_flight} are in flight, not ${most}`)
     const low = lowestBalance(accountOf(account)) ?? 0
-    const most = this.#balance - (await this.#mayStillCharge())
-    promise(low <= most, () => `the books prove ${low}, but ${most} may be left`)
+    const left = this.#balance - (await this.#mayStillCharge())
+    promise(low <= left, () => `the books prove ${low}, but ${left} may be left`)
   }
 
   /** Credits set aside for calls that the API has not charged yet, and may. */

@@ -8,6 +8,10 @@ interface Meanwhile {
   /** A decision of the day's budget is never steady. */
   readonly scarce?: true
   readonly budget?: true
+  /** What its list may use in the month. */
+  readonly list?: number
+  /** Calls that may be in flight. */
+  readonly cap?: number
 }
 
 const overtakers: readonly Meanwhile[] = [
@@ -26,6 +30,18 @@ const overtakers: readonly Meanwhile[] = [
     what: 'anything was written, where credit is scarce',
     by: `update accounts set blind_calls = blind_calls where id = 1`,
     scarce: true,
+  },
+  {
+    what: 'another run drew on the budget of its list',
+    by: `insert into runs (list_id, run_date, kind, state, spent) values (1, current_date, 'nightly', 'open', 1)`,
+    list: 100,
+  },
+  { what: 'its list was given a budget', by: 'update lists set budget = 1000' },
+  { what: 'another month began', by: `update accounts set month = '2027-02-01' where id = 1` },
+  {
+    what: 'others filled the cap on calls in flight',
+    by: 'update accounts set in_flight = 6 where id = 1',
+    cap: 8,
   },
   { what: 'the account drained', by: `update accounts set drained_floor = 0 where id = 1` },
   {
@@ -52,17 +68,22 @@ const overtakers: readonly Meanwhile[] = [
 ]
 
 describe('a reservation', () => {
-  test.each(overtakers)('is not written when meanwhile $what', async ({ by, scarce, budget }) => {
-    const desk = await openDesk()
-    if (budget === true) await desk.meanwhile('update runs set budget = 100')
-    const reservation = await desk.decide(scarce === true ? { dailyBudget: 1_000 } : {})
-    expect(reservation.grants).toHaveLength(3)
-    expect(reservation.steady).toBe(scarce !== true)
-    await desk.meanwhile(by)
-    const before = await desk.account()
-    expect(await saveReservation(desk.db, reservation)).toBeNull()
-    expect(await desk.account()).toEqual(before)
-  })
+  test.each(overtakers)(
+    'is not written when meanwhile $what',
+    async ({ by, scarce, budget, list, cap }) => {
+      const desk = await openDesk()
+      if (budget === true) await desk.meanwhile('update runs set budget = 100')
+      if (list !== undefined) await desk.meanwhile(`update lists set budget = ${list}`)
+      const more = scarce === true ? { dailyBudget: 1_000 } : {}
+      const reservation = await desk.decide({ ...more, mostInFlight: cap ?? null })
+      expect(reservation.grants).toHaveLength(3)
+      expect(reservation.steady).toBe(scarce !== true)
+      await desk.meanwhile(by)
+      const before = await desk.account()
+      expect(await saveReservation(desk.db, reservation)).toBeNull()
+      expect(await desk.account()).toEqual(before)
+    },
+  )
 
   test('for which there is room is written beside what others write, and changes nothing of it', async () => {
     const desk = await openDesk()
@@ -100,6 +121,34 @@ describe('a reservation', () => {
     expect(await desk.rows('select state from tasks order by id')).toEqual(
       ['unaffordable', 'unaffordable', 'unaffordable', 'open'].map((state) => ({ state })),
     )
+  })
+
+  test('names the budget of the list where that is spent, and counts no run of another month', async () => {
+    const desk = await openDesk()
+    await desk.meanwhile(`
+      update lists set budget = 12;
+      update runs set spent = 4;
+      insert into runs (list_id, run_date, kind, state, spent)
+      values (1, current_date, 'nightly', 'done', 6), (1, current_date - 40, 'nightly', 'done', 900)`)
+    const reservation = await desk.decide({}, [1, 2])
+    expect(reservation).toMatchObject({ grants: [], spent_runs: [1], spent_by_list: [1] })
+    await saveReservation(desk.db, reservation)
+    expect(await desk.rows('select distinct state, error_code as code from tasks')).toEqual([
+      { state: 'unaffordable', code: 'LIST_BUDGET' },
+    ])
+  })
+
+  test('begins a month, from then on counts what ends in it, and remembers since when', async () => {
+    const desk = await openDesk()
+    await desk.meanwhile(`update accounts set month = '2026-12-01', month_spent = 70 where id = 1`)
+    const reservation = await desk.decide()
+    await saveReservation(desk.db, reservation)
+    expect(await desk.account()).toMatchObject({ month: '2027-01-01', month_spent: 0 })
+    expect(
+      await desk.rows(
+        'select month_since <= clock_timestamp() as begun from accounts where id = 1',
+      ),
+    ).toEqual([{ begun: true }])
   })
 
   test('that goes out to see the balance is written below the floor', async () => {

@@ -55,6 +55,8 @@ const account: fc.Arbitrary<Account> = fc.record({
   blockedKeys: fc.uniqueArray(fc.constantFrom('a', 'b', 'c')),
   day: fc.constant('2027-01-15'),
   daySpent: whole(100),
+  month: fc.constant('2027-01-01'),
+  monthSpent: whole(100),
 })
 
 const peak = fc
@@ -132,7 +134,7 @@ async function enter({ account: drawn, costs, held }: Pick<Life, 'account' | 'co
     insert into accounts (
       name, kind, seq, used_total, obs_seq, obs_at, obs_remaining, spent_since, told_seq, told_least, told_untold,
       next_told_seq, next_told_least, next_told_untold, reserved, in_flight, uncertain, drained_floor, blind_calls,
-      probe_granted, not_before, slowdowns, blocked_keys, day, day_spent
+      probe_granted, not_before, slowdowns, blocked_keys, day, day_spent, month, month_spent
     )
     values (
       gen_random_uuid(), 'live', ${drawn.seq}, ${drawn.usedTotal}, ${drawn.seen?.seq ?? null},
@@ -141,7 +143,7 @@ async function enter({ account: drawn, costs, held }: Pick<Life, 'account' | 'co
       ${drawn.toldNext?.seq ?? null}, ${drawn.toldNext?.least ?? null}, ${drawn.toldNext?.untold ?? 0},
       ${drawn.reserved}, ${drawn.inFlight}, ${drawn.uncertain}, ${drawn.drainedFloor}, ${drawn.blindCalls},
       ${drawn.probeGranted}, to_timestamp(${drawn.notBefore}::float8 / 1000), ${drawn.slowdowns},
-      ${drawn.blockedKeys}, ${drawn.day}, ${drawn.daySpent}
+      ${drawn.blockedKeys}, ${drawn.day}, ${drawn.daySpent}, ${drawn.month}, ${drawn.monthSpent}
     )
     returning id`.execute(db)
   const id = rows[0]?.id ?? 0

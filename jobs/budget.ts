@@ -1,0 +1,22 @@
+import type { BudgetFlags } from '../src/commands/budget.ts'
+import { runCommand } from '../src/shared/terminal/command.ts'
+
+await runCommand<BudgetFlags>(
+  {
+    name: 'budget',
+    about:
+      'Shows every budget and what is left of it; sets what a list may use in a calendar month.',
+    examples: [
+      'npm run budget',
+      'npm run budget -- --list keywords --credits 5000',
+      'npm run budget -- --list keywords --none',
+    ],
+    define: (program) =>
+      program
+        .option('--list <name>', 'the list whose budget is set')
+        .option('--credits <n>', 'what its runs dated in one month may use together')
+        .option('--none', 'take its budget away')
+        .option('--json', 'print one JSON object'),
+  },
+  async (call) => (await import('../src/commands/budget.ts')).runBudget(call),
+)

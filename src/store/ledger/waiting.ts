@@ -1,0 +1,136 @@
+import { sql } from '../kysely.ts'
+import type { Database } from '../database.ts'
+import { only } from '../statement.ts'
+import { mayBeAnswered } from './again.ts'
+
+/** A task as the gate needs it. */
+export interface WaitingTask {
+  readonly id: number
+  /** Another one after every change of the task's row. */
+  readonly version: string
+  readonly query_id: string
+  readonly state: string
+  readonly run_id: number
+  readonly run_open: boolean
+  readonly budget: number | null
+  readonly spent: number
+  readonly reserved: number
+  /** What the runs of its list that are dated in the month of its run may use together; null: the list has no budget. */
+  readonly list: ListPurse | null
+  /** True when a call for the task, or for its query, is in flight, or may be answered yet although its answer was lost. */
+  readonly busy: boolean
+  readonly due: boolean
+  /** An answer younger than this is taken instead of bought. */
+  readonly max_age_ms: number
+  /** An answer that is young enough for the run, readable if there is one. */
+  readonly fresh: number | null
+}
+
+/** A purse that runs share: those of one list and one month. */
+export interface ListPurse {
+  readonly key: string
+  readonly budget: number
+  readonly spent: number
+  readonly reserved: number
+}
+
+interface WantedTasks {
+  readonly account: number
+  readonly worker: number
+  readonly tasks: readonly number[]
+  readonly origin: string
+  readonly api: string
+}
+
+// The sums of the runs are the only books of it: what is true of them is true of their list.
+const listPurse = sql`
+  case when l.budget is not null then (
+    select jsonb_build_object(
+      'key', l.id || ' ' || to_char(r.run_date, 'YYYY-MM'),
+      'budget', l.budget,
+      'spent', sum(o.spent)::float8,
+      'reserved', sum(o.reserved)::float8
+    )
+    from runs o
+    where o.list_id = l.id and date_trunc('month', o.run_date) = date_trunc('month', r.run_date)
+  ) end`
+
+/** The worker's own lease, and the tasks that it wants to buy, each with what decides whether it still is to be bought. */
+export interface Waiting {
+  readonly lease_live: boolean
+  readonly tasks: readonly WaitingTask[]
+}
+
+/** Reads what waits to be bought; nothing is locked. */
+export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Waiting> {
+  const { rows } = await sql<Waiting>`
+    select
+      (
+        select w.lease_until > clock_timestamp() and w.stopped_at is null
+        from workers w
+        where w.id = ${wanted.worker}
+      ) as lease_live,
+      (
+        select coalesce(jsonb_agg(jsonb_build_object(
+          'id', t.id,
+          'version', t.xmin::text,
+          'query_id', t.query_id,
+          'state', t.state,
+          'run_id', t.run_id,
+          'run_open', r.state = 'open',
+          'budget', r.budget,
+          'spent', r.spent,
+          'reserved', r.reserved,
+          'list', ${listPurse},
+          'max_age_ms', r.max_age_ms,
+          'due', t.not_before is null or t.not_before <= clock_timestamp(),
+          'busy',
+            exists (select from calls c where c.task_id = t.id and c.outcome is null)
+            or exists (
+              select from calls c
+              where c.account_id = a.id and c.query_id = t.query_id and c.outcome is null
+            )
+            or ${mayBeAnswered},
+          'fresh', (
+            select s.id
+            from searches s
+            where r.max_age_ms > 0
+              and s.query_id = t.query_id
+              and s.fetched_at > clock_timestamp() - r.max_age_ms * interval '1 millisecond'
+              and (t.answers_after is null or s.fetched_at > t.answers_after)
+              and s.origin = ${wanted.origin}
+              and s.api = ${wanted.api}
+            order by s.parse_error is not null, s.fetched_at desc
+            limit 1
+          )
+        )), '[]')
+        from tasks t
+        join runs r on r.id = t.run_id
+        join lists l on l.id = r.list_id
+        where t.id = any(${wanted.tasks}::bigint[])
+      ) as tasks
+    from accounts a
+    where a.id = ${wanted.account}`.execute(db)
+  return only(rows)
+}
+
+/** Open tasks more urgent than a priority, counted up to a limit: only asked when credit is scarce. */
+export async function countMoreUrgent(
+  db: Database,
+  { priority, except, limit }: { priority: number; except: readonly number[]; limit: number },
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count
+    from (
+      select 1
+      from slices s
+      join runs r on r.id = s.run_id and r.state = 'open'
+      join tasks t on t.run_id = s.run_id and t.slice = s.slice and t.state = 'open'
+      where s.done_at is null
+        and s.priority < ${priority}
+        and not t.id = any(${except}::bigint[])
+        and not exists (select from calls c where c.task_id = t.id and c.outcome is null)
+      limit ${limit}
+    ) urgent`.execute(db)
+  return rows[0]?.count ?? 0
+}
