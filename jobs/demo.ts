@@ -1,5 +1,7 @@
-import type { DemoFlags, StartDrifting } from '../src/commands/demo.ts'
+import type { DemoFlags, StartDrifting, StartSpoilt } from '../src/commands/demo/demo.ts'
 import { runCommand } from '../src/shared/terminal/command.ts'
+
+const starts = { drifting: startDrifting, spoilt: startSpoilt }
 
 await runCommand<DemoFlags>(
   {
@@ -10,6 +12,7 @@ await runCommand<DemoFlags>(
     examples: [
       'npm run demo',
       'npm run demo -- --nights 30      a history of thirty days to analyse',
+      'npm run demo -- --nights 30 --faults    a month in which things go wrong, and what is told of it',
     ],
     define: (program) =>
       program
@@ -17,9 +20,13 @@ await runCommand<DemoFlags>(
           '--nights <n>',
           'make a history of this many days, by buying each of them from a sandbox that drifts',
         )
+        .option(
+          '--faults',
+          'six of the nights go wrong on purpose; outlook and statement at its end',
+        )
         .option('--json', 'print what was stored as one JSON object'),
   },
-  async (call) => (await import('../src/commands/demo.ts')).runDemo(call, startDrifting),
+  async (call) => (await import('../src/commands/demo/demo.ts')).runDemo(call, starts),
 )
 
 /** Only a job sees both: the mill and the search service are programs that meet over HTTP. */
@@ -28,4 +35,15 @@ async function startDrifting(options: Parameters<StartDrifting>[0]) {
   const service = await startService({ ...options, drift: 'demo' })
   const { key } = await service.keys.create({ kind: 'live', credits: 1_000_000 })
   return { url: service.url, key, close: () => service.close() }
+}
+
+async function startSpoilt({ credits, ...options }: Parameters<StartSpoilt>[0]) {
+  const service = await startDrifting(options)
+  const { openFront } = await import('../src/service/standin/front.ts')
+  const front = await openFront(service.url, credits)
+  const close = async () => {
+    await front.close()
+    await service.close()
+  }
+  return { ...front, key: service.key, close }
 }

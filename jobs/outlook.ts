@@ -16,6 +16,7 @@ await runCommand<OutlookOptions>(
           (text) => Math.min(countFlag('days', text), 400),
           7,
         )
+        .option('--keep', 'keep it for the view analysis.outlook, as workers and schedulers do')
         .option('--json', 'print one JSON object'),
   },
   async (call) => (await import('../src/commands/outlook.ts')).showOutlook(call),

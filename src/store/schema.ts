@@ -1655,6 +1655,85 @@ export interface AnalysisObservations {
   sentiment: string | null;
 }
 
+export interface AnalysisOutlook {
+  /**
+   * Name of the account.
+   */
+  account: string | null;
+  /**
+   * Credits left after it.
+   */
+  after: number | null;
+  /**
+   * How long ago that was.
+   */
+  age: Interval | null;
+  /**
+   * Queries to be bought.
+   */
+  asked: number | null;
+  /**
+   * When it begins.
+   */
+  at: Timestamp | null;
+  /**
+   * Of the asked, those that budgets and floor let through.
+   */
+  bought: number | null;
+  /**
+   * What they cost at the prices paid lately.
+   */
+  credits: number | null;
+  /**
+   * What keeps the rest back: budget (its own), list, day, month or floor; null: nothing.
+   */
+  cut: string | null;
+  /**
+   * When the floor stops it.
+   */
+  floor_at: Timestamp | null;
+  /**
+   * Queries whose answers will be young enough.
+   */
+  fresh: number | null;
+  /**
+   * run (open then), night or renewal.
+   */
+  kind: string | null;
+  /**
+   * The list that it buys.
+   */
+  list: string | null;
+  /**
+   * When it was computed.
+   */
+  made_at: Timestamp | null;
+  /**
+   * What nobody knows yet: balance or prices.
+   */
+  missing: string | null;
+  /**
+   * Number of the run, or name of the schedule.
+   */
+  name: string | null;
+  /**
+   * live or sandbox.
+   */
+  origin: string | null;
+  /**
+   * Place in the order of time; null: there is nothing to come, or nobody can tell.
+   */
+  step: number | null;
+  /**
+   * True when it fits at the dearest price paid lately as well.
+   */
+  sure: boolean | null;
+  /**
+   * What they cost at the dearest price paid lately.
+   */
+  worst: number | null;
+}
+
 export interface AnalysisPageSteps {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
@@ -2994,6 +3073,116 @@ export interface OrganicResults {
   title: string | null;
 }
 
+export interface Outlooks {
+  /**
+   * The account.
+   */
+  account_id: number;
+  /**
+   * When somebody last began to compute it: others leave it to them.
+   */
+  asked_at: Timestamp;
+  /**
+   * Credits when calls on their way are paid; null: no answer told any.
+   */
+  balance: number | null;
+  /**
+   * Credits that the 24 hours from then on will use; null where nobody knows.
+   */
+  day_credits: number | null;
+  /**
+   * Credits that must stay.
+   */
+  floor: Generated<number>;
+  /**
+   * When the floor will be met; null: not in the time looked at.
+   */
+  floor_at: Timestamp | null;
+  /**
+   * When the figures were computed; null: never yet.
+   */
+  made_at: Timestamp | null;
+  /**
+   * What nobody knows yet, so that there are no steps: balance or prices.
+   */
+  missing: string | null;
+  /**
+   * When an answer told the balance.
+   */
+  observed_at: Timestamp | null;
+  /**
+   * How long that took: the longer, the more seldom it is done.
+   */
+  took_ms: Generated<number>;
+  /**
+   * How far they look ahead.
+   */
+  until: Timestamp | null;
+}
+
+export interface OutlookSteps {
+  /**
+   * The account.
+   */
+  account_id: number;
+  /**
+   * Credits left after it.
+   */
+  after: number;
+  /**
+   * Queries to be bought.
+   */
+  asked: number;
+  /**
+   * When it begins.
+   */
+  at: Timestamp;
+  /**
+   * Of the asked, those that budgets and floor let through.
+   */
+  bought: number;
+  /**
+   * What they cost at the prices paid lately.
+   */
+  credits: number;
+  /**
+   * What keeps the rest back: budget (its own), list, day, month or floor; null: nothing.
+   */
+  cut: string | null;
+  /**
+   * When the floor stops it.
+   */
+  floor_at: Timestamp | null;
+  /**
+   * Queries whose answers will be young enough.
+   */
+  fresh: number;
+  /**
+   * run (open now), night or renewal.
+   */
+  kind: string;
+  /**
+   * The list that it buys.
+   */
+  list: string;
+  /**
+   * Number of the run, or name of the schedule.
+   */
+  name: string;
+  /**
+   * Place in the order of time.
+   */
+  step: number;
+  /**
+   * True when it fits at the dearest price paid lately as well.
+   */
+  sure: boolean;
+  /**
+   * What they cost at the dearest.
+   */
+  worst: number;
+}
+
 export interface OwnDomainChanges {
   /**
    * removed or added.
@@ -3694,6 +3883,7 @@ export interface DB {
   "analysis.movers": AnalysisMovers;
   "analysis.night_health": AnalysisNightHealth;
   "analysis.observations": AnalysisObservations;
+  "analysis.outlook": AnalysisOutlook;
   "analysis.page_steps": AnalysisPageSteps;
   "analysis.page_switches": AnalysisPageSwitches;
   "analysis.position_buckets": AnalysisPositionBuckets;
@@ -3731,6 +3921,8 @@ export interface DB {
   "notes.annotations": NotesAnnotations;
   notices: Notices;
   organic_results: OrganicResults;
+  outlook_steps: OutlookSteps;
+  outlooks: Outlooks;
   own_domain_changes: OwnDomainChanges;
   own_domains: OwnDomains;
   pages: Pages;

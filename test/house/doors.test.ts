@@ -10,13 +10,13 @@ describe('doors', () => {
       pastDoors(
         tree({
           'jobs/work.ts': `const lease = await import('../src/commands/work/lease.ts')`,
-          'src/commands/demo.ts': imports('./work/work.ts', './work/spool.ts'),
+          'src/commands/demo/demo.ts': imports('../work/work.ts', '../work/spool.ts'),
           'src/commands/enqueue/intake.ts': `import type { Row } from '../../lists/dialect.ts'`,
         }),
       ),
     ).toEqual([
       'jobs/work.ts -> src/commands/work/lease.ts',
-      'src/commands/demo.ts -> src/commands/work/spool.ts',
+      'src/commands/demo/demo.ts -> src/commands/work/spool.ts',
       'src/commands/enqueue/intake.ts -> src/lists/dialect.ts',
     ])
   })

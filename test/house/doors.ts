@@ -10,9 +10,18 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   'commands/chaos': ['command'],
   'commands/enqueue': ['command', 'intake', 'planning', 'staging'],
   'commands/export': ['export', 'rows', 'target'],
-  'commands/mill': ['alerts/alerts', 'mill', 'outlook', 'rebuild', 'supplier'],
+  'commands/mill': [
+    'alerts/alerts',
+    'kept-outlook',
+    'mill',
+    'night-health',
+    'outlook',
+    'rebuild',
+    'supplier',
+  ],
   'commands/monitor': ['command', 'monitor', 'news'],
   'commands/nightly': ['command'],
+  'commands/statement': ['lines', 'statement'],
   'commands/status': ['nights', 'status'],
   'commands/work': ['command', 'tally', 'work'],
   credits: [
@@ -48,7 +57,14 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   queue: ['migrate', 'open', 'refill', 'slices', 'tick'],
   search: ['call', 'lane', 'parse', 'policy', 'verdict'],
-  service: ['corpus-command', 'corpus/load', 'keys-command', 'service-command', 'start'],
+  service: [
+    'corpus-command',
+    'corpus/load',
+    'keys-command',
+    'service-command',
+    'standin/front',
+    'start',
+  ],
 }
 
 /** Rooms that all stand on: every file of them is there for others. */

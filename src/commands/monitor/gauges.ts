@@ -1,5 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { readGoodNights } from '../../store/nights/good.ts'
+import { countSuspects } from '../../store/nights/health.ts'
+import { readKeptOutlook } from '../../store/nights/kept-outlook.ts'
 import { overdueNights } from '../../store/nights/overdue.ts'
 import type { Database } from '../../store/database.ts'
 import { countOpenTasks, readAccountGauges, readSuccesses } from '../../store/operator/gauges.ts'
@@ -116,6 +118,53 @@ export function nightGauges(registers: Registry[], db: Database) {
     for (const { schedule, seconds, nights_since: count } of nights) {
       if (seconds !== null) good.set({ schedule }, seconds)
       since.set({ schedule }, count)
+    }
+  }
+}
+
+/** What is to come, as it was last computed. */
+export function outlookGauges(registers: Registry[]) {
+  const credits = gauge(registers, {
+    name: 'outlook_day_credits',
+    help: 'Credits that the 24 hours after the last outlook will use.',
+  })
+  const days = gauge(registers, {
+    name: 'outlook_days_to_floor',
+    help: 'Days until the floor is met by the last outlook; absent while it is not met within thirty.',
+  })
+  const made = gauge(registers, {
+    name: 'outlook_timestamp_seconds',
+    help: 'When the outlook was last computed.',
+  })
+  return async (db: Database, account: { account: string; origin: string }) => {
+    const found = await readKeptOutlook(db, account)
+    // Not nought: nobody knows, or it does not come to that.
+    for (const one of [credits, days, made]) one.remove()
+    if (found === null) return
+    made.set(found.made_s)
+    if (found.day_credits !== null) credits.set(found.day_credits)
+    if (found.floor_in_s !== null) days.set(Math.max(0, found.floor_in_s / 86_400))
+  }
+}
+
+/** Runs that cannot be believed, list by list. */
+export function suspectGauges(registers: Registry[], db: Database) {
+  const suspects = gauge(registers, {
+    name: 'nights_suspect',
+    help: 'Runs of the list that ended in the last seven days and are suspect.',
+    labelNames: ['list'],
+  })
+  const newest = gauge(registers, {
+    name: 'last_night_suspect',
+    help: '1 while the newest run of the list that has ended is suspect.',
+    labelNames: ['list'],
+  })
+  return async () => {
+    suspects.reset()
+    newest.reset()
+    for (const { list, nights, last } of await countSuspects(db)) {
+      suspects.set({ list }, nights)
+      newest.set({ list }, last ? 1 : 0)
     }
   }
 }

@@ -1,7 +1,14 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
 import type { Supplier } from '../mill/supplier.ts'
 import type { Database } from '../../store/database.ts'
-import { accountGauges, listGauges, newsGauges, nightGauges } from './gauges.ts'
+import {
+  accountGauges,
+  listGauges,
+  newsGauges,
+  nightGauges,
+  outlookGauges,
+  suspectGauges,
+} from './gauges.ts'
 
 const states = ['answered', 'reused', 'failed', 'unknown'] as const
 
@@ -39,12 +46,19 @@ export function openMetrics(options: MetricsOptions): Metrics {
   })
   if (counted !== undefined) mirrorTasks(registers, counted)
   const collectAccount = accountGauges(registers)
-  const collect = [listGauges, nightGauges, newsGauges].map((open) => open(registers, db))
+  const collectOutlook = outlookGauges(registers)
+  const collect = [listGauges, nightGauges, suspectGauges, newsGauges].map((open) =>
+    open(registers, db),
+  )
   return {
     observe: (seconds) => duration.observe(seconds),
     text: async () => {
       const account = { name: supplier.account, kind: supplier.origin, floor }
-      await Promise.all([collectAccount(db, account), ...collect.map((ask) => ask())])
+      await Promise.all([
+        collectAccount(db, account),
+        collectOutlook(db, supplier),
+        ...collect.map((ask) => ask()),
+      ])
       const own = await registry.metrics()
       if (more === undefined) return own
       // A queue that is away must not hide what the tables say.

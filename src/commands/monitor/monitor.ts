@@ -1,4 +1,5 @@
 import { probeDatabase } from '../../store/database.ts'
+import { startOutlook } from '../mill/kept-outlook.ts'
 import type { Mill } from '../mill/mill.ts'
 import { startHealth } from './health.ts'
 import { openMetrics, type TaskCounts } from './metrics.ts'
@@ -25,7 +26,7 @@ export interface Monitor {
 
 const newsEveryMs = 5_000
 
-/** Health checks and metrics when a port is set, news when a webhook is: otherwise nothing. */
+/** Health checks and metrics when a port is set, news when a webhook is; and the outlook, for whoever asks the tables. */
 export async function startMonitor(mill: Mill, options: MonitorOptions): Promise<Monitor> {
   const { metricsPort, webhook, unattendedMs } = mill.config
   const { tell } = options
@@ -55,10 +56,12 @@ export async function startMonitor(mill: Mill, options: MonitorOptions): Promise
     webhook === null
       ? null
       : startNews(mill.db, { webhook, unattendedMs, tell, everyMs: newsEveryMs })
+  const outlook = startOutlook(mill)
   return {
     observe: (seconds) => metrics?.observe(seconds),
     port: health?.port ?? null,
     close: async () => {
+      await outlook.close()
       await news?.close()
       await health?.close()
     },

@@ -2,6 +2,7 @@ import { callerPath, readConfig } from '../../shared/config.ts'
 import { exits, type Exit } from '../../shared/errors.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { overdueNights, type Overdue } from '../../store/nights/overdue.ts'
+import { refreshOutlook } from '../mill/kept-outlook.ts'
 import { openMill, type Mill } from '../mill/mill.ts'
 import { outlookJson, outlookSentences, readCreditOutlook } from '../mill/outlook.ts'
 import { loadSchedules, schedulesFile } from './file.ts'
@@ -58,6 +59,7 @@ async function tickOnce(mill: Mill, file: string): Promise<Exit> {
     await scheduler.close()
     await tellBeforeEnd(mill)
   }
+  await refreshOutlook(mill)
   if (!scheduler.usable) return exits.usage
   return sayOverdue(await overdueNights(mill.db))
 }

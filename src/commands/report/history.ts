@@ -1,4 +1,5 @@
 import type { Figures } from '../../store/analysis/figures.ts'
+import type { Band } from './bands.ts'
 import { html, type Html } from './html.ts'
 import { lineChart, type Point } from './lines.ts'
 import { nameVariants } from './variants.ts'
@@ -21,8 +22,17 @@ function group<T>(
   return [...found].map(([named, points]) => ({ name: named, points }))
 }
 
+/** Suspect days, for a picture that leaves them out. */
+function bandsOf({ suspect }: Figures): readonly Band[] {
+  return suspect.map(({ runDate, list, reasons }) => ({
+    at: dayOf(runDate),
+    name: `${runDate}: ${list} is suspect and left out (${reasons.join('; ')})`,
+  }))
+}
+
 /** Share of voice of the greatest domains, as one chart. */
-export function shares({ shares: rows, tag, domains, thin, suspect, notes }: Figures): Html {
+export function shares(figures: Figures): Html {
+  const { shares: rows, tag, domains, thin, suspect, notes } = figures
   const greatest = Math.max(...rows.map(({ share }) => share), 0.001)
   const chosen = domains.map(({ domain }) => domain)
   const series = group(
@@ -38,6 +48,7 @@ export function shares({ shares: rows, tag, domains, thin, suspect, notes }: Fig
     width: 1040,
     height: 320,
     range: [0, greatest * 1.05],
+    bands: bandsOf(figures),
     format: (value) => `${Math.round(value * 1000) / 10} %`,
     named: true,
   })
@@ -45,18 +56,15 @@ export function shares({ shares: rows, tag, domains, thin, suspect, notes }: Fig
     <h2>Share of voice</h2>
     <p class="soft">
       Share of the clicks that each domain's best places would get, by
-      weight${tag === '*' ? ', over all queries' : html`, over queries labelled ${tag}`}.${thin.length === 0 ? null : html` Left out, since fewer than half of the usual queries were answered: ${thin.join(', ')}.`}${suspect.length === 0 ? null : html` Left out as suspect: ${suspect.map(({ runDate, list, reasons }) => `${runDate} of ${list} (${reasons.join(', ')})`).join('; ')}.`}
+      weight${tag === '*' ? ', over all queries' : html`, over queries labelled ${tag}`}.${thin.length === 0 ? null : html` Left out, since fewer than half of the usual queries were answered: ${thin.join(', ')}.`}${suspect.length === 0 ? null : html` Left out as suspect, shaded: ${suspect.map(({ runDate, list, reasons }) => `${runDate} of ${list} (${reasons.join(', ')})`).join('; ')}.`}
     </p>
     <div class="scroll wide">${chart}</div>
   </section>`
 }
 
 /** Places of one domain, a small chart for each query. */
-export function ranks(
-  { ranks: rows, variants, notes }: Figures,
-  domain: string,
-  label: string,
-): Html {
+export function ranks(figures: Figures, domain: string, label: string): Html {
+  const { ranks: rows, variants, notes } = figures
   const own = rows.filter((row) => row.domain === domain)
   const deepest = Math.max(10, ...own.map(({ position }) => position ?? 0))
   const queryNames = nameVariants(variants)
@@ -87,6 +95,7 @@ export function ranks(
             width: 330,
             height: 130,
             range: [deepest + 0.5, 0.5],
+            bands: bandsOf(figures),
             format: String,
             ticks,
           })}

@@ -2,6 +2,7 @@ import { scaleLinear } from 'd3-scale'
 import { line } from 'd3-shape'
 import type { Note } from '../../store/analysis/notes.ts'
 import { timeLabels, timeScale, type Grain, type Label } from './axis.ts'
+import { bandOf, shownBands, type Band } from './bands.ts'
 import { html, type Html } from './html.ts'
 import { noteMarks } from './notes.ts'
 
@@ -31,6 +32,8 @@ export interface LineChart {
   readonly mark?: { readonly value: number; readonly name: string }
   /** Days that analysts wrote something about. */
   readonly notes?: readonly Note[]
+  /** Days of which something is left out. */
+  readonly bands?: readonly Band[]
   /** True: names stand at the ends of the lines. */
   readonly named?: boolean
 }
@@ -41,16 +44,25 @@ const margin = { top: 12, bottom: 26, left: 48 }
 export function lineChart(chart: LineChart): Html {
   const { width, height, series, range, title } = chart
   const right = chart.named === true ? 170 : 12
-  const times = series.flatMap(({ points }) => points.map(({ at }) => at.getTime()))
+  const drawn = series.flatMap(({ points }) => points.map(({ at }) => at.getTime()))
+  const bands = shownBands(chart.bands ?? [], drawn)
+  const times = [...drawn, ...bands.map(({ at }) => at.getTime())]
   const span = { grain: chart.grain, times, range: [margin.left, width - right] } as const
   const x = timeScale(span)
   const y = scaleLinear()
     .domain([...range])
     .range([height - margin.bottom, margin.top])
   const ticks = chart.ticks ?? y.ticks(5)
-  const frame = { x, top: margin.top, bottom: height - margin.bottom }
+  const frame = {
+    x,
+    left: margin.left,
+    right: width - right,
+    top: margin.top,
+    bottom: height - margin.bottom,
+  }
   return html`<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">
     <title>${title}</title>
+    ${bands.map((band) => bandOf(band, x, frame))}
     ${ticks.map(
       (tick) =>
         html`<line

@@ -38,6 +38,7 @@ td:is(.up, .down, .entered, .left, .word) { white-space: nowrap; } td.list { min
 svg { display: block; width: 100%; height: auto; }
 .grid { stroke: var(--rule); stroke-width: 1; }
 .tick { fill: var(--soft); font-size: 11px; }
+.band { fill: var(--bad); opacity: 0.14; }
 .mark { stroke: var(--bad); stroke-width: 1.5; stroke-dasharray: 5 4; }
 .note .mark { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 3; }
 .series path { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }

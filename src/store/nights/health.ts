@@ -124,3 +124,36 @@ export async function saveHealth(
         reasons = excluded.reasons`.execute(trx)
   })
 }
+
+/** Lists with runs that were judged in the last seven days: how many are suspect, and whether the newest is. */
+export async function countSuspects(
+  db: Database,
+): Promise<readonly { readonly list: string; readonly nights: number; readonly last: boolean }[]> {
+  const { rows } = await sql<{ list: string; nights: number; last: boolean }>`
+    select
+      lists.name as list,
+      count(*) filter (where runs.suspect) as nights,
+      (array_agg(runs.suspect order by runs.run_date desc, runs.id desc))[1] as last
+    from runs
+    join lists on lists.id = runs.list_id
+    where runs.state in ('done', 'cancelled')
+      and runs.finished_at > clock_timestamp() - interval '7 days'
+    group by lists.name
+    order by lists.name`.execute(db)
+  return rows
+}
+
+/** The runs of a list that cannot be believed, the oldest first, each with its reasons in one line. */
+export async function listSuspects(
+  db: Database,
+  list: string,
+): Promise<readonly { readonly run_date: string; readonly run: number; readonly why: string }[]> {
+  const { rows } = await sql<{ run_date: string; run: number; why: string }>`
+    select runs.run_date::text as run_date, runs.id as run, array_to_string(health.reasons, '; ') as why
+    from night_health as health
+    join runs on runs.id = health.run_id
+    join lists on lists.id = runs.list_id
+    where lists.name = ${list} and runs.suspect
+    order by runs.run_date, runs.id`.execute(db)
+  return rows
+}

@@ -43,3 +43,22 @@ export async function hasLiveAnswers(db: Database): Promise<boolean> {
     select exists (select from searches where origin = 'live') as live`.execute(db)
   return rows[0]?.live ?? false
 }
+
+/** What is seen in a database in which a list is bought anew each night; nothing of that stays. */
+export async function imagineSchedule<T>(
+  db: Database,
+  { list, zone }: { readonly list: string; readonly zone: string },
+  look: (seen: Database) => Promise<T>,
+): Promise<T> {
+  const trx = await db.startTransaction().execute()
+  try {
+    await sql`
+      insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at, max_age_ms)
+      values ('each night', ${list}, '0 2 * * *', ${zone}, 'latest', 'skip', true, now(), now(), 0)`.execute(
+      trx,
+    )
+    return await look(trx)
+  } finally {
+    await trx.rollback().execute()
+  }
+}

@@ -94,6 +94,16 @@ const courses: readonly {
     labels: { schedule: 'keywords' },
   },
   {
+    alert: 'QuerymillNightSuspect',
+    series: {
+      'querymill_last_night_suspect{list="keywords"}': '0x10 1x20',
+      'querymill_last_night_suspect{list="words"}': '0x30',
+    },
+    silent: '14m',
+    fires: '17m',
+    labels: { list: 'keywords' },
+  },
+  {
     alert: 'QuerymillListStopped',
     series: { 'querymill_last_success_timestamp_seconds{list="words"}': '0x30000' },
     silent: '14d',
@@ -143,6 +153,12 @@ const courses: readonly {
     },
     silent: '480m',
     fires: '540m',
+  },
+  {
+    alert: 'QuerymillFloorNear',
+    series: { querymill_outlook_days_to_floor: '4x30 2.5x30' },
+    silent: '44m',
+    fires: '47m',
   },
   {
     alert: 'QuerymillTasksFail',

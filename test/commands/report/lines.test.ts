@@ -130,3 +130,40 @@ describe('names beside lines', () => {
     }
   })
 })
+
+describe('days of which something is left out', () => {
+  const bandsIn = (picture: string) =>
+    [
+      ...picture.matchAll(
+        /<rect\s+class="band"\s+x="([^"]+)"\s+y="([^"]+)"\s+width="([^"]+)"[^>]*>\s*<title>([^<]*)/g,
+      ),
+    ].map(([, x, , width, name]) => ({ from: Number(x), to: Number(x) + Number(width), name }))
+  const band = (day: string) => ({ at: new Date(day), name: `${day} is suspect` })
+
+  test('are shaded from noon to noon, behind the lines, and say why', () => {
+    const series = [line('a', '2026-01-01', '2026-01-03', '2026-01-11')]
+    const picture = draw({ series, bands: [band('2026-01-02'), band('2026-01-11')] })
+    const found = bandsIn(picture)
+    expect(found).toMatchObject([
+      { name: '2026-01-02 is suspect' },
+      { name: '2026-01-11 is suspect' },
+    ])
+    const [second, last] = found
+    expect((second?.from ?? 0) - 48).toBeCloseTo(27 / 2, 0)
+    expect((second?.to ?? 0) - (second?.from ?? 0)).toBeCloseTo(27, 0)
+    expect(last?.to).toBe(318)
+    expect(picture.indexOf('class="band"')).toBeLessThan(picture.indexOf('<path'))
+  })
+
+  test('after the last point are shown as well, and those before the first are not', () => {
+    const series = [line('a', '2026-01-05', '2026-01-09')]
+    const picture = draw({ series, bands: [band('2025-12-01'), band('2026-01-10')] })
+    expect(bandsIn(picture)).toMatchObject([{ name: '2026-01-10 is suspect', to: 318 }])
+  })
+
+  test('are seen in a long time, too', () => {
+    const series = [line('a', '2024-01-01', '2026-01-09')]
+    const [found] = bandsIn(draw({ series, bands: [band('2025-01-01')] }))
+    expect((found?.to ?? 0) - (found?.from ?? 0)).toBeCloseTo(3, 1)
+  })
+})

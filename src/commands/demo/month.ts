@@ -1,0 +1,99 @@
+import { foresee } from '../../credits/foresee.ts'
+import { formatTable } from '../../shared/terminal/table.ts'
+import { listSuspects } from '../../store/nights/health.ts'
+import { imagineSchedule } from '../../store/operator/demo.ts'
+import { readEvents, readStatement } from '../../store/analysis/statement.ts'
+import { nameRises, statementLines } from '../statement/lines.ts'
+import type { Mill } from '../mill/mill.ts'
+import { outlookJson, outlookLines } from '../mill/outlook.ts'
+
+/** What is wrong with a night on purpose, and what a person is told of it. */
+export const purposes = {
+  empty: 'every answer empty',
+  shallow: 'answers a tenth as deep',
+  failing: 'two queries of five fail',
+  nobody: 'no worker',
+  html: 'HTML instead of answers',
+  dear: 'three times the price',
+} as const
+
+export type Purpose = keyof typeof purposes
+
+/** Where the month is bought: what is wrong there, and what happens to its balance. */
+export interface MonthStage {
+  readonly url: string
+  readonly key: string
+  readonly set: (fault: Purpose | null) => void
+  readonly change: (credits: number) => void
+}
+
+/** The least number of nights that has room for all that goes wrong, and for what is usual before it. */
+export const leastNights = 12
+
+const usualNights = 4
+const planned = Object.keys(purposes) as readonly Purpose[]
+
+/** What is wrong in a night of so many: the first ones show what is usual, then each fault comes once, evenly spread. */
+export function purposeOf(night: number, nights: number): Purpose | null {
+  const apart = Math.floor((nights - usualNights) / planned.length)
+  const since = night - usualNights
+  return since < 0 || since % apart > 0 ? null : (planned[since / apart] ?? null)
+}
+
+export const spentByOthers = 25
+
+/**
+ * Credits above the floor for half a month of so many nights with so many queries, and for about two and a half nights
+ * more: so many are there at first, and so many are added half way.
+ */
+export function supplyOf(nights: number, queries: number): number {
+  return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
+}
+
+/** What is told at the end of a month. */
+export type MonthView = Awaited<ReturnType<typeof readMonth>>
+
+/** What is to come, which nights cannot be believed, and what became of every credit. */
+export async function readMonth({ config, db, supplier }: Mill, list: string) {
+  const { creditFloor: floor, maxAgeMs, renewal, zone } = config
+  const rules = { floor, maxAgeMs, renewal, zone, dailyBudget: null, monthlyBudget: null }
+  const outlook = await imagineSchedule(db, { list, zone }, (seen) =>
+    foresee(seen, { buyer: supplier, ...rules, days: 7 }),
+  )
+  const order = { account: supplier.account, since: null, until: null, zone }
+  const events = nameRises(await readEvents(db, order), config)
+  return {
+    account: supplier.account,
+    zone,
+    outlook,
+    suspects: await listSuspects(db, list),
+    sums: await readStatement(db, order, 'day'),
+    // Those that are perhaps ours are a line for each call: their sum is enough here.
+    events: events.filter(({ what }) => what !== 'perhaps ours'),
+  }
+}
+
+/** The month for a person. */
+export function monthLines({
+  account,
+  zone,
+  outlook,
+  suspects,
+  ...statement
+}: MonthView): readonly string[] {
+  const nights = suspects.map((night) => [night.run_date, night.run, night.why])
+  return [
+    '\nOUTLOOK, if this list were bought each night at 02:00 from now on (npm run outlook):\n',
+    ...outlookLines(outlook, zone),
+    '\nSUSPECT NIGHTS, left out of shares and trends (npm run sql -- suspect_nights):\n',
+    formatTable(['date', 'run', 'why'], nights, { right: ['run'] }),
+    // Rank alerts of the month belong here.
+    `\nSTATEMENT (npm run statement -- --account ${account} --by run):\n`,
+    ...statementLines({ by: 'day', zone, ...statement }),
+  ]
+}
+
+/** The month for programs. */
+export function monthJson({ outlook, suspects, sums, events }: MonthView) {
+  return { outlook: outlookJson(outlook), suspects, statement: { sums, events } }
+}

@@ -1,0 +1,114 @@
+import { join } from 'node:path'
+import { planList, queueRun, type ListPlan } from '../enqueue/planning.ts'
+import { noDefaults } from '../../lists/requests.ts'
+import type { Mill } from '../mill/mill.ts'
+import { endRuns } from '../mill/night-health.ts'
+import { root } from '../../shared/root.ts'
+import { dayMs } from '../../shared/time/duration.ts'
+import { localDate } from '../../shared/time/zone.ts'
+import { cancelRun } from '../../store/operator/change.ts'
+import type { Summary } from '../work/tally.ts'
+import { work } from '../work/work.ts'
+import {
+  purposeOf,
+  purposes,
+  spentByOthers,
+  supplyOf,
+  type Purpose,
+  type MonthStage,
+} from './month.ts'
+
+/** What the demo buys. */
+export const file = { shown: 'inputs/keywords.csv', queries: 60 }
+
+/** How a drain of the demo is watched and stopped. */
+export interface Draining {
+  readonly signal: AbortSignal
+  readonly tell: (line: string) => void
+}
+
+/** The sample list, from file to answered tables, as enqueue and work do it. */
+export async function runSample(mill: Mill, options: Draining): Promise<Summary> {
+  const runDate = localDate(mill.config.zone, new Date())
+  await planSample(mill, {
+    list: 'keywords',
+    kind: 'manual',
+    runDate,
+    maxAgeMs: mill.config.maxAgeMs,
+  })
+  return drain(mill, options)
+}
+
+/** A history that is bought, day after day. */
+export interface History extends Draining {
+  readonly nights: number
+  /** Tells the service which day it is. */
+  readonly setDay: (day: Date) => void
+  readonly list: string
+  /** Null: nothing goes wrong. */
+  readonly stage: MonthStage | null
+}
+
+/** One run a day, oldest first, through the pipeline itself. */
+export async function runNights(
+  mill: Mill,
+  { nights, setDay, list, stage, ...options }: History,
+): Promise<Summary | null> {
+  let last: Summary | null = null
+  for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
+    const day = new Date(Date.now() - ago * dayMs)
+    setDay(day)
+    const runDate = localDate(mill.config.zone, day)
+    // Dates of the past are bought today: the list's name marks them as a history that was made, not lived.
+    const purpose = stage === null ? null : setTheStage(stage, nights - 1 - ago, nights)
+    const { run } = await planSample(mill, { list, kind: 'nightly', runDate, maxAgeMs: 0 })
+    const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
+    if (purpose === 'nobody') {
+      options.tell(`${runDate}: nothing answered${marked}`)
+      // As the night after it would: what it left is not bought any more.
+      await cancelRun(mill.db, run)
+      await endRuns(mill.db, options.tell)
+      continue
+    }
+    last = await drain(mill, options)
+    options.tell(`${runDate}: ${last.answered} answered${marked}`)
+    if (last.finish !== 'completed') break
+  }
+  return last
+}
+
+/** What goes wrong in this night; early on somebody else spends, and half way somebody tops up. */
+function setTheStage(stage: MonthStage, night: number, nights: number): Purpose | null {
+  const purpose = purposeOf(night, nights)
+  stage.set(purpose)
+  if (night === Math.floor(nights / 2)) stage.change(supplyOf(nights, file.queries))
+  if (night === 2) stage.change(-spentByOthers)
+  return purpose
+}
+
+interface Sample {
+  readonly list: string
+  readonly kind: 'manual' | 'nightly'
+  readonly runDate: string
+  readonly maxAgeMs: number
+}
+
+async function planSample(mill: Mill, given: Sample): Promise<ListPlan> {
+  const { shown } = file
+  const plan = await planList(
+    { db: mill.db, supplier: mill.supplier },
+    {
+      ...given,
+      from: { kind: 'file', path: join(root, shown), shown },
+      reading: { matchTypes: 'keep', defaults: noDefaults },
+      budget: undefined,
+      into: null,
+    },
+  )
+  await queueRun({ db: mill.db }, await mill.queue(), plan.run)
+  return plan
+}
+
+function drain(mill: Mill, options: Draining): Promise<Summary> {
+  return work(mill, { drain: true, lanes: mill.config.concurrency, ...options })
+}

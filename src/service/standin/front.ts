@@ -1,0 +1,78 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { z } from 'zod'
+import { bindLoopback } from '../listen.ts'
+import { fraction } from '../random.ts'
+import { errorBody } from './misbehave.ts'
+import { oddBody } from './odd.ts'
+
+/** What is wrong with a whole night; `nobody`: no worker is there, which is nothing that a service could do. */
+export const nightFaults = ['empty', 'shallow', 'failing', 'nobody', 'html', 'dear'] as const
+export type NightFault = (typeof nightFaults)[number]
+
+/** A service with a balance of its own in front of another one: it spoils what that answers. */
+export interface SpoilingFront {
+  readonly url: string
+  /** What is wrong from here on; null: nothing. */
+  set(fault: NightFault | null): void
+  /** Somebody tops the balance up, or spends from it. */
+  change(credits: number): void
+  close(): Promise<void>
+}
+
+const body = z.looseObject({ organic_results: z.array(z.unknown()) })
+const failingShare = 0.4
+const shallowShare = 0.1
+const dearTimes = 3
+
+/** Opens it on the loopback. */
+export async function openFront(behind: string, credits: number): Promise<SpoilingFront> {
+  let fault: NightFault | null = null
+  let balance = credits
+  const take = () => {
+    const used = fault === 'dear' ? dearTimes : 1
+    balance -= used
+    return { credits_used: used, credits_remaining: balance }
+  }
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const path = request.url ?? '/'
+    const query = new URL(path, behind).searchParams.get('q') ?? ''
+    if (fault === 'failing' && fraction(`failing ${query}`) < failingShare) {
+      return reply(response, 422, errorBody('INVALID_REQUEST', 'A fault on purpose'))
+    }
+    const { authorization = '' } = request.headers
+    const found = await fetch(new URL(path, behind), { headers: { authorization } })
+    const text = await found.text()
+    if (found.status !== 200) return reply(response, found.status, text)
+    const told = take()
+    if (fault === 'html') return reply(response, 200, String(oddBody('html', text)))
+    const good = body.parse(JSON.parse(text))
+    const results = good.organic_results.slice(0, depthOf(fault, good.organic_results.length))
+    return reply(response, 200, JSON.stringify({ ...good, ...told, organic_results: results }))
+  }
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy())
+  })
+  return {
+    url: await bindLoopback(server, 0),
+    set: (next) => {
+      fault = next
+    },
+    change: (more) => {
+      balance += more
+    },
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => void server.close(resolve))
+    },
+  }
+}
+
+function depthOf(fault: NightFault | null, depth: number): number {
+  if (fault === 'empty') return 0
+  return fault === 'shallow' ? Math.ceil(depth * shallowShare) : depth
+}
+
+function reply(response: ServerResponse, status: number, text: string): void {
+  const type = text.startsWith('<') ? 'text/html' : 'application/json'
+  response.writeHead(status, { 'content-type': `${type}; charset=utf-8` }).end(text)
+}

@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
+import { run } from '../../support/run.ts'
+
+let database: FreshDatabase
+let home: string
+
+beforeAll(async () => {
+  database = await freshDatabase()
+  home = mkdtempSync(join(tmpdir(), 'querymill-demo-'))
+})
+
+afterAll(async () => {
+  await run('stack', ['stop'], { DATABASE_URL: database.url, MILL_HOME: home })
+  await database.close()
+  rmSync(home, { recursive: true, force: true })
+})
+
+test('a demo with a history keeps the books of its two keys apart, each without a credit unexplained', async () => {
+  const env = { DATABASE_URL: database.url, MILL_HOME: home }
+  const ended = await run('demo', ['--nights', '2', '--json'], env)
+  expect(ended).toMatchObject({ code: 0 })
+  const { rows } = await database.pool.query(`
+    select account, sum(credits_used) as used, sum(credits_unexplained) as unexplained
+    from analysis.account_days
+    group by account
+    order by account`)
+  expect(rows).toEqual([
+    { account: 'bundled', used: 60, unexplained: 0 },
+    { account: 'demo', used: 120, unexplained: 0 },
+  ])
+}, 90_000)
+
+test('a month in which things go wrong shows what is to come, each wrong night and nothing else, and a statement that adds up', async () => {
+  const month = await freshDatabase()
+  const own = mkdtempSync(join(tmpdir(), 'querymill-month-'))
+  const env = { DATABASE_URL: month.url, MILL_HOME: own }
+  const ended = await run('demo', ['--nights', '12', '--faults', '--json'], env)
+  await run('stack', ['stop'], env)
+  await month.close()
+  rmSync(own, { recursive: true, force: true })
+  expect(ended).toMatchObject({ code: 0 })
+  const { outlook, suspects, statement } = JSON.parse(ended.stdout).month
+  expect(suspects.map(({ why }: { why: string }) => why)).toEqual([
+    expect.stringContaining('100 % of the answers have no result'),
+    expect.stringMatching(/answers are 1\.\d results deep/),
+    expect.stringContaining('of the queries were answered, usually 100 %'),
+    expect.stringContaining('no worker was at work'),
+    expect.stringContaining('100 % of the answers cannot be read'),
+    expect.stringContaining('an answer cost 3.0 credits, usually 1.0'),
+  ])
+  const [sum] = statement.sums
+  const { opening, ours, perhaps_ours: perhaps, others, top_up: added, closing } = sum
+  expect(opening + ours + perhaps + others + added).toBe(closing)
+  expect({ ours, perhaps, others, added }).toEqual({
+    ours: -697,
+    perhaps: -60,
+    others: -25,
+    added: 523,
+  })
+  expect(outlook.steps.length).toBeGreaterThan(0)
+  expect(outlook.floor_at).not.toBeNull()
+}, 240_000)
+
+test('a month with fewer nights than things can go wrong in is refused', async () => {
+  const env = { DATABASE_URL: database.url, MILL_HOME: home }
+  const ended = await run('demo', ['--nights', '8', '--faults'], env)
+  expect(ended).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('expected --nights from 12 to 400 beside --faults, got 8'),
+  })
+})
