@@ -5,7 +5,7 @@ import { say, type Call } from '../../shared/terminal/command.ts'
 import { firstNames } from '../../shared/terminal/wording.ts'
 import { localDate } from '../../shared/time/zone.ts'
 import { mostDomains, readFigures, readLabels } from '../../store/analysis/figures.ts'
-import { hintOrigins, readOrigins } from '../../store/analysis/origins.ts'
+import { firstOrigins, hintOrigins, readOrigins } from '../../store/analysis/origins.ts'
 import type { Database } from '../../store/database.ts'
 import { findTarget, writeTarget } from '../export/target.ts'
 import { openMill } from '../mill/mill.ts'
@@ -27,7 +27,9 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   const domains = readNames(options.domains ?? '', mostDomains)
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'report', reading: true })
-  const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
+  const typed = options.origins === undefined ? undefined : readOrigins(options.origins)
+  const first = { databaseUrl: config.databaseUrl, tell: say }
+  const origins = typed ?? (await firstOrigins(mill.db, first))
   const today = localDate(config.zone, new Date())
   const figures = await readFigures(mill.db, { origins, tag: options.tag, domains, today })
   await writeTarget(target, [renderPage(figures, new Date())])

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { readConfig } from '../../shared/config.ts'
 import { say, type Call } from '../../shared/terminal/command.ts'
-import { hintOrigins, readOrigins } from '../../store/analysis/origins.ts'
+import { firstOrigins, hintOrigins, readOrigins } from '../../store/analysis/origins.ts'
 import { hintLabels } from '../../store/analysis/slice.ts'
 import { openMill } from '../mill/mill.ts'
 import type { SqlQuestion } from '../../store/analysis/library.ts'
@@ -25,8 +25,6 @@ export async function printAnswer(
 ): Promise<void> {
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'sql', reading: true })
-  const origins = asked.origins === undefined ? undefined : readOrigins(asked.origins)
-  const reading = { ...question, timeoutMs, origins, suspects: asked.suspects, warn: say }
   // A question about the tables alone needs no hint about the views, unless that may be why there is no row.
   let views = /\banalysis\./i.test(question.text)
   let found = true
@@ -34,6 +32,10 @@ export async function printAnswer(
     views = true
     found = false
   }
+  const typed = asked.origins === undefined ? undefined : readOrigins(asked.origins)
+  const first = { databaseUrl: config.databaseUrl, tell: say }
+  const origins = typed ?? (views ? await firstOrigins(mill.db, first) : undefined)
+  const reading = { ...question, timeoutMs, origins, suspects: asked.suspects, warn: say }
   const answer = answerQuestion(mill.pool, reading, { format, most, say, empty })
   await pipeline(answer, process.stdout, { end: false })
   const slice = found ? undefined : question.slice

@@ -17,8 +17,8 @@ export function readOrigins(typed: string): string {
   )
 }
 
-/** A hint for the reader when the tables hold answers, but none of a kind that the views show; else null. */
-export async function hintOrigins(db: Database, asked: string | undefined): Promise<string | null> {
+/** Kinds of answers that the tables hold while they hold none of a kind that the views show; null: there are such. */
+async function hiddenOrigins(db: Database, asked: string | undefined): Promise<string | null> {
   const { rows } = await sql<{ shown: boolean; there: string | null }>`
     select
       exists (select from searches where origin = any (shown.origins)) as shown,
@@ -28,8 +28,33 @@ export async function hintOrigins(db: Database, asked: string | undefined): Prom
     ) as shown
   `.execute(db)
   const [found] = rows
-  if (found === undefined || found.shown || found.there === null) return null
-  return `the views show live answers, and there are none; to see the others: --origins ${found.there}`
+  return found === undefined || found.shown ? null : found.there
+}
+
+/** A hint for the reader when the tables hold answers, but none of a kind that the views show; else null. */
+export async function hintOrigins(db: Database, asked: string | undefined): Promise<string | null> {
+  const there = await hiddenOrigins(db, asked)
+  if (there === null) return null
+  return `the views show live answers, and there are none; to see the others: --origins ${there}`
+}
+
+/**
+ * The kinds of answers that a reader is shown who asked for none: on a machine with nothing, those that are there, as long
+ * as there is no live one. Who has a database of their own says it themselves.
+ */
+export async function firstOrigins(
+  db: Database,
+  {
+    databaseUrl,
+    tell,
+  }: { readonly databaseUrl: string | null; readonly tell: (line: string) => void },
+): Promise<string | undefined> {
+  const there = databaseUrl === null ? await hiddenOrigins(db, undefined) : null
+  if (there === null) return undefined
+  tell(
+    `no live answers are there yet: what is shown are answers of the ${there.replace(',', ' and ')}`,
+  )
+  return there
 }
 
 /** Makes the views of this database show more kinds of answers by themselves: for demonstrations. */
