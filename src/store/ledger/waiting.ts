@@ -61,6 +61,19 @@ export interface Waiting {
   readonly tasks: readonly WaitingTask[]
 }
 
+/** An answer that may be taken instead of bought. */
+const freshAnswer = (wanted: WantedTasks) => sql`
+            select s.id
+            from searches s
+            where r.max_age_ms > 0
+              and s.query_id = t.query_id
+              and s.fetched_at > clock_timestamp() - r.max_age_ms * interval '1 millisecond'
+              and (t.answers_after is null or s.fetched_at > t.answers_after)
+              and s.origin = ${wanted.origin}
+              and s.api = ${wanted.api}
+            order by s.parse_error is not null, s.fetched_at desc
+            limit 1`
+
 /** Reads what waits to be bought; nothing is locked. */
 export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Waiting> {
   const { rows } = await sql<Waiting>`
@@ -91,18 +104,7 @@ export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Wa
               where c.account_id = a.id and c.query_id = t.query_id and c.outcome is null
             )
             or ${mayBeAnswered},
-          'fresh', (
-            select s.id
-            from searches s
-            where r.max_age_ms > 0
-              and s.query_id = t.query_id
-              and s.fetched_at > clock_timestamp() - r.max_age_ms * interval '1 millisecond'
-              and (t.answers_after is null or s.fetched_at > t.answers_after)
-              and s.origin = ${wanted.origin}
-              and s.api = ${wanted.api}
-            order by s.parse_error is not null, s.fetched_at desc
-            limit 1
-          )
+          'fresh', (${freshAnswer(wanted)})
         )), '[]')
         from tasks t
         join runs r on r.id = t.run_id
