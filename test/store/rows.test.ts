@@ -23,7 +23,10 @@ const knownBetter = [
   'src/store/ledger/again.ts mark may be null',
   // The statement asks for calls with a mark of a list.
   'src/store/ledger/workers.ts mark may be null',
-  // The statement leaves out runs without a budget of their own.
+  // The statements leave out runs and lists without a budget of their own.
+  'src/store/operator/budgets.ts budget may be null',
+  'src/store/operator/budgets.ts budget may be null',
+  'src/store/operator/budgets.ts budget may be null',
   'src/store/operator/budgets.ts budget may be null',
   'src/store/operator/witness.ts budget may be null',
   // The statement leaves out prices that nobody has seen yet.

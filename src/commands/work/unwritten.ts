@@ -3,6 +3,7 @@ import type { Clerk, Entry } from '../../credits/entry.ts'
 import { asError, codeOf, Misuse, Unreachable } from '../../shared/errors.ts'
 import { count } from '../../shared/terminal/wording.ts'
 import type { Mill } from '../mill/mill.ts'
+import { setBack } from '../../store/trouble.ts'
 import { openBatch } from './batch.ts'
 import { Reserve } from './reserve.ts'
 import { forget, setAside, spool, unspool } from './spool.ts'
@@ -154,13 +155,14 @@ function lossOf(folder: string, items: readonly Kept[], cause: unknown): Unreach
   )
 }
 
-/** Keeps answers that belong to no call of the database where nobody takes them for unsettled; says where. */
-export function keepAside(
+/** Keeps answers that belong to no call of the database where nobody takes them for unsettled; the error says where. */
+export function notKnown(
   mill: Mill,
   room: { account: number; reserve: Reserve | null },
   left: readonly Entry[],
-): string {
+): Error {
   const { file, lost } = keep(mill, room, left)
   const aside = file === null ? [] : [`are kept in ${setAside(file)}`]
-  return [...aside, ...(lost === null ? [] : [lost.message])].join('; ')
+  const where = [...aside, ...(lost === null ? [] : [lost.message])].join('; ')
+  return setBack(`${left.length} paid answers of calls that it does not know ${where}`)
 }

@@ -3,6 +3,7 @@ import { openBatch, type Batch } from './batch.ts'
 import { Brake } from './brake.ts'
 import type { Clerk } from '../../credits/entry.ts'
 import type { Spender } from '../../credits/decision.ts'
+import type { Reserved } from '../../credits/decide.ts'
 import { Dispatch } from './dispatch.ts'
 import type { Secret } from '../../shared/secret.ts'
 import { asError, Interrupted } from '../../shared/errors.ts'
@@ -11,17 +12,17 @@ import type { Mill } from '../mill/mill.ts'
 import { Outages } from './outages.ts'
 import { aheadOf, mostFlying, slotsFor } from './capacity.ts'
 import type { Reserve } from './reserve.ts'
-import { keepAside } from './unwritten.ts'
+import { notKnown } from './unwritten.ts'
 import { openParts, type Parts, type WorkerOptions } from './setup.ts'
 import { endSliceRound } from './slice.ts'
-import type { Steps } from '../../pipeline.ts'
+import type { Steps, Task } from '../../pipeline.ts'
 import type { SliceJob } from '../../queue/slices.ts'
 import type { Api } from '../../search/call.ts'
 import { openLanes, type Lanes } from '../../search/lane.ts'
 import { stepsOf } from './steps.ts'
 import { keyAnsweredSince } from '../../store/ledger/standstill.ts'
 import { openTasks } from '../../store/slices.ts'
-import { isFatal, setBack, troubleOf } from '../../store/trouble.ts'
+import { isFatal, troubleOf } from '../../store/trouble.ts'
 import { Tally } from './tally.ts'
 import { dueTasks } from './tasks.ts'
 import { Witnesses } from './witnesses.ts'
@@ -60,17 +61,12 @@ export class Worker {
     const ahead = aheadOf(options.lanes, mill.config)
     this.#lanes = openLanes(options.lanes, ahead)
     this.#mostFlying = mostFlying(options.lanes, ahead)
+    const room = { account: parts.clerk.account, reserve: parts.reserve }
     this.batch = openBatch(mill, parts.clerk, {
       lanes: options.lanes,
       onAway: (away) => this.outages.markDatabase(away, options.tell),
       onStuck: (error) => (this.fatal = asError(error)),
-      onStrangers: (entries) => {
-        const { account } = parts.clerk
-        const where = keepAside(mill, { account, reserve: parts.reserve }, entries)
-        this.fatal = setBack(
-          `${entries.length} paid answers of calls that it does not know ${where}`,
-        )
-      },
+      onStrangers: (entries) => (this.fatal = notKnown(mill, room, entries)),
     })
     this.#brake = new Brake({
       lease: parts.lease,
@@ -78,16 +74,14 @@ export class Worker {
       outages: this.outages,
       nudge: () => this.dispatch.nudge(),
     })
-    const steps = this.#steps()
-    this.dispatch = this.#openDispatch(steps)
-    this.lost = new LostAnswers({
-      db: mill.db,
-      account: parts.clerk.account,
-      steps,
+    const shared = {
+      steps: this.#steps(),
       free: () => this.#free(),
-      onTrouble: (error) => this.#onTrouble(error),
-      onEnded: (task, state) => this.tally.ended(state, task.class),
-    })
+      onTrouble: (error: unknown) => this.#onTrouble(error),
+      onEnded: (task: Task, state: string) => this.tally.ended(state, task.class),
+    }
+    this.dispatch = new Dispatch({ ...shared, onGate: (reserved) => this.#onGate(reserved) })
+    this.lost = new LostAnswers({ ...shared, db: mill.db, account: parts.clerk.account })
   }
 
   readonly lease: Lease
@@ -167,18 +161,10 @@ export class Worker {
     })
   }
 
-  #openDispatch(steps: Steps): Dispatch {
-    return new Dispatch({
-      steps,
-      free: () => this.#free(),
-      onGate: ({ affordable, reused }) => {
-        this.tally.reused += reused
-        // Near the floor fewer calls may be on their way at once than lanes were asked for.
-        if (affordable !== null) this.#lanes.resize(affordable)
-      },
-      onTrouble: (error) => this.#onTrouble(error),
-      onEnded: (task, state) => this.tally.ended(state, task.class),
-    })
+  #onGate({ affordable, reused }: Reserved): void {
+    this.tally.reused += reused
+    // Near the floor fewer calls may be on their way at once than lanes were asked for.
+    if (affordable !== null) this.#lanes.resize(affordable)
   }
 
   /** A database that does not say refutes nothing. */

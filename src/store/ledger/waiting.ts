@@ -61,18 +61,15 @@ export interface Waiting {
   readonly tasks: readonly WaitingTask[]
 }
 
-/** An answer that may be taken instead of bought. */
-const freshAnswer = (wanted: WantedTasks) => sql`
-            select s.id
-            from searches s
-            where r.max_age_ms > 0
-              and s.query_id = t.query_id
-              and s.fetched_at > clock_timestamp() - r.max_age_ms * interval '1 millisecond'
-              and (t.answers_after is null or s.fetched_at > t.answers_after)
-              and s.origin = ${wanted.origin}
-              and s.api = ${wanted.api}
-            order by s.parse_error is not null, s.fetched_at desc
-            limit 1`
+// The calls of task `t`, looked at for account `a`, of which somebody expects an answer.
+const isBusy = sql<boolean>`(
+  exists (select from calls c where c.task_id = t.id and c.outcome is null)
+  or exists (
+    select from calls c
+    where c.account_id = a.id and c.query_id = t.query_id and c.outcome is null
+  )
+  or ${mayBeAnswered}
+)`
 
 /** Reads what waits to be bought; nothing is locked. */
 export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Waiting> {
@@ -97,14 +94,19 @@ export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Wa
           'list', ${listPurse},
           'max_age_ms', r.max_age_ms,
           'due', t.not_before is null or t.not_before <= clock_timestamp(),
-          'busy',
-            exists (select from calls c where c.task_id = t.id and c.outcome is null)
-            or exists (
-              select from calls c
-              where c.account_id = a.id and c.query_id = t.query_id and c.outcome is null
-            )
-            or ${mayBeAnswered},
-          'fresh', (${freshAnswer(wanted)})
+          'busy', ${isBusy},
+          'fresh', (
+            select s.id
+            from searches s
+            where r.max_age_ms > 0
+              and s.query_id = t.query_id
+              and s.fetched_at > clock_timestamp() - r.max_age_ms * interval '1 millisecond'
+              and (t.answers_after is null or s.fetched_at > t.answers_after)
+              and s.origin = ${wanted.origin}
+              and s.api = ${wanted.api}
+            order by s.parse_error is not null, s.fetched_at desc
+            limit 1
+          )
         )), '[]')
         from tasks t
         join runs r on r.id = t.run_id
