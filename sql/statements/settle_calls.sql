@@ -14,9 +14,13 @@ with given as materialized (
 changed as (
   select
   from given
-  cross join jsonb_to_recordset(it -> 'calls') as c (id bigint, was text, was_washed boolean, bound integer)
+  cross join jsonb_to_recordset(it -> 'calls') as c (
+    id bigint, mark uuid, was text, was_washed boolean, bound integer
+  )
   left join calls on calls.id = c.id
   where calls.id is null
+    -- Set back since it was read, the database may have given the number to a call for another query.
+    or calls.mark is distinct from c.mark
     or calls.outcome is distinct from c.was
     or (calls.washed_at is not null) <> c.was_washed
     or calls.credits_reserved <> c.bound

@@ -82,6 +82,7 @@ export function settlementOf(
 function callRow({ entry, call }: Matched): Settlement['calls'][number] {
   return {
     id: call.id,
+    mark: call.mark,
     was: call.outcome,
     was_washed: call.washed,
     bound: call.credits_reserved,

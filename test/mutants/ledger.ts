@@ -169,6 +169,11 @@ export const ledgerMutants: readonly Mutant[] = [
       put: 'select case when exists (select from changed) then true else true end as written',
     },
     {
+      name: 'a call whose number another query has by now is settled',
+      find: '    or calls.mark is distinct from c.mark\n',
+      put: '',
+    },
+    {
       name: 'a call that was settled meanwhile is settled twice',
       find: '    or calls.outcome is distinct from c.was\n',
       put: '',

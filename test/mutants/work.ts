@@ -228,8 +228,8 @@ export const workMutants: readonly Mutant[] = [
       },
       {
         name: 'calls are reserved ahead with few lanes, too',
-        find: 'return lanes <= countedLanes || rateLimit !== null ? 0 : Math.ceil(lanes / 4)',
-        put: 'return rateLimit !== null ? 0 : Math.ceil(lanes / 4)',
+        find: 'return lanes <= countedLanes || counted ? 0 : Math.ceil(lanes / 4)',
+        put: 'return counted ? 0 : Math.ceil(lanes / 4)',
       },
     ],
   ),

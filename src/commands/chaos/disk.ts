@@ -6,6 +6,7 @@ import type { Closers } from '../../shared/closers.ts'
 /** Room that may grow: memory is taken for what is written only. */
 const roomy = '4g'
 const spareBytes = 128 * 1_024
+const mostSpareBytes = 64 * 1_024 * 1_024
 
 /** Where the site keeps everything; it can be full. */
 export interface Disk {
@@ -26,15 +27,22 @@ export function openDisk(
     if (keep) cpSync(folder, `${folder}-kept`, { recursive: true })
     spawnSync('umount', ['--lazy', folder])
   })
-  const resize = (size: string | number) => {
-    if (!mount(['-o', 'remount', ...options(size)])) throw new Error(`expected ${folder} to resize`)
+  const resize = (size: string | number) => mount(['-o', 'remount', ...options(size)])
+  const refuse = () => {
+    throw new Error(`expected ${folder} to resize`)
   }
   return {
     fill: () => {
-      const { blocks, bfree, bsize } = statfsSync(folder)
-      resize((blocks - bfree) * bsize + spareBytes)
+      // What is written meanwhile may have filled the room that was measured: no disk is made smaller than what is on it.
+      for (let spare = spareBytes; spare <= mostSpareBytes; spare *= 2) {
+        const { blocks, bfree, bsize } = statfsSync(folder)
+        if (resize((blocks - bfree) * bsize + spare)) return
+      }
+      refuse()
     },
-    free: () => resize(roomy),
+    free: () => {
+      if (!resize(roomy)) refuse()
+    },
   }
 }
 

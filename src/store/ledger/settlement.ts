@@ -89,6 +89,7 @@ export interface Settlement {
   readonly calls: readonly {
     id: number
     /** What was read of it: anything else by now means that all of it is worked out again. */
+    mark: string | null
     was: string | null
     was_washed: boolean
     bound: number

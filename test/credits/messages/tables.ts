@@ -201,9 +201,13 @@ export class Tables {
   }
 
   #expectUnchanged({ calls, tasks }: Settlement): void {
-    for (const { id, was, was_washed: washed, bound } of calls) {
+    for (const { id, mark, was, was_washed: washed, bound } of calls) {
       const call = this.shelf.calls.get(id)
-      const same = call?.outcome === was && call.washed === washed && call.bound === bound
+      const same =
+        call?.mark === mark &&
+        call.outcome === was &&
+        call.washed === washed &&
+        call.bound === bound
       if (!same) throw new BooksChanged()
     }
     for (const { id, version } of tasks) {

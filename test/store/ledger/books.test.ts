@@ -73,7 +73,7 @@ const settlement: Settlement = {
   stops: [],
   calls: [
     {
-      ...{ id: many / 2 + 1, was: null, was_washed: false, bound: 1 },
+      ...{ id: many / 2 + 1, mark: null, was: null, was_washed: false, bound: 1 },
       ...{ outcome: 'settled', ...settled },
     },
   ],

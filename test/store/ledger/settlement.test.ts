@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -247,7 +248,7 @@ test('a settlement that rests on a call which changed meanwhile writes nothing',
     runs: [{ run, spent: 5, reserved: 0 }],
     calls: [
       {
-        ...{ id: call, was: null, was_washed: false, bound: 7, outcome: 'settled' },
+        ...{ id: call, mark: null, was: null, was_washed: false, bound: 7, outcome: 'settled' },
         ...{ http_status: 200, credits_used: 5, credits_remaining: 1, error_code: null },
         error_message: null,
       },
@@ -256,6 +257,17 @@ test('a settlement that rests on a call which changed meanwhile writes nothing',
   await expect(saveSettlement(db, settlement, [])).rejects.toMatchObject({ code: 'QM001' })
   const books = await readBooks(db, id)
   expect(books.account).toMatchObject({ used_total: 0, uncertain: 7 })
+})
+
+test('a settlement of a call whose number the database has given to another query meanwhile writes nothing', async () => {
+  const { db } = database
+  const { id, settlement } = await answerLate()
+  const calls = settlement.calls.map((call) => ({ ...call, mark: randomUUID() }))
+  const stranger = saveSettlement(db, { ...settlement, calls }, [])
+  await expect(stranger).rejects.toMatchObject({ code: 'QM001' })
+  expect((await readBooks(db, id)).account).toMatchObject({ used_total: 0, uncertain: 7 })
+  await saveSettlement(db, settlement, [])
+  expect((await readBooks(db, id)).account).toMatchObject({ uncertain: 0 })
 })
 
 /** An account that holds seven credits for a call that was given up, and what its late answer means. */
