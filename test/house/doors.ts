@@ -7,6 +7,7 @@ import type { Tree } from './tree.ts'
  * named has one door: the file of its own name (`commands/sql/sql.ts`), or itself where it is a single file.
  */
 export const doors: Readonly<Record<string, readonly string[]>> = {
+  'commands/alerts': ['alerts', 'screen'],
   'commands/chaos': ['command'],
   'commands/enqueue': ['command', 'intake', 'planning', 'staging'],
   'commands/export': ['export', 'rows', 'target'],

@@ -13,6 +13,7 @@ import {
   monthLines,
   readMonth,
   supplyOf,
+  watchMonth,
   type MonthView,
   type MonthStage,
 } from './month.ts'
@@ -71,6 +72,7 @@ export async function runDemo(
       const stage = await starts.spoilt({ ...today, credits })
       closers.add('the spoilt service', stage, (open) => open.close())
       const spoilt = withApi(mill, { ...stage, account: monthList })
+      await watchMonth(mill.db, monthList)
       summary = (await runNights(spoilt, { ...history, list: monthList, stage })) ?? summary
       month = await readMonth(spoilt, monthList)
     } else {

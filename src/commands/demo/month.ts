@@ -1,8 +1,16 @@
 import { foresee } from '../../credits/foresee.ts'
 import { formatTable } from '../../shared/terminal/table.ts'
+import type { Database } from '../../store/database.ts'
+import {
+  readAlertRules,
+  replaceAlertRules,
+  type AlertRule,
+} from '../../store/nights/alert-rules.ts'
 import { listSuspects } from '../../store/nights/health.ts'
+import { listAlerts } from '../../store/operator/alerts.ts'
 import { imagineSchedule } from '../../store/operator/demo.ts'
 import { readEvents, readStatement } from '../../store/analysis/statement.ts'
+import { formatAlerts } from '../alerts/screen.ts'
 import { nameRises, statementLines } from '../statement/lines.ts'
 import type { Mill } from '../mill/mill.ts'
 import { outlookJson, outlookLines } from '../mill/outlook.ts'
@@ -42,12 +50,28 @@ export function purposeOf(night: number, nights: number): Purpose | null {
 
 export const spentByOthers = 25
 
+const shownAlerts = 10
+
 /**
  * Credits above the floor for half a month of so many nights with so many queries, and for about two and a half nights
  * more: so many are there at first, and so many are added half way.
  */
 export function supplyOf(nights: number, queries: number): number {
   return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
+}
+
+const rule: Omit<AlertRule, 'name' | 'what' | 'list'> = {
+  ...{ threshold: null, direction: null, tag: null, domain: 'caniuse.com' },
+  ...{ rival: null, feature: null, confirm: 1 },
+}
+
+/** What the demo wants to be told of its nights, where nobody has said what is to be told. */
+export async function watchMonth(db: Database, list: string): Promise<void> {
+  if ((await readAlertRules(db)).length > 0) return
+  await replaceAlertRules(db, [
+    { ...rule, name: 'demo: gone', what: 'left', list },
+    { ...rule, name: 'demo: fell by five', what: 'moved', threshold: 5, direction: 'down', list },
+  ])
 }
 
 /** What is told at the end of a month. */
@@ -67,6 +91,7 @@ export async function readMonth({ config, db, supplier }: Mill, list: string) {
     zone,
     outlook,
     suspects: await listSuspects(db, list),
+    alerts: await listAlerts(db, { id: null, rule: null, standing: false, limit: shownAlerts }),
     sums: await readStatement(db, order, 'day'),
     // Those that are perhaps ours are a line for each call: their sum is enough here.
     events: events.filter(({ what }) => what !== 'perhaps ours'),
@@ -79,6 +104,7 @@ export function monthLines({
   zone,
   outlook,
   suspects,
+  alerts,
   ...statement
 }: MonthView): readonly string[] {
   const nights = suspects.map((night) => [night.run_date, night.run, night.why])
@@ -87,13 +113,14 @@ export function monthLines({
     ...outlookLines(outlook, zone),
     '\nSUSPECT NIGHTS, left out of shares and trends (npm run sql -- suspect_nights):\n',
     formatTable(['date', 'run', 'why'], nights, { right: ['run'] }),
-    // Rank alerts of the month belong here.
+    '\nRANK ALERTS of the month, the newest first; suspect nights raise none (npm run alerts):\n',
+    formatAlerts(alerts),
     `\nSTATEMENT (npm run statement -- --account ${account} --by run):\n`,
     ...statementLines({ by: 'day', zone, ...statement }),
   ]
 }
 
 /** The month for programs. */
-export function monthJson({ outlook, suspects, sums, events }: MonthView) {
-  return { outlook: outlookJson(outlook), suspects, statement: { sums, events } }
+export function monthJson({ outlook, suspects, alerts, sums, events }: MonthView) {
+  return { outlook: outlookJson(outlook), suspects, alerts, statement: { sums, events } }
 }

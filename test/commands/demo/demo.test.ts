@@ -43,7 +43,7 @@ test('a month in which things go wrong shows what is to come, each wrong night a
   await month.close()
   rmSync(own, { recursive: true, force: true })
   expect(ended).toMatchObject({ code: 0 })
-  const { outlook, suspects, statement } = JSON.parse(ended.stdout).month
+  const { outlook, suspects, alerts, statement } = JSON.parse(ended.stdout).month
   expect(suspects.map(({ why }: { why: string }) => why)).toEqual([
     expect.stringContaining('100 % of the answers have no result'),
     expect.stringMatching(/answers are 1\.\d results deep/),
@@ -61,6 +61,15 @@ test('a month in which things go wrong shows what is to come, each wrong night a
     others: -25,
     added: 523,
   })
+  const nights = new Set(suspects.map((night: { run_date: string }) => night.run_date))
+  expect(alerts.length).toBeGreaterThan(0)
+  for (const alert of alerts) {
+    expect(alert).toMatchObject({
+      domain: 'caniuse.com',
+      question: expect.stringMatching(/^npm run sql/),
+    })
+    expect([nights.has(alert.run_date), nights.has(alert.base_run_date)]).toEqual([false, false])
+  }
   expect(outlook.steps.length).toBeGreaterThan(0)
   expect(outlook.floor_at).not.toBeNull()
 }, 240_000)
