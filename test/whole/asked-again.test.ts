@@ -132,6 +132,21 @@ describe('an API that gives the same answer to the same key', () => {
   })
 })
 
+test('asking again keeps to the rate of the account, together with all other calls', async () => {
+  const { api, mill } = await openLossy({
+    api: { faults: [{ kind: 'drop', chance: 0.5 }] },
+    settings: { MILL_RATE_LIMIT: '5' },
+  })
+  await mill.plan(queries(30))
+  await mill.drain()
+  expect(await mill.states()).toEqual({ answered: 30 })
+  expect((await booksOf(mill))?.again).toBeGreaterThan(5)
+  const starts = api.charges().map(({ at }) => at)
+  const inSecond = starts.map((from) => starts.filter((at) => at >= from && at < from + 1_000))
+  // One more may fall into a window that begins and ends with a request, another by the network.
+  expect(Math.max(...inSecond.map(({ length }) => length))).toBeLessThanOrEqual(7)
+})
+
 test('an API that says nothing of keys is never asked again for the same call', async () => {
   const { mill } = await openLossy({ api: { replays: false } })
   await mill.plan(queries(40))

@@ -1,12 +1,20 @@
 import { answer, type Outcome, type Steps, type Task } from '../../pipeline.ts'
 import type { Reply } from '../../search/call.ts'
 import type { Database } from '../../store/database.ts'
-import { anyLost, claimLost, saveReplay, type LostAnswer } from '../../store/ledger/again.ts'
+import {
+  anyLost,
+  claimLost,
+  saveReplay,
+  takeTurn,
+  type LostAnswer,
+} from '../../store/ledger/again.ts'
 
 export interface LostAnswersOptions {
   readonly db: Database
   readonly account: number
   readonly steps: Steps
+  /** Requests that may begin in a second, over all workers; null: as many as there are. */
+  readonly perSecond: number | null
   /** Lanes that are free for a call. */
   readonly free: () => number
   readonly onTrouble: (error: unknown) => void
@@ -57,12 +65,13 @@ export class LostAnswers {
   }
 
   async #look(): Promise<void> {
-    const { db, account, free, onTrouble } = this.#options
-    const limit = free()
-    if (this.#looking || this.#replayMs === null || limit <= 0) return
+    const { db, account, free, perSecond, onTrouble } = this.#options
+    const lanes = free()
+    if (this.#looking || this.#replayMs === null || lanes <= 0) return
     this.#looking = true
     try {
-      const lost = await claimLost(db, { account, limit })
+      if (perSecond !== null && !(await takeTurn(db, { account, perSecond }))) return
+      const lost = await claimLost(db, { account, limit: perSecond === null ? lanes : 1 })
       if (!this.#ended) for (const one of lost) void this.#ask(one)
     } catch (error) {
       onTrouble(error)

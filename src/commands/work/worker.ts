@@ -81,7 +81,10 @@ export class Worker {
       onEnded: (task: Task, state: string) => this.tally.ended(state, task.class),
     }
     this.dispatch = new Dispatch({ ...shared, onGate: (reserved) => this.#onGate(reserved) })
-    this.lost = new LostAnswers({ ...shared, db: mill.db, account: parts.clerk.account })
+    this.lost = new LostAnswers({
+      ...{ ...shared, db: mill.db, account: parts.clerk.account },
+      perSecond: mill.config.rateLimit,
+    })
   }
 
   readonly lease: Lease

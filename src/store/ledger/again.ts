@@ -95,16 +95,33 @@ export async function claimLost(
   return rows
 }
 
-/** True while an answer of the account is lost and may come yet. */
+/** True while an answer of the account was lost a moment ago and may come yet. */
 export async function anyLost(db: Database, account: number): Promise<boolean> {
   const { rows } = await sql<{ any: boolean }>`
     select exists (
       select
       from calls c
       join accounts a on a.id = c.account_id
-      where c.account_id = ${account} and ${mayAskAgain}
+      where c.account_id = ${account}
+        and c.unknown_at > clock_timestamp() - interval '2 minutes'
+        and ${mayAskAgain}
     ) as any`.execute(db)
   return rows[0]?.any ?? false
+}
+
+/** Takes the turn of one request from an account that starts only so many a second; false: it is not its turn. */
+export async function takeTurn(
+  db: Database,
+  { account, perSecond }: { account: number; perSecond: number },
+): Promise<boolean> {
+  const { rows } = await sql<{ id: number }>`
+    update accounts a
+    set rate_next_at = clock_timestamp() + interval '1 second' / ${perSecond}::float8
+    where a.id = ${account}
+      and (a.rate_next_at is null or a.rate_next_at <= clock_timestamp())
+      and exists (select from calls c where c.account_id = a.id and ${mayAskAgain})
+    returning a.id`.execute(db)
+  return rows.length > 0
 }
 
 /** Remembers for how long the API gives the same answer to the same key; null: not at all. */
