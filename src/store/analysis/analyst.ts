@@ -42,6 +42,8 @@ export const withheld = [
   'accounts',
   'account_costs',
   'notices',
+  'outlook_steps',
+  'outlooks',
   'prunings',
   'schedules',
   'view_files',

@@ -53,8 +53,8 @@ test('a question finds a domain as a person spells it', () => {
   if (question === undefined) throw new Error('expected rank_history in the library')
   const bind = (domain: string) =>
     bindParameters(question, ['--q', 'Bücher.de', '--domain', domain])
-  expect(bind('WWW.Bücher.de')).toEqual(['Bücher.de', 'xn--bcher-kva.de'])
-  expect(bind('')).toEqual(['Bücher.de', null])
+  expect(bind('WWW.Bücher.de').values).toEqual(['Bücher.de', 'xn--bcher-kva.de'])
+  expect(bind('').values).toEqual(['Bücher.de', null])
 })
 
 test('the page follows a domain as a person spells it', async () => {
