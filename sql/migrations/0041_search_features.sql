@@ -17,12 +17,13 @@ comment on column search_features.domain_id is 'The host that it names, or that 
 comment on column search_features.text is 'What it says first: its title, question, text or name; null: nothing of these.';
 comment on column search_features.extra is 'What else it says, under its own names; null: nothing.';
 
+-- Servers before 18 do not know the words, and would refuse the file.
 do $$
 begin
   if current_setting('server_version_num')::integer >= 180000 then
-    alter table search_features add foreign key (search_id) references searches not enforced;
-    alter table search_features add foreign key (page_id) references pages not enforced;
-    alter table search_features add foreign key (domain_id) references domains not enforced;
+    execute 'alter table search_features add foreign key (search_id) references searches not enforced';
+    execute 'alter table search_features add foreign key (page_id) references pages not enforced';
+    execute 'alter table search_features add foreign key (domain_id) references domains not enforced';
   end if;
 end
 $$;
