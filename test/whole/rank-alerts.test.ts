@@ -159,7 +159,7 @@ describe('rank alerts', () => {
       // Sums of the same shares, added up in whatever order.
       ...{ previous_share: expect.closeTo(rows[0]?.share ?? 0, 12) },
       ...{ share: expect.closeTo(rows[1]?.share ?? 0, 12), other_domain: 'taker.com' },
-      question: "npm run sql -- share_of_voice_trend --domain ours.com --tag '*'",
+      question: 'npm run sql -- share_of_voice_trend --domain ours.com',
     })
     expect(told).toContain(`rank alert lost: ${lost?.text}`)
   }, 120_000)

@@ -21,13 +21,20 @@ export function readCondition(typed: string): readonly Condition[] {
   return conditions
 }
 
+/** The condition that holds for one label alone, whatever it is called. */
+export function conditionOf(label: string): string {
+  const [token, ...more] = cut(label)
+  const plain = token?.kind === 'label' && token.text === label && more.length === 0
+  return plain ? label : `"${label.replaceAll('"', '""')}"`
+}
+
 /** Words that stand beside each other are one label: "red shoes" needs no quotes of its own. */
 function cut(typed: string): Token[] {
   const tokens: Token[] = []
-  for (const [piece, quoted] of typed.matchAll(/"([^"]*)"|[()]|[^\s()"]+/g)) {
+  for (const [piece, quoted] of typed.matchAll(/"((?:[^"]|"")*)"|[()]|[^\s()"]+/g)) {
     const word = piece.toLowerCase()
     const last = tokens.at(-1)
-    if (quoted !== undefined) tokens.push({ kind: 'label', text: quoted })
+    if (quoted !== undefined) tokens.push({ kind: 'label', text: quoted.replaceAll('""', '"') })
     else if (word === '(' || word === ')') tokens.push({ kind: word })
     else if (word === 'and' || word === 'or' || word === 'not') tokens.push({ kind: word })
     else if (last?.kind === 'label') last.text += ` ${piece}`

@@ -1,6 +1,7 @@
 import { unhandled } from '../../../shared/errors.ts'
 import { typed } from '../../../shared/terminal/wording.ts'
 import { dayMs } from '../../../shared/time/duration.ts'
+import { conditionOf } from '../../../store/analysis/condition.ts'
 import type { AlertRule } from '../../../store/nights/alert-rules.ts'
 import type { AskedQuery } from '../../../store/nights/sights.ts'
 import type { Sight, Direction } from './change.ts'
@@ -117,7 +118,8 @@ export function shareSentence(told: ShareTold): string {
 }
 
 export function shareQuestion({ domain, tag, origin }: ShareTold): string {
-  return questionLine(origin, ['share_of_voice_trend', '--domain', domain, '--tag', tag])
+  const narrowed = tag === '*' ? [] : ['--tag', conditionOf(tag)]
+  return questionLine(origin, ['share_of_voice_trend', '--domain', domain, ...narrowed])
 }
 
 function percent(share: number): string {
