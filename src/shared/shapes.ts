@@ -45,3 +45,10 @@ export function some<Word extends string>(words: readonly Word[]) {
     return found
   })
 }
+
+/** What people write in a cell for yes or no, in whatever case; null for anything else. */
+export function readSwitch(text: string): boolean | null {
+  const word = text.toLowerCase()
+  if (['yes', 'on', 'true', '1'].includes(word)) return true
+  return ['no', 'off', 'false', '0'].includes(word) ? false : null
+}

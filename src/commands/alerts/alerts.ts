@@ -7,7 +7,7 @@ import { exits, Misuse, type Exit } from '../../shared/errors.ts'
 import { root } from '../../shared/root.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { countFlag } from '../../shared/terminal/flags.ts'
-import { isReadersOnly } from '../../store/analysis/analyst.ts'
+import { changing } from '../../store/analysis/analyst.ts'
 import type { Database } from '../../store/database.ts'
 import { readAlertRules, replaceAlertRules } from '../../store/nights/alert-rules.ts'
 import { listAlerts } from '../../store/operator/alerts.ts'
@@ -88,27 +88,13 @@ async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Pro
   const db = await open(call, false)
   const lists = await findLists(db, rows)
   const rules = readAlertFile({ rows, shown, listOf: (list) => lists.get(list) ?? null })
-  const changes = await replace(db, rules)
+  const changes = await changing('rules of alerts', () => replaceAlertRules(db, rules))
   if (call.options.json === true) printJson({ rules: rules.length, changes })
   else {
     for (const { change, name } of changes) print(`${change}  ${name}`)
     print(`${rules.length} in force${changes.length === 0 ? ', as before' : ''}`)
   }
   return exits.done
-}
-
-async function replace(db: Database, rules: Parameters<typeof replaceAlertRules>[1]) {
-  try {
-    return await replaceAlertRules(db, rules)
-  } catch (error) {
-    if (!isReadersOnly(error)) throw error
-    throw new Misuse(
-      'expected a login that may change rules of alerts, got one that may only read',
-      {
-        cause: error,
-      },
-    )
-  }
 }
 
 /** The lists that lines name: by the name under which they were enqueued, or by the path of their file. */

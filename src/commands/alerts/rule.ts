@@ -1,4 +1,5 @@
 import { domainName, isDomain } from '../../shared/hostname.ts'
+import { readSwitch } from '../../shared/shapes.ts'
 import { alertKinds, type AlertRule } from '../../store/nights/alert-rules.ts'
 
 /** The columns of the file, in their usual order. */
@@ -161,10 +162,9 @@ export class RuleReader {
   }
 
   #on(): boolean {
-    const text = this.#text('on').toLowerCase()
-    if (['', 'yes', 'on', 'true', '1'].includes(text)) return true
-    if (!['no', 'off', 'false', '0'].includes(text)) this.refuse('on', '"yes" or "no"')
-    return false
+    const on = readSwitch(this.#text('on') || 'yes')
+    if (on === null) this.refuse('on', '"yes" or "no"')
+    return on ?? false
   }
 
   #refuseOthers(what: Kind): void {

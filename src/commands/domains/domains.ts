@@ -6,7 +6,7 @@ import { root } from '../../shared/root.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { formatTable } from '../../shared/terminal/table.ts'
 import { localDate } from '../../shared/time/zone.ts'
-import { isReadersOnly } from '../../store/analysis/analyst.ts'
+import { changing } from '../../store/analysis/analyst.ts'
 import {
   changeDomains,
   endDomain,
@@ -41,7 +41,7 @@ export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
   const open = { config, closers, say, name: 'domains', connections: 1 }
   const mill = await openMill(work === null ? { ...open, reading: true } : open)
   if (work === null) return showDomains(mill.db, options.json === true)
-  const changes = await change(mill.db, action, work)
+  const changes = await changing('our domains', () => changeDomains(mill.db, action, work))
   if (options.json === true) printJson({ changes })
   else if (changes.length === 0)
     print(`nothing changed${action === 'end' ? `: ${subject} is not ours on that day` : ''}`)
@@ -50,17 +50,6 @@ export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
 }
 
 type Work = Parameters<typeof changeDomains>[2]
-
-async function change(db: Database, action: string, work: Work) {
-  try {
-    return await changeDomains(db, action, work)
-  } catch (error) {
-    if (!isReadersOnly(error)) throw error
-    throw new Misuse('expected a login that may change our domains, got one that may only read', {
-      cause: error,
-    })
-  }
-}
 
 /** What an action does to the table; null for one that only looks. */
 async function prepare(

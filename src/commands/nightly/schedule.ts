@@ -4,6 +4,7 @@ import { readListWords } from './list-words.ts'
 import type { TableRow } from '../../lists/table.ts'
 import { readDuration } from '../../shared/time/duration.ts'
 import { isZone } from '../../shared/settings.ts'
+import { readSwitch } from '../../shared/shapes.ts'
 import { readCron, type Cron } from '../../shared/time/cron.ts'
 
 export const missedRules = ['latest', 'all', 'skip'] as const
@@ -182,9 +183,8 @@ class LineReader {
   }
 
   #on(): boolean {
-    const text = this.text('on').toLowerCase()
-    if (['yes', 'on', 'true', '1'].includes(text)) return true
-    if (!['no', 'off', 'false', '0'].includes(text)) this.#refuse('on', '"yes" or "no"')
-    return false
+    const on = readSwitch(this.text('on'))
+    if (on === null) this.#refuse('on', '"yes" or "no"')
+    return on ?? false
   }
 }

@@ -182,7 +182,19 @@ async function inTransaction<T>(client: PoolClient, work: () => Promise<T>): Pro
   }
 }
 
+/** Does what changes the tables; a login that may only read is told so. */
+export async function changing<T>(what: string, change: () => Promise<T>): Promise<T> {
+  try {
+    return await change()
+  } catch (error) {
+    if (!isReadersOnly(error)) throw error
+    throw new Misuse(`expected a login that may change ${what}, got one that may only read`, {
+      cause: error,
+    })
+  }
+}
+
 /** True for the refusals that a login meets which may only read. */
-export function isReadersOnly(error: unknown): boolean {
+function isReadersOnly(error: unknown): boolean {
   return readersOnly.includes(codeOf(error) ?? '')
 }

@@ -1,32 +1,13 @@
 import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
+import type { ToldAlert } from './news.ts'
 
 /** An alert with its evidence, as it stands. */
-export interface AlertRow {
-  readonly id: number
+export interface AlertRow extends ToldAlert {
   readonly alert: string
   readonly what: string
   readonly state: 'standing' | 'recovered' | 'withdrawn'
-  readonly text: string
-  readonly question: string
-  readonly list: string | null
-  readonly tag: string | null
-  readonly query_id: string | null
-  readonly q: string | null
-  readonly domain: string | null
-  readonly other_domain: string | null
-  readonly feature: string | null
   readonly direction: 'up' | 'down' | null
-  readonly origin: string
-  readonly previous_position: number | null
-  readonly position: number | null
-  readonly previous_share: number | null
-  readonly share: number | null
-  readonly base_search_id: number | null
-  readonly search_id: number | null
-  readonly base_run_date: string
-  readonly run_date: string
-  readonly run: number
   readonly raised_at: Date
   readonly recovered_run_date: string | null
   readonly recovered_search_id: number | null
