@@ -1,20 +1,27 @@
 -- Writes what the gate decided, if all that the decision rests on still stands; otherwise nothing. The account and the
 -- runs are locked by the statement before it. $1: jsonb {account_id, version, worker, key, floor, counts, steady, state,
 -- stops, cleared, costs, runs, tasks, grants, reused, spent_runs, spent_by_list, most_in_flight, origin, api}. Gives back whether it was written, and
--- which call serves which task.
+-- the calls, and the task that each of them serves.
 -- Large tables are reached by arrays of keys: joined to a list alone, the planner may begin with the table once its
 -- statistics say that few rows are left in question, and read all of it to find them.
 with given as materialized (
   select
     it,
     (it ->> 'account_id')::bigint as account,
-    (select coalesce(sum((g ->> 'bound')::bigint), 0) from jsonb_array_elements(it -> 'grants') as g) as bound,
-    (select count(*)::integer from jsonb_array_elements(it -> 'grants')) as grants,
-    exists (select from jsonb_array_elements(it -> 'grants') as g where (g ->> 'probe')::boolean) as probe,
+    bound,
+    grants,
+    probe,
     array(select (r ->> 'task')::bigint from jsonb_array_elements(it -> 'reused') as r) as reused_tasks,
     array(select s::bigint from jsonb_array_elements_text(it -> 'spent_runs') as s) as spent_runs,
     array(select s::bigint from jsonb_array_elements_text(it -> 'spent_by_list') as s) as spent_by_list
   from (select $1::jsonb as it) asked
+  cross join lateral (
+    select
+      coalesce(sum(g.bound), 0)::bigint as bound,
+      count(*)::integer as grants,
+      coalesce(bool_or(g.probe), false) as probe
+    from jsonb_to_recordset(it -> 'grants') as g (bound bigint, probe boolean)
+  ) granted
 ),
 -- A task that is not as it was read: ended, closed by its run, in flight elsewhere, or answered meanwhile.
 changed_tasks as (
@@ -228,4 +235,5 @@ prices as (
 )
 select
   exists (select from fits) as written,
-  coalesce((select jsonb_agg(jsonb_build_object('id', id, 'task', task_id)) from bought), '[]') as calls
+  array(select id from bought order by id) as calls,
+  array(select task_id from bought order by id) as tasks

@@ -1,35 +1,36 @@
 -- Writes what calls that ended mean for the account, for what they cost, and for tasks and runs: the same rules as `apply`
 -- in src/credits/settle.ts, which a test holds to them. The account and the runs are locked by the statement before it.
--- $1: jsonb {account_id, key, floor, jitter, grace_ms, trusted_after, change, prices, stops, calls, tasks, runs}. Fails
--- with QM001 when a call or a task is not as it was read: what they mean is worked out again then.
+-- $1: jsonb {account_id, key, floor, jitter, grace_ms, trusted_after, change, prices, stops, calls, tasks, runs}, calls
+-- and tasks by their numbers. Fails with QM001 when a call or a task is not as it was read: what they mean is worked out
+-- again then. Each row finds what is said of it by its number: joined, every row would meet every line of the document.
 with given as materialized (
   select
     it,
     it -> 'change' as change,
     (it ->> 'account_id')::bigint as account,
-    array(select (c ->> 'id')::bigint from jsonb_array_elements(it -> 'calls') as c) as ended_calls,
-    array(select (t ->> 'id')::bigint from jsonb_array_elements(it -> 'tasks') as t) as judged_tasks
+    it -> 'calls' as endings,
+    it -> 'tasks' as judgements,
+    array(select id::bigint from jsonb_object_keys(it -> 'calls') as id) as ended_calls,
+    array(select id::bigint from jsonb_object_keys(it -> 'tasks') as id) as judged_tasks
   from (select $1::jsonb as it) asked
 ),
 changed as (
   select
   from given
-  cross join jsonb_to_recordset(it -> 'calls') as c (
-    id bigint, mark uuid, was text, was_washed boolean, bound integer
-  )
-  left join calls on calls.id = c.id
+  cross join jsonb_each(endings) as c (id, known)
+  left join calls on calls.id = c.id::bigint
   where calls.id is null
     -- Set back since it was read, the database may have given the number to a call for another query.
-    or calls.mark is distinct from c.mark
-    or calls.outcome is distinct from c.was
-    or (calls.washed_at is not null) <> c.was_washed
-    or calls.credits_reserved <> c.bound
+    or calls.mark is distinct from (known ->> 'mark')::uuid
+    or calls.outcome is distinct from known ->> 'was'
+    or (calls.washed_at is not null) <> (known ->> 'was_washed')::boolean
+    or calls.credits_reserved <> (known ->> 'bound')::integer
   union all
   select
   from given
-  cross join jsonb_to_recordset(it -> 'tasks') as t (id bigint, version text)
-  left join tasks on tasks.id = t.id
-  where tasks.xmin::text is distinct from t.version
+  cross join jsonb_each(judgements) as t (id, known)
+  left join tasks on tasks.id = t.id::bigint
+  where tasks.xmin::text is distinct from known ->> 'version'
 ),
 -- The newest start wins: not the newest arrival, not the smallest balance, not the greatest.
 looked as materialized (
@@ -266,51 +267,40 @@ ended as (
   set
     -- A call that was asked for again may have been charged as late as that.
     finished_at = case
-      when calls.asked_again > 0 and c.outcome = 'settled' then clock_timestamp()
+      when calls.asked_again > 0 and endings -> calls.id::text ->> 'outcome' = 'settled' then clock_timestamp()
       else coalesce(calls.finished_at, clock_timestamp())
     end,
-    outcome = c.outcome,
-    unknown_at = case when c.outcome = 'unknown' then coalesce(calls.unknown_at, clock_timestamp()) else calls.unknown_at end,
-    http_status = coalesce(c.http_status, calls.http_status),
-    credits_used = c.credits_used,
-    credits_remaining = c.credits_remaining,
-    error_code = c.error_code,
-    error_message = c.error_message
-  from given, jsonb_to_recordset(it -> 'calls') as c (
-    id bigint,
-    outcome text,
-    http_status integer,
-    credits_used integer,
-    credits_remaining bigint,
-    error_code text,
-    error_message text
-  )
-  where calls.id = any(ended_calls) and calls.id = c.id
+    (outcome, unknown_at, http_status, credits_used, credits_remaining, error_code, error_message) = (
+      select
+        c ->> 'outcome',
+        case when c ->> 'outcome' = 'unknown' then coalesce(calls.unknown_at, clock_timestamp()) else calls.unknown_at end,
+        coalesce((c ->> 'http_status')::integer, calls.http_status),
+        (c ->> 'credits_used')::integer,
+        (c ->> 'credits_remaining')::bigint,
+        c ->> 'error_code',
+        c ->> 'error_message'
+      from (select endings -> calls.id::text as c offset 0) found
+    )
+  from given
+  where calls.id = any(ended_calls)
 ),
 judged as (
   update tasks
-  set
-    state = t.state,
-    search_id = coalesce(tasks.search_id, t.search_id),
-    attempts = t.attempts,
-    ambiguous = t.ambiguous,
-    deaths = t.deaths,
-    not_before = case when t.wait_ms is null then null else clock_timestamp() + t.wait_ms * interval '1 millisecond' end,
-    finished_at = case when t.state = 'open' then null else clock_timestamp() end,
-    error_code = t.error_code,
-    error_message = t.error_message
-  from given, jsonb_to_recordset(it -> 'tasks') as t (
-    id bigint,
-    state text,
-    search_id bigint,
-    attempts smallint,
-    ambiguous smallint,
-    deaths smallint,
-    wait_ms float8,
-    error_code text,
-    error_message text
+  set (state, search_id, attempts, ambiguous, deaths, not_before, finished_at, error_code, error_message) = (
+    select
+      t ->> 'state',
+      coalesce(tasks.search_id, (t ->> 'search_id')::bigint),
+      (t ->> 'attempts')::smallint,
+      (t ->> 'ambiguous')::smallint,
+      (t ->> 'deaths')::smallint,
+      clock_timestamp() + (t ->> 'wait_ms')::float8 * interval '1 millisecond',
+      case when t ->> 'state' = 'open' then null else clock_timestamp() end,
+      t ->> 'error_code',
+      t ->> 'error_message'
+    from (select judgements -> tasks.id::text as t offset 0) found
   )
-  where tasks.id = any(judged_tasks) and tasks.id = t.id
+  from given
+  where tasks.id = any(judged_tasks)
 ),
 purses as (
   update runs

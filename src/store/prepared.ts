@@ -16,8 +16,11 @@ const moreUses = 8
 
 // The plan of a statement by key is the same for a small table and a large one, if nothing else is allowed.
 // What is not allowed counts as very dear, and a server that compiles dear statements would take seconds for each of ours.
-const byKeyOnly =
-  'set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set jit = off'
+// What was looked up is not remembered either: it would be remembered by the whole document that a statement is given.
+const byKeyOnly = ['seqscan', 'hashjoin', 'mergejoin', 'memoize']
+  .map((way) => `set enable_${way} = off; `)
+  .concat('set jit = off')
+  .join('')
 
 /** A plan that a connection keeps. */
 class Plan {

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { lookAtFleet } from './able.ts'
+import { explainStand, lookAtFleet } from './able.ts'
 import { Crew } from './crew.ts'
 import { judgeChaos, type Judgement } from './judge.ts'
 import { filesHolding } from './leak.ts'
@@ -48,7 +48,8 @@ export async function runChaos(options: ChaosOptions): Promise<Chaos> {
   const { say, seed } = options
   const torment = new Torment({ site, crew, luck: luckOf(seed), impossible, say })
   const look = async () => (torment.disturbed ? null : lookAtFleet(site, crew))
-  const lookout = new Lookout({ look, everyMs: 250, say })
+  const explain = () => explainStand(site, crew)
+  const lookout = new Lookout({ look, everyMs: 250, limitMs: longestStandMs, say, explain })
   await torment.last(options.seconds * 1_000)
   say('peace: nothing fails any more, and there is credit')
   for (const seat of seats) seat.calm()

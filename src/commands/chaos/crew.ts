@@ -9,6 +9,8 @@ export interface CrewOptions {
   readonly mayEnd: (code: number | null) => boolean
 }
 
+const lastSigns = 1_500
+
 /** Worker processes, one on each seat, that are killed and frozen, and replaced when they end. */
 export class Crew {
   readonly #options: CrewOptions
@@ -56,6 +58,11 @@ export class Crew {
     return [...this.#hands]
       .filter(([seat, hand]) => this.#isFree(seat) && pids.includes(hand.pid))
       .map(([seat]) => seat)
+  }
+
+  /** What the worker on a seat said last. */
+  words(seat: Seat): string {
+    return this.#hands.get(seat)?.lastWords().slice(-lastSigns) ?? ''
   }
 
   /** Lets every worker finish what it has begun. */

@@ -1,4 +1,3 @@
-import { longestStandMs } from './strikes.ts'
 import { pause } from '../../shared/waiting.ts'
 
 /** The fleet at one moment. */
@@ -13,7 +12,11 @@ export interface LookoutOptions {
   /** Null while nobody can tell, or nothing can be expected. */
   readonly look: () => Promise<Look | null>
   readonly everyMs: number
+  /** Longer than this, and it is said. */
+  readonly limitMs: number
   readonly say: (line: string) => void
+  /** Asked once, when they have stood for too long: what there is to see then. */
+  readonly explain: () => Promise<string>
 }
 
 /** Measures how long the fleet stands: nothing is settled by anybody, while somebody could work all that time. */
@@ -47,6 +50,11 @@ export class Lookout {
     }
   }
 
+  async #explain(): Promise<void> {
+    const { explain, say } = this.#options
+    say(await explain().catch((error: unknown) => `nobody can tell why: ${String(error)}`))
+  }
+
   #note(look: Look | null): void {
     const now = performance.now()
     if (look === null || look.settled !== this.#settled) this.#since.clear()
@@ -57,8 +65,9 @@ export class Lookout {
       this.#since.set(one, since)
       this.#longestMs = Math.max(this.#longestMs, now - since)
     }
-    if (this.#longestMs <= longestStandMs || this.#said) return
+    if (this.#longestMs <= this.#options.limitMs || this.#said) return
     this.#said = true
     this.#options.say(`the fleet has stood for ${this.longestMs} ms`)
+    void this.#explain()
   }
 }

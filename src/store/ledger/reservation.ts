@@ -73,12 +73,12 @@ export async function saveReservation(
     takeAccount(trip, reservation.account_id, runs)
     takeLists(trip, runs)
     return trip.end(
-      statement<{ written: boolean; calls: readonly { id: number; task: number }[] }>(
-        'reserve_calls',
-        [JSON.stringify(reservation)],
-      ),
+      statement<{ written: boolean; calls: string[]; tasks: string[] }>('reserve_calls', [
+        JSON.stringify(reservation),
+      ]),
     )
   })
   if (row === undefined || !row.written) return null
-  return new Map(row.calls.map(({ id, task }) => [task, id]))
+  // The driver leaves the numbers of an array as texts.
+  return new Map(row.tasks.map((task, index) => [Number(task), Number(row.calls[index])]))
 }

@@ -115,6 +115,16 @@ export interface Settlement {
   readonly runs: readonly { run: number; spent: number; reserved: number }[]
 }
 
+/** The statement that writes a settlement. */
+export function settling(settlement: Settlement): CompiledQuery {
+  const [calls, tasks] = [byNumber(settlement.calls), byNumber(settlement.tasks)]
+  return statement('settle_calls', [JSON.stringify({ ...settlement, calls, tasks })])
+}
+
+function byNumber<T extends { readonly id: number }>(items: readonly T[]): Record<string, T> {
+  return Object.fromEntries(items.map((item) => [item.id, item]))
+}
+
 /**
  * Stores answers and what they mean for money, tasks and runs, and commits. All of it is sent at once; the account is
  * taken by the last statements. Fails with the code of a conflict when a call or a task is not as it was read.
@@ -136,6 +146,6 @@ export async function saveSettlement(
       settlement.account_id,
       settlement.runs.map(({ run }) => run),
     )
-    await trip.end(statement('settle_calls', [JSON.stringify(settlement)]))
+    await trip.end(settling(settlement))
   })
 }

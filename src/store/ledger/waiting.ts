@@ -45,7 +45,7 @@ interface WantedTasks {
 // The sums of the runs are the only books of it: what is true of them is true of their list.
 const listPurse = sql`
   case when l.budget is not null then (
-    select jsonb_build_object(
+    select json_build_object(
       'key', l.id || ' ' || to_char(r.run_date, 'YYYY-MM'),
       'budget', l.budget,
       'spent', sum(o.spent)::float8,
@@ -81,7 +81,7 @@ export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Wa
         where w.id = ${wanted.worker}
       ) as lease_live,
       (
-        select coalesce(jsonb_agg(jsonb_build_object(
+        select coalesce(json_agg(json_build_object(
           'id', t.id,
           'version', t.xmin::text,
           'query_id', t.query_id,

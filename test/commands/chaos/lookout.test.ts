@@ -5,13 +5,16 @@ import { pause } from '../../../src/shared/waiting.ts'
 /** A lookout that sees what the test shows, every few milliseconds. */
 function openLookout(first: Look | null) {
   const shown = { look: first, looks: 0 }
+  const said: string[] = []
   const lookout = new Lookout({
     look: () => {
       shown.looks += 1
       return Promise.resolve(shown.look)
     },
     everyMs: 5,
-    say: () => undefined,
+    limitMs: 150,
+    say: (line) => said.push(line),
+    explain: () => Promise.resolve('all jobs are taken'),
   })
   onTestFinished(() => lookout.stop())
   /** Shows this until so much time has gone by, and the lookout has seen it. */
@@ -21,7 +24,7 @@ function openLookout(first: Look | null) {
     await pause(ms)
     await expect.poll(() => shown.looks, { interval: 2 }).toBeGreaterThan(looks + 2)
   }
-  return { lookout, show }
+  return { lookout, show, said }
 }
 
 const fleet = (settled: string, ...able: string[]): Look => ({ settled, able: new Set(able) })
@@ -33,6 +36,20 @@ test('a fleet that settles nothing although a worker could stands for as long as
   const stood = lookout.longestMs
   await show(fleet('2', 'a', 'b'), 50)
   expect(lookout.longestMs).toBeLessThan(stood + 100)
+})
+
+test('a fleet that stands for too long is told of once, with what there is to see', async () => {
+  const { show, said } = openLookout(fleet('1', 'a'))
+  await show(fleet('1', 'a'), 50)
+  expect(said).toEqual([])
+  await show(fleet('1', 'a'), 200)
+  await expect.poll(() => said).toHaveLength(2)
+  await show(fleet('2', 'a'), 50)
+  await show(fleet('2', 'a'), 200)
+  expect(said).toEqual([
+    expect.stringMatching(/^the fleet has stood for \d+ ms$/),
+    'all jobs are taken',
+  ])
 })
 
 test('time in which each worker was struck in turn counts for none of them beyond its own', async () => {

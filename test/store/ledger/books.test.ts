@@ -3,9 +3,10 @@ import { sql } from 'kysely'
 import type { Pool } from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Reservation } from '../../../src/store/ledger/reservation.ts'
-import type { Settlement } from '../../../src/store/ledger/settlement.ts'
+import { settling, type Settlement } from '../../../src/store/ledger/settlement.ts'
+import type { CompiledQuery } from '../../../src/store/kysely.ts'
 import { statement } from '../../../src/store/statement.ts'
-import { mostBlocks } from '../../support/blocks.ts'
+import { mostBlocks, touchedRows } from '../../support/blocks.ts'
 import { freshDatabase } from '../../support/database.ts'
 
 const many = 20_000
@@ -116,31 +117,52 @@ async function reservationOf(pool: Pool): Promise<Reservation> {
   }
 }
 
-/** Most blocks that a statement of the ledger reads, connected as a worker is. */
-async function blocksOf(pool: Pool, name: string, given: object): Promise<number> {
+/** What a look at a statement's plan says, on a connection as a worker's is. */
+async function planned(
+  pool: Pool,
+  look: typeof mostBlocks,
+  { sql: text, parameters }: CompiledQuery,
+): Promise<number> {
   const client = await pool.connect()
   onTestFinished(() => client.release())
   await client.query('begin')
-  for (const way of ['seqscan', 'hashjoin', 'mergejoin']) {
+  for (const way of ['seqscan', 'hashjoin', 'mergejoin', 'memoize']) {
     await client.query(`set local enable_${way} = off`)
   }
-  const { sql: text, parameters } = statement(name, [JSON.stringify(given)])
-  const blocks = await mostBlocks(client, text, parameters)
+  const found = await look(client, text, parameters)
   await client.query('rollback')
-  return blocks
+  return found
+}
+
+/** A settlement of the oldest calls in flight and their tasks. */
+async function settlementOf(pool: Pool, count: number): Promise<CompiledQuery> {
+  const { rows } = await pool.query<{ id: number; version: string }>(
+    'select id, xmin::text as version from tasks where id > $1 order by id limit $2',
+    [many / 2, count],
+  )
+  const [call] = settlement.calls
+  if (call === undefined) throw new Error('expected a call')
+  return settling({
+    ...settlement,
+    calls: rows.map(({ id }) => ({ ...call, id })),
+    tasks: rows.map((task) => ({ ...task, ...answered })),
+  })
 }
 
 test('settling reads the rows it writes, however large the tables are', async () => {
   const pool = await openBooks()
-  const { rows } = await pool.query<{ version: string }>(
-    'select xmin::text as version from tasks where id = $1',
-    [many / 2 + 1],
-  )
-  const tasks = [{ id: many / 2 + 1, version: rows[0]?.version ?? '', ...answered }]
-  expect(await blocksOf(pool, 'settle_calls', { ...settlement, tasks })).toBeLessThan(200)
+  expect(await planned(pool, mostBlocks, await settlementOf(pool, 1))).toBeLessThan(200)
+})
+
+test('settling four times as many calls looks at four times as many rows', async () => {
+  const pool = await openBooks()
+  const few = await planned(pool, touchedRows, await settlementOf(pool, 16))
+  const more = await planned(pool, touchedRows, await settlementOf(pool, 64))
+  expect(more / few).toBeLessThan(5)
 })
 
 test('reserving reads the rows it writes, however large the tables are', async () => {
   const pool = await openBooks()
-  expect(await blocksOf(pool, 'reserve_calls', await reservationOf(pool))).toBeLessThan(200)
+  const reserving = statement('reserve_calls', [JSON.stringify(await reservationOf(pool))])
+  expect(await planned(pool, mostBlocks, reserving)).toBeLessThan(200)
 })

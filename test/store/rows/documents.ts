@@ -9,7 +9,7 @@ const takes: Readonly<Record<string, readonly string[]>> = {
   string: ['text', 'uuid', 'date', 'timestamptz'],
   number: ['float8'],
   boolean: ['boolean'],
-  json: ['jsonb', 'anyarray'],
+  json: ['jsonb', 'json', 'anyarray'],
   'string[]': ['text[]', 'jsonb'],
 }
 
@@ -26,10 +26,9 @@ export async function makeProbes(db: Database): Promise<void> {
 
 /** The statement with each value of its documents in the function of the kind that the type says. */
 export function probeDocuments(text: string, keys: readonly Key[]): string {
-  const start = text.indexOf(opening)
-  if (start === -1) return text
-  const head = text.slice(0, start + opening.length)
-  const rest = text.slice(start + opening.length)
+  const cut = cutAtDocument(text)
+  if (cut === null) return text
+  const [head, rest] = cut
   const given = callArguments(rest)
   const tail = rest.slice(given.join(',').length)
   const probed = given.map((argument, index) => {
@@ -51,14 +50,19 @@ function kindOf(written: string, keys: readonly Key[]): string | null {
 
 /** The names that a statement writes into documents. */
 export function documentKeys(text: string): readonly string[] {
-  const start = text.indexOf(opening)
-  if (start === -1) return []
-  const rest = text.slice(start + opening.length)
+  const [, rest] = cutAtDocument(text) ?? []
+  if (rest === undefined) return []
   const names = callArguments(rest).filter((_, index) => index % 2 === 0)
   return [...names.map(unquoted), ...documentKeys(rest)]
 }
 
-const opening = 'jsonb_build_object('
+/** A statement up to where its first document opens, and what comes then. */
+function cutAtDocument(text: string): [head: string, rest: string] | null {
+  const found = /\bjsonb?_build_object\(/.exec(text)
+  if (found === null) return null
+  const start = found.index + found[0].length
+  return [text.slice(0, start), text.slice(start)]
+}
 
 function unquoted(argument: string): string {
   return argument.trim().replaceAll("'", '')
