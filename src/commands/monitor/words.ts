@@ -1,5 +1,6 @@
 import { unhandled } from '../../shared/errors.ts'
 import { count } from '../../shared/terminal/wording.ts'
+import { formatInstant } from '../../shared/time/zone.ts'
 import type { Overdue } from '../../store/nights/overdue.ts'
 import type { News, ToldRecovery } from '../../store/operator/news.ts'
 import type { Noted } from '../../store/operator/notices.ts'
@@ -31,7 +32,7 @@ export function overdueNotice({ schedule, dueAt, problem }: Overdue): Noted {
   return {
     kind: 'night_overdue',
     subject: `${schedule} ${dueAt.toISOString()}`,
-    text: `querymill: ${schedule}, due ${dueAt.toISOString()}: ${problem}`,
+    text: `querymill: ${schedule}, due ${formatInstant(dueAt)}: ${problem}`,
     fields: { schedule, due_at: dueAt, problem },
     others: [],
   }
@@ -42,7 +43,7 @@ export function unattendedNotice({ since, tasks }: Unattended): Noted {
   return {
     kind: 'work_unattended',
     subject: since.toISOString(),
-    text: `querymill: ${count(tasks, 'open task')}, and no worker since ${since.toISOString()}: start one (npm run work)`,
+    text: `querymill: ${count(tasks, 'open task')}, and no worker since ${formatInstant(since)}: start one (npm run work)`,
     fields: { tasks, since },
     others: [],
   }
@@ -74,7 +75,8 @@ function textOf(same: readonly News[]): string {
     case 'night_skipped':
     case 'night_late':
     case 'night_failed': {
-      const times = same.length === 1 ? news.due_at : `${same.length} times up to ${news.due_at}`
+      const due = formatInstant(new Date(news.due_at))
+      const times = same.length === 1 ? due : `${same.length} times up to ${due}`
       const why = news.note === null ? '' : `: ${news.note}`
       return `querymill: ${news.schedule}, due ${times}, ${outcomes[news.kind]}${why}`
     }

@@ -1,6 +1,7 @@
 import { callerPath, readConfig } from '../../shared/config.ts'
 import { exits, type Exit } from '../../shared/errors.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
+import { formatInstant } from '../../shared/time/zone.ts'
 import { overdueNights, type Overdue } from '../../store/nights/overdue.ts'
 import { refreshOutlook } from '../mill/kept-outlook.ts'
 import { openMill, type Mill } from '../mill/mill.ts'
@@ -46,7 +47,7 @@ async function showSchedules(mill: Mill, path: string, json: boolean): Promise<E
 /** A night of which nothing has become is a failure, for whoever looks at the exit code alone. */
 function sayOverdue(nights: readonly Overdue[]): Exit {
   for (const { schedule, dueAt, problem } of nights) {
-    say(`OVERDUE: ${schedule}, due ${dueAt.toISOString()}: ${problem}`)
+    say(`OVERDUE: ${schedule}, due ${formatInstant(dueAt)}: ${problem}`)
   }
   return nights.length === 0 ? exits.done : exits.failures
 }

@@ -55,6 +55,11 @@ export function formatMinute(zone: string, instant: Date): string {
   return new Date(wallTime(zone, instant)).toISOString().slice(0, 16).replace('T', ' ')
 }
 
+/** An instant for people anywhere: `2026-10-04 00:30 UTC`. */
+export function formatInstant(instant: Date): string {
+  return `${formatMinute('UTC', instant)} UTC`
+}
+
 /**
  * The instants at which the clocks of the zone show a wall time: one, or two where a clock goes back. Where it
  * jumps over the time: the instant as much later as the clock jumped.

@@ -52,7 +52,9 @@ describe('the command for nights', () => {
     await lookedBefore('often', '*/10 * * * *')
     const before = await run('nightly', ['--show', '--file', file], env)
     expect(before.code).toBe(1)
-    expect(before.stderr).toMatch(/^OVERDUE: often, due .*: it was due and nobody decided/m)
+    expect(before.stderr).toMatch(
+      /^OVERDUE: often, due \d{4}-\d\d-\d\d \d\d:\d\d UTC: it was due and nobody decided/m,
+    )
     expect(before.stdout).toContain('often: Every 10 minutes, Europe/Berlin')
     expect(before.stdout).toMatch(/next +(\d{4}-\d\d-\d\d \d\d:\d0(, )?){3}\n/)
     expect(before.stdout).toContain('none yet')
