@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { processEnvironment } from '../../src/shared/config.ts'
 import { root } from '../../src/shared/root.ts'
+import { wordsOf } from '../support/job.ts'
 import { jobsOf } from './papers.ts'
 import { readTree } from './tree.ts'
 import { z } from 'zod'
@@ -17,6 +18,8 @@ const manifest = z
 const jobs = [...jobsOf(manifest.scripts)].filter(
   ([, file]) => file.startsWith('jobs/') && existsSync(join(root, file)),
 )
+
+const jobOf = (file: string) => basename(file, '.ts')
 
 const home = mkdtempSync(join(tmpdir(), 'querymill-help-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -32,7 +35,7 @@ const env = {
 
 describe('help', () => {
   test.each(jobs)('%s explains itself with examples, and starts nothing', async (name, file) => {
-    const { stdout, stderr } = await run(process.execPath, ['--import', 'tsx', file, '--help'], {
+    const { stdout, stderr } = await run(process.execPath, [...wordsOf(jobOf(file)), '--help'], {
       cwd: root,
       env,
     })
@@ -43,7 +46,7 @@ describe('help', () => {
   })
 
   test.each(jobs)('%s refuses a flag that it does not know, with exit code 2', async (_, file) => {
-    const mistyped = run(process.execPath, ['--import', 'tsx', file, '--no-such-flag'], {
+    const mistyped = run(process.execPath, [...wordsOf(jobOf(file)), '--no-such-flag'], {
       cwd: root,
       env,
     })

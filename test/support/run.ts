@@ -2,9 +2,9 @@
 // start(…) → the same command while it runs: `line(text)` waits until a line on either stream holds the text,
 // `kill('SIGTERM')` signals it, `ended` is its result. Nothing of the caller's settings leaks in: only PATH, HOME and TMPDIR.
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { processEnvironment, type Environment } from '../../src/shared/config.ts'
 import { root } from '../../src/shared/root.ts'
+import { wordsOf } from './job.ts'
 
 export interface Result {
   readonly code: number | null
@@ -32,7 +32,7 @@ export function run(
   return start(command, args, env).ended
 }
 
-/** Starts a command of the project from its sources. */
+/** Starts a command of the project. */
 export function start(
   command: string,
   args: readonly string[] = [],
@@ -42,8 +42,7 @@ export function start(
   const own = Object.entries({ PATH, HOME, TMPDIR, ...env }).filter(
     ([, value]) => value !== undefined,
   )
-  const job = join(root, 'jobs', `${command}.ts`)
-  const child = spawn(process.execPath, ['--import', 'tsx', job, ...args], {
+  const child = spawn(process.execPath, [...wordsOf(command), ...args], {
     cwd: root,
     env: Object.fromEntries(own),
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -7,6 +7,7 @@ import { progressLine } from '../../../src/commands/enqueue/command.ts'
 import { processEnvironment } from '../../../src/shared/config.ts'
 import { root } from '../../../src/shared/root.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
+import { wordsOf } from '../../support/job.ts'
 
 const { PATH, HOME } = processEnvironment()
 const own = { PATH, HOME }
@@ -35,20 +36,16 @@ function enqueue(
   env: Record<string, string> = {},
   { input = '', killAfterMs }: { input?: string; killAfterMs?: number } = {},
 ): Promise<Ended> {
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', join(root, 'jobs', 'enqueue.ts'), ...args],
-    {
-      cwd: root,
-      env: {
-        ...own,
-        INIT_CWD: folder,
-        MILL_HOME: join(folder, 'home'),
-        DATABASE_URL: database.url,
-        ...env,
-      },
+  const child = spawn(process.execPath, [...wordsOf('enqueue'), ...args], {
+    cwd: root,
+    env: {
+      ...own,
+      INIT_CWD: folder,
+      MILL_HOME: join(folder, 'home'),
+      DATABASE_URL: database.url,
+      ...env,
     },
-  )
+  })
   let out = ''
   let err = ''
   child.stdout.on('data', (piece: Buffer) => (out += piece.toString()))
