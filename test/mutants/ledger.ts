@@ -214,7 +214,7 @@ export const ledgerMutants: readonly Mutant[] = [
   ]),
   ...inFile(
     'src/store/ledger/books.ts',
-    [interleaved],
+    ['test/store/ledger/at-once.test.ts'],
     [
       {
         name: 'the account is not taken before it is written',
@@ -225,7 +225,6 @@ export const ledgerMutants: readonly Mutant[] = [
         name: 'the runs are not taken before they are written',
         find: 'where id = any(${ids}) order by id for no key update`)',
         put: 'where id = any(${ids}) order by id`)',
-        tests: ['test/whole/late-replies.test.ts'],
       },
     ],
   ),

@@ -70,6 +70,15 @@ describe('calls in flight', () => {
     expect(await alive.reap(clerk)).toBe(0)
   })
 
+  test('of a worker that ended in good order and left one behind are given up before its lease is over', async () => {
+    const { clerk, hire, reserveCall, callOf } = await openLedger()
+    const [gone, alive] = [await hire(), await hire()]
+    const call = await reserveCall(gone)
+    await gone.close()
+    expect(await alive.reap(clerk)).toBe(1)
+    expect(await callOf(call)).toMatchObject({ outcome: 'unknown', task: 'open' })
+  })
+
   test('that their own worker gave up asking for are released, at no cost, and no others', async () => {
     const { mill, clerk, hire, reserveCall, callOf } = await openLedger()
     const lease = await hire()
