@@ -39,6 +39,20 @@ describe('a lease', () => {
     expect(lease.covers(61_000, lease.term)).toBe(false)
   })
 
+  test('of a worker whose number is another one’s by now is not extended: the database was set back', async () => {
+    const { hire, mill } = await openLedger()
+    const lease = await hire()
+    await sql`update workers set pid = pid + 1 where id = ${lease.worker}`.execute(mill.db)
+    const until = async () => {
+      const { rows } = await sql<{ lease_until: Date }>`
+        select lease_until from workers where id = ${lease.worker}`.execute(mill.db)
+      return rows
+    }
+    const before = await until()
+    await expect(lease.beat()).rejects.toThrow(/it does not know worker/)
+    expect(await until()).toEqual(before)
+  })
+
   test('is extended on the clock of the database by a beat, and ended by its close', async () => {
     const ledger = await openLedger()
     const lease = await ledger.hire()
