@@ -27,6 +27,11 @@ export interface Asker {
   readonly signal: AbortSignal
 }
 
+/** The results of the page that was asked for. */
+export function shownOf<Result>({ page, num }: Search, results: readonly Result[]): Result[] {
+  return results.slice((page - 1) * num, page * num)
+}
+
 /** Where answers come from: invented, from the documents of this machine, or from the web. */
 export interface Provider {
   readonly name: string
@@ -37,7 +42,7 @@ export interface Provider {
 /** The names of the parameters among these that were sent. */
 export function sentParams(
   search: Search,
-  names: readonly ('location' | 'hl' | 'gl' | 'device')[],
+  names: readonly ('location' | 'hl' | 'gl' | 'device' | 'safe' | 'freshness')[],
 ): string[] {
   return names.filter((name) => search[name] !== null)
 }

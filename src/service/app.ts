@@ -1,5 +1,6 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { addDashboard, type DashboardParts } from './dashboard/dashboard.ts'
+import { compress } from './compress.ts'
 import { errorPage, keyPage } from './docs.ts'
 import type { DoorEnv } from './door.ts'
 import { checkRequest } from './listen.ts'
@@ -17,6 +18,7 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
   const root = new OpenAPIHono<DoorEnv>()
   const replying = { log: parts.log, docsUrl: () => `${parts.publicUrl()}/docs` }
   root.use('*', trace(parts))
+  root.use('*', compress(parts.basePath))
   root.use('*', async (c, next) => {
     const refusal = checkRequest(c.req.raw)
     // Forms of the dashboard are the one thing that is not asked for with GET.

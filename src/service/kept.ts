@@ -45,7 +45,7 @@ export function readIdempotencyKey(header: string | undefined): string | null {
 
 /** The answer given before, or the right to give it; waits for a first request that is still in work. */
 export async function claimAnswer(pool: pg.Pool, again: Again): Promise<Claim | KeptAnswer> {
-  const asked = hash('sha256', JSON.stringify(again.search), 'buffer')
+  const asked = hash('sha256', identityOf(again.search), 'buffer')
   const end = performance.now() + again.waitMs
   for (let waitMs = 20; ; waitMs = Math.min(250, waitMs * 2)) {
     const token = randomUUID()
@@ -60,6 +60,16 @@ export async function claimAnswer(pool: pg.Pool, again: Again): Promise<Claim | 
     if (performance.now() > end) throw stillInWork()
     await pause(waitMs)
   }
+}
+
+/** What was asked, as text. An addition that was not sent is not in it: keys from before there was any stay good. */
+function identityOf({ page, safe, freshness, ...search }: Search): string {
+  return JSON.stringify({
+    ...search,
+    ...(page === 1 ? {} : { page }),
+    ...(safe === null ? {} : { safe }),
+    ...(freshness === null ? {} : { freshness }),
+  })
 }
 
 async function claim(

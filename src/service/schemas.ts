@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi'
 import { devices } from '../shared/query.ts'
+import { additions, readAdditions, rule, wholeParam, type Additions } from './params.ts'
 
 /** Most characters of a query: what the great engines take at most. */
 const longestQuery = 2048
@@ -7,19 +8,12 @@ const longestQuery = 2048
 // Written out: a pattern in a description of an API has no flags.
 const languageTag = /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
 const countryCode = /^[A-Za-z]{2}$/
-const numeral = /^[+-]?\d+(\.\d+)?(e\d+)?$/i
-
-/** What a rule says when it is broken. */
-export function rule(name: string, text: string) {
-  return { error: `${name} must be ${text}` }
-}
 
 const qRule = {
   error: ({ input }: { readonly input?: unknown }) =>
     input === undefined ? 'q must be given' : 'q must be given once',
 }
 
-const numRule = rule('num', 'a whole number from 1 to 100')
 const deviceRule = rule('device', `one of ${devices.join(', ')}`)
 
 /** The parameters of a search. What this refuses is answered with 400, and the message names the rule. */
@@ -60,24 +54,19 @@ export const searchParams = z.object({
       description: 'Country code. Not in the specification: no default; malformed: 400.',
       example: 'us',
     }),
-  num: z
-    .string(numRule)
-    .regex(numeral, numRule)
-    .transform(Number)
-    .pipe(z.int(numRule).min(1, numRule).max(100, numRule))
-    .optional()
-    .openapi({
-      type: 'integer',
-      minimum: 1,
-      maximum: 100,
-      default: 10,
-      description: 'Number of results; from 1 to 100. Not in the specification: default 10.',
-    }),
+  num: wholeParam('num', 1, 100).openapi({
+    type: 'integer',
+    minimum: 1,
+    maximum: 100,
+    default: 10,
+    description: 'Number of results; from 1 to 100. Not in the specification: default 10.',
+  }),
   device: z.enum(devices, deviceRule).optional().openapi({
     default: 'desktop',
     description:
       'Not in the specification: default desktop; accepted and named in X-Ignored-Params, since the results do not depend on it.',
   }),
+  ...additions,
   api_key: z.string().optional().openapi({
     description:
       'Alternative way to pass the API key. Not in the specification: the Authorization header wins when both are sent.',
@@ -158,7 +147,7 @@ export type SearchResponse = z.infer<typeof searchResponse>
 type SearchParams = z.infer<typeof searchParams>
 
 /** One search as the providers see it: every parameter decided. */
-export interface Search {
+export interface Search extends Additions {
   readonly q: string
   readonly num: number
   readonly hl: string | null
@@ -169,12 +158,14 @@ export interface Search {
 
 /** Fills in what was not sent. Spec gap 4.1: `num` is 10, nothing else has an effect unless it is sent. */
 export function readSearch(params: SearchParams): Search {
+  const num = params.num ?? 10
   return {
     q: params.q,
-    num: params.num ?? 10,
+    num,
     hl: params.hl ?? null,
     gl: params.gl?.toUpperCase() ?? null,
     location: params.location?.trim() || null,
     device: params.device ?? null,
+    ...readAdditions(params, num),
   }
 }

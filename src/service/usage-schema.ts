@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import { rule } from './schemas.ts'
+import { rule } from './params.ts'
 
 const usedDay = z.object({
   day: z.iso.date(),

@@ -7,6 +7,7 @@ import { openTables } from '../../src/service/database.ts'
 import { createKey } from '../../src/service/keys.ts'
 import { noDrift } from '../../src/service/upstream/drift.ts'
 import { openLocal } from '../../src/service/upstream/local.ts'
+import { readSearch } from '../../src/service/schemas.ts'
 
 const pairs = z.array(z.tuple([z.string(), z.string()]))
 const shape = z.object({ licence: z.string(), known: pairs, typos: pairs })
@@ -32,7 +33,7 @@ export async function measureQuality(databaseUrl: string): Promise<QualityFigure
     const { account } = await createKey(tables.pool, { kind: 'live' })
     const local = openLocal(tables, noDrift)
     const find = async (q: string) => {
-      const search = { q, num: 10, hl: null, gl: null, location: null, device: null }
+      const search = readSearch({ q, num: 10 })
       const { answer } = await local.answer(search, {
         account,
         signal: new AbortController().signal,

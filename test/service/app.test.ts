@@ -10,7 +10,7 @@ import { KeyRing, type FoundKey } from '../../src/service/keyring.ts'
 import { bindLoopback, closeServer } from '../../src/service/listen.ts'
 import { Purse } from '../../src/service/purse.ts'
 import { Refusal } from '../../src/service/refusal.ts'
-import type { Search } from '../../src/service/schemas.ts'
+import { readSearch } from '../../src/service/schemas.ts'
 import { sellAnswer } from '../../src/service/sell.ts'
 import { emptyUrl } from '../support/database.ts'
 import { get } from './get.ts'
@@ -76,15 +76,16 @@ describe('requests that cannot be searched', () => {
   })
 
   test('every parameter that comes twice is a 400', async () => {
-    for (const name of ['q', 'num', 'hl', 'gl', 'location', 'device']) {
-      const value = { q: 'b', num: '3', hl: 'en', gl: 'us', location: 'x', device: 'mobile' }[name]
+    const old = { q: 'b', num: '3', hl: 'en', gl: 'us', location: 'x', device: 'mobile' }
+    const added = { page: '2', safe: 'off', freshness: 'day' }
+    for (const [name, value] of Object.entries({ ...old, ...added })) {
       const path = `/v1/search?q=a&${name}=${value}&${name}=${value}`
       expect([name, (await shop.ask(path, live)).status]).toEqual([name, 400])
     }
   })
 
   test('unknown parameters are ignored', async () => {
-    expect((await shop.ask('/v1/search?q=a&page=2&__proto__=1&constructor=x', live)).status).toBe(
+    expect((await shop.ask('/v1/search?q=a&pages=2&__proto__=1&constructor=x', live)).status).toBe(
       200,
     )
   })
@@ -113,7 +114,7 @@ describe('requests that cannot be searched', () => {
 describe('searches that fail', () => {
   let tables: Tables
   let key: FoundKey
-  const search: Search = { q: 'x', num: 40, hl: null, gl: null, location: null, device: null }
+  const search = readSearch({ q: 'x', num: 40 })
 
   beforeAll(async () => {
     tables = await openTables(shop.databaseUrl, 2)

@@ -176,6 +176,8 @@ describe('the description', () => {
       ['hl', 'en'],
       ['num', 10],
       ['device', 'desktop'],
+      ['page', 1],
+      ['freshness', 'any'],
     ])
   })
 

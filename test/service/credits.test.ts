@@ -6,6 +6,7 @@ import { KeyRing, type FoundKey } from '../../src/service/keyring.ts'
 import { Purse } from '../../src/service/purse.ts'
 import { Refusal } from '../../src/service/refusal.ts'
 import { sellAnswer, type Sold } from '../../src/service/sell.ts'
+import { readSearch } from '../../src/service/schemas.ts'
 import { freshUrl } from '../support/database.ts'
 
 let tables: Tables
@@ -47,7 +48,7 @@ function openProcess(answer: () => Promise<Answered>) {
   const { pool } = tables
   const shop = { pool, purse: new Purse(pool), provider, deadlineMs: 20_000, leaseMs: 40_000 }
   return (key: FoundKey, num: number): Promise<Sold | Refusal> => {
-    const search = { q: 'x', num, hl: null, gl: null, location: null, device: null }
+    const search = readSearch({ q: 'x', num })
     const gone = new AbortController().signal
     return sellAnswer(shop, { key, search, idempotencyKey: null, gone }).catch(refusalOf)
   }
@@ -155,7 +156,7 @@ describe('a client that goes away', () => {
     }
     const { pool } = tables
     const shop = { pool, purse: new Purse(pool), provider, deadlineMs: 20_000, leaseMs: 40_000 }
-    const search = { q: 'x', num: 10, hl: null, gl: null, location: null, device: null }
+    const search = readSearch({ q: 'x', num: 10 })
     const selling = sellAnswer(shop, { key, search, idempotencyKey: null, gone: gone.signal })
     await expect.poll(async () => (await books(key))?.held).toBe(1)
     gone.abort()

@@ -216,7 +216,10 @@ describe('trouble on purpose', () => {
 describe('parameters', () => {
   test('explicit defaults are answered like absent ones', async () => {
     const plain = await shop.ask('/v1/search?q=tea', mock)
-    const explicit = await shop.ask('/v1/search?q=tea&num=10&hl=en&device=desktop', mock)
+    const explicit = await shop.ask(
+      '/v1/search?q=tea&num=10&hl=en&device=desktop&page=1&freshness=any',
+      mock,
+    )
     expect(explicit.json).toEqual(plain.json)
   })
 

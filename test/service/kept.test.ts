@@ -1,6 +1,8 @@
+import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTables, type Tables } from '../../src/service/database.ts'
 import { claimAnswer } from '../../src/service/kept.ts'
+import { readSearch } from '../../src/service/schemas.ts'
 import { openShop, type Shop } from './shop.ts'
 
 let shop: Shop
@@ -71,7 +73,7 @@ describe('a search with an Idempotency-Key', () => {
     const lone = await openShop({ leaseMs: 300 })
     const { key, account } = await lone.service.keys.create({ kind: 'live', credits: 100 })
     const own = await openTables(lone.databaseUrl, 1)
-    const search = { q: 'tea', num: 30, hl: null, gl: null, location: null, device: null }
+    const search = readSearch({ q: 'tea', num: 30 })
     const wish = { account, key: 'dead', search, leaseMs: 300, waitMs: 0 }
     expect(await claimAnswer(own.pool, wish)).toMatchObject({ kind: 'claim' })
     const { status, json } = await lone.ask(tea, key, again('dead'))
@@ -115,5 +117,23 @@ describe('a search with an Idempotency-Key', () => {
     const next = await shop.ask(tea, key, again('old'))
     expect(next.headers['x-idempotency-replayed']).toBeUndefined()
     expect(next.json.credits_remaining).toBe(94)
+  })
+
+  test('that was answered before there were pages is still given its answer', async () => {
+    const { key, account } = await shop.service.keys.create({ kind: 'live', credits: 10 })
+    const before = { q: 'tea', num: 10, hl: null, gl: null, location: null, device: null }
+    const asked = hash('sha256', JSON.stringify(before), 'buffer')
+    const answer = { intent: 'kept', sentiment: '', clusters: [], entities: [] }
+    const lists = { organic_results: [], related_searches: [] }
+    const kept = { answer: { ...answer, ...lists }, ignored: [], partial: false }
+    await tables.pool.query(
+      `insert into kept_answers (account_id, key, asked, claim, answer, used, remaining)
+      values ($1, 'old', $2, gen_random_uuid(), $3, 1, 9)`,
+      [account, asked, JSON.stringify(kept)],
+    )
+    const { status, json } = await shop.ask('/v1/search?q=tea', key, again('old'))
+    expect([status, json.intent]).toEqual([200, 'kept'])
+    const second = await shop.ask('/v1/search?q=tea&page=2', key, again('old'))
+    expect(second.status).toBe(422)
   })
 })

@@ -10,6 +10,8 @@ import { labelSentiment } from './sentiment.ts'
 /** What a provider found, before anything is said about it. */
 export interface Findings {
   readonly results: readonly OrganicResult[]
+  /** Those of the first page: what is said about a query is the same on every page. */
+  readonly first: readonly OrganicResult[]
   /** Results and further candidates: labels rest on more pages than are shown. */
   readonly pool: readonly { readonly title: string; readonly url: string; readonly text: string }[]
   readonly suggestions: readonly string[]
@@ -23,8 +25,8 @@ export async function enrich(
   found: Findings,
   gazetteer: Gazetteer,
 ): Promise<FoundAnswer> {
-  const { results, pool, suggestions, asked, known } = found
-  const top = results.slice(0, 10)
+  const { results, first, pool, suggestions, asked, known } = found
+  const top = first.slice(0, 10)
   const texts = top.map(({ title, snippet }) => `${title}. ${snippet}`)
   const clusters = labelClusters(q, freshTexts(pool))
   return {

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { sentParams, type Answered, type Asker, type Provider } from '../answer.ts'
+import { shownOf, sentParams, type Answered, type Asker, type Provider } from '../answer.ts'
 import { loadShipped } from '../corpus/load.ts'
 import type { Tables } from '../database.ts'
 import type { Drift } from './drift.ts'
@@ -67,23 +67,32 @@ async function answer(
   { account, signal }: Asker,
 ): Promise<Answered> {
   const question = readQuestion(search.q)
-  const shown = drift.moves ? search.num + reserve : search.num
+  const reach = search.page * search.num
+  const shown = drift.moves ? reach + reserve : reach
   const { pages, asked } = await withStatements(tables, signal, async (run) => ({
     ...(await findPages(run, { search, question, shown, trigrams: tables.trigrams })),
     asked: await findAsked(run, question),
   })).catch(tellLate)
-  const results = drift
+  const ranked = drift
     .rank(search.q, pages.slice(0, shown))
-    .slice(0, search.num)
+    .slice(0, reach)
     .map((page, index) => toResult(search.q, page, index))
+  const results = shownOf(search, ranked)
   if (results.length > 0) await noteAsked(tables.pool, account, search.q)
   return {
     answer: await enrich(
       search.q,
-      { results, pool: pages, suggestions: [], asked, known: [] },
+      {
+        results,
+        first: ranked.slice(0, search.num),
+        pool: pages,
+        suggestions: [],
+        asked,
+        known: [],
+      },
       gazetteer,
     ),
-    ignored: ignoredParams(search, pages.slice(0, search.num)),
+    ignored: ignoredParams(search, shownOf(search, pages)),
     partial: false,
   }
 }
@@ -106,12 +115,10 @@ function toResult(q: string, { url, title, text }: FoundPage, index: number): Or
   }
 }
 
-/** The documents know no places and no devices; a language counts where some of them are written in it. */
+/** The documents know no places, devices, ages or adults; a language counts where some of them are written in it. */
 function ignoredParams(search: Search, shown: readonly FoundPage[]): string[] {
   const language = languageOf(search)
   const spoken = language === 'en' || shown.some(({ lang }) => lang === language)
-  return sentParams(
-    search,
-    spoken ? ['location', 'gl', 'device'] : ['location', 'hl', 'gl', 'device'],
-  )
+  const hl = spoken ? [] : (['hl'] as const)
+  return sentParams(search, ['location', ...hl, 'gl', 'device', 'safe', 'freshness'])
 }

@@ -46,6 +46,8 @@ export function silence(retryAfter: string | null = null): Refusal {
   })
 }
 
+const strictness = { off: '0', moderate: '1', strict: '2' } as const
+
 export interface PageWish {
   readonly number: number
   readonly signal: AbortSignal
@@ -63,6 +65,8 @@ export async function getPage(
     format: 'json',
     pageno: String(wish.number),
     ...upstreamLanguage(search, web.places),
+    ...(search.safe === null ? {} : { safesearch: strictness[search.safe] }),
+    ...(search.freshness === null ? {} : { time_range: search.freshness }),
   }).toString()
   const response = await request(web, url, wish.signal)
   if (response === null) return null

@@ -1,4 +1,4 @@
-import type { FoundAnswer, Provider } from '../answer.ts'
+import { shownOf, type FoundAnswer, type Provider } from '../answer.ts'
 import { noDrift, type Drift } from './drift.ts'
 import { pick, seeded, type Random } from '../random.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
@@ -75,11 +75,12 @@ export function openMock(drift: Drift = noDrift): Provider {
 
 /** Every parameter of the search takes part in the seed: another place, another page of results. */
 function invent(search: Search, drift: Drift): FoundAnswer {
-  const { q, location, gl } = search
+  const { q, location, gl, safe, freshness } = search
   // What is asked for by its default is the same as what is not asked for.
   const [hl, device] = [search.hl ?? 'en', search.device ?? 'desktop']
-  // `num` is left out, so that the first ten of a hundred are the ten of ten.
-  const random = seeded(JSON.stringify([q, location, hl, gl, device]))
+  const added = safe === null && freshness === null ? [] : [safe, freshness]
+  // `num` and `page` are left out, so that the first ten of a hundred are the ten of ten.
+  const random = seeded(JSON.stringify([q, location, hl, gl, device, ...added]))
   const words = q.trim().replace(/\s+/g, ' ')
   return {
     intent: pick(random, intents),
@@ -92,10 +93,14 @@ function invent(search: Search, drift: Drift): FoundAnswer {
 }
 
 function inventResults(search: Search, drift: Drift, random: Random): OrganicResult[] {
-  const count = drift.moves ? search.num + 12 : search.num
+  const reach = search.page * search.num
+  const count = drift.moves ? reach + 12 : reach
   const pages = Array.from({ length: count }, (_, index) => inventPage(search.q, index, random))
   const ranked = drift.rank(search.q, pages)
-  return ranked.slice(0, search.num).map((page, index) => ({ ...page, position: index + 1 }))
+  return shownOf(
+    search,
+    ranked.map((page, index) => ({ ...page, position: index + 1 })),
+  )
 }
 
 function inventPage(q: string, index: number, random: Random): OrganicResult {

@@ -1,5 +1,5 @@
 import type { Log } from '../../shared/log.ts'
-import { sentParams, type Answered, type Asker, type Provider } from '../answer.ts'
+import { shownOf, sentParams, type Answered, type Asker, type Provider } from '../answer.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/gazetteer.ts'
 import { Refusal } from '../refusal.ts'
@@ -54,7 +54,7 @@ const unnamed = new Gazetteer([])
 
 async function answer(web: Web & Desk, search: Search, asker: Asker): Promise<Answered> {
   const found = await collect(web, search, asker)
-  const results = found.results.slice(0, search.num)
+  const results = shownOf(search, found.results)
   const suggestions = [...found.corrections, ...[...found.suggestions].toSorted()]
   if (suggestions.length < 4) {
     suggestions.push(
@@ -68,6 +68,7 @@ async function answer(web: Web & Desk, search: Search, asker: Asker): Promise<An
       search.q,
       {
         results,
+        first: found.results.slice(0, search.num),
         pool: found.results.map(({ title, url, snippet }) => ({ title, url, text: snippet })),
         suggestions,
         asked: [],
@@ -120,7 +121,7 @@ async function collect(web: Web & Desk, search: Search, asker: Asker): Promise<C
     const before = byPlace.size
     for (const result of page.results) addResult(byPlace, result)
     if (number === 1 && byPlace.size === 0 && page.unresponsive_engines.length > 0) throw silence()
-    if (byPlace.size === before || byPlace.size >= search.num) break
+    if (byPlace.size === before || byPlace.size >= search.page * search.num) break
   }
   return { results: [...byPlace.values()], suggestions, corrections, entities, partial }
 }

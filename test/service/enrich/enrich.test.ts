@@ -136,7 +136,7 @@ describe('related searches', () => {
 
 describe('an answer', () => {
   test('about nothing says nothing', async () => {
-    const found = { results: [], pool: [], suggestions: [], asked: [], known: [] }
+    const found = { results: [], first: [], pool: [], suggestions: [], asked: [], known: [] }
     expect(await enrich('zzqqxx', found, none)).toEqual({
       intent: 'informational',
       sentiment: 'neutral',

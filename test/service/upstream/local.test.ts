@@ -13,6 +13,7 @@ import { openTables, type Tables } from '../../../src/service/database.ts'
 import { createKey } from '../../../src/service/keys.ts'
 import { noDrift } from '../../../src/service/upstream/drift.ts'
 import { openLocal } from '../../../src/service/upstream/local.ts'
+import { readSearch } from '../../../src/service/schemas.ts'
 import { emptyUrl } from '../../support/database.ts'
 import { openShop, type Shop } from '../shop.ts'
 
@@ -246,7 +247,7 @@ describe('a server without trigrams', () => {
     await admin.pool.query('drop extension pg_trgm cascade')
     await loadShipped(admin.pool)
     const local = openLocal({ ...admin, trigrams: false }, noDrift)
-    const wish = { q: 'service workers', num: 5, hl: null, gl: null, location: null, device: null }
+    const wish = readSearch({ q: 'service workers', num: 5 })
     const account = (await createKey(admin.pool, { kind: 'live' })).account
     const asker = { account, signal: AbortSignal.timeout(30_000) }
     const { answer } = await local.answer(wish, asker)
