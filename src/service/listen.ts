@@ -1,7 +1,7 @@
 import { createServer, STATUS_CODES } from 'node:http'
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { getRequestListener, type HttpBindings } from '@hono/node-server'
+import { getRequestListener, RequestError, type HttpBindings } from '@hono/node-server'
 import type { AddressInfo, Server as TcpServer } from 'node:net'
 import { Unreachable } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
@@ -31,6 +31,7 @@ const slowestHeadMs = 20_000
 export async function listen(answer: Answering, where: Where): Promise<Listening> {
   const listener = getRequestListener((request, env) => answer(request, env as HttpBindings), {
     overrideGlobalObjects: false,
+    errorHandler: (error) => refuseAddress(error, where),
   })
   const server = createServer(
     {
@@ -43,8 +44,14 @@ export async function listen(answer: Answering, where: Where): Promise<Listening
       requireHostHeader: false,
     },
     (request, response) => {
-      if (request.headers.host !== undefined) void listener(request, response)
-      else refuseSocket(new Refusal(400, 'The request names no host'), response.socket, where)
+      // What stands behind a refused request on its connection is nobody's request.
+      if (request.socket.writableEnded) return
+      const hosts = countHosts(request)
+      if (hosts === 1) void listener(request, response)
+      else {
+        const named = hosts === 0 ? 'no host' : 'more than one host'
+        refuseSocket(new Refusal(400, `The request names ${named}`), response.socket, where)
+      }
     },
   )
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -86,6 +93,35 @@ async function bind(server: TcpServer, where: { host: string; port: number }): P
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
+/** Node takes the first of several; a proxy before it may have taken another. */
+function countHosts({ rawHeaders }: IncomingMessage): number {
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.toLowerCase() === 'host') count += 1
+  }
+  return count
+}
+
+/** For what is HTTP and still no address: a Host with a slash in it, `OPTIONS *`. */
+function refuseAddress(error: unknown, { docsUrl, log }: Where): Response {
+  const id = newRequestId()
+  const known = error instanceof RequestError
+  if (!known) log.error({ err: error, request: id }, 'a request failed')
+  const refusal = known
+    ? new Refusal(400, 'The address or the Host of the request is not valid')
+    : new Refusal(500, 'Something went wrong on our side; nothing was charged')
+  const headers = { ...rawHeadersOf(id), ...refusal.headers }
+  return Response.json(refusal.body(docsUrl(), id), { status: refusal.status, headers })
+}
+
+function rawHeadersOf(id: string): Record<string, string> {
+  return {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-request-id': id,
+  }
+}
+
 function whyRaw({ code }: NodeJS.ErrnoException): Refusal {
   if (code === 'HPE_HEADER_OVERFLOW') return new Refusal(431, 'The request is too large')
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Refusal(408, 'The request took too long')
@@ -102,10 +138,8 @@ function refuseSocket(refusal: Refusal, socket: Duplex | null, { docsUrl, log }:
   const body = JSON.stringify(refusal.body(docsUrl(), id))
   const headers = {
     ...refusal.headers,
-    'content-type': 'application/json; charset=utf-8',
+    ...rawHeadersOf(id),
     'content-length': String(Buffer.byteLength(body)),
-    'cache-control': 'no-store',
-    'x-request-id': id,
     connection: 'close',
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)

@@ -30,6 +30,8 @@ export interface FakeSearxng {
   /** Most requests that were in work at once. */
   readonly busiest: () => number
   behave(behaviour: Behaviour): void
+  /** Answers nothing before this is over. */
+  hold(until: Promise<unknown>): void
   close(): Promise<void>
 }
 
@@ -39,17 +41,19 @@ export async function startFakeSearxng(delayMs = 2): Promise<FakeSearxng> {
   const paths: string[] = []
   let behaviour: Behaviour = () => ({})
   let [busy, busiest] = [0, 0]
+  let held: Promise<unknown> = Promise.resolve()
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost')
     asked.push(Object.fromEntries(url.searchParams))
     paths.push(url.pathname)
     busy += 1
     busiest = Math.max(busiest, busy)
-    setTimeout(() => {
+    const reply = () => {
       busy -= 1
       const given = behaviour(url.searchParams, request)
       if (given !== 'never') answer(response, url, given)
-    }, delayMs)
+    }
+    setTimeout(() => void held.then(reply), delayMs)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -59,6 +63,9 @@ export async function startFakeSearxng(delayMs = 2): Promise<FakeSearxng> {
     paths,
     busiest: () => busiest,
     behave: (next) => (behaviour = next),
+    hold: (until) => {
+      held = until
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

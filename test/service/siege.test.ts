@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openTables, type Tables } from '../../src/service/database.ts'
+import { createKey } from '../../src/service/keys.ts'
+import { processEnvironment } from '../../src/shared/config.ts'
+import { say } from '../../src/shared/terminal/command.ts'
+import { pause } from '../../src/shared/waiting.ts'
+import { freshUrl } from '../support/database.ts'
+import { start, type Running } from '../support/run.ts'
+import { get, type Got } from './get.ts'
+
+let env: Record<string, string>
+let tables: Tables
+let services: { readonly running: Running; readonly url: string }[]
+
+beforeAll(async () => {
+  env = { DATABASE_URL: await freshUrl() }
+  tables = await openTables(env['DATABASE_URL'] ?? '', 2)
+  const running = [0, 1].map(() =>
+    start('service', ['--upstream', 'mock', '--log', 'none', '--test-rate', '100000'], env),
+  )
+  services = await Promise.all(
+    running.map(async (one) => {
+      const { url } = JSON.parse(await one.line('{"url"')) as { url: string }
+      return { running: one, url }
+    }),
+  )
+})
+afterAll(async () => {
+  for (const { running } of services) running.kill('SIGTERM')
+  await Promise.all(services.map(({ running }) => running.ended))
+  await tables.close()
+})
+
+function ask(which: number, path: string, key: string): Promise<Got> {
+  const url = services[which]?.url ?? ''
+  return get(`${url}${path}`, { authorization: `Bearer ${key}` })
+}
+
+/** Parallel searches through both processes: what the answers say that they cost, and the refusals. */
+async function storm(key: string, count: number, num: (index: number) => number) {
+  const answers = await Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      ask(index % 2, `/v1/search?q=storm+${index}&num=${num(index)}`, key),
+    ),
+  )
+  const sold = answers.filter(({ status }) => status === 200)
+  const told = sold.map(
+    ({ body }) => JSON.parse(String(body)) as { credits_used: number; credits_remaining: number },
+  )
+  return {
+    spent: told.reduce((sum, { credits_used: used }) => sum + used, 0),
+    least: Math.min(...told.map(({ credits_remaining: left }) => left)),
+    refused: answers.filter(({ status }) => status !== 200).map(({ status }) => status),
+  }
+}
+
+async function books(account: number) {
+  const { rows } = await tables.pool.query<{ used: number; held: number; charged: number }>(
+    `select used, held, (select coalesce(sum(credits), 0) from usage where account_id = accounts.id) as charged
+    from accounts where id = $1`,
+    [account],
+  )
+  return rows[0]
+}
+
+describe('two processes on one database', () => {
+  test('sell each credit of an account once, refuse what is beyond, and lose none', async () => {
+    const { key, account } = await createKey(tables.pool, { kind: 'live', credits: 150 })
+    const { spent, least, refused } = await storm(key, 200, (index) => 1 + ((index * 7) % 30))
+    expect(await books(account)).toEqual({ used: spent, held: 0, charged: spent })
+    expect(least).toBe(150 - spent)
+    expect([spent <= 150, 150 - spent < 3]).toEqual([true, true])
+    expect(new Set(refused)).toEqual(new Set([402]))
+  })
+
+  test('renew a plan once, however many requests of both come first in the new month', async () => {
+    const { key, account } = await createKey(tables.pool, { kind: 'live', plan: 'free' })
+    await tables.pool.query(
+      "update accounts set used = quota, period = period - interval '1 month' where id = $1",
+      [account],
+    )
+    const { spent, least, refused } = await storm(key, 100, () => 10)
+    expect([spent, least, refused]).toEqual([100, 900, []])
+    expect(await books(account)).toEqual({ used: 100, held: 0, charged: 100 })
+  })
+
+  test('refuse a revoked key from the next request on, whichever is asked', async () => {
+    const { key, id } = await createKey(tables.pool, { kind: 'live', credits: 500 })
+    const before = storm(key, 60, () => 10)
+    await tables.pool.query('update keys set revoked_at = now() where id = $1', [id])
+    const after = await Promise.all([0, 1].map((which) => ask(which, '/v1/search?q=a', key)))
+    expect(after.map(({ status }) => status)).toEqual([403, 403])
+    const { spent, refused } = await before
+    expect(refused.filter((status) => status !== 403)).toEqual([])
+    expect(spent + refused.length).toBe(60)
+  })
+})
+
+// SLOW_SOCKETS=10000 npx vitest run test/service/siege.test.ts: what the service is promised to stand.
+const wanted = Number(processEnvironment()['SLOW_SOCKETS'] ?? 2000)
+
+/** As many as the limits of both processes leave room for. */
+function roomFor(count: number, pid: number): number {
+  const limits = ['self', String(pid)].map((id) => {
+    const text = readFileSync(`/proc/${id}/limits`, 'utf8')
+    return Number(/Max open files\s+(\d+)/.exec(text)?.[1] ?? 1024)
+  })
+  return Math.min(count, ...limits.map((limit) => limit - 500))
+}
+
+/** Opens sockets of three kinds: silent ones, and ones that send a head, or a body, one byte a second. */
+async function besiege(port: number, count: number) {
+  const closedAfter: number[] = []
+  const sockets: Socket[] = []
+  const began = performance.now()
+  for (let index = 0; index < count; index += 1) {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.on('data', () => undefined)
+    socket.on('close', () => closedAfter.push((performance.now() - began) / 1000))
+    if (index % 3 === 1) socket.write('GET /v1/search?q=slow HTTP/1.1\r\nHost: a\r\nX-Slow: ')
+    if (index % 3 === 2)
+      socket.write('GET /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 999\r\n\r\n')
+    sockets.push(socket)
+    if (index % 100 === 99) await pause(10)
+  }
+  const drip = setInterval(() => {
+    for (const [index, socket] of sockets.entries()) {
+      if (index % 3 !== 0 && socket.writable) socket.write('x')
+    }
+  }, 1000)
+  return {
+    closedAfter,
+    end: () => {
+      clearInterval(drip)
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+const at = (times: readonly number[], share: number) =>
+  times.toSorted((a, b) => a - b)[Math.floor(times.length * share)] ?? Infinity
+
+describe.runIf(process.platform === 'linux')('sockets that never come to the point', () => {
+  test(
+    'keep no other customer from an answer, and are closed in good time',
+    { timeout: 180_000 },
+    async () => {
+      const [{ running, url } = { running: null, url: '' }] = services
+      const count = roomFor(wanted, running?.pid ?? 0)
+      const { key } = await createKey(tables.pool, { kind: 'test' })
+      const siege = await besiege(Number(new URL(url).port), count)
+      const times: number[] = []
+      const statuses = new Set<number>()
+      while (siege.closedAfter.length < count && times.length < 3000) {
+        const asked = performance.now()
+        statuses.add((await ask(0, '/v1/search?q=calm', key)).status)
+        times.push(performance.now() - asked)
+        await pause(20)
+      }
+      siege.end()
+      const last = Math.max(...siege.closedAfter)
+      say(
+        `${count} slow sockets: closed after ${at(siege.closedAfter, 0).toFixed(1)} to ${last.toFixed(1)} s; ${times.length} answers meanwhile, p50 ${at(times, 0.5).toFixed(0)} ms, p99 ${at(times, 0.99).toFixed(0)} ms`,
+      )
+      expect(statuses).toEqual(new Set([200]))
+      expect(siege.closedAfter).toHaveLength(count)
+      // 40 s for a request, looked after every 5 s, and what opening them took.
+      expect(last).toBeLessThan(75)
+      expect(at(times, 0.99)).toBeLessThan(2000)
+    },
+  )
+})
