@@ -88,7 +88,9 @@ async function measureOnGround(
       return await benchLists({ databaseUrl, rows: short ? 100_000 : 1_000_000, say })
     }
     if (name === 'service') return await (await import('./service.ts')).benchService(databaseUrl)
-    if (name === 'quality') return await (await import('./quality.ts')).benchQuality(databaseUrl)
+    if (name === 'quality') {
+      return await (await import('./quality.ts')).benchQuality(databaseUrl, { misses: !short })
+    }
     const { benchAnalysis, describeAnalysis } = await import('./analysis.ts')
     const server = ground.postgres.pid
     const figures = await benchAnalysis({ databaseUrl, server, queries: short ? 100 : 1000, say })

@@ -20,10 +20,17 @@ export type DocumentInput = z.input<typeof documentShape>
 
 const camel = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g
 
+/** A title without the name of its site, as `documents.head` has it. */
+export function titleAlone(title: string): string {
+  return title.replace(/( - [^|]+ \| MDN| \| [^|]+| - Web features explorer)$/, '')
+}
+
 /** Words that a page is also found by: `ServiceWorker` as two words, and those of its address. */
 export function furtherWords({ title, url }: Pick<Document, 'title' | 'url'>): string {
   const path = decode(new URL(url).pathname).split(/[^\p{L}\p{N}]+/u)
-  const words = [...title.split(/[^\p{L}\p{N}]+/u), ...path].flatMap((word) => word.split(camel))
+  const words = [...titleAlone(title).split(/[^\p{L}\p{N}]+/u), ...path].flatMap((word) =>
+    word.split(camel),
+  )
   return [...new Set(words.filter((word) => word !== ''))].join(' ')
 }
 

@@ -17,7 +17,11 @@ export interface ClusterText {
 }
 
 /** Labels of what the results have in common beyond the query; none where there is too little to tell. */
-export function labelClusters(q: string, texts: readonly ClusterText[]): string[] {
+export function labelClusters(
+  q: string,
+  texts: readonly ClusterText[],
+  isName: (text: string) => boolean,
+): string[] {
   if (texts.length < fewest) return []
   const asked = new Set(wordsOf(q).map((word) => stem(word.toLowerCase())))
   const phrases = [...collect(texts).values()].filter(({ documents, stems }) => {
@@ -27,9 +31,13 @@ export function labelClusters(q: string, texts: readonly ClusterText[]): string[
   })
   const scored = dropContained(phrases)
     .filter(({ documents }) => !isOneHost(documents, texts))
-    .map((phrase) => ({ phrase, score: scoreOf(phrase, asked, texts.length) }))
+    .map((phrase) => {
+      const named = isName(usualForm(phrase))
+      return { phrase, named, score: (named ? 2 : 1) * scoreOf(phrase, asked, texts.length) }
+    })
+    .filter(({ phrase, named }) => named || isLabel(phrase))
     .toSorted((a, b) => b.score - a.score || (a.phrase.key < b.phrase.key ? -1 : 1))
-  return accept(scored.map(({ phrase }) => phrase).filter(isLabel))
+  return accept(scored.map(({ phrase }) => phrase))
 }
 
 function collect(texts: readonly ClusterText[]): Map<string, Phrase> {
@@ -65,11 +73,21 @@ function note(
   phrase.forms.set(form, (phrase.forms.get(form) ?? 0) + 1)
 }
 
-/** One everyday word labels nothing, nor does a date: it has to be written like a name. */
+// What is said of anything: pages that share nothing but these share nothing.
+const empty = new Set(
+  'api app application attribute available based browser chapter class common compatibility css current default device different document draft edition editor element event example feature file first following full function general group height html important information input instance interface introduction javascript latest level list main mdn method mobile modern module name new newly number object official online open option output page part property proposal read reading report section set simple site size specific specification standard state static style support syntax table text time title topic tutorial type user value version way web website width word working'.split(
+    ' ',
+  ),
+)
+
+/** One everyday word labels nothing, nor does a date, nor half a sentence: it has to be written like a name. */
 function isLabel(phrase: Phrase): boolean {
-  const form = usualForm(phrase)
+  const form = usualForm(phrase).replace(/['’]s\b/g, '')
   if (!/^\p{L}/u.test(form)) return false
-  return phrase.stems.length > 1 || /\p{L}.*[\p{Lu}\p{N}]/u.test(form)
+  if (form.split(/[ -]/).every((word) => empty.has(stem(word.toLowerCase())))) return false
+  if (phrase.stems.length === 1) return /\p{L}.*[\p{Lu}\p{N}]/u.test(form) && form.length > 3
+  // `polyfill based`, `set based`, `newly available`: the thing itself is missing.
+  return !/(?:[^ ]{4,}ed|[^ ]{3,}ly|based|available)$/i.test(form)
 }
 
 /** Runs of words that no punctuation and no empty word divides. */

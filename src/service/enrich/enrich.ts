@@ -1,4 +1,5 @@
 import type { FoundAnswer } from '../answer.ts'
+import { titleAlone } from '../corpus/document.ts'
 import type { NamedEntity, OrganicResult } from '../schemas.ts'
 import { labelClusters, type ClusterText } from './clusters.ts'
 import { findEntities } from './entities.ts'
@@ -27,8 +28,8 @@ export async function enrich(
 ): Promise<FoundAnswer> {
   const { results, first, pool, suggestions, asked, known } = found
   const top = first.slice(0, 10)
-  const texts = top.map(({ title, snippet }) => `${title}. ${snippet}`)
-  const clusters = labelClusters(q, freshTexts(pool))
+  const texts = top.map(({ title, snippet }) => `${titleAlone(title)}. ${snippet}`)
+  const clusters = labelClusters(q, freshTexts(pool), (text) => gazetteer.isName(text))
   return {
     intent: labelIntent(
       q,

@@ -30,6 +30,12 @@ export class Gazetteer {
     return this.#find(text).filter(({ name }) => name.includes(' ') || ownShape.test(name))
   }
 
+  /** True for a known name of more than one everyday word. */
+  isName(text: string): boolean {
+    const tokens = words(text)
+    return (tokens.length > 1 || ownShape.test(text)) && this.#names.has(tokens.join(' '))
+  }
+
   /** The longest name at each place. */
   #find(text: string): NamedEntity[] {
     const tokens = words(text)

@@ -3,7 +3,10 @@ export const intents = ['informational', 'navigational', 'commercial', 'transact
 export type Intent = (typeof intents)[number]
 
 const site =
-  /\b(log ?in|sign ?in|sign ?up|homepage|official (web)?site|website|portal|dashboard|customer service|contact (us|number|form))\b|\bwww\.|\.(com|org|net|io|dev|gov|edu|co\.uk|de)\b/
+  /\b(log ?in|sign ?in|sign ?up|homepage|official (web)?site|website|portal|dashboard|customer service|contact (us|number|form))\b|\bwww\./
+// A host alone, or one among words that ask for a place: `what is a .com domain` asks for none.
+const hostAlone =
+  /^(https?:\/\/)?([\p{L}\p{N}-]+\.)+(com|org|net|io|dev|app|gov|edu|uk|de|fr|eu|info|ai|co)\/?$/u
 const question =
   /^(how|what|whats|what's|why|when|where|who|whose|which|can|could|does|do|did|is|are|was|were|should|will|would)\b|\?$/
 const buying =
@@ -16,7 +19,7 @@ const learning =
 /** Why somebody types this. The hosts of the results betray a brand that the words do not. */
 export function labelIntent(q: string, hosts: readonly string[]): Intent {
   const text = q.toLowerCase().trim()
-  if (site.test(text)) return 'navigational'
+  if (site.test(text) || hostAlone.test(text)) return 'navigational'
   // "best laptop to buy?" still compares; "how to buy a house" still asks.
   if (question.test(text)) return choosing.test(text) ? 'commercial' : 'informational'
   if (choosing.test(text)) return 'commercial'

@@ -1,3 +1,4 @@
+import { stopWords } from '../enrich/words.ts'
 import type { Search } from '../schemas.ts'
 import type { AskedWords } from './question.ts'
 import { ranking } from './ranking.ts'
@@ -11,6 +12,8 @@ export interface FoundPage {
   /** The beginning of what it says; more of it where it is shown. */
   readonly text: string
   readonly lang: string
+  /** How well it fits; comparable within one answer only. */
+  readonly score: number
 }
 
 export interface FoundPages {
@@ -25,6 +28,8 @@ export interface FindWish {
   readonly shown: number
   /** Whether the server knows how alike two texts are. */
   readonly trigrams: boolean
+  /** Names of known things that the query speaks of, in lower case. */
+  readonly subjects: readonly string[]
 }
 
 const configs: Readonly<Record<string, string>> = {
@@ -43,6 +48,8 @@ const leastPool = 50
 const rankings = 8000
 // Of a query most of whose words nobody ever wrote, the rest is chance.
 const leastKnown = 0.5
+// A page without all of the words holds at least so much of their weight; more where some are strange.
+const leastShare = { known: 0.35, strange: 0.6 }
 
 /** The main language of an `hl` that was sent, or English. */
 export function languageOf({ hl }: Pick<Search, 'hl'>): string {
@@ -56,9 +63,7 @@ export async function findPages(run: Statements, wish: FindWish): Promise<FoundP
   const config = configs[language] ?? 'simple'
   const terms = await readTerms(run, question, config)
   const { known, unknown } = terms
-  if (known.length === 0 || known.length / (known.length + unknown) < leastKnown) {
-    return { pages: [], terms }
-  }
+  if (await isChance(run, terms, wish)) return { pages: [], terms }
   const strict =
     question.operators === null ? all(known) : await parseOperators(run, question.operators, config)
   const rare = known.toSorted((a, b) => b.weight - a.weight).slice(0, 3)
@@ -76,9 +81,31 @@ export async function findPages(run: Statements, wish: FindWish): Promise<FoundP
       shown,
       language,
       Math.max(100, Math.floor(rankings / Math.max(4, known.length))),
+      unknown === 0 ? leastShare.known : leastShare.strange,
     ],
   })
   return { pages, terms }
+}
+
+/**
+ * One known word beside strange ones has to be what some page is about: `football results` asks about no results. So do
+ * few beside many. A word that had to be put right counts as strange where others could not be.
+ */
+async function isChance(
+  run: Statements,
+  { known, unknown, corrected }: KnownTerms,
+  { question, subjects }: FindWish,
+): Promise<boolean> {
+  if (known.length === 0 || unknown === 0) return known.length === 0
+  const sure = known.length - corrected.size
+  if (sure > 1 && sure / (known.length + unknown) >= leastKnown) return false
+  if (subjects.length > 0) return false
+  const rows = await run.rows<{ there: boolean }>({
+    name: 'find-heads',
+    text: 'select exists (select from documents where left(lower(head), 100) = any($1)) as there',
+    values: [question.words.filter((word) => !stopWords.has(word))],
+  })
+  return rows[0]?.there !== true
 }
 
 async function parseOperators(run: Statements, text: string, config: string): Promise<string> {

@@ -69,8 +69,9 @@ async function answer(
   const question = readQuestion(search.q)
   const reach = search.page * search.num
   const shown = drift.moves ? reach + reserve : reach
+  const subjects = gazetteer.findAny(search.q).map(({ name }) => name.toLowerCase())
   const { pages, asked } = await withStatements(tables, signal, async (run) => ({
-    ...(await findPages(run, { search, question, shown, trigrams: tables.trigrams })),
+    ...(await findPages(run, { search, question, shown, subjects, trigrams: tables.trigrams })),
     asked: await findAsked(run, question),
   })).catch(tellLate)
   const ranked = drift
@@ -85,7 +86,7 @@ async function answer(
       {
         results,
         first: ranked.slice(0, search.num),
-        pool: pages,
+        pool: closePages(pages),
         suggestions: [],
         asked,
         known: [],
@@ -95,6 +96,14 @@ async function answer(
     ignored: ignoredParams(search, shownOf(search, pages)),
     partial: false,
   }
+}
+
+const leastClose = 10
+
+/** Pages that are about the same as the best one: what stands far below it says nothing about the query. */
+function closePages(pages: readonly FoundPage[]): FoundPage[] {
+  const least = 0.4 * (pages[0]?.score ?? 0)
+  return pages.filter(({ score }, index) => index < leastClose || score >= least)
 }
 
 const queryCanceled = '57014'

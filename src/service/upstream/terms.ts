@@ -27,6 +27,9 @@ interface Row {
 }
 
 const mostCorrected = 4
+// A word of one page, one slip away from a word of many, is most likely that slip, made by its writer too.
+const rarely = 1
+const often = 30
 
 /** Looks the words of a query up, and puts those right that differ from a known one by one slip. */
 export async function readTerms(
@@ -50,15 +53,23 @@ export async function readTerms(
   const byWord = new Map<string, Row[]>()
   for (const row of rows) byWord.set(row.word, [...(byWord.get(row.word) ?? []), row])
   const known: KnownTerm[] = []
-  const strange: string[] = []
+  const [strange, rare]: [string[], Map<string, Row[]>] = [[], new Map()]
   for (const [word, found] of byWord) {
     const forms = found.filter(({ documents }) => documents > 0)
     if (forms.length === 0) strange.push(word)
+    else if (forms.every(({ documents }) => documents <= rarely)) rare.set(word, forms)
     else known.push(toTerm(forms, total))
   }
   // Who writes operators means every letter of it.
-  const wrong = operators === null ? strange.slice(0, mostCorrected) : []
-  const corrected = await correct(run, wrong)
+  const wrong = operators === null ? [...strange, ...rare.keys()].slice(0, mostCorrected) : []
+  const found = await correct(run, wrong)
+  for (const [word, forms] of rare) {
+    const other = found.get(word)
+    const both = other !== undefined && other.documents >= often ? [...forms, other] : forms
+    known.push(toTerm(both, total))
+    found.delete(word)
+  }
+  const corrected = found
   for (const [, form] of corrected) known.push(toTerm([form], total))
   return {
     known: distinct(known),

@@ -26,6 +26,18 @@ describe('labels', () => {
     expect(labelIntent('css', ['css-tricks.com'])).toBe('informational')
   })
 
+  test.each([
+    ['caniuse.com', 'navigational'],
+    ['https://web.dev/', 'navigational'],
+    ['what is a .com domain', 'informational'],
+    ['.net garbage collector', 'informational'],
+    ['cheap .io domain', 'transactional'],
+    ['node.js streams', 'informational'],
+    ['github.com login', 'navigational'],
+  ])('the end of a host name alone decides nothing: %s is %s', (q, intent) => {
+    expect(labelIntent(q, [])).toBe(intent)
+  })
+
   test('a negation turns a word round', () => {
     expect(tone('good')).toBeGreaterThan(0)
     expect(tone('not good')).toBeLessThan(0)
@@ -54,6 +66,20 @@ describe('entities', () => {
     expect(rest.map(({ name }) => name)).not.toContain('Paris')
   })
 
+  test('are not the names of sites behind the titles', async () => {
+    const gazetteer = new Gazetteer([{ name: 'JavaScript', type: 'Technology' }])
+    const result = (position: number) => ({
+      position,
+      title: `Array.map${position} - JavaScript | MDN`,
+      url: `https://example.com/${position}`,
+      snippet: '',
+      domain: 'example.com',
+    })
+    const results = [result(1), result(2)]
+    const found = { results, first: results, pool: [], suggestions: [], asked: [], known: [] }
+    expect((await enrich('map', found, gazetteer)).entities).toEqual([])
+  })
+
   test('a known name of one everyday word counts in a query, not in a text', async () => {
     const gazetteer = new Gazetteer([{ name: 'Grid', type: 'Technology' }])
     const texts = ['A grid of rows.', 'The grid again.']
@@ -63,13 +89,14 @@ describe('entities', () => {
 })
 
 describe('clusters', () => {
+  const isName = (text: string) => text === 'Least Able'
   const page = (text: string, host = `${text.length}.example`) => ({ host, text })
 
   test('of fewer than four results are none', () => {
     const pages = ['heat pump noise', 'heat pump noise level', 'heat pump noise'].map((t) =>
       page(t),
     )
-    expect(labelClusters('garden', pages)).toEqual([])
+    expect(labelClusters('garden', pages, isName)).toEqual([])
   })
 
   test('are phrases that some results share, never the query itself', () => {
@@ -84,10 +111,19 @@ describe('clusters', () => {
     const labels = labelClusters(
       'garden',
       texts.map((text, index) => page(text, `${index}.example`)),
+      isName,
     )
     expect(labels).toContain('Raised Bed')
     expect(labels).toContain('Vertical Garden')
     expect(labels).not.toContain('Garden')
+  })
+
+  test('are things, not what is said of anything, unless it is a name that is known', () => {
+    const texts = ['Static method', 'Polyfill based', 'Newly available', 'Least Able'].flatMap(
+      (phrase) => [`${phrase}: one ${phrase.length}`, `Two ${phrase.length}: ${phrase}`],
+    )
+    const pages = texts.map((text, index) => page(text, `${index}.example`))
+    expect(labelClusters('tools', pages, isName)).toEqual(['Least Able'])
   })
 
   test('what every result says is no label', () => {
@@ -96,6 +132,7 @@ describe('clusters', () => {
       labelClusters(
         'tools',
         texts.map((text, index) => page(text, `${index}.example`)),
+        isName,
       ),
     ).toEqual([])
   })

@@ -15,7 +15,7 @@ import { noDrift } from '../../../src/service/upstream/drift.ts'
 import { openLocal } from '../../../src/service/upstream/local.ts'
 import { readSearch } from '../../../src/service/schemas.ts'
 import { emptyUrl } from '../../support/database.ts'
-import { openShop, type Shop } from '../shop.ts'
+import { openShop, type Reply, type Shop } from '../shop.ts'
 
 let shop: Shop
 let tables: Tables
@@ -62,6 +62,10 @@ async function count(where = 'true'): Promise<number> {
   return rows[0]?.n ?? -1
 }
 
+function places({ json }: Reply): string[] {
+  return json.organic_results?.map(({ url }) => url) ?? []
+}
+
 describe('what is found offline', () => {
   // Right pages for well-known terms, chosen before the ranking was looked at.
   const known = [
@@ -103,6 +107,30 @@ describe('what is found offline', () => {
 
   test('a query that the documents know nothing about finds nothing rather than anything', async () => {
     expect((await search('best running shoes')).results).toEqual([])
+  })
+
+  test('one known word beside strange ones finds pages only if some page is about it', async () => {
+    for (const [q, right] of [
+      ['popover tailwindqx', /popover/i],
+      ['wie geht drag and drop qxwort', /drag/i],
+    ] as const) {
+      const [first] = places(await shop.ask(`/v1/search?q=${encodeURIComponent(q)}`, live))
+      expect(first).toMatch(right)
+    }
+    for (const q of ['football results', 'cat food', 'houses for sale in leeds']) {
+      expect(places(await shop.ask(`/v1/search?q=${encodeURIComponent(q)}`, live))).toEqual([])
+    }
+  })
+
+  test('a slip that one page made, too, does not hide the pages that are meant', async () => {
+    const { json } = await shop.ask('/v1/search?q=service+wrokers', live)
+    expect(json.organic_results?.[0]?.url).toMatch(/service-?workers?/i)
+  })
+
+  test('the name of the site in its titles is no subject: web components are not those of Web APIs', async () => {
+    const { json } = await shop.ask('/v1/search?q=web+components', live)
+    const urls = json.organic_results?.slice(0, 3).map(({ url }) => url) ?? []
+    expect(urls.filter((url) => /CSSMatrixComponent/.test(url))).toEqual([])
   })
 
   test('operators mean what they say', async () => {
