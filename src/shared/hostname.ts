@@ -25,3 +25,22 @@ export function domainName(typed: string): string {
     .toLowerCase()
     .replace(/^www\.(?=.)/, '')
 }
+
+const siteShape = /^(\*\.)?([^/?#]*)(.*)$/s
+
+/** A site as answers are counted: a domain, `*.` in front of it for all hosts below it, a folder behind it. */
+export function siteName(typed: string): string {
+  const [, wide = '', host = '', path = ''] = siteShape.exec(typed.trim()) ?? []
+  return wide + domainName(host) + spellPath(path.replace(/\/+$/, ''))
+}
+
+/** A path in the letters in which addresses carry it. */
+function spellPath(path: string): string {
+  return path.startsWith('/') && !/[?#\s]/.test(path) ? new URL(`http://x.x${path}`).pathname : path
+}
+
+/** True for what can be a site. */
+export function isSite(text: string): boolean {
+  const [, , host = '', path = ''] = siteShape.exec(text) ?? []
+  return isDomain(host) && /^(\/[^?#\s/]+)*$/.test(path)
+}

@@ -464,7 +464,7 @@ export interface AnalysisAverageRank {
    */
   average_with_stand_in: number | null;
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -489,13 +489,134 @@ export interface AnalysisAverageRank {
   tag: string | null;
 }
 
+export interface AnalysisBrandRanks {
+  /**
+   * Name of the brand.
+   */
+  brand: string | null;
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * The domain that holds it.
+   */
+  domain: string | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * True for a brand of ours.
+   */
+  ours: boolean | null;
+  /**
+   * Best place of the brand.
+   */
+  position: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * The page at that place, without scheme, fragment, tracking parameters and closing slash.
+   */
+  url_key: string | null;
+}
+
+export interface AnalysisBrands {
+  /**
+   * Name of the brand.
+   */
+  brand: string | null;
+  /**
+   * Host in lower case without a leading www.; *. in front stands for every host below it and itself, a path behind it for the pages in that folder.
+   */
+  domain: string | null;
+  /**
+   * What we call the domain.
+   */
+  label: string | null;
+  /**
+   * True for a brand of ours.
+   */
+  ours: boolean | null;
+  /**
+   * First day on which the domain belongs to it; null: from the beginning.
+   */
+  since: string | null;
+  /**
+   * Last day on which it does; null: to this day.
+   */
+  until: string | null;
+}
+
+export interface AnalysisBrandShare {
+  /**
+   * Name of the brand.
+   */
+  brand: string | null;
+  /**
+   * True for a brand of ours.
+   */
+  ours: boolean | null;
+  /**
+   * Queries of the label with an observation that day.
+   */
+  queries: number | null;
+  /**
+   * Of these, queries that the brand ranks for, at any place.
+   */
+  ranked: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Share of clicks, 0 to 1.
+   */
+  share_of_voice: number | null;
+  /**
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
+   */
+  tag: string | null;
+  /**
+   * Queries with the brand at 1 to 10.
+   */
+  top_10: number | null;
+  /**
+   * Queries with the brand at 1 to 3.
+   */
+  top_3: number | null;
+  /**
+   * Share of voice as a part of what rank 1 everywhere would give: 1 is the first place for every query.
+   */
+  visibility: number | null;
+  /**
+   * Sum of the weights of these queries.
+   */
+  weight: number | null;
+}
+
 export interface AnalysisCannibalisedSerps {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
   depth: number | null;
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -615,7 +736,7 @@ export interface AnalysisConfirmedLosses {
    */
   depth: number | null;
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -845,7 +966,7 @@ export interface AnalysisDays {
 
 export interface AnalysisDomainCoverage {
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -880,7 +1001,7 @@ export interface AnalysisDomainDays {
    */
   clicks: number | null;
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -1045,6 +1166,69 @@ export interface AnalysisEntityPairs {
   type: string | null;
 }
 
+export interface AnalysisEstimatedTraffic {
+  /**
+   * What a click costs in advertising; null where no list says it.
+   */
+  cpc: number | null;
+  /**
+   * Share of clicks of that place, by the curve in use.
+   */
+  ctr: number | null;
+  /**
+   * Name of the curve in use, which the setting querymill.ctr_curve chooses.
+   */
+  curve: string | null;
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
+   */
+  domain: string | null;
+  /**
+   * Estimate: volume times ctr.
+   */
+  estimated_clicks: number | null;
+  /**
+   * Estimate: estimated_clicks times cpc; null where no list names a price.
+   */
+  estimated_value: number | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Best place of the domain.
+   */
+  position: number | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * The page at that place, without scheme, fragment, tracking parameters and closing slash.
+   */
+  url_key: string | null;
+  /**
+   * Weight of the query in the lists, taken for its volume of searches.
+   */
+  volume: number | null;
+}
+
 export interface AnalysisFeatureDays {
   /**
    * Name of the block.
@@ -1082,7 +1266,7 @@ export interface AnalysisFeatureDays {
 
 export interface AnalysisFeatures {
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -1388,6 +1572,25 @@ export interface AnalysisLatest {
   sentiment: string | null;
 }
 
+export interface AnalysisLatestMetrics {
+  /**
+   * What a click costs in advertising, in the currency of the list; null where no list says it.
+   */
+  cpc: number | null;
+  /**
+   * How hard it is to rank, as the tool that made the list says; null where none says it.
+   */
+  difficulty: number | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Weight of the query, which is the volume of searches where the list has one; null where no list names a weight.
+   */
+  volume: number | null;
+}
+
 export interface AnalysisLatestWeights {
   /**
    * Lists that hold the query.
@@ -1464,7 +1667,7 @@ export interface AnalysisMovers {
    */
   depth: number | null;
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -1787,7 +1990,7 @@ export interface AnalysisPageSteps {
 
 export interface AnalysisPageSwitches {
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -1822,7 +2025,7 @@ export interface AnalysisPageSwitches {
 
 export interface AnalysisPositionBuckets {
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -1922,7 +2125,7 @@ export interface AnalysisRankHistory {
    */
   depth: number | null;
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -1969,7 +2172,7 @@ export interface AnalysisRanks {
    */
   depth: number | null;
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -2078,7 +2281,7 @@ export interface AnalysisResults {
    */
   depth: number | null;
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -2203,7 +2406,7 @@ export interface AnalysisSerpOverlap {
 
 export interface AnalysisShareOfVoice {
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -2344,7 +2547,7 @@ export interface AnalysisStrikingDistance {
    */
   depth: number | null;
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -2414,7 +2617,7 @@ export interface AnalysisTenure {
 
 export interface AnalysisTitleChanges {
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -2465,7 +2668,7 @@ export interface AnalysisTitleChanges {
 
 export interface AnalysisTopicShare {
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -2562,7 +2765,7 @@ export interface AnalysisWrongPages {
    */
   depth: number | null;
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -3185,6 +3388,10 @@ export interface OutlookSteps {
 
 export interface OwnDomainChanges {
   /**
+   * Its brand, where the line names one.
+   */
+  brand: string | null;
+  /**
    * removed or added.
    */
   change: string;
@@ -3209,6 +3416,10 @@ export interface OwnDomainChanges {
    */
   label: string;
   /**
+   * True for a domain of a rival.
+   */
+  rival: Generated<boolean>;
+  /**
    * Its first day; null: from the beginning.
    */
   since: string | null;
@@ -3224,7 +3435,11 @@ export interface OwnDomains {
    */
   added_at: Generated<Timestamp>;
   /**
-   * Domain: a host in lower case without a leading www.
+   * Brand that it belongs to; null: what we call it.
+   */
+  brand: string | null;
+  /**
+   * Domain: a host in lower case without a leading www.; *. in front stands for every host below it and itself, a path behind it for the pages in that folder.
    */
   domain: string;
   /**
@@ -3365,7 +3580,7 @@ export interface RelatedSearches {
 
 export interface ResultDomains {
   /**
-   * Host in lower case without a leading www.
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
   domain: string | null;
   /**
@@ -3404,6 +3619,33 @@ export interface ResultDomains {
    * Address without scheme, fragment, tracking parameters and closing slash: equal for spellings of one page.
    */
   url_key: string | null;
+}
+
+export interface RivalDomains {
+  /**
+   * When the line was first told.
+   */
+  added_at: Generated<Timestamp>;
+  /**
+   * Brand that it belongs to; null: what we call it.
+   */
+  brand: string | null;
+  /**
+   * Domain, spelled as in own_domains.
+   */
+  domain: string;
+  /**
+   * What we call it.
+   */
+  label: string;
+  /**
+   * First day on which it is the rival's under this label; null: from the beginning.
+   */
+  since: string | null;
+  /**
+   * Last day on which it is the rival's under this label; null: to this day.
+   */
+  until: string | null;
 }
 
 export interface Runs {
@@ -3853,6 +4095,9 @@ export interface DB {
   alerts: Alerts;
   "analysis.account_days": AnalysisAccountDays;
   "analysis.average_rank": AnalysisAverageRank;
+  "analysis.brand_ranks": AnalysisBrandRanks;
+  "analysis.brand_share": AnalysisBrandShare;
+  "analysis.brands": AnalysisBrands;
   "analysis.cannibalised_serps": AnalysisCannibalisedSerps;
   "analysis.churn": AnalysisChurn;
   "analysis.competitors": AnalysisCompetitors;
@@ -3869,6 +4114,7 @@ export interface DB {
   "analysis.entity_changes": AnalysisEntityChanges;
   "analysis.entity_frequency": AnalysisEntityFrequency;
   "analysis.entity_pairs": AnalysisEntityPairs;
+  "analysis.estimated_traffic": AnalysisEstimatedTraffic;
   "analysis.feature_days": AnalysisFeatureDays;
   "analysis.features": AnalysisFeatures;
   "analysis.freshness": AnalysisFreshness;
@@ -3878,6 +4124,7 @@ export interface DB {
   "analysis.label_changes": AnalysisLabelChanges;
   "analysis.label_mix": AnalysisLabelMix;
   "analysis.latest": AnalysisLatest;
+  "analysis.latest_metrics": AnalysisLatestMetrics;
   "analysis.latest_weights": AnalysisLatestWeights;
   "analysis.memberships": AnalysisMemberships;
   "analysis.movers": AnalysisMovers;
@@ -3932,6 +4179,7 @@ export interface DB {
   rejected_lines: RejectedLines;
   related_searches: RelatedSearches;
   result_domains: ResultDomains;
+  rival_domains: RivalDomains;
   runs: Runs;
   schedules: Schedules;
   search_clusters: SearchClusters;

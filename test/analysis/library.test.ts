@@ -12,7 +12,9 @@ beforeAll(async () => {
   const story = new Story(database.pool)
   await database.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
   await database.pool.query("insert into accounts (name, kind) values ('bank', 'live')")
-  story.says('shoes', { weight: 5, tags: ['red'] }).says('sandals', { target: 'us.com/right' })
+  story
+    .says('shoes', { weight: 5, tags: ['red'] })
+    .says('sandals', { target: 'us.com/right', weight: 2 })
   story.says('boots @m', { device: 'mobile' }).says('boots @d', { device: 'desktop' })
   const words = { entities: ['Foot', 'Leather'], clusters: ['Feet'], related: ['red shoes'] }
   const deep = [...placed(ten('r'), 4, 'us.com/wrong'), ...ten('s')]

@@ -5,7 +5,12 @@ select
   organic_results.ordinal,
   organic_results.position,
   organic_results.page_id,
-  coalesce(named.domain, addressed.domain) as domain,
+  case
+    -- Asked once: without a line that names a folder or hosts below one, no result is looked at any further.
+    when coalesce(named.domain, addressed.domain) like any ((select analysis.site_patterns())::text[])
+      then analysis.site_of(coalesce(named.domain, addressed.domain), pages.url_key)
+    else coalesce(named.domain, addressed.domain)
+  end as domain,
   coalesce(named.site, addressed.site) as site,
   organic_results.title,
   organic_results.snippet,

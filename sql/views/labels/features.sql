@@ -8,11 +8,11 @@ select
   row_number() over (
     partition by observations.query_id, observations.run_date, search_features.kind order by search_features.ordinal
   ) as place,
-  coalesce(named.domain, addressed.domain) as domain,
+  counted.domain,
   exists (
     select
     from own_domains
-    where own_domains.domain = coalesce(named.domain, addressed.domain)
+    where own_domains.domain = counted.domain
       and (own_domains.since is null or own_domains.since <= observations.run_date)
       and (own_domains.until is null or own_domains.until >= observations.run_date)
   ) as ours,
@@ -27,7 +27,14 @@ from analysis.observations
 join search_features on search_features.search_id = observations.search_id
 left join domains as named on named.id = search_features.domain_id
 left join pages on pages.id = search_features.page_id
-left join domains as addressed on addressed.id = pages.domain_id and search_features.domain_id is null;
+left join domains as addressed on addressed.id = pages.domain_id and search_features.domain_id is null
+cross join lateral (
+  select case
+    when coalesce(named.domain, addressed.domain) like any ((select analysis.site_patterns())::text[])
+      then analysis.site_of(coalesce(named.domain, addressed.domain), pages.url_key)
+    else coalesce(named.domain, addressed.domain)
+  end as domain
+) as counted;
 comment on view analysis.features is 'What each observation carries besides results, entities, topics and related queries: a row for each thing in a block that the interface does not name. Answers stored before this was kept have rows after npm run reparse -- --all.';
 comment on column analysis.features.kind is 'Name of the block, as the answer spells it.';
 comment on column analysis.features.place is 'Place within the block, from 1.';

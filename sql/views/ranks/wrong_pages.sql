@@ -14,11 +14,19 @@ select
   ranks.fetched_at
 from (
   select distinct
-    run_date, query_id, target_url,
-    analysis.url_key(target_url) as target_key,
-    regexp_replace(substring(analysis.url_key(target_url) from '^[^/?:]*'), '^www\.(?=.)', '') collate "C" as domain
-  from analysis.memberships
-  where target_url is not null
+    run_date, query_id, target_url, target_key,
+    case
+      when host like any ((select analysis.site_patterns())::text[]) then analysis.site_of(host, target_key)
+      else host
+    end as domain
+  from (
+    select
+      run_date, query_id, target_url,
+      analysis.url_key(target_url) as target_key,
+      regexp_replace(substring(analysis.url_key(target_url) from '^[^/?:]*'), '^www\.(?=.)', '') collate "C" as host
+    from analysis.memberships
+    where target_url is not null
+  ) as told
 ) as wanted
 join analysis.ranks
   on ranks.query_id = wanted.query_id

@@ -17,11 +17,13 @@ import {
 import { loadDomains, type OwnDomain } from '../../store/analysis/domains.ts'
 import type { Database } from '../../store/database.ts'
 import { openMill } from '../mill/mill.ts'
-import { readDomains } from './file.ts'
+import { spokenOf, readDomains } from './file.ts'
 
 /** What can be typed after `npm run domains -- <action>`. */
 export interface DomainFlags {
   readonly label?: string
+  readonly brand?: string
+  readonly rival?: true
   readonly since?: string
   readonly until?: string
   readonly on?: string
@@ -30,7 +32,7 @@ export interface DomainFlags {
 
 const shipped = 'inputs/config/domains.csv'
 
-/** Shows or changes which domains are ours; nothing else writes that table. */
+/** Shows or changes which domains are ours, and which are rivals'; nothing else writes these tables. */
 export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
   const { options, args, env, closers } = call
   const [action = 'list', subject] = args
@@ -64,8 +66,10 @@ async function prepare(
       return undoDomains
     case 'load': {
       const path = subject === undefined ? join(root, shipped) : callerPath(env, subject)
-      const lines = readDomains(await readTable(path, subject ?? shipped), subject ?? shipped)
-      if (lines.length > 0) return (trx) => loadDomains(trx, lines, today)
+      const rows = await readTable(path, subject ?? shipped)
+      const lines = readDomains(rows, subject ?? shipped)
+      const loading = { lines, today, ...spokenOf(rows) }
+      if (lines.length > 0) return (trx) => loadDomains(trx, loading)
       throw new Misuse(
         `expected ${subject ?? shipped} to name a domain, got none; npm run domains -- end DOMAIN ends one`,
       )
@@ -85,8 +89,11 @@ async function prepare(
 
 /** What was typed goes by the same rules as a line of a file. */
 function readOne(domain: string | undefined, flags: DomainFlags): OwnDomain {
-  const { label = '', since = '', until = '' } = flags
-  const fields = new Map(Object.entries({ domain: domain ?? '', label, since, until }))
+  const { label = '', brand = '', since = '', until = '' } = flags
+  const rival = flags.rival === true ? 'yes' : ''
+  const fields = new Map(
+    Object.entries({ domain: domain ?? '', label, brand, since, until, rival }),
+  )
   const [line] = readDomains([{ line: 1, fields }], 'command line')
   if (line === undefined) throw new Error('expected a line, got none')
   return line
@@ -98,14 +105,18 @@ async function showDomains(db: Database, json: boolean): Promise<Exit> {
   else if (domains.length === 0) {
     print('no domain is ours yet; npm run domains -- set example.com --label "Example"')
   } else {
-    const rows = domains.map(({ domain, label, since, until }) => [domain, label, since, until])
-    print(formatTable(['domain', 'label', 'since', 'until'], rows, { right: [] }))
+    const heads = ['domain', 'label', 'brand', 'whose', 'since', 'until']
+    const rows = domains.map(({ domain, label, brand, since, until, rival }) => {
+      return [domain, label, brand ?? label, rival ? "a rival's" : 'ours', since, until]
+    })
+    print(formatTable(heads, rows, { right: [] }))
   }
   return exits.done
 }
 
-function describe({ domain, label, since, until }: OwnDomain): string {
-  return `${domain} as ${label}, ${since === null ? 'from the beginning' : `from ${since}`}${until === null ? '' : ` until ${until}`}`
+function describe({ domain, label, brand, since, until, rival }: OwnDomain): string {
+  const whose = `${brand === null ? '' : ` of ${brand}`}${rival ? ", a rival's" : ''}`
+  return `${domain} as ${label}${whose}, ${since === null ? 'from the beginning' : `from ${since}`}${until === null ? '' : ` until ${until}`}`
 }
 
 /** Makes the domains of a file ours where none is: for a demonstration. */
@@ -114,6 +125,7 @@ export async function loadFirstDomains(
   { path, shown, today }: { readonly path: string; readonly shown: string; readonly today: string },
 ): Promise<void> {
   if ((await readOwnDomains(db)).length > 0) return
-  const lines = readDomains(await readTable(path, shown), shown)
-  await changeDomains(db, 'demo', (trx) => loadDomains(trx, lines, today))
+  const rows = await readTable(path, shown)
+  const loading = { lines: readDomains(rows, shown), today, ...spokenOf(rows) }
+  await changeDomains(db, 'demo', (trx) => loadDomains(trx, loading))
 }

@@ -1,7 +1,7 @@
 import { Misuse } from '../../shared/errors.ts'
-import { domainName, isDomain } from '../../shared/hostname.ts'
+import { isSite, siteName } from '../../shared/hostname.ts'
 import { isDay } from '../../shared/time/zone.ts'
-import type { OwnDomain } from '../../store/analysis/domains.ts'
+import type { FileColumns, OwnDomain } from '../../store/analysis/domains.ts'
 
 /** A row of a small CSV file: its line, its cells by the names of the header. */
 export interface NamedRow {
@@ -9,36 +9,64 @@ export interface NamedRow {
   readonly fields: ReadonlyMap<string, string>
 }
 
-/** Our domains from the rows of `inputs/config/domains.csv`; every problem is told at once. */
+/** What a cell of the column `rival` says; null for what it may not say. */
+function readRival(text: string): boolean | null {
+  if (/^(|no|n|false|0)$/i.test(text)) return false
+  return /^(yes|y|true|1)$/i.test(text) ? true : null
+}
+
+/** What a file speaks of: what it has no column for stays as it is. */
+export function spokenOf(rows: readonly NamedRow[]): FileColumns {
+  const has = (name: string) => rows.some(({ fields }) => fields.has(name))
+  return { brands: has('brand'), rivals: has('rival') }
+}
+
+type Complain = (text: string) => void
+
+function readDate(fields: NamedRow['fields'], name: string, complain: Complain): string | null {
+  const text = fields.get(name) ?? ''
+  if (text === '') return null
+  if (!isDay(text))
+    complain(`expected ${name} to be a date like 2026-11-01 or nothing, got ${text}`)
+  return text
+}
+
+function readLine(fields: NamedRow['fields'], complain: Complain): OwnDomain {
+  const typed = fields.get('domain') ?? ''
+  const domain = siteName(typed)
+  if (!isSite(domain)) {
+    complain(
+      `expected a domain like example.com, *.example.com or example.com/folder, got ${JSON.stringify(typed)}; leave out https://`,
+    )
+  }
+  const label = fields.get('label') ?? ''
+  const brand = fields.get('brand') ?? ''
+  const since = readDate(fields, 'since', complain)
+  const until = readDate(fields, 'until', complain)
+  if (since !== null && until !== null && until < since) {
+    complain(`expected until to be ${since} or later, got ${until}`)
+  }
+  const rival = readRival(fields.get('rival') ?? '')
+  if (rival === null)
+    complain(`expected rival to be yes, no or nothing, got ${fields.get('rival')}`)
+  // Without a label, people read the domain as they wrote it.
+  const written = domain.includes('/') ? domain : typed.toLowerCase().replace(/^www\./, '')
+  return {
+    domain,
+    label: label === '' ? written : label,
+    brand: brand === '' ? null : brand,
+    since,
+    until,
+    rival: rival === true,
+  }
+}
+
+/** Our domains and those of rivals from the rows of `inputs/config/domains.csv`; every problem is told at once. */
 export function readDomains(rows: readonly NamedRow[], shown: string): readonly OwnDomain[] {
   const problems: string[] = []
-  const domains = rows.map(({ line, fields }) => {
-    const complain = (text: string) => problems.push(`${shown}:${line}: ${text}`)
-    const date = (name: string): string | null => {
-      const text = fields.get(name) ?? ''
-      if (text === '') return null
-      if (!isDay(text)) {
-        complain(`expected ${name} to be a date like 2026-11-01 or nothing, got ${text}`)
-      }
-      return text
-    }
-    const typed = fields.get('domain') ?? ''
-    const domain = domainName(typed)
-    if (!isDomain(domain)) {
-      complain(
-        `expected a domain like example.com, got ${JSON.stringify(typed)}; leave out https:// and paths`,
-      )
-    }
-    const label = fields.get('label') ?? ''
-    const since = date('since')
-    const until = date('until')
-    if (since !== null && until !== null && until < since) {
-      complain(`expected until to be ${since} or later, got ${until}`)
-    }
-    // Without a label, people read the domain as they wrote it.
-    const written = typed.toLowerCase().replace(/^www\./, '')
-    return { domain, label: label === '' ? written : label, since, until }
-  })
+  const domains = rows.map(({ line, fields }) =>
+    readLine(fields, (text) => problems.push(`${shown}:${line}: ${text}`)),
+  )
   const seen = new Set<string>()
   for (const [index, { domain, since }] of domains.entries()) {
     const key = `${domain} ${since ?? ''}`

@@ -1,6 +1,6 @@
 import { callerPath, readConfig } from '../../shared/config.ts'
 import { exits, Misuse, type Exit } from '../../shared/errors.ts'
-import { domainName } from '../../shared/hostname.ts'
+import { siteName } from '../../shared/hostname.ts'
 import { say, type Call } from '../../shared/terminal/command.ts'
 import { firstNames } from '../../shared/terminal/wording.ts'
 import { localDate } from '../../shared/time/zone.ts'
@@ -44,7 +44,7 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
 function readNames(typed: string, most: number): readonly string[] {
   const names = typed
     .split(',')
-    .map(domainName)
+    .map(siteName)
     .filter((name) => name !== '')
   const domains = [...new Set(names)]
   if (domains.length <= most) return domains

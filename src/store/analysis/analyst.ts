@@ -33,6 +33,7 @@ export const readable = [
   'alert_rules',
   'own_domains',
   'own_domain_changes',
+  'rival_domains',
   'ctr_curve',
   'result_domains',
 ] as const

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Misuse } from '../../shared/errors.ts'
-import { domainName } from '../../shared/hostname.ts'
+import { siteName } from '../../shared/hostname.ts'
 import { root } from '../../shared/root.ts'
 import type { Inquiry } from './ask.ts'
 import { readSlice, sliceFlags, spanFlags, type Slice } from './slice.ts'
@@ -90,7 +90,7 @@ export function bindParameters(question: Question, flags: readonly string[]): To
     const value = given.get(parameter)?.at(-1) ?? fallback
     if (value === '' || value === null) return null
     // The views know domains as they are counted, in one spelling.
-    if (value !== undefined) return domains.includes(parameter) ? domainName(value) : value
+    if (value !== undefined) return domains.includes(parameter) ? siteName(value) : value
     throw new Misuse(
       `expected --${parameter} (${meaning}), got nothing; type npm run sql -- ${name} --${parameter} …`,
     )

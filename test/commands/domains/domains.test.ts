@@ -53,8 +53,10 @@ describe('our domains', () => {
         {
           domain: 'https-is-no-domain.com',
           label: 'https-is-no-domain.com',
+          brand: null,
           since: '2026-01-01',
           until: null,
+          rival: false,
         },
       ],
     })
@@ -70,6 +72,37 @@ describe('our domains', () => {
     expect(empty.stderr).toMatch(/expected inputs\/config\/domains.csv to name a domain, got none/)
     expect((await call('domains', 'set', 'https://x.com/')).code).toBe(2)
     expect(await everything(database.pool)).toEqual(before)
+  }, 120_000)
+
+  test('and those of rivals make brands: hosts below one, folders, several domains, own and other', async () => {
+    const added = await call('domains', 'set', 'www.Blog.ours.com/A/', '--brand', 'Ours & Co')
+    expect(added.stdout).toBe(
+      'added  blog.ours.com/A as blog.ours.com/A of Ours & Co, from the beginning\n',
+    )
+    await call('domains', 'set', '*.other.com', '--label', 'Other', '--rival')
+    writeFileSync(join(home, 'old.csv'), 'domain,label,since,until\nours.com,Ours,,\n')
+    const old = await call('domains', 'load', 'old.csv')
+    expect(old.stdout).not.toContain('other.com')
+    writeFileSync(
+      join(home, 'all.csv'),
+      'domain,label,brand,rival\nours.com,Ours,Ours & Co,\nb.com/x,B,,yes\n',
+    )
+    const loaded = await call('domains', 'load', 'all.csv')
+    expect(loaded.stdout).toContain("added  b.com/x as B, a rival's, from the beginning")
+    expect(loaded.stdout).toContain("removed  *.other.com as Other, a rival's, from the beginning")
+    const { rows } = await database.pool.query(
+      'select brand, domain, ours from analysis.brands where until is null order by ours, domain',
+    )
+    expect(rows).toEqual([
+      { brand: 'B', domain: 'b.com/x', ours: false },
+      { brand: 'Ours & Co', domain: 'ours.com', ours: true },
+    ])
+    const undone = await call('domains', 'undo')
+    expect(undone.stdout).toContain("removed  b.com/x as B, a rival's, from the beginning")
+    expect(undone.stdout).toContain("added  *.other.com as Other, a rival's, from the beginning")
+    for (const odd of ['a.com/x?y=1', 'a.com//x', '*.*.com', '*.', 'a.com/x y']) {
+      expect((await call('domains', 'set', odd)).code).toBe(2)
+    }
   }, 120_000)
 
   test('are kept from a login that may only read, with a sentence', async () => {

@@ -77,8 +77,22 @@ describe('our domains in the file', () => {
 
   test('a domain is written as answers are counted, and a missing label is the domain', () => {
     expect(readAll({ domain: 'WWW.Us.com', label: '' })).toEqual([
-      { domain: 'us.com', label: 'us.com', since: null, until: null },
+      { domain: 'us.com', label: 'us.com', since: null, until: null, brand: null, rival: false },
     ])
+  })
+
+  test('a folder keeps its letters and its host loses them, and hosts below one stand under a star', () => {
+    const sites = ['WWW.Us.com/Team/', '*.Bücher.de', '*.us.com/café'].map(
+      (domain) => readAll({ domain })[0]?.domain,
+    )
+    expect(sites).toEqual(['us.com/Team', '*.xn--bcher-kva.de', '*.us.com/caf%C3%A9'])
+    expect(readAll({ domain: 'b.com', rival: 'Yes', brand: 'B' })).toMatchObject([
+      { brand: 'B', rival: true },
+    ])
+    expect(() => readAll({ domain: 'b.com', rival: 'perhaps' })).toThrow(
+      'domains.csv:2: expected rival to be yes, no or nothing, got perhaps',
+    )
+    expect(() => readAll({ domain: 'us.com/?q=1' })).toThrow('expected a domain like')
   })
 
   test('every line that cannot be used is told at once, with its number', () => {

@@ -17,11 +17,15 @@ describe('our domains in the tables', () => {
   ): OwnDomain => ({
     domain,
     label,
+    brand: null,
     since: since ?? null,
     until: until ?? null,
+    rival: false,
   })
   const load = (today: string, ...lines: OwnDomain[]) =>
-    changeDomains(database.db, 'load', (trx) => loadDomains(trx, lines, today))
+    changeDomains(database.db, 'load', (trx) =>
+      loadDomains(trx, { lines, today, brands: true, rivals: true }),
+    )
   const table = async () =>
     (
       await database.pool.query({
@@ -31,7 +35,7 @@ describe('our domains in the tables', () => {
     ).rows
 
   test('a new line without dates is ours from the beginning, and stays so however often it is read', async () => {
-    const added = { change: 'added', domain: 'us.com', label: 'Us', since: null, until: null }
+    const added = { change: 'added', ...line('us.com', 'Us') }
     expect(await load('2026-01-05', line('us.com', 'Us'))).toEqual([added])
     expect(await load('2026-01-06', line('us.com', 'Us'))).toEqual([])
     expect(await table()).toEqual([['us.com', 'Us', null, null]])
@@ -48,7 +52,7 @@ describe('our domains in the tables', () => {
 
   test('a line that goes away ends yesterday, and one that comes back begins today', async () => {
     await load('2026-01-05', line('us.com', 'Us'))
-    const us = { domain: 'us.com', label: 'Us', since: null }
+    const us = line('us.com', 'Us')
     expect(await load('2026-01-10')).toEqual([
       { change: 'removed', ...us, until: null },
       { change: 'added', ...us, until: '2026-01-09' },

@@ -1,0 +1,33 @@
+-- What a page counts for where lines of ours or of rivals name folders of hosts, or all hosts below one.
+create or replace function analysis.site_of(host text, url_key text) returns text
+language sql stable parallel safe as $$
+  select coalesce(
+    (
+      select lines.domain
+      from (
+        select domain from public.own_domains
+        union
+        select domain from public.rival_domains
+      ) as lines
+      cross join lateral (
+        select
+          lines.domain like '*.%' as wide,
+          regexp_replace(split_part(lines.domain, '/', 1), '^\*\.', '') as root,
+          substring(lines.domain from '/.*$') as folder,
+          coalesce(substring(site_of.url_key from '/.*$'), '') as path
+      ) as parts
+      where (root = site_of.host or wide and right(site_of.host, length(root) + 1) = '.' || root)
+        and (
+          folder is null
+          or path = folder
+          or starts_with(path, folder || '/')
+          or starts_with(path, folder || '?')
+        )
+      -- The line that says most: a host before all hosts below another, then the longer folder.
+      order by wide, length(root) desc, length(folder) desc nulls last
+      limit 1
+    ),
+    site_of.host
+  ) collate "C"
+$$;
+comment on function analysis.site_of(text, text) is 'The domain that a page counts for: its host, given without a leading www., unless a line of ours or of rivals names its folder, or all hosts below one. Of several lines the narrowest counts; dates of lines do not matter here.';

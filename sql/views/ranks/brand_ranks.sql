@@ -1,0 +1,26 @@
+-- The best place of each brand in each observation. A brand counts once, however many of its domains an answer shows.
+create or replace view analysis.brand_ranks as
+select distinct on (ranks.query_id, ranks.run_date, brands.brand, brands.ours)
+  ranks.query_id,
+  ranks.q,
+  ranks.run_date,
+  brands.brand,
+  brands.ours,
+  ranks.position,
+  ranks.domain,
+  ranks.url_key,
+  ranks.depth,
+  ranks.fetched_at,
+  ranks.search_id
+from analysis.ranks
+join analysis.brands
+  on brands.domain = ranks.domain
+  and (brands.since is null or brands.since <= ranks.run_date)
+  and (brands.until is null or brands.until >= ranks.run_date)
+order by ranks.query_id, ranks.run_date, brands.brand, brands.ours, ranks.position, ranks.domain;
+comment on view analysis.brand_ranks is 'The best place of each brand in each observation, over the domains that belong to it on that day. A brand without a row is not ranked there.';
+comment on column analysis.brand_ranks.brand is 'Name of the brand.';
+comment on column analysis.brand_ranks.ours is 'True for a brand of ours.';
+comment on column analysis.brand_ranks.position is 'Best place of the brand.';
+comment on column analysis.brand_ranks.domain is 'The domain that holds it.';
+comment on column analysis.brand_ranks.url_key is 'The page at that place, without scheme, fragment, tracking parameters and closing slash.';
