@@ -1,6 +1,6 @@
 import type { ExportOptions } from '../src/commands/export/export.ts'
 import { runCommand } from '../src/shared/terminal/command.ts'
-import { withheld } from '../src/store/analysis/analyst.ts'
+import { withheld } from '../src/store/analysis/readable.ts'
 
 await runCommand<ExportOptions>(
   {

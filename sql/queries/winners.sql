@@ -6,6 +6,21 @@ with known as (
   select distinct domain
   from analysis.known_on(analysis.since(:day::date, :days::integer)) as answers
   join public.result_domains on result_domains.search_id = answers.search_id
+),
+-- A query that nobody asked before is nobody's gain: such queries are counted apart.
+asked_since as (
+  select result_domains.domain, count(distinct answers.query_id) as queries
+  from analysis.known_on(:day::date) as answers
+  join public.result_domains on result_domains.search_id = answers.search_id
+  where result_domains.position is not null
+    and not exists (
+      select
+      from tasks
+      join runs on runs.id = tasks.run_id
+      where tasks.query_id = answers.query_id
+        and runs.run_date <= analysis.since(:day::date, :days::integer)
+    )
+  group by result_domains.domain
 )
 select
   moves.domain,
@@ -13,11 +28,13 @@ select
   count(*) filter (where moves.change in ('up', 'entered')) as queries_up,
   count(*) filter (where moves.change in ('down', 'left')) as queries_down,
   count(moves.position) as ranked,
-  moves.domain not in (select domain from known where domain is not null) as new
+  moves.domain not in (select domain from known where domain is not null) as new,
+  coalesce(max(asked_since.queries), 0) as newly_asked
 from analysis.movers_between(analysis.since(:day::date, :days::integer), :day::date) as moves
 join analysis.latest_weights as weights using (query_id)
 left join analysis.ctr as now on now.position = moves.position
 left join analysis.ctr as before on before.position = moves.previous_position
+left join asked_since on asked_since.domain = moves.domain
 group by moves.domain
 having sum(weight * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0))) <> 0
 order by abs(sum(weight * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0)))) desc, moves.domain

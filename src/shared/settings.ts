@@ -19,6 +19,7 @@ export const webhookEvents = [
   'work_unattended',
   'rank_alert',
   'rank_recovered',
+  'new_field',
 ] as const
 
 // With the prefix it is the base64 of its bytes, as libraries that check signatures expect it.

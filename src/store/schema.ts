@@ -2806,6 +2806,29 @@ export interface AnalysisWrongPages {
   url_key: string | null;
 }
 
+export interface AnswerFields {
+  /**
+   * Where the answers were bought.
+   */
+  api: string;
+  /**
+   * Its name.
+   */
+  field: string;
+  /**
+   * When the run was looked through.
+   */
+  found_at: Generated<Timestamp>;
+  /**
+   * answer, or result: where the field stands.
+   */
+  place: string;
+  /**
+   * The run in whose answers it was found first.
+   */
+  run_id: number;
+}
+
 export interface Calls {
   /**
    * The account it was paid from.
@@ -3666,6 +3689,10 @@ export interface Runs {
    */
   duplicates: Generated<number>;
   /**
+   * When its answers were looked through for new fields; null: not yet, or nobody wanted to be told.
+   */
+  fields_read_at: Timestamp | null;
+  /**
    * When its last task ended, or when it was cancelled.
    */
   finished_at: Timestamp | null;
@@ -4154,6 +4181,7 @@ export interface DB {
   "analysis.volatility": AnalysisVolatility;
   "analysis.volatility_nights": AnalysisVolatilityNights;
   "analysis.wrong_pages": AnalysisWrongPages;
+  answer_fields: AnswerFields;
   calls: Calls;
   clusters: Clusters;
   ctr_curve: CtrCurve;

@@ -19,7 +19,7 @@ beforeAll(async () => {
     shoes: placed(first, 1, 'fresh.com/').with(1, 'us.com/shop/shoes'),
     boots: placed(ten('r'), 1, 'r9.com/more').with(8, 'us.com/shop/boots'),
     hats: placed(ten('r'), 2, 'us.com/news/hats'),
-    scarves: ['other.com/', 'r1.com/'],
+    scarves: ['other.com/', 'r1.com/', 'r2.com/'],
   })
 })
 afterAll(() => database.close())
@@ -62,6 +62,25 @@ describe('everyday questions', () => {
     expect(await ask('new_rivals', '--days', '7')).toEqual([
       ['fresh.com', '1', '1', 'shoes', '2026-01-01', '2026-01-08'],
     ])
+  })
+
+  test('a query that was first asked between the two days is no gain of anybody, and counted apart', async () => {
+    const winners = await ask('winners')
+    const of = (domain: string) => winners.find(([name]) => name === domain)?.slice(2)
+    // Up, down, ranked among queries that both days know, new, newly asked.
+    expect(of('fresh.com')).toEqual(['1', '0', '1', 't', '0'])
+    expect(of('r2.com')).toEqual(['0', '1', '1', 'f', '1'])
+    expect(of('other.com')).toBe(undefined)
+    for (const question of [
+      'moves_between',
+      'page_gains',
+      'folders',
+      'lost_pages',
+      'who_took_it',
+    ]) {
+      const told = await ask(question, '--domain', 'other.com')
+      expect(told).toEqual([])
+    }
   })
 
   test('queries that did not change stand first among the steady ones', async () => {

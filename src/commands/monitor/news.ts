@@ -2,12 +2,13 @@ import type { Webhook } from '../../shared/reading.ts'
 import { late, within } from '../../shared/waiting.ts'
 import { overdueNights } from '../../store/nights/overdue.ts'
 import type { Database } from '../../store/database.ts'
+import { takeNewFields } from '../../store/operator/fields.ts'
 import { takeNews, takeNotice } from '../../store/operator/news.ts'
 import { describeNotices, type Noted } from '../../store/operator/notices.ts'
 import { readUnattended } from '../../store/operator/unattended.ts'
 import { scrubbedReason } from '../../shared/secret.ts'
 import { deliver } from './deliver.ts'
-import { composeNotices, overdueNotice, unattendedNotice } from './words.ts'
+import { composeNotices, newFieldNotice, overdueNotice, unattendedNotice } from './words.ts'
 
 // A process that starts after a long time tells nothing that is older than this.
 const newsAgeMs = 3_600_000
@@ -89,7 +90,11 @@ export async function noteNews(
   }
   // Together: a notice that is noted without its words would never be told.
   return db.transaction().execute(async (trx) => {
-    const notices = composeNotices(await takeNews(trx, new Date(Date.now() - newsAgeMs), events))
+    const since = new Date(Date.now() - newsAgeMs)
+    const notices = composeNotices(await takeNews(trx, since, events))
+    if (events.includes('new_field')) {
+      seen.push(...(await takeNewFields(trx, since)).map(newFieldNotice))
+    }
     for (const one of seen) {
       if (await takeNotice(trx, one.kind, one.subject)) notices.push(one)
     }

@@ -1,7 +1,8 @@
 import { unhandled } from '../../shared/errors.ts'
-import { count } from '../../shared/terminal/wording.ts'
+import { count, firstNames } from '../../shared/terminal/wording.ts'
 import { formatInstant } from '../../shared/time/zone.ts'
 import type { Overdue } from '../../store/nights/overdue.ts'
+import type { NewFields } from '../../store/operator/fields.ts'
 import type { News, ToldRecovery } from '../../store/operator/news.ts'
 import type { Noted } from '../../store/operator/notices.ts'
 import type { Unattended } from '../../store/operator/unattended.ts'
@@ -45,6 +46,21 @@ export function unattendedNotice({ since, tasks }: Unattended): Noted {
     subject: since.toISOString(),
     text: `querymill: ${count(tasks, 'open task')}, and no worker since ${formatInstant(since)}: start one (npm run work)`,
     fields: { tasks, since },
+    others: [],
+  }
+}
+
+/** Fields that an API never sent before. */
+export function newFieldNotice({ found, ...about }: NewFields): Noted {
+  const { run, list, run_date: date, api } = about
+  const named = found.map(({ place, field, answers }) => {
+    return `${place === 'answer' ? '' : 'result.'}${field} (${count(answers, 'answer')})`
+  })
+  return {
+    kind: 'new_field',
+    subject: `${run} ${api}`,
+    text: `querymill: answers of ${api} in run ${run} of ${list} for ${date} carry what none had before: ${firstNames(named)}; npm run sql -- drift`,
+    fields: { ...about, fields: found },
     others: [],
   }
 }

@@ -88,7 +88,8 @@ function plain(value: unknown): unknown {
 
 function pagesOf(answers: readonly Answer[]): ReadonlyMap<string, StoredPage> {
   const pages = new Map<string, StoredPage>()
-  for (const { item } of answers.flatMap(({ results }) => results)) {
+  const found = answers.flatMap(({ results, features }) => [...results, ...features])
+  for (const { item } of found) {
     if (item.page === null) continue
     const { url, key, domain } = item.page
     const site = { host: domain?.host ?? null, site: domain?.site ?? null }

@@ -1,55 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { codeOf, Misuse } from '../../shared/errors.ts'
-
-// What people may read: everything that answers and lists say, and what it cost; not how workers and balances are run.
-export const readable = [
-  'installation',
-  'lists',
-  'list_queries',
-  'list_query_history',
-  'queries',
-  'runs',
-  'slices',
-  'tasks',
-  'calls',
-  'stops',
-  'searches',
-  'raw_answers',
-  'organic_results',
-  'pages',
-  'domains',
-  'entities',
-  'search_entities',
-  'clusters',
-  'search_clusters',
-  'related_searches',
-  'search_related_searches',
-  'search_features',
-  'rejected_lines',
-  'nights',
-  'night_health',
-  'alerts',
-  'alert_rules',
-  'own_domains',
-  'own_domain_changes',
-  'rival_domains',
-  'ctr_curve',
-  'result_domains',
-] as const
-
-/** The other tables: the mill's own bookkeeping, for the mill alone. */
-export const withheld = [
-  'accounts',
-  'account_costs',
-  'notices',
-  'outlook_steps',
-  'outlooks',
-  'prunings',
-  'schedules',
-  'view_files',
-  'workers',
-] as const
+import { readable } from './readable.ts'
 
 /** Not allowed, or not in a transaction that only reads: an analyst's own login. */
 const readersOnly = ['42501', '25006']

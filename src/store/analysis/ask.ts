@@ -1,7 +1,8 @@
 import pg from 'pg'
 import type { Pool, PoolClient } from 'pg'
 import { Misuse } from '../../shared/errors.ts'
-import { findReader, withheld } from './analyst.ts'
+import { findReader } from './analyst.ts'
+import { withheld } from './readable.ts'
 import { kindOfCell, type CellColumn } from './cells.ts'
 import { onlyList, sliceSettings, type Slice } from './slice.ts'
 

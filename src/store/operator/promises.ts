@@ -82,6 +82,10 @@ export const bookPromises: Promises = {
     from organic_results o
     where (o.page_id is not null and not exists (select from pages p where p.id = o.page_id))
       or (o.domain_id is not null and not exists (select from domains d where d.id = o.domain_id))`),
+  'each thing in a block of an answer names a page and a host that are known': counting(sql`
+    from search_features f
+    where (f.page_id is not null and not exists (select from pages p where p.id = f.page_id))
+      or (f.domain_id is not null and not exists (select from domains d where d.id = f.domain_id))`),
   'each page names a host that is known': counting(sql`
     from pages p
     where p.domain_id is not null and not exists (select from domains d where d.id = p.domain_id)`),

@@ -64,10 +64,13 @@ export async function readPages(
 ): Promise<readonly StoredPage[]> {
   const { rows } = await sql<StoredPage>`
     select distinct p.url, p.url_key, d.host, d.site
-    from organic_results r
+    from (
+      select page_id from organic_results where search_id = any(${answers}::bigint[])
+      union
+      select page_id from search_features where search_id = any(${answers}::bigint[])
+    ) r
     join pages p on p.id = r.page_id
-    left join domains d on d.id = p.domain_id
-    where r.search_id = any(${answers}::bigint[])`.execute(db)
+    left join domains d on d.id = p.domain_id`.execute(db)
   return rows
 }
 

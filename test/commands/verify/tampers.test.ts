@@ -19,9 +19,10 @@ beforeAll(async () => {
   await mill.drain()
   await sql`
     update raw_answers
-    set body = convert_to((convert_from(body, 'UTF8')::jsonb || '{"cached": true}')::text, 'UTF8')`.execute(
-    mill.db,
-  )
+    set body = convert_to((
+      convert_from(body, 'UTF8')::jsonb
+      || '{"cached": true, "ads": [{"link": "https://ads.example.com/offer", "title": "Buy"}]}'
+    )::text, 'UTF8')`.execute(mill.db)
   await reparse(mill, { all: true, run: null })
   // One call that was given up, as a worker that dies leaves it, and one answer that came afterwards.
   await sql`
@@ -161,6 +162,7 @@ const tampers: readonly Tamper[] = [
       sql`delete from search_entities where search_id = ${oneAnswer}`,
       sql`delete from search_clusters where search_id = ${oneAnswer}`,
       sql`delete from search_related_searches where search_id = ${oneAnswer}`,
+      sql`delete from search_features where search_id = ${oneAnswer}`,
       sql`delete from searches where id = ${oneAnswer}`,
     ],
     found: ['each call that was answered has its answer, unless the tables refused it'],
@@ -209,6 +211,16 @@ const tampers: readonly Tamper[] = [
     title: 'another key of every page',
     by: [sql`update pages set url_key = 'same'`],
     found: [says],
+  },
+  {
+    title: 'another key of the page of an ad',
+    by: [sql`update pages set url_key = 'same' where url = 'https://ads.example.com/offer'`],
+    found: [says],
+  },
+  {
+    title: 'an ad without its page',
+    by: [sql`update search_features set page_id = gen_random_uuid() where page_id is not null`],
+    found: ['each thing in a block of an answer names a page and a host that are known'],
   },
   {
     title: 'a renamed entity, topic and related query',

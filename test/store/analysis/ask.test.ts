@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ensureReader, readable, withheld } from '../../../src/store/analysis/analyst.ts'
+import { ensureReader } from '../../../src/store/analysis/analyst.ts'
+import { readable, withheld } from '../../../src/store/analysis/readable.ts'
 import { readBatches, type Inquiry } from '../../../src/store/analysis/ask.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { dropReader, Story } from '../../analysis/story.ts'

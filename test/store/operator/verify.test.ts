@@ -74,6 +74,23 @@ test('each sum of an account and of a run that its calls do not say is found', a
   }
 })
 
+test('a thing in a block of an answer that names a page or a host nobody knows is found', async () => {
+  const { mill } = await openScene()
+  await mill.plan(['shoes'])
+  await mill.drain()
+  const put = (column: string) =>
+    sql`insert into search_features (search_id, ordinal, kind, ${sql.ref(column)})
+      select id, 1, 'ads', gen_random_uuid() from searches`.execute(mill.db)
+  for (const column of ['page_id', 'domain_id']) {
+    await sql`truncate search_features`.execute(mill.db)
+    await put(column)
+    const checks = await verifyPromises(mill.db)
+    expect(
+      checks.filter(({ ok }) => !ok).map(({ name, violations }) => [name, violations]),
+    ).toEqual([['each thing in a block of an answer names a page and a host that are known', 1]])
+  }
+})
+
 test('a query that stands under an id of its own making is found', async () => {
   const query = { q: 'astray', location: null, hl: null, gl: null, num: 10, device: null }
   const key = queryKey(query)
