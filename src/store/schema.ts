@@ -33,6 +33,8 @@ export type JsonPrimitive = boolean | number | string | null;
 
 export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
+export type Numeric = ColumnType<number, number | string, number | string>;
+
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
 export interface AccountCosts {
@@ -1385,6 +1387,37 @@ export interface AnalysisFrontier {
   weight: number | null;
 }
 
+export interface AnalysisInsightCosts {
+  /**
+   * Credits for each; null where none was confirmed.
+   */
+  credits_per_loss: number | null;
+  /**
+   * Credits for each of ours; null where none was confirmed.
+   */
+  credits_per_own_loss: number | null;
+  /**
+   * Credits that answers say they used, of every origin.
+   */
+  credits_used: number | null;
+  /**
+   * Name of the list.
+   */
+  list: string | null;
+  /**
+   * Losses that an answer of the day confirmed, of all domains.
+   */
+  losses: number | null;
+  /**
+   * Of these, losses of domains that were ours that day.
+   */
+  own_losses: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+}
+
 export interface AnalysisKeywordClusters {
   /**
    * Text of the heaviest query of the group, which stands for it.
@@ -2404,6 +2437,49 @@ export interface AnalysisSerpOverlap {
   shared: number | null;
 }
 
+export interface AnalysisShareBounds {
+  /**
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
+   */
+  domain: string | null;
+  /**
+   * The same, if it had the best place for all of them.
+   */
+  high: number | null;
+  /**
+   * Share over all queries that were to be asked, if the domain ranked for none of those without an answer.
+   */
+  low: number | null;
+  /**
+   * Queries of the label with an observation that day.
+   */
+  queries: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Share of clicks over the queries that were answered, 0 to 1: as analysis.share_of_voice has it.
+   */
+  share_of_voice: number | null;
+  /**
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
+   */
+  tag: string | null;
+  /**
+   * Queries of the label that were to be asked and have none.
+   */
+  unanswered: number | null;
+  /**
+   * Sum of the weights of the others.
+   */
+  unanswered_weight: number | null;
+  /**
+   * Sum of the weights of the answered queries.
+   */
+  weight: number | null;
+}
+
 export interface AnalysisShareOfVoice {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
@@ -2582,6 +2658,10 @@ export interface AnalysisTenure {
    */
   answers: number | null;
   /**
+   * False when the oldest answer shows it there already, so that nobody knows since when.
+   */
+  began: boolean | null;
+  /**
    * Best place.
    */
   best_position: number | null;
@@ -2693,6 +2773,37 @@ export interface AnalysisTopicShare {
   topic: string | null;
 }
 
+export interface AnalysisTopTenSurvival {
+  /**
+   * Answers in a row.
+   */
+  answers: number | null;
+  /**
+   * Stays that were seen for at least as many.
+   */
+  at_risk: Numeric | null;
+  /**
+   * Of these, stays that ended after just as many.
+   */
+  ended: number | null;
+  /**
+   * Upper end, never above 1.
+   */
+  high: number | null;
+  /**
+   * Of these, stays that were seen for just as many and still last: how long, nobody knows yet.
+   */
+  lasting: number | null;
+  /**
+   * Lower end of what 95 of 100 such estimates would hold (Greenwood), never below 0.
+   */
+  low: number | null;
+  /**
+   * Estimated part of stays that last longer, 0 to 1.
+   */
+  survival: number | null;
+}
+
 export interface AnalysisVolatility {
   /**
    * When the answer was received.
@@ -2732,6 +2843,37 @@ export interface AnalysisVolatility {
   volatility: number | null;
 }
 
+export interface AnalysisVolatilityDays {
+  /**
+   * Of these, queries whose answer is another one.
+   */
+  changed: number | null;
+  /**
+   * Queries of the label that could be compared with their answer before.
+   */
+  queries: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Standard deviation over these queries; null for one alone.
+   */
+  spread: number | null;
+  /**
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
+   */
+  tag: string | null;
+  /**
+   * Mean over these queries, 0 to 1.
+   */
+  volatility: number | null;
+  /**
+   * The same, by weight.
+   */
+  weighted_volatility: number | null;
+}
+
 export interface AnalysisVolatilityNights {
   /**
    * Nights that the comparison rests on.
@@ -2757,6 +2899,37 @@ export interface AnalysisVolatilityNights {
    * Distance from that mean in standard deviations of those nights; 2 and more is a spike; null where fewer than fourteen nights lie before it.
    */
   z: number | null;
+}
+
+export interface AnalysisVolatilityWeekdays {
+  /**
+   * Volatility less elsewhere.
+   */
+  difference: number | null;
+  /**
+   * Mean of all other nights.
+   */
+  elsewhere: number | null;
+  /**
+   * Its name.
+   */
+  name: string | null;
+  /**
+   * Nights of that weekday that could be compared with the answers before.
+   */
+  nights: number | null;
+  /**
+   * Standard error of the difference; null where either side has fewer than four nights.
+   */
+  standard_error: number | null;
+  /**
+   * Mean of their volatility, 0 to 1.
+   */
+  volatility: number | null;
+  /**
+   * 1 Monday to 7 Sunday.
+   */
+  weekday: number | null;
 }
 
 export interface AnalysisWrongPages {
@@ -4146,6 +4319,7 @@ export interface DB {
   "analysis.features": AnalysisFeatures;
   "analysis.freshness": AnalysisFreshness;
   "analysis.frontier": AnalysisFrontier;
+  "analysis.insight_costs": AnalysisInsightCosts;
   "analysis.keyword_clusters": AnalysisKeywordClusters;
   "analysis.keyword_hubs": AnalysisKeywordHubs;
   "analysis.label_changes": AnalysisLabelChanges;
@@ -4171,15 +4345,19 @@ export interface DB {
   "analysis.results": AnalysisResults;
   "analysis.serp_divergence": AnalysisSerpDivergence;
   "analysis.serp_overlap": AnalysisSerpOverlap;
+  "analysis.share_bounds": AnalysisShareBounds;
   "analysis.share_of_voice": AnalysisShareOfVoice;
   "analysis.statement": AnalysisStatement;
   "analysis.steps": AnalysisSteps;
   "analysis.striking_distance": AnalysisStrikingDistance;
   "analysis.tenure": AnalysisTenure;
   "analysis.title_changes": AnalysisTitleChanges;
+  "analysis.top_ten_survival": AnalysisTopTenSurvival;
   "analysis.topic_share": AnalysisTopicShare;
   "analysis.volatility": AnalysisVolatility;
+  "analysis.volatility_days": AnalysisVolatilityDays;
   "analysis.volatility_nights": AnalysisVolatilityNights;
+  "analysis.volatility_weekdays": AnalysisVolatilityWeekdays;
   "analysis.wrong_pages": AnalysisWrongPages;
   answer_fields: AnswerFields;
   calls: Calls;

@@ -102,7 +102,15 @@ describe('the guided tour', () => {
     for (const name of used) expect(names).toContain(name)
     const settings = [...tour.matchAll(/querymill\.([a-z_]+)/g)].map((match) => match[1])
     expect(new Set(settings)).toEqual(
-      new Set(['origins', 'ctr_curve', 'not_ranked_as', 'slice', 'since', 'until']),
+      new Set([
+        'origins',
+        'ctr_curve',
+        'not_ranked_as',
+        'slice',
+        'slice_at_once',
+        'since',
+        'until',
+      ]),
     )
   })
 

@@ -36,7 +36,10 @@ from (
     and searches.origin = any ((select analysis.origins())::text[])
     -- Without a slice nothing is looked up; said with "<>", which the planner takes for true of nearly all.
     and case when (select analysis.slice() is not null)
-      then analysis.in_slice(tasks.query_id, runs.run_date)::integer
+      then case when (select analysis.slices_at_once())
+        then ((tasks.query_id, runs.run_date) in (select query_id, run_date from analysis.sliced_days()))::integer
+        else analysis.in_slice(tasks.query_id, runs.run_date)::integer
+      end
       else 1
     end <> 0
   order by tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc, evidence

@@ -9,10 +9,11 @@ select
   count(*) as answers,
   min(position) as best_position,
   max(position) as worst_position,
-  bool_or(newest) as lasts
+  bool_or(newest) as lasts,
+  not bool_or(oldest) as began
 from (
   select
-    steps.query_id, steps.q, steps.origin, steps.api, steps.run_date, steps.step = steps.steps as newest,
+    steps.query_id, steps.q, steps.origin, steps.api, steps.run_date, steps.step = steps.steps as newest, steps.step = 1 as oldest,
     placed.url_key, placed.position,
     -- Answers in a row have steps in a row: the difference stays the same until a break.
     steps.step - row_number() over (
@@ -37,3 +38,4 @@ comment on column analysis.tenure.answers is 'Answers in a row.';
 comment on column analysis.tenure.best_position is 'Best place.';
 comment on column analysis.tenure.worst_position is 'Worst place.';
 comment on column analysis.tenure.lasts is 'True when the newest answer still shows it there.';
+comment on column analysis.tenure.began is 'False when the oldest answer shows it there already, so that nobody knows since when.';

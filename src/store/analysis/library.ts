@@ -82,7 +82,10 @@ export function bindParameters(question: Question, flags: readonly string[]): To
   const given = readFlags(flags)
   refuseOthers(question, given)
   const { parameters, narrows, name } = question
-  const slice = readSlice(new Map([...given].filter(([flag]) => narrows.includes(flag))))
+  const told = readSlice(new Map([...given].filter(([flag]) => narrows.includes(flag))))
+  // What is about a day or a text reads few answers: those are looked up one by one.
+  const few = parameters.some(({ name: parameter }) => parameter === 'day' || parameter === 'q')
+  const slice = few ? told : { ...told, everyDay: true }
   // Where two days are compared, the later one is the question's own.
   const compares = question.sql.includes('analysis.since(')
   if (compares && slice.until !== undefined && !given.has('day')) given.set('day', [slice.until])

@@ -1,0 +1,24 @@
+-- Between which ends does the share of voice of a domain lie, whatever the unanswered queries would have said?
+-- :domain = (a domain; empty: ours)
+select
+  run_date,
+  domain,
+  round(share_of_voice::numeric, 4) as share_of_voice,
+  round(low::numeric, 4) as low,
+  round(high::numeric, 4) as high,
+  queries,
+  unanswered
+from analysis.share_bounds
+where tag = '*'
+  and analysis.in_span(run_date)
+  and case
+    when :domain::text is null then exists (
+      select
+      from own_domains
+      where own_domains.domain = share_bounds.domain
+        and (own_domains.since is null or own_domains.since <= share_bounds.run_date)
+        and (own_domains.until is null or own_domains.until >= share_bounds.run_date)
+    )
+    else domain = :domain
+  end
+order by domain, run_date;

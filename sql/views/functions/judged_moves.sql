@@ -1,0 +1,37 @@
+-- The moves of some domains on a day, each held against what its query usually does.
+create or replace function analysis.judged_moves(night date, domains text[], most_answers integer default 30)
+returns table (
+  query_id uuid, q text, domain text, run_date date, previous_position bigint, "position" bigint, change text,
+  places bigint, earlier_moves bigint, as_great bigint, chance double precision, verdict text
+)
+language sql stable parallel safe as $$
+  select
+    moves.query_id, moves.q, moves.domain, moves.run_date, moves.previous_position, moves.position, moves.change,
+    moves.places, earlier.moves, earlier.as_great,
+    -- The move itself counts as one of those that are as great: never nought, however few there are.
+    (earlier.as_great + 1)::double precision / (earlier.moves + 1),
+    case
+      when earlier.moves < 60 then 'unknown'
+      when (earlier.as_great + 1)::double precision / (earlier.moves + 1) <= 0.05 then 'significant'
+      else 'noise'
+    end
+  from analysis.movers_on(night) as moves
+  cross join lateral (
+    select count(*) as moves, count(*) filter (where past.places >= moves.places) as as_great
+    from (
+      select *
+      from analysis.steps
+      where steps.query_id = moves.query_id
+        and steps.run_date < moves.run_date
+        and steps.previous_search_id is not null
+      order by steps.run_date desc
+      limit most_answers
+    ) as steps
+    cross join lateral analysis.moves_of(
+      steps.search_id, steps.depth::integer, steps.previous_search_id, steps.previous_depth::integer
+    ) as past
+  ) as earlier
+  where moves.domain = any (domains)
+    and moves.change <> 'same'
+$$;
+comment on function analysis.judged_moves(date, text[], integer) is 'The moves of some domains on a day, each against its query''s own volatility: how many of all moves of all domains in up to so many earlier answers to that query (30 unless told) were at least as great. chance is that part, the move itself counted in; at 0.05 or less the verdict is significant, above it noise, and unknown where fewer than sixty earlier moves are there to compare with.';

@@ -1,0 +1,40 @@
+-- What each confirmed insight cost: the credits of a day beside the losses that its answers confirmed.
+create or replace view analysis.insight_costs as
+select
+  spent.run_date,
+  spent.list,
+  coalesce(spent.credits_used, 0) as credits_used,
+  coalesce(confirmed.losses, 0) as losses,
+  coalesce(confirmed.ours, 0) as own_losses,
+  coalesce(spent.credits_used, 0)::double precision / nullif(confirmed.losses, 0) as credits_per_loss,
+  coalesce(spent.credits_used, 0)::double precision / nullif(confirmed.ours, 0) as credits_per_own_loss
+from (
+  select run_date, list, credits_used
+  from analysis.costs
+  where tag = '*'
+) as spent
+left join (
+  select
+    asked.run_date, asked.list,
+    count(*) as losses,
+    count(*) filter (where exists (
+      select
+      from own_domains
+      where own_domains.domain = lost.domain
+        and (own_domains.since is null or own_domains.since <= lost.run_date)
+        and (own_domains.until is null or own_domains.until >= lost.run_date)
+    )) as ours
+  from analysis.confirmed_losses as lost
+  -- A loss counts for each list that asked the query that day: each might have had it alone.
+  join (
+    select distinct run_date, list, query_id
+    from analysis.memberships
+  ) as asked using (run_date, query_id)
+  group by asked.run_date, asked.list
+) as confirmed using (run_date, list);
+comment on view analysis.insight_costs is 'What the answers of each list cost on each day, beside the losses in the first ten that they confirmed (analysis.confirmed_losses): what a confirmed insight cost. Over a longer time, divide the sums.';
+comment on column analysis.insight_costs.credits_used is 'Credits that answers say they used, of every origin.';
+comment on column analysis.insight_costs.losses is 'Losses that an answer of the day confirmed, of all domains.';
+comment on column analysis.insight_costs.own_losses is 'Of these, losses of domains that were ours that day.';
+comment on column analysis.insight_costs.credits_per_loss is 'Credits for each; null where none was confirmed.';
+comment on column analysis.insight_costs.credits_per_own_loss is 'Credits for each of ours; null where none was confirmed.';

@@ -1,0 +1,43 @@
+-- Whether some days of the week are more restless than the others.
+create or replace view analysis.volatility_weekdays as
+select
+  weekday,
+  (array['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'])[weekday] as name,
+  nights,
+  volatility,
+  (total - nights * volatility) / nullif(others, 0) as elsewhere,
+  volatility - (total - nights * volatility) / nullif(others, 0) as difference,
+  -- Of two means, each with the spread of its own nights (Welch); a weekday that came three times tells nothing.
+  case when nights >= 4 and others >= 4
+    then sqrt(
+      variance / nights
+      + greatest(squares - (nights - 1) * variance - nights * volatility ^ 2
+        - (total - nights * volatility) ^ 2 / others, 0) / (others - 1) / others
+    )
+  end as standard_error
+from (
+  select
+    weekday, nights, volatility, coalesce(variance, 0) as variance,
+    sum(nights) over () - nights as others,
+    sum(nights * volatility) over () as total,
+    sum(squares) over () as squares
+  from (
+    select
+      extract(isodow from run_date)::integer as weekday,
+      count(*)::double precision as nights,
+      avg(volatility) as volatility,
+      var_samp(volatility) as variance,
+      sum(volatility ^ 2) as squares
+    from analysis.volatility_nights
+    where analysis.in_span(run_date)
+    group by 1
+  ) as grouped
+) as compared;
+comment on view analysis.volatility_weekdays is 'Mean volatility of the nights of each day of the week, against all other nights. Take a difference for real when it is at least twice its standard error; of seven weekdays chance alone shows one such in more than one table of four.';
+comment on column analysis.volatility_weekdays.weekday is '1 Monday to 7 Sunday.';
+comment on column analysis.volatility_weekdays.name is 'Its name.';
+comment on column analysis.volatility_weekdays.nights is 'Nights of that weekday that could be compared with the answers before.';
+comment on column analysis.volatility_weekdays.volatility is 'Mean of their volatility, 0 to 1.';
+comment on column analysis.volatility_weekdays.elsewhere is 'Mean of all other nights.';
+comment on column analysis.volatility_weekdays.difference is 'Volatility less elsewhere.';
+comment on column analysis.volatility_weekdays.standard_error is 'Standard error of the difference; null where either side has fewer than four nights.';
