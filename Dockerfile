@@ -25,6 +25,7 @@ COPY package.json ./
 COPY sql ./sql
 COPY inputs ./inputs
 COPY src/service/corpus/corpus.jsonl.gz ./src/service/corpus/
+COPY src/commands/desk/assets ./src/commands/desk/assets
 USER node
 # Exec form: a signal has to reach the worker itself, or paid calls are cut off.
 # The bound makes Node clear up sooner: 230 MB instead of 380 with 500 lanes.

@@ -22,8 +22,9 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   'commands/monitor': ['command', 'monitor', 'news'],
   'commands/nightly': ['command'],
+  'commands/report': ['html', 'report', 'style'],
   'commands/statement': ['lines', 'statement'],
-  'commands/status': ['nights', 'status'],
+  'commands/status': ['look', 'nights', 'screen', 'status'],
   'commands/work': ['command', 'tally', 'work'],
   credits: [
     'account',

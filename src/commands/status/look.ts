@@ -63,37 +63,50 @@ export async function showMill({
   }
 }
 
-type View = StatusView & { readonly summaries: readonly NightSummary[] }
+/** Everything that `status` shows, for people and for programs. */
+export type MillState = StatusView & { readonly summaries: readonly NightSummary[] }
 
-async function look(mill: Mill, run: number | null): Promise<View> {
-  const { account: name, origin: kind } = mill.supplier
+async function look(mill: Mill, run: number | null): Promise<MillState> {
   const queue = await mill.queue()
-  const account = await readAccount(mill.db, { name, kind })
-  const summaries = await summariseNights(mill.db)
-  const runs = await readRuns(mill.db, { run, limit: mostRuns })
-  const costs =
-    account === null ? [] : believedPrices(costsOf(await readBooks(mill.db, account.id)))
+  return {
+    ...(await readTables(mill, run)),
+    queue: { backend: queue.backend, ...(await queue.count()) },
+    outlook: await withinTime(mill.db, 2_000, (db) => lookAhead({ ...mill, db })),
+  }
+}
+
+/** What the tables say of the mill at this moment; the queue and the outlook aside. */
+export async function readTables(
+  { db, config, supplier }: Pick<Mill, 'db' | 'config' | 'supplier'>,
+  run: number | null,
+): Promise<Omit<MillState, 'queue' | 'outlook'>> {
+  const { account: name, origin: kind } = supplier
+  const account = await readAccount(db, { name, kind })
+  const summaries = await summariseNights(db)
+  const runs = await readRuns(db, { run, limit: mostRuns })
+  const costs = account === null ? [] : believedPrices(costsOf(await readBooks(db, account.id)))
   return {
     runs,
-    older: run === null ? (await countRuns(mill.db)) - runs.length : 0,
+    older: run === null ? (await countRuns(db)) - runs.length : 0,
     account,
     accountName: name,
     prices: costs,
     origin: kind,
-    floor: account?.floor ?? mill.config.creditFloor,
-    queue: { backend: queue.backend, ...(await queue.count()) },
-    endedLastMinute: await endedLastMinute(mill.db),
-    outlook: await withinTime(mill.db, 2_000, (db) =>
-      readCreditOutlook({ ...mill, db }, { days: outlookDays }),
-    ),
-    zone: mill.config.zone,
+    floor: account?.floor ?? config.creditFloor,
+    endedLastMinute: await endedLastMinute(db),
+    zone: config.zone,
     nights: nightSummaryLines(summaries),
     summaries,
   }
 }
 
+/** The outlook as far as `status` looks ahead. */
+export function lookAhead(mill: Pick<Mill, 'db' | 'config' | 'supplier'>) {
+  return readCreditOutlook(mill, { days: outlookDays })
+}
+
 /** The state of the mill for programs. */
-function statusJson({ account, floor, accountName: name, ...view }: View) {
+export function statusJson({ account, floor, accountName: name, ...view }: MillState) {
   const known = {
     remaining: account?.remaining ?? null,
     observed_at: account?.observed_at ?? null,

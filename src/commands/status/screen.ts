@@ -109,7 +109,7 @@ function accountLines({ account, accountName, floor }: StatusView): string[] {
   return lines
 }
 
-function ago(seconds: number | null): string {
+export function ago(seconds: number | null): string {
   if (seconds === null) return 'some time'
   if (seconds < 120) return `${seconds} s`
   return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
@@ -126,7 +126,7 @@ function speedLine({ runs, account, endedLastMinute, outlook }: StatusView): str
 }
 
 /** By the pace while work went on, and no further than the credits reach. */
-function etaOf(open: number, outlook: CreditOutlook | null): string {
+export function etaOf(open: number, outlook: CreditOutlook | null): string {
   const perMinute = outlook?.perMinute ?? null
   if (outlook === null || perMinute === null) return 'too few to say how long it takes'
   const { forecast } = outlook
@@ -144,7 +144,7 @@ function outlookPart({ outlook, origin, zone }: StatusView): string[] {
 }
 
 /** What a person would type now. */
-function nextStep({ runs, account }: StatusView): string {
+export function nextStep({ runs, account }: Pick<StatusView, 'runs' | 'account'>): string {
   const reasons = new Set(account?.stops.map(({ reason }) => reason))
   if (reasons.has('auth')) return 'set another SEARCH_API_KEY, or: npm run resume'
   if (reasons.has('credit_floor')) return 'top up the account, then: npm run resume'

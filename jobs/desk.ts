@@ -1,0 +1,24 @@
+import type { DeskFlags } from '../src/commands/desk/desk.ts'
+import { runCommand } from '../src/shared/terminal/command.ts'
+
+await runCommand<DeskFlags>(
+  {
+    name: 'desk',
+    about: 'Serves the page where people look: it reads the tables and changes nothing.',
+    drains: true,
+    examples: [
+      'npm run desk                                on this machine, http://127.0.0.1:8750',
+      'npm run desk -- --port 9000',
+      'npm run desk -- --host 0.0.0.0 --password-file desk.password',
+      'npm run desk -- --password-file desk.password --public-url https://desk.example.com',
+    ],
+    define: (program) =>
+      program
+        .option('--port <n>', 'port to listen on; 0: any free one (default: 8750)')
+        .option('--host <address>', 'address to listen on; any but this machine needs a password')
+        .option('--password-file <file>', 'a file whose first line opens the desk')
+        .option('--public-url <address>', 'where people reach it behind a proxy')
+        .option('--json', 'print its address as one JSON object'),
+  },
+  async (call) => (await import('../src/commands/desk/desk.ts')).runDesk(call),
+)

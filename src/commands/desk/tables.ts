@@ -1,0 +1,102 @@
+import { Closers } from '../../shared/closers.ts'
+import type { Config } from '../../shared/config.ts'
+import { codeOf, WrongDatabase } from '../../shared/errors.ts'
+import { findReader } from '../../store/analysis/analyst.ts'
+import { firstOrigins } from '../../store/analysis/origins.ts'
+import { checkDatabase } from '../../store/migrate.ts'
+import { readShownOrigins } from '../../store/analysis/snapshot.ts'
+import { openMill, type Mill } from '../mill/mill.ts'
+
+/** What every part of the desk stands on. */
+export interface DeskGround {
+  readonly config: Config
+  readonly tables: DeskTables
+  readonly tell: (line: string) => void
+}
+
+/** The tables, opened for reading alone. */
+export interface Opened {
+  readonly mill: Mill
+  /** Null: the database has no role that may only read. */
+  readonly reader: string | null
+}
+
+const connections = 4
+/** A database that is away is not asked again by every reload. */
+const restMs = 1_000
+const originsForMs = 10_000
+/** A table, a view or a column that is not there: the database is older or newer than it was when it was opened. */
+const otherSchema = /^(42P01|42703|42883|3F000)$/
+
+/** Opens the tables when they are first needed, and again after they were away: a desk outlives its database. */
+export class DeskTables {
+  readonly #config: Config
+  readonly #say: (line: string) => void
+  #closers = new Closers()
+  #opening: Promise<Opened> | null = null
+  #origins: { readonly at: number; readonly origins: string } | null = null
+  #failed: { readonly at: number; readonly error: unknown } | null = null
+
+  constructor(config: Config, say: (line: string) => void) {
+    this.#config = config
+    this.#say = say
+  }
+
+  /** The tables; throws what a person can act on while they are away or of another release. */
+  async open(): Promise<Opened> {
+    if (this.#opening !== null) return this.#opening
+    if (this.#failed !== null && Date.now() - this.#failed.at < restMs) throw this.#failed.error
+    this.#opening = this.#tryToOpen()
+    try {
+      return await this.#opening
+    } catch (error) {
+      this.#failed = { at: Date.now(), error }
+      this.#opening = null
+      throw error
+    }
+  }
+
+  async #tryToOpen(): Promise<Opened> {
+    const closers = new Closers()
+    try {
+      const options = { config: this.#config, closers, say: this.#say, name: 'desk', connections }
+      const mill = await openMill({ ...options, reading: true })
+      const opened = { mill, reader: await findReader(mill.pool) }
+      this.#closers = closers
+      return opened
+    } catch (error) {
+      await closers.close()
+      throw error
+    }
+  }
+
+  /** What to tell of a failed reading: where the schema is another one by now, that. */
+  async explain(error: unknown): Promise<unknown> {
+    if (!otherSchema.test(codeOf(error) ?? '') || this.#opening === null) return error
+    try {
+      const { mill } = await this.#opening
+      await checkDatabase(mill.db)
+      return error
+    } catch (found) {
+      return found instanceof WrongDatabase ? found : error
+    }
+  }
+
+  /** Kinds of answers for who asked for none: on a machine with nothing, those that are there. */
+  async shownOrigins(): Promise<string> {
+    const known = this.#origins
+    if (known !== null && Date.now() - known.at < originsForMs) return known.origins
+    const { mill } = await this.open()
+    const { databaseUrl } = this.#config
+    const first = await firstOrigins(mill.db, { databaseUrl, tell: () => undefined })
+    const origins = first ?? (await readShownOrigins(mill.db))
+    this.#origins = { at: Date.now(), origins }
+    return origins
+  }
+
+  /** Safe while they were never opened. */
+  async close(): Promise<void> {
+    await this.#opening?.catch(() => undefined)
+    await this.#closers.close()
+  }
+}
