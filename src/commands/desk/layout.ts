@@ -41,7 +41,7 @@ export function layOut(view: View, place: PagePlace | null, frame: Frame): strin
             <h1 dir="auto">${view.title}</h1>
             ${view.lead === undefined ? null : html`<p class="lead">${view.lead}</p>`}
           </header>
-          ${place === null ? null : notLive(place)} ${view.body}
+          ${place === null || view.plain === true ? null : notLive(place)} ${view.body}
         </main>
         ${place === null ? null : foot(place)}
       </body>

@@ -1,3 +1,4 @@
+import type { CreditOutlook } from '../../credits/foresee.ts'
 import type { Config } from '../../shared/config.ts'
 import type { Database, Pool } from '../../store/database.ts'
 import type { Mill } from '../mill/mill.ts'
@@ -16,6 +17,8 @@ export interface DeskReading {
   readonly origins: string
   /** True: answers of suspect nights as well. */
   readonly suspects: boolean
+  /** What is to come and what it costs, a moment old at most; null where that takes too long to read. */
+  readonly outlook: () => Promise<CreditOutlook | null>
   /** Aborted when the visitor leaves before the answer. */
   readonly signal: AbortSignal
   /** One snapshot of what analysts may read, as the role that may only read. */
@@ -49,6 +52,8 @@ export interface View {
   /** One sentence below the title: what is shown, and how it is filtered. */
   readonly lead?: Html | string
   readonly body: Html
+  /** True: what it shows does not depend on the kinds of answers that are chosen. */
+  readonly plain?: true
 }
 
 /** A piece of a page that changes while it is looked at, by the id of its element. */

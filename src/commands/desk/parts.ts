@@ -2,7 +2,7 @@ import { formatMinute } from '../../shared/time/zone.ts'
 import { html, Html } from '../report/html.ts'
 
 /** What may stand in a page. */
-export type Content = Html | string | number | null | readonly Html[]
+export type Content = Html | string | number | null | readonly (Html | string)[]
 
 const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 2 })
 const rough = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
@@ -51,7 +51,7 @@ export function to(href: string, text: Html | string | number): Html {
 
 /** A section with its heading; the id makes it an address of its own. */
 export function section(
-  { id, title, about }: { id: string; title: string; about?: Html | string },
+  { id, title, about }: { id: string; title: Html | string; about?: Html | string },
   body: Content,
 ): Html {
   return html`<section id="${id}" aria-labelledby="${id}-title">
@@ -121,4 +121,25 @@ export function tiles(shown: readonly { readonly value: Content; readonly text: 
 /** A word with a colour that is never its only sign. */
 export function badge(word: string, tone: 'good' | 'bad' | 'warn' | 'soft'): Html {
   return html`<span class="badge ${tone}">${word}</span>`
+}
+
+/** How far something is, as a bar and in numbers. */
+export function progress(done: number, all: number): Html {
+  const width = all === 0 ? 0 : Math.round((done / all) * 100)
+  return html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="all" width="100" height="8" rx="2" />
+      <rect class="part" width="${width}" height="8" rx="2" />
+    </svg>
+    <span class="soft">${grouped.format(done)} of ${grouped.format(all)}</span>`
+}
+
+const runTones: Readonly<Record<string, 'good' | 'warn' | 'soft'>> = {
+  done: 'good',
+  open: 'warn',
+  planning: 'warn',
+}
+
+/** The state of a run. */
+export function runBadge(state: string): Html {
+  return badge(state, runTones[state] ?? 'soft')
 }

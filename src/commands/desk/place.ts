@@ -1,11 +1,14 @@
 import { localDate } from '../../shared/time/zone.ts'
 import { readOrigins } from '../../store/analysis/origins.ts'
 import { readSnapshot } from '../../store/analysis/snapshot.ts'
+import { withinTime } from '../../store/statement.ts'
+import { lookAhead } from '../status/look.ts'
 import type { PageAddress } from './address.ts'
 import type { PagePlace, DeskReading } from './page.ts'
 import type { DeskGround } from './tables.ts'
 
 const pageTimeoutMs = 15_000
+const outlookMs = 2_000
 /** What every page keeps in the addresses that it leads to. */
 const kept = ['origins', 'suspects'] as const
 
@@ -28,6 +31,10 @@ export async function readingOf(
     origins,
     suspects,
     signal,
+    outlook: () =>
+      tables.outlooks.read(() =>
+        withinTime(mill.db, outlookMs, (db) => lookAhead({ ...mill, db })),
+      ),
     answers: (read) => readSnapshot(mill.db, { ...snapshot, role: reader }, read),
     books: (read) => readSnapshot(mill.db, { ...snapshot, role: null }, read),
   }

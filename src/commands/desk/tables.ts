@@ -6,6 +6,7 @@ import { firstOrigins } from '../../store/analysis/origins.ts'
 import { checkDatabase } from '../../store/migrate.ts'
 import { readShownOrigins } from '../../store/analysis/snapshot.ts'
 import { openMill, type Mill } from '../mill/mill.ts'
+import { Outlooks } from './outlooks.ts'
 
 /** What every part of the desk stands on. */
 export interface DeskGround {
@@ -30,6 +31,7 @@ const otherSchema = /^(42P01|42703|42883|3F000)$/
 
 /** Opens the tables when they are first needed, and again after they were away: a desk outlives its database. */
 export class DeskTables {
+  readonly outlooks = new Outlooks()
   readonly #config: Config
   readonly #say: (line: string) => void
   #closers = new Closers()

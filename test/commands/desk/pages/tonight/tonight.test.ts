@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { freshDatabase, type FreshDatabase } from '../../../support/database.ts'
-import { openDesk, type TestDesk } from '../../../support/desk.ts'
+import { freshDatabase, type FreshDatabase } from '../../../../support/database.ts'
+import { openDesk, type TestDesk } from '../../../../support/desk.ts'
 
 let database: FreshDatabase
 let desk: TestDesk

@@ -1,0 +1,51 @@
+import type { AlertRow } from '../../../../store/operator/alerts.ts'
+import type { NoticeRow } from '../../../../store/operator/notices.ts'
+import { html, type Html } from '../../../report/html.ts'
+import type { PagePlace } from '../../page.ts'
+import { badge, command, given, instant, nothing, section } from '../../parts.ts'
+import type { TonightFound } from './found.ts'
+
+const states = { standing: 'warn', recovered: 'good', withdrawn: 'soft' } as const
+const told = { told: 'good', waiting: 'warn', 'given up': 'bad' } as const
+
+/** What a person would want to know, the newest first. */
+export function drawNews({ alerts, notices }: TonightFound, place: PagePlace): Html {
+  return html`${section(
+    { id: 'alerts-now', title: 'Alerts' },
+    alerts.length === 0
+      ? nothing(
+          'No alert so far. What moves against the rules shows here, with its evidence.',
+          'npm run alerts -- rules',
+        )
+      : html`<ul class="news">
+          ${alerts.map((alert) => alertLine(alert))}
+        </ul>`,
+  )}
+  ${section(
+    { id: 'notices-now', title: 'Notices' },
+    notices.length === 0
+      ? nothing(
+          'Nothing was noted yet. Stops, runs that ended and nights that were missed show here, once MILL_WEBHOOK is set.',
+          null,
+        )
+      : html`<ul class="news">
+          ${notices.map((notice) => noticeLine(notice, place))}
+        </ul>`,
+  )}`
+}
+
+function alertLine({ id, run_date: date, state, text }: AlertRow): Html {
+  return html`<li>
+    <p>${badge(state, states[state])} <span class="soft">${date}</span> ${given(text)}</p>
+    <p class="soft">Evidence: ${command(`npm run alerts -- show ${id}`)}</p>
+  </li>`
+}
+
+function noticeLine({ noted_at: at, state, text, problem }: NoticeRow, { zone }: PagePlace): Html {
+  return html`<li>
+    <p>
+      ${badge(state, told[state])} <span class="soft">${instant(at, zone)}</span> ${given(text)}
+    </p>
+    ${problem === null ? null : html`<p class="bad">${given(problem)}</p>`}
+  </li>`
+}

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pages } from '../../../../src/commands/desk/pages.ts'
+import { emptyUrl, freshDatabase, type FreshDatabase } from '../../../support/database.ts'
+import { openDesk, type TestDesk } from '../../../support/desk.ts'
+
+const plain = pages.filter(({ path }) => !path.includes(':')).map(({ path }) => path)
+
+let database: FreshDatabase
+let desk: TestDesk
+
+beforeAll(async () => {
+  database = await freshDatabase()
+  desk = await openDesk(database.url)
+})
+afterAll(async () => {
+  await desk.close()
+  await database.close()
+})
+
+describe('pages', () => {
+  test.each(plain)(
+    '%s says with nothing in the tables what would be here and what to type',
+    async (path) => {
+      const { status, text } = await desk.get(path)
+      expect(status).toBe(200)
+      expect(text).toMatch(/class="nothing"[\s\S]*npm run [a-z]+/)
+      expect(text).not.toMatch(/\b(undefined|null|NaN|\[object)\b/)
+    },
+  )
+
+  test.each(plain)('%s takes ten years, and no day that is none', async (path) => {
+    const ten = await desk.get(`${path}?since=2016-01-01&until=2026-01-01&year=2016`)
+    expect(ten.status).toBe(200)
+    for (const wrong of ['origins=nonsense', `origins=${'x'.repeat(9000)}`]) {
+      expect((await desk.get(`${path}?${wrong}`)).status, wrong).toBe(400)
+    }
+  })
+
+  test('tables of another release are told with what to type, and the pages are there once it was typed', async () => {
+    const url = await emptyUrl()
+    const early = await openDesk(url)
+    const { status, text } = await early.get('/')
+    expect(status).toBe(503)
+    expect(text).toContain('npm run migrate')
+    expect(text).toContain('http-equiv="refresh"')
+    await early.close()
+  })
+})
