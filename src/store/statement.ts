@@ -35,11 +35,17 @@ export async function withinTime<T>(
   ms: number,
   ask: (trx: Database) => Promise<T>,
 ): Promise<T | null> {
+  const asked = db.transaction().execute(async (trx) => {
+    await sql`select set_config('statement_timeout', ${String(ms)}, true)`.execute(trx)
+    return ask(trx)
+  })
+  return inTime(asked)
+}
+
+/** What was asked for; null when the server stopped it at its time limit. */
+export async function inTime<T>(asked: Promise<T>): Promise<T | null> {
   try {
-    return await db.transaction().execute(async (trx) => {
-      await sql`select set_config('statement_timeout', ${String(ms)}, true)`.execute(trx)
-      return ask(trx)
-    })
+    return await asked
   } catch (error) {
     if (codeOf(error) === queryCanceled) return null
     throw error

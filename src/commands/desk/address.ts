@@ -115,8 +115,13 @@ export class PageAddress {
 }
 
 /** A day so many days earlier. */
-export function daysBefore(day: string, days: number): string {
+function daysBefore(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) - days * dayMs).toISOString().slice(0, 10)
+}
+
+/** The day after a day. */
+export function dayAfter(day: string): string {
+  return daysBefore(day, -1)
 }
 
 function expectDay(name: string, text: string): string {

@@ -23,6 +23,8 @@ export interface DeskReading {
   readonly signal: AbortSignal
   /** One snapshot of what analysts may read, as the role that may only read. */
   readonly answers: <T>(read: (db: Database) => Promise<T>) => Promise<T>
+  /** The same as `books`, for what a page can do without: null where it takes longer than a second. */
+  readonly briefly: <T>(read: (db: Database) => Promise<T>) => Promise<T | null>
   /** One snapshot of everything, the mill's own bookkeeping too, in a transaction that only reads. */
   readonly books: <T>(read: (db: Database) => Promise<T>) => Promise<T>
 }

@@ -143,3 +143,18 @@ const runTones: Readonly<Record<string, 'good' | 'warn' | 'soft'>> = {
 export function runBadge(state: string): Html {
   return badge(state, runTones[state] ?? 'soft')
 }
+
+/** A form that asks for other days. */
+export function spanForm(
+  action: string,
+  { since, until }: { since: string; until: string },
+  { filters }: { filters: URLSearchParams },
+): Html {
+  const kept = [...filters].filter(([name]) => name !== 'since' && name !== 'until')
+  return html`<form class="filters" method="get" action="${action}">
+    ${kept.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+    <label>from<input type="date" name="since" value="${since}" /></label>
+    <label>to<input type="date" name="until" value="${until}" /></label>
+    <button>Show</button>
+  </form>`
+}

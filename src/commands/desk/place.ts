@@ -1,7 +1,7 @@
 import { localDate } from '../../shared/time/zone.ts'
 import { readOrigins } from '../../store/analysis/origins.ts'
 import { readSnapshot } from '../../store/analysis/snapshot.ts'
-import { withinTime } from '../../store/statement.ts'
+import { inTime, withinTime } from '../../store/statement.ts'
 import { lookAhead } from '../status/look.ts'
 import type { PageAddress } from './address.ts'
 import type { PagePlace, DeskReading } from './page.ts'
@@ -9,6 +9,7 @@ import type { DeskGround } from './tables.ts'
 
 const pageTimeoutMs = 15_000
 const outlookMs = 2_000
+const brieflyMs = 1_000
 /** What every page keeps in the addresses that it leads to. */
 const kept = ['origins', 'suspects'] as const
 
@@ -37,6 +38,8 @@ export async function readingOf(
       ),
     answers: (read) => readSnapshot(mill.db, { ...snapshot, role: reader }, read),
     books: (read) => readSnapshot(mill.db, { ...snapshot, role: null }, read),
+    briefly: (read) =>
+      inTime(readSnapshot(mill.db, { ...snapshot, role: null, timeoutMs: brieflyMs }, read)),
   }
 }
 

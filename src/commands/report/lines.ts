@@ -3,6 +3,7 @@ import { line } from 'd3-shape'
 import type { Note } from '../../store/analysis/notes.ts'
 import { timeLabels, timeScale, type Grain, type Label } from './axis.ts'
 import { bandOf, shownBands, type Band } from './bands.ts'
+import { eventMarks, type Happening } from './events.ts'
 import { html, type Html } from './html.ts'
 import { noteMarks } from './notes.ts'
 
@@ -32,6 +33,8 @@ export interface LineChart {
   readonly mark?: { readonly value: number; readonly name: string }
   /** Days that analysts wrote something about. */
   readonly notes?: readonly Note[]
+  /** Instants at which something happened. */
+  readonly events?: readonly Happening[]
   /** Days of which something is left out. */
   readonly bands?: readonly Band[]
   /** True: names stand at the ends of the lines. */
@@ -52,6 +55,7 @@ export function lineChart(chart: LineChart): Html {
   const y = scaleLinear()
     .domain([...range])
     .range([height - margin.bottom, margin.top])
+  const within = [Math.min(...times), Math.max(...times)] as const
   const ticks = chart.ticks ?? y.ticks(5)
   const frame = {
     x,
@@ -82,8 +86,9 @@ export function lineChart(chart: LineChart): Html {
           >`,
     )}
     ${timeLabels(span, x).map((label) => timeLabel(label, chart))}
-    ${noteMarks(chart.notes ?? [], { ...frame, within: [Math.min(...times), Math.max(...times)] })}
-    ${markLine(chart, y, width - right)} ${series.map((one, index) => path(one, index, { x, y }))}
+    ${noteMarks(chart.notes ?? [], { ...frame, within })}
+    ${eventMarks(chart.events ?? [], { ...frame, within })} ${markLine(chart, y, width - right)}
+    ${series.map((one, index) => path(one, index, { x, y }))}
     ${chart.named === true ? names(chart, { x, y }) : null}
   </svg>`
 }

@@ -40,6 +40,7 @@ svg { display: block; width: 100%; height: auto; }
 .tick { fill: var(--soft); font-size: 11px; }
 .band { fill: var(--bad); opacity: 0.14; }
 .mark { stroke: var(--bad); stroke-width: 1.5; stroke-dasharray: 5 4; }
+.event .mark { stroke: var(--good); stroke-width: 1; } .event path { fill: var(--good); }
 .note .mark { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 3; }
 .series path { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
 .name { font-size: 12px; }

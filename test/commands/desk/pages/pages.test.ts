@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { migrateAll } from '../../../../src/commands/mill/mill.ts'
+import { openPool } from '../../../../src/store/database.ts'
 import { pages } from '../../../../src/commands/desk/pages.ts'
 import { emptyUrl, freshDatabase, type FreshDatabase } from '../../../support/database.ts'
 import { openDesk, type TestDesk } from '../../../support/desk.ts'
@@ -43,6 +45,12 @@ describe('pages', () => {
     expect(status).toBe(503)
     expect(text).toContain('npm run migrate')
     expect(text).toContain('http-equiv="refresh"')
+    const pool = openPool(url, { name: 'test', max: 2 })
+    await migrateAll(pool, url)
+    await pool.end()
+    await vi.waitFor(async () => expect((await early.get('/')).status).toBe(200), {
+      timeout: 20_000,
+    })
     await early.close()
   })
 })

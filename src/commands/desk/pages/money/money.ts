@@ -1,0 +1,109 @@
+import type { CreditOutlook } from '../../../../credits/foresee.ts'
+import { readEvents } from '../../../../store/analysis/statement.ts'
+import {
+  readCosts,
+  readPursePoints,
+  readPurses,
+  type SpentRow,
+  type AccountPurse,
+  type PursePoint,
+} from '../../../../store/operator/money.ts'
+import { html, type Html } from '../../../report/html.ts'
+import { nameRises, type NamedEvent } from '../../../statement/lines.ts'
+import { dayAfter, type DaySpan } from '../../address.ts'
+import { definePage, type DeskReading, type PagePlace } from '../../page.ts'
+import { amount, given, nothing, section, spanForm, table } from '../../parts.ts'
+import { drawBalance } from './balance.ts'
+import { drawOutlook } from './outlook.ts'
+
+interface MoneyFound {
+  readonly purses: readonly AccountPurse[]
+  readonly points: readonly PursePoint[]
+  readonly lists: readonly SpentRow[]
+  readonly classes: readonly SpentRow[]
+  /** Null: too many calls for a look. */
+  readonly events: readonly NamedEvent[] | null
+  readonly outlook: CreditOutlook | null
+}
+
+const usualDays = 31
+
+/** What was spent, what is left, and what is to come. */
+export const money = definePage({
+  path: '/money',
+  nav: 'Money',
+  ask: (address, today) => address.span({ today, days: usualDays }),
+  read: readMoney,
+  show: (found, place, span) => ({
+    title: 'Money',
+    plain: true,
+    lead: html`Credits from ${span.since} to ${span.until}, days in ${place.zone}, by when calls
+    ended.`,
+    body: html`${spanForm('/money', span, place)} ${balances(found, place, span)}
+      ${drawOutlook(found.outlook, place)}
+      <div class="pair">
+        ${costs({ id: 'lists', title: 'Cost by list', head: 'list' }, found.lists)}
+        ${costs({ id: 'classes', title: 'Cost by kind of call', head: 'results / device' }, found.classes)}
+      </div>`,
+  }),
+})
+
+async function readMoney(reading: DeskReading, span: DaySpan): Promise<MoneyFound> {
+  const zoned = { ...span, zone: reading.config.zone }
+  const order = { account: null, since: span.since, until: dayAfter(span.until), zone: zoned.zone }
+  const outlook = await reading.outlook()
+  const events = await reading.briefly((db) => readEvents(db, order))
+  return reading.books(async (db) => ({
+    purses: await readPurses(db, zoned),
+    points: await readPursePoints(db, zoned),
+    lists: await readCosts(db, zoned, 'list'),
+    classes: await readCosts(db, zoned, 'class'),
+    events: events === null ? null : nameRises(events, reading.config),
+    outlook,
+  }))
+}
+
+function balances({ purses, points, events }: MoneyFound, place: PagePlace, span: DaySpan): Html {
+  if (purses.length === 0) {
+    const text =
+      'No account was used yet. Its balance over time would be a picture here, with its floor, top-ups and renewals.'
+    return section({ id: 'balance', title: 'Balance' }, nothing(text, 'npm run work -- --drain'))
+  }
+  return html`${purses.map((purse) =>
+    drawBalance(
+      {
+        purse,
+        points: points.filter((point) => point.account_id === purse.id),
+        events: events?.filter(({ account }) => account === purse.account) ?? null,
+        span,
+      },
+      place,
+    ),
+  )}`
+}
+
+function costs(
+  { id, title, head }: { id: string; title: string; head: string },
+  rows: readonly SpentRow[],
+): Html {
+  const number = true as const
+  const columns = [
+    { head, cell: ({ name }: SpentRow) => given(name) },
+    { head: 'calls', number, cell: ({ calls }: SpentRow) => amount(calls) },
+    { head: 'credits', number, cell: ({ credits }: SpentRow) => amount(credits) },
+    { head: 'readable answers', number, cell: ({ answers }: SpentRow) => amount(answers) },
+    {
+      head: 'credits an answer',
+      number,
+      cell: ({ credits, answers }: SpentRow) => amount(answers === 0 ? null : credits / answers),
+    },
+    { head: 'paid in vain', number, cell: ({ lost }: SpentRow) => amount(lost) },
+    { head: 'dearest call', number, cell: ({ dearest }: SpentRow) => amount(dearest) },
+  ]
+  return section(
+    { id, title },
+    rows.length === 0
+      ? nothing('No call ended in this time.', 'npm run status')
+      : table(title, columns, rows),
+  )
+}

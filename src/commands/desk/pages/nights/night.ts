@@ -1,0 +1,197 @@
+import {
+  countTasks,
+  readRunFacts,
+  readRunMoves,
+  type RunFacts,
+  type RunMove,
+  type TaskCount,
+} from '../../../../store/operator/run.ts'
+import { html, type Html } from '../../../report/html.ts'
+import { NotThere } from '../../address.ts'
+import { definePage, type PagePlace } from '../../page.ts'
+import {
+  amount,
+  command,
+  figure,
+  given,
+  instant,
+  nothing,
+  runBadge,
+  section,
+  table,
+  tiles,
+  to,
+} from '../../parts.ts'
+
+interface NightFound {
+  readonly facts: RunFacts
+  readonly counts: readonly TaskCount[]
+  readonly moves: readonly RunMove[]
+}
+
+/** One run: what it was to do, what it came to, what it cost, what moved. */
+export const night = definePage({
+  path: '/runs/:run',
+  ask: (address) => address.id('run'),
+  read: (reading, run) =>
+    reading.answers(async (db): Promise<NightFound> => {
+      const facts = await readRunFacts(db, run)
+      if (facts === null)
+        throw new NotThere(`There is no run ${run}: the nights have all that were made.`)
+      return { facts, counts: await countTasks(db, run), moves: await readRunMoves(db, facts) }
+    }),
+  show: (found, place) => {
+    const { facts } = found
+    return {
+      title: `Run ${facts.run}: ${facts.list}, ${facts.run_date}`,
+      lead: html`${runBadge(facts.state)} ${kindOf(facts, place)}`,
+      body: html`${neighbours(facts, place)} ${odd(facts)} ${counted(found)}
+        <div class="pair">${failures(found)} ${money(facts)}</div>
+        ${moved(found, place)}`,
+    }
+  },
+})
+
+function kindOf(
+  { kind, schedule, due_at: due, note, created_at: from, finished_at: until }: RunFacts,
+  { zone }: PagePlace,
+): Html {
+  const why =
+    schedule === null
+      ? kind === 'nightly'
+        ? 'made for a night'
+        : 'started by hand'
+      : html`schedule ${given(schedule)}, due ${instant(due, zone)}`
+  const end = until === null ? 'it goes on' : html`ended ${instant(until, zone)}`
+  return html`${why}; begun ${instant(from, zone)},
+  ${end}${note === null ? null : html`; ${given(note)}`}`
+}
+
+function neighbours({ previous, next, list }: RunFacts, { href }: PagePlace): Html {
+  return html`<nav class="beside" aria-label="Runs of the same list">
+    ${previous === null ? null : to(href(`/runs/${previous}`), html`← the run of ${given(list)} before`)}
+    ${next === null ? null : to(href(`/runs/${next}`), html`the next one →`)}
+    ${to(href('/nights'), 'All nights')}
+  </nav>`
+}
+
+function odd({ suspect, reasons }: RunFacts): Html | null {
+  if (!suspect) return null
+  return html`<section class="state warn" aria-labelledby="odd">
+    <h2 id="odd">Suspect: left out of shares and trends</h2>
+    <ul class="lines">
+      ${reasons.map((reason) => html`<li>${reason}</li>`)}
+    </ul>
+  </section>`
+}
+
+function counted({ facts, counts }: NightFound): Html {
+  const of = (...states: readonly TaskCount['state'][]) =>
+    counts.reduce((sum, { state, tasks }) => sum + (states.includes(state) ? tasks : 0), 0)
+  const all = counts.reduce((sum, { tasks }) => sum + tasks, 0)
+  return tiles([
+    { text: 'planned', value: figure('tasks', all) },
+    { text: 'bought', value: figure('answered', of('answered')) },
+    { text: 'reused', value: figure('reused', of('reused')) },
+    { text: 'failed', value: figure('failed', of('failed')) },
+    { text: 'unknown: perhaps charged', value: figure('unknown', of('unknown')) },
+    {
+      text: 'left out: budget, or cancelled',
+      value: figure('left', of('unaffordable', 'cancelled')),
+    },
+    { text: 'open', value: figure('open', of('open')) },
+    { text: 'lines rejected', value: figure('rejected', facts.rejected) },
+  ])
+}
+
+function failures({ facts, counts }: NightFound): Html {
+  const wrong = counts.filter(
+    ({ error, state }) => error !== null && state !== 'answered' && state !== 'reused',
+  )
+  const number = true as const
+  const columns = [
+    { head: 'code', cell: ({ error }: TaskCount) => html`<code>${error}</code>` },
+    { head: 'state', word: true as const, cell: ({ state }: TaskCount) => state },
+    { head: 'tasks', number, cell: ({ tasks }: TaskCount) => amount(tasks) },
+    { head: 'for instance', cell: ({ example }: TaskCount) => given(example) },
+  ]
+  const again = html`<p>To ask again: ${command(`npm run retry -- --run ${facts.run}`)}</p>`
+  return section(
+    { id: 'failures', title: 'What failed' },
+    wrong.length === 0
+      ? html`<p class="soft">Nothing: no task ended in an error.</p>`
+      : html`${table('Failures by code', columns, wrong)} ${again}`,
+  )
+}
+
+function money({
+  spent,
+  budget,
+  asked,
+  price,
+  usual_price: usual,
+  depth,
+  empty,
+  unreadable,
+  workers,
+}: RunFacts): Html {
+  const foreseen = asked === null || usual === null ? null : asked * usual
+  return section(
+    { id: 'cost', title: 'What it cost, and what it brought' },
+    html`<dl class="facts">
+      <dt>credits used</dt>
+      <dd>
+        ${figure('spent', spent)}${budget === null ? null : html` of a budget of ${amount(budget)}`}
+      </dd>
+      <dt>foreseen, at the price of the nights before</dt>
+      <dd>${amount(foreseen)}</dd>
+      <dt>credits an answer</dt>
+      <dd>
+        ${amount(price)}${usual === null ? null : html` <span class="soft">(usually ${amount(usual)})</span>`}
+      </dd>
+      <dt>results an answer, its depth</dt>
+      <dd>${amount(depth)}</dd>
+      <dt>empty answers</dt>
+      <dd>${amount(empty)}</dd>
+      <dt>answers that cannot be read</dt>
+      <dd>${amount(unreadable)}</dd>
+      <dt>workers</dt>
+      <dd>${amount(workers)}</dd>
+    </dl>`,
+  )
+}
+
+const words: Readonly<Record<string, string>> = {
+  up: '▲ up',
+  down: '▼ down',
+  entered: '▲ entered',
+  left: '▼ left',
+}
+
+function moved({ moves, facts }: NightFound, { href }: PagePlace): Html {
+  const number = true as const
+  const columns = [
+    { head: 'query', cell: (row: RunMove) => to(href(`/queries/${row.query_id}`), given(row.q)) },
+    { head: 'domain', cell: (row: RunMove) => given(row.domain) },
+    { head: 'before', number, cell: (row: RunMove) => amount(row.previous) },
+    { head: 'now', number, cell: (row: RunMove) => amount(row.position) },
+    {
+      head: 'change',
+      word: true as const,
+      cell: (row: RunMove) =>
+        html`<span class="${row.change}">${words[row.change] ?? row.change}</span>`,
+    },
+    { head: 'page', cell: (row: RunMove) => given(row.page) },
+  ]
+  const text = facts.suspect
+    ? 'A suspect night is compared with none, unless suspect nights are shown (below).'
+    : 'Nothing moved, or nothing was there to compare with: moves show from the second answer on.'
+  return section(
+    {
+      id: 'moved',
+      title: 'What moved most',
+      about: 'Domains that are ours, or all where none is; against the answer before.',
+    },
+    moves.length === 0 ? nothing(text, 'npm run domains -- list') : table('Moves', columns, moves),
+  )
+}
