@@ -1,4 +1,4 @@
-import type { NightlyFlags } from '../src/commands/nightly/command.ts'
+import type { NightlyFlags, StartDeskBeside } from '../src/commands/nightly/command.ts'
 import { runCommand } from '../src/shared/terminal/command.ts'
 
 await runCommand<NightlyFlags>(
@@ -11,13 +11,21 @@ await runCommand<NightlyFlags>(
       'npm run nightly -- --show                   schedules, their next times, what became of the last one',
       'npm run nightly -- --once                   does what is due and ends: for cron or a systemd timer',
       'npm run -s nightly -- --show --json',
+      'npm run nightly -- --desk                   with the page where people look beside it',
     ],
     define: (program) =>
       program
         .option('--show', 'list the schedules and end')
         .option('--once', 'do what is due and end')
+        .option('--desk [port]', 'serve the desk beside it, on this machine alone (port 8750)')
         .option('--json', 'with --show: print one JSON object')
         .option('--file <path>', 'another file of schedules'),
   },
-  async (call) => (await import('../src/commands/nightly/command.ts')).runNightly(call),
+  async (call) => (await import('../src/commands/nightly/command.ts')).runNightly(call, desk),
 )
+
+/** Only a job sees both rooms: the scheduler and the desk stand side by side. */
+async function desk(...args: Parameters<StartDeskBeside>) {
+  const { startDeskBeside } = await import('../src/commands/desk/desk.ts')
+  return startDeskBeside(...args)
+}

@@ -1,4 +1,4 @@
-import type { StartMonitor, WorkFlags } from '../src/commands/work/command.ts'
+import type { StartDesk, StartMonitor, WorkFlags } from '../src/commands/work/command.ts'
 import { runCommand } from '../src/shared/terminal/command.ts'
 
 await runCommand<WorkFlags>(
@@ -11,18 +11,26 @@ await runCommand<WorkFlags>(
       'npm run work -- --drain                     ends when nothing is left to do',
       'npm run -s work -- --drain --json           the same, with its sums as JSON',
       'npm run work -- --concurrency 32            calls in flight at once',
+      'npm run work -- --desk                      with the page where people look beside it',
     ],
     define: (program) =>
       program
         .option('--drain', 'end when no task is open, or when the account stands still')
         .option('--concurrency <n>', 'calls in flight at once (MILL_CONCURRENCY)')
+        .option('--desk [port]', 'serve the desk beside it, on this machine alone (port 8750)')
         .option('--json', 'print the sums as one JSON object'),
   },
-  async (call) => (await import('../src/commands/work/command.ts')).runWork(call, monitor),
+  async (call) =>
+    (await import('../src/commands/work/command.ts')).runWork(call, { monitor, desk }),
 )
 
 /** Only a job sees both rooms: work and monitor stand side by side. */
 async function monitor(...args: Parameters<StartMonitor>) {
   const { startMonitor } = await import('../src/commands/monitor/monitor.ts')
   return startMonitor(...args)
+}
+
+async function desk(...args: Parameters<StartDesk>) {
+  const { startDeskBeside } = await import('../src/commands/desk/desk.ts')
+  return startDeskBeside(...args)
 }

@@ -5,7 +5,8 @@ const mostLines = 60
 /** Programs that may load more than one thing once they are needed, each with the reason. */
 const manyLoads: Readonly<Record<string, string>> = {
   'jobs/demo.ts': 'the mill and the search service meet over HTTP: only a job sees both',
-  'jobs/work.ts': 'only a job sees both the worker and the monitor beside it',
+  'jobs/nightly.ts': 'only a job sees both the scheduler and the desk beside it',
+  'jobs/work.ts': 'only a job sees the worker, the monitor and the desk beside it',
 }
 
 /** Programs that hold more than their manual and one way into their command's room, as `path: what`. */

@@ -144,4 +144,5 @@ async function tellWhatIsThere(
   print('  npm run enqueue -- your.csv --dry-run          what your own list would cost')
   print('  npm run status                                 runs, credits, what to type next')
   print('  npm run stack -- status                        the database, for any SQL client')
+  print('\nSee it all on one page: npm run desk, then open http://127.0.0.1:8750')
 }

@@ -1,4 +1,4 @@
-import { callerPath, readConfig } from '../../shared/config.ts'
+import { callerPath, readConfig, type Config } from '../../shared/config.ts'
 import { exits, type Exit } from '../../shared/errors.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { formatInstant } from '../../shared/time/zone.ts'
@@ -17,10 +17,18 @@ export interface NightlyFlags {
   readonly once?: true
   readonly json?: true
   readonly file?: string
+  /** A port, or the usual one. */
+  readonly desk?: string | true
 }
 
+/** Serves the desk beside the scheduler; the job hands it in. */
+export type StartDeskBeside = (
+  options: { readonly config: Config; readonly tell: (line: string) => void },
+  typed: string | true,
+) => Promise<{ close(): Promise<void> }>
+
 /** Shows the schedules, does what is due once, or schedules until it is stopped. */
-export async function runNightly(call: Call<NightlyFlags>): Promise<Exit> {
+export async function runNightly(call: Call<NightlyFlags>, desk: StartDeskBeside): Promise<Exit> {
   const { options, env, closers, signal } = call
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'nightly', connections: 4 })
@@ -29,6 +37,10 @@ export async function runNightly(call: Call<NightlyFlags>): Promise<Exit> {
   if (options.once === true) return tickOnce(mill, file)
   // A log and metrics are for what runs for long; nobody else waits for them to be loaded.
   const { runScheduler } = await import('./service.ts')
+  if (options.desk !== undefined) {
+    const opened = await desk({ config, tell: say }, options.desk)
+    closers.add('the desk', opened, (open) => open.close())
+  }
   return runScheduler(mill, { file, signal })
 }
 

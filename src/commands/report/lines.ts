@@ -4,6 +4,7 @@ import type { Note } from '../../store/analysis/notes.ts'
 import { timeLabels, timeScale, type Grain, type Label } from './axis.ts'
 import { bandOf, shownBands, type Band } from './bands.ts'
 import { eventMarks, type Happening } from './events.ts'
+import { hoverPoints } from './hover.ts'
 import { html, type Html } from './html.ts'
 import { noteMarks } from './notes.ts'
 
@@ -37,6 +38,8 @@ export interface LineChart {
   readonly events?: readonly Happening[]
   /** Days of which something is left out. */
   readonly bands?: readonly Band[]
+  /** True: each point says what it is, for a script that shows it under the pointer. */
+  readonly hover?: boolean
   /** True: names stand at the ends of the lines. */
   readonly named?: boolean
 }
@@ -88,7 +91,7 @@ export function lineChart(chart: LineChart): Html {
     ${timeLabels(span, x).map((label) => timeLabel(label, chart))}
     ${noteMarks(chart.notes ?? [], { ...frame, within })}
     ${eventMarks(chart.events ?? [], { ...frame, within })} ${markLine(chart, y, width - right)}
-    ${series.map((one, index) => path(one, index, { x, y }))}
+    ${series.map((one, index) => path(one, index, { x, y, chart }))}
     ${chart.named === true ? names(chart, { x, y }) : null}
   </svg>`
 }
@@ -106,11 +109,12 @@ function timeLabel({ at, text }: Label, { width, height }: LineChart): Html {
 }
 
 interface Scales {
+  readonly chart?: LineChart
   readonly x: (at: Date) => number
   readonly y: (value: number) => number
 }
 
-function path({ name, points }: Series, index: number, { x, y }: Scales): Html {
+function path({ name, points }: Series, index: number, { x, y, chart }: Scales): Html {
   const draw = line<Point>()
     .defined(({ value }) => value !== null)
     .x(({ at }) => round(x(at)))
@@ -121,7 +125,8 @@ function path({ name, points }: Series, index: number, { x, y }: Scales): Html {
     const around = [points[place - 1]?.value ?? null, points[place + 1]?.value ?? null]
     return value !== null && around.every((other) => other === null)
   })
-  return html`<g class="series c${index % 8}"
+  const told = chart?.hover === true ? hoverPoints({ name, points }, { x, y, ...chart }) : null
+  return html`<g class="series c${index % 8}" ${told}
     ><title>${name}</title><path d="${shape}" />${lonely.map(
       ({ at, value }) => html`<circle cx="${round(x(at))}" cy="${round(y(value ?? 0))}" r="2.5" />`,
     )}</g

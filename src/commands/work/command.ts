@@ -1,4 +1,4 @@
-import { readConfig } from '../../shared/config.ts'
+import { readConfig, type Config } from '../../shared/config.ts'
 import type { Exit } from '../../shared/errors.ts'
 import type { Secret } from '../../shared/secret.ts'
 import { printJson, say, type Call } from '../../shared/terminal/command.ts'
@@ -15,6 +15,8 @@ export interface WorkFlags {
   readonly drain?: true
   readonly concurrency?: string
   readonly json?: true
+  /** A port, or the usual one. */
+  readonly desk?: string | true
 }
 
 /** What a monitor asks of the worker in this process. */
@@ -31,10 +33,23 @@ export type StartMonitor = (
   watched: Watched,
 ) => Promise<{ readonly observe: (seconds: number) => void; close(): Promise<void> }>
 
+/** What stands beside a worker; only a job sees the rooms of all three. */
+export interface Beside {
+  readonly monitor: StartMonitor
+  /** The page where people look, with the port as it was typed. */
+  readonly desk: StartDesk
+}
+
+/** Serves the desk beside a worker or a scheduler; the job hands it in. */
+export type StartDesk = (
+  options: { readonly config: Config; readonly tell: (line: string) => void },
+  typed: string | true,
+) => Promise<{ close(): Promise<void> }>
+
 const nothingYet = { answered: 0, reused: 0, failed: 0, unknown: 0 }
 
 /** Works as the flags and settings say, and ends with what was done. */
-export async function runWork(call: Call<WorkFlags>, monitor: StartMonitor): Promise<Exit> {
+export async function runWork(call: Call<WorkFlags>, { monitor, desk }: Beside): Promise<Exit> {
   const { options, env, closers, signal } = call
   const flags = options.concurrency === undefined ? {} : { MILL_CONCURRENCY: options.concurrency }
   const config = readConfig(env, flags)
@@ -49,6 +64,9 @@ export async function runWork(call: Call<WorkFlags>, monitor: StartMonitor): Pro
   const { observe } = closers.add('the monitor', await monitor(mill, watched), (opened) =>
     opened.close(),
   )
+  if (options.desk !== undefined) {
+    closers.add('the desk', await desk({ config, tell }, options.desk), (open) => open.close())
+  }
   const onTick = (current: Worker) => {
     worker = current
     reporter.tick(current)

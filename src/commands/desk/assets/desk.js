@@ -60,3 +60,65 @@ async function copy(button, text) {
 const pulse = document.getElementById('pulse')
 if (pulse !== null) watch(pulse)
 offerCopies(document)
+
+/** What a point of a picture says, under the pointer, or by the arrow keys for whoever has none. */
+function offerPoints(svg) {
+  const lines = [...svg.querySelectorAll('[data-points]')].map((line) => ({
+    name: line.dataset.name,
+    points: JSON.parse(line.dataset.points),
+  }))
+  const stops = [...new Set(lines.flatMap(({ points }) => points.map(([x]) => x)))].toSorted(
+    (a, b) => a - b,
+  )
+  if (stops.length === 0) return
+  const figure = svg.parentElement
+  figure.classList.add('points')
+  const tip = document.createElement('output')
+  tip.className = 'tip'
+  tip.hidden = true
+  figure.append(tip)
+  const ruler = document.createElementNS('http://www.w3.org/2000/svg', 'line')
+  ruler.setAttribute('class', 'ruler')
+  const { height, width } = svg.viewBox.baseVal
+  ruler.setAttribute('y1', '8')
+  ruler.setAttribute('y2', String(height - 26))
+  svg.append(ruler)
+  let at = stops.length - 1
+  const show = (index) => {
+    at = Math.max(0, Math.min(stops.length - 1, index))
+    const x = stops[at]
+    ruler.setAttribute('x1', String(x))
+    ruler.setAttribute('x2', String(x))
+    const texts = lines.flatMap(({ name, points }) => {
+      const point = points.find(([place]) => place === x)
+      return point === undefined ? [] : [lines.length === 1 ? point[2] : `${name}, ${point[2]}`]
+    })
+    tip.textContent = texts.join('\n')
+    tip.hidden = false
+    const place = (x / width) * svg.clientWidth
+    tip.style.left = `${Math.max(4, Math.min(place + 10, svg.clientWidth - tip.offsetWidth - 4))}px`
+    figure.classList.add('told')
+  }
+  const hide = () => {
+    tip.hidden = true
+    figure.classList.remove('told')
+  }
+  svg.addEventListener('pointermove', ({ offsetX }) => {
+    const x = (offsetX / svg.clientWidth) * width
+    const nearest = stops.reduce(
+      (best, stop, index) => (Math.abs(stop - x) < Math.abs(stops[best] - x) ? index : best),
+      0,
+    )
+    show(nearest)
+  })
+  svg.addEventListener('pointerleave', hide)
+  figure.addEventListener('blur', hide)
+  figure.addEventListener('keydown', (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
+    if (step === undefined || figure.scrollWidth > figure.clientWidth) return
+    event.preventDefault()
+    show(tip.hidden ? at : at + step)
+  })
+}
+
+for (const svg of document.querySelectorAll('svg[role="img"]')) offerPoints(svg)

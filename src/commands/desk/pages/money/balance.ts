@@ -106,6 +106,7 @@ function picture({ purse, points, events }: BalanceFound): Html {
             name: `${what}: ${grouped.format(credits)} credits`,
           })),
         grain: 'instant',
+        hover: true,
         width: 1040,
         height: 230,
         range: [from, greatest > from ? greatest : from + 1],

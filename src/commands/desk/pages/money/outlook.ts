@@ -87,6 +87,7 @@ function band({ balance, now, floor }: CreditOutlook, steps: readonly ForecastSt
         { name: 'at the dearest', points: [begin, ...worst] },
       ],
       grain: 'instant',
+      hover: true,
       width: 1040,
       height: 200,
       range: [0, greatest],
