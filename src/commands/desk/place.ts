@@ -62,10 +62,7 @@ export function pagePlace(path: string, address: PageAddress, reading: DeskReadi
 }
 
 /** An address with its filters; those that are null or empty are left out. */
-export function hrefOf(
-  path: string,
-  filters: Readonly<Record<string, string | number | null>>,
-): string {
+function hrefOf(path: string, filters: Readonly<Record<string, string | number | null>>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(filters)) {
     if (value !== null && value !== '') query.set(name, String(value))

@@ -42,7 +42,7 @@ export function problemOf(error: unknown): Problem {
 }
 
 /** True while the database is out of reach: the same may succeed later. */
-export function isAway(error: unknown): boolean {
+function isAway(error: unknown): boolean {
   if (error instanceof MillError) return error.exit === 5
   return troubleOf(error) === 'away' && codeOf(error) !== null
 }

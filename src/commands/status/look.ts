@@ -106,7 +106,7 @@ export function lookAhead(mill: Pick<Mill, 'db' | 'config' | 'supplier'>) {
 }
 
 /** The state of the mill for programs. */
-export function statusJson({ account, floor, accountName: name, ...view }: MillState) {
+function statusJson({ account, floor, accountName: name, ...view }: MillState) {
   const known = {
     remaining: account?.remaining ?? null,
     observed_at: account?.observed_at ?? null,

@@ -36,6 +36,8 @@ export interface SpentRow {
   readonly credits: number
   readonly answers: number
   readonly lost: number
+  /** Credits set aside for calls that told no cost: what they may have used. */
+  readonly perhaps: number
   readonly dearest: number | null
 }
 
@@ -91,6 +93,7 @@ export async function readCosts(
       coalesce(sum(c.credits_used), 0) as credits,
       count(*) filter (where s.id is not null and s.parse_error is null) as answers,
       coalesce(sum(c.credits_used) filter (where s.id is null or s.parse_error is not null), 0) as lost,
+      coalesce(sum(c.credits_reserved) filter (where c.credits_used is null), 0) as perhaps,
       max(c.credits_used) as dearest
     from calls c
     join tasks t on t.id = c.task_id

@@ -27,6 +27,8 @@ export function drawBalance(found: BalanceFound, place: PagePlace): Html {
       : events
           .filter(({ what }) => names.includes(what))
           .reduce((all, { credits }) => all + credits, 0)
+  const others = sum(["somebody else's"])
+  const spentByOthers = others === null ? null : Math.abs(others)
   return section(
     {
       id: `account-${purse.id}`,
@@ -42,7 +44,7 @@ export function drawBalance(found: BalanceFound, place: PagePlace): Html {
           value: figure(`${purse.account}.used`, purse.used),
         },
         { text: 'added: top-ups and renewals', value: amount(sum(['top-up', 'renewal'])) },
-        { text: 'spent by others', value: amount(sum(["somebody else's"])) },
+        { text: 'spent by others', value: amount(spentByOthers) },
       ])}
       ${picture(found)}
       ${

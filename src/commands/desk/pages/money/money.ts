@@ -98,6 +98,7 @@ function costs(
       cell: ({ credits, answers }: SpentRow) => amount(answers === 0 ? null : credits / answers),
     },
     { head: 'paid in vain', number, cell: ({ lost }: SpentRow) => amount(lost) },
+    { head: 'perhaps, untold', number, cell: ({ perhaps }: SpentRow) => amount(perhaps) },
     { head: 'dearest call', number, cell: ({ dearest }: SpentRow) => amount(dearest) },
   ]
   return section(

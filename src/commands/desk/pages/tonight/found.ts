@@ -11,7 +11,7 @@ export interface TonightFound extends Omit<MillState, 'queue'> {
   readonly alerts: readonly AlertRow[]
 }
 
-const shownNews = 8
+const shownNews = 6
 
 /** One moment of the tables; the outlook, which is dear, may be some seconds older. */
 export async function readTonight(reading: DeskReading): Promise<TonightFound> {

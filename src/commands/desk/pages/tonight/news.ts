@@ -8,9 +8,9 @@ import type { TonightFound } from './found.ts'
 const states = { standing: 'warn', recovered: 'good', withdrawn: 'soft' } as const
 const told = { told: 'good', waiting: 'warn', 'given up': 'bad' } as const
 
-/** What a person would want to know, the newest first. */
-export function drawNews({ alerts, notices }: TonightFound, place: PagePlace): Html {
-  return html`${section(
+/** What moved against the rules, the newest first. */
+export function drawAlerts({ alerts }: TonightFound): Html {
+  return section(
     { id: 'alerts-now', title: 'Alerts' },
     alerts.length === 0
       ? nothing(
@@ -20,8 +20,12 @@ export function drawNews({ alerts, notices }: TonightFound, place: PagePlace): H
       : html`<ul class="news">
           ${alerts.map((alert) => alertLine(alert))}
         </ul>`,
-  )}
-  ${section(
+  )
+}
+
+/** What the webhook was told, or is to be told, the newest first. */
+export function drawNotices({ notices }: TonightFound, place: PagePlace): Html {
+  return section(
     { id: 'notices-now', title: 'Notices' },
     notices.length === 0
       ? nothing(
@@ -31,7 +35,7 @@ export function drawNews({ alerts, notices }: TonightFound, place: PagePlace): H
       : html`<ul class="news">
           ${notices.map((notice) => noticeLine(notice, place))}
         </ul>`,
-  )}`
+  )
 }
 
 function alertLine({ id, run_date: date, state, text }: AlertRow): Html {

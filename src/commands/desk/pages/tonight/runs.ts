@@ -4,6 +4,8 @@ import type { PagePlace } from '../../page.ts'
 import { figure, given, nothing, progress, runBadge, section, table, to } from '../../parts.ts'
 import type { TonightFound } from './found.ts'
 
+const leastShown = 6
+
 /** Runs that go on, and the newest that ended. */
 export function drawRuns({ runs, older }: TonightFound, place: PagePlace): Html {
   if (runs.length === 0) {
@@ -15,11 +17,25 @@ export function drawRuns({ runs, older }: TonightFound, place: PagePlace): Html 
       ),
     )
   }
+  const going = runs.filter(({ state }) => state === 'open' || state === 'planning').length
+  const shown = Math.max(going, leastShown)
+  const [first, rest] = [runs.slice(0, shown), runs.slice(shown)]
   const about =
     older === 0
       ? {}
       : { about: html`And ${older} older ones: ${to(place.href('/nights'), 'all nights')}.` }
-  return section({ id: 'runs-now', title: 'Runs', ...about }, table('Runs', columns(place), runs))
+  return section(
+    { id: 'runs-now', title: 'Runs', ...about },
+    html`${table('Runs', columns(place), first)} ${before(rest, place)}`,
+  )
+}
+
+function before(rest: readonly RunStatus[], place: PagePlace): Html | null {
+  if (rest.length === 0) return null
+  return html`<details id="runs-before">
+    <summary>${rest.length} runs before these</summary>
+    ${table('Runs before these', columns(place), rest)}
+  </details>`
 }
 
 function columns({ href }: PagePlace) {
@@ -31,7 +47,7 @@ function columns({ href }: PagePlace) {
     { head: 'list', cell: (row: RunStatus) => given(row.list) },
     { head: 'date', word, cell: (row: RunStatus) => row.run_date },
     { head: 'state', word, cell: (row: RunStatus) => runBadge(row.state) },
-    { head: 'done', word, cell: doneOf },
+    { head: 'ended', word, cell: doneOf },
     { head: 'open', number, cell: (row: RunStatus) => figure(of(row, 'open'), row.tasks.open) },
     {
       head: 'answered',

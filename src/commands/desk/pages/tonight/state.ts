@@ -54,7 +54,12 @@ function headline({ runs, account, crew, endedLastMinute, outlook }: TonightFoun
     const text = 'No list was read yet: here its run would show, with what is done and left.'
     return { tone: 'soft', title: 'Nothing here yet', text }
   }
-  if (open === 0) return { tone: 'good', title: 'All done', text: 'Nothing is open.' }
+  if (open === 0) {
+    const wrong = runs.reduce((sum, { tasks: of }) => sum + of.failed + of.unknown, 0)
+    if (wrong === 0) return { tone: 'good', title: 'All done', text: 'Nothing is open.' }
+    const text = `Nothing is open; ${count(wrong, 'task')} of the runs below failed or may have.`
+    return { tone: 'warn', title: 'Done, but not all of it', text }
+  }
   if (crew.length === 0) {
     return { tone: 'warn', title: 'No worker is at work', text: `${tasks} wait for one.` }
   }

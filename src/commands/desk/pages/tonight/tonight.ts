@@ -4,7 +4,7 @@ import { drawCrew } from './crew.ts'
 import { drawDue } from './due.ts'
 import { readTonight, type TonightFound } from './found.ts'
 import { drawMoney } from './money.ts'
-import { drawNews } from './news.ts'
+import { drawAlerts, drawNotices } from './news.ts'
 import { drawRuns } from './runs.ts'
 import { drawState } from './state.ts'
 
@@ -21,8 +21,11 @@ export const tonight = definePage({
       title: 'Tonight',
       plain: true,
       body: html`${piece('state')} ${piece('runs')}
-        <div class="pair">${piece('money')} ${piece('crew')}</div>
-        <div class="pair">${piece('news')} ${piece('due')}</div>`,
+        <div class="pair">
+          ${piece('money')}
+          <div>${piece('crew')} ${piece('due')}</div>
+        </div>
+        <div class="pair">${piece('alerts')} ${piece('notices')}</div>`,
     }
   },
   live: async (reading, place) => drawTonight(await readTonight(reading), place),
@@ -34,7 +37,8 @@ function drawTonight(found: TonightFound, place: PagePlace): LiveParts {
     runs: drawRuns(found, place),
     money: drawMoney(found, place),
     crew: drawCrew(found, place),
-    news: drawNews(found, place),
     due: drawDue(found, place),
+    alerts: drawAlerts(found),
+    notices: drawNotices(found, place),
   }
 }

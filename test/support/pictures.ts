@@ -1,0 +1,46 @@
+// npm run pictures → docs/pictures/desk-*.png: what the desk shows of the mill in the settings, for README and docs/desk.md.
+// `npm run demo -- --nights 30 --faults` makes a mill that has something to show. Needs a Chromium (CHROMIUM=/usr/bin/chromium).
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { chromium, type Browser } from 'playwright-core'
+import { serveDesk } from '../../src/commands/desk/serve.ts'
+import { processEnvironment, readConfig } from '../../src/shared/config.ts'
+import { root } from '../../src/shared/root.ts'
+import { say } from '../../src/shared/terminal/command.ts'
+
+const shown = [
+  { name: 'tonight', path: '/', colorScheme: 'light', height: 900 },
+  { name: 'nights', path: '/nights', colorScheme: 'light', height: 760 },
+  { name: 'night', path: '/nights', click: 'a.day.suspect', colorScheme: 'light', height: 900 },
+  { name: 'money', path: '/money', colorScheme: 'dark', height: 900 },
+] as const
+
+const folder = join(root, 'docs', 'pictures')
+const env = processEnvironment()
+const desk = await serveDesk({
+  config: readConfig(env),
+  host: '127.0.0.1',
+  port: 0,
+  password: null,
+  publicUrl: null,
+  tell: say,
+})
+const browser = await chromium.launch({
+  executablePath: env['CHROMIUM'] ?? '/usr/bin/chromium',
+  args: ['--no-sandbox'],
+})
+mkdirSync(folder, { recursive: true })
+for (const page of shown) await take(browser, page)
+await browser.close()
+await desk.close()
+
+async function take(from: Browser, picture: (typeof shown)[number]): Promise<void> {
+  const { name, path, colorScheme, height } = picture
+  const page = await from.newPage({ viewport: { width: 1120, height }, colorScheme })
+  await page.goto(desk.url + path)
+  if ('click' in picture) await page.locator(picture.click).last().click()
+  await page.locator('h1').waitFor()
+  await page.screenshot({ path: join(folder, `desk-${name}.png`) })
+  await page.close()
+  say(`docs/pictures/desk-${name}.png`)
+}
