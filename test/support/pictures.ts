@@ -11,7 +11,13 @@ import { say } from '../../src/shared/terminal/command.ts'
 const shown = [
   { name: 'tonight', path: '/', colorScheme: 'light', height: 900 },
   { name: 'nights', path: '/nights', colorScheme: 'light', height: 760 },
-  { name: 'night', path: '/nights', click: 'a.day.suspect', colorScheme: 'light', height: 900 },
+  {
+    name: 'night',
+    path: '/nights',
+    click: 'a.day.suspect[title*="queries were answered"]',
+    colorScheme: 'light',
+    height: 900,
+  },
   { name: 'money', path: '/money', colorScheme: 'dark', height: 900 },
 ] as const
 

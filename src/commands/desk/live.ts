@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Context } from 'hono'
 import { pause } from '../../shared/waiting.ts'
 import { PageAddress, NotThere } from './address.ts'
@@ -89,6 +90,8 @@ export class LiveRooms {
   readonly #closing = new AbortController()
 
   constructor(desk: DeskGround, pages: readonly DeskPage[]) {
+    // Each open page waits for the end of the desk.
+    setMaxListeners(0, this.#closing.signal)
     const live = pages.filter((page) => page.live !== null)
     this.#rooms = new Map(
       live.map((page) => [page.path, new LiveRoom(desk, page, this.#closing.signal)]),
@@ -110,6 +113,7 @@ export class LiveRooms {
 
   #stream(room: LiveRoom, gone: AbortSignal): ReadableStream<Uint8Array> {
     const encoder = new TextEncoder()
+    const closing = this.#closing.signal
     let leave = () => undefined as void
     return new ReadableStream<Uint8Array>(
       {
@@ -127,9 +131,14 @@ export class LiveRooms {
             else controller.enqueue(encoder.encode(event))
           }
           send('retry: 2000\n\n')
-          leave = room.add(send)
+          const forget = room.add(send)
+          leave = () => {
+            forget()
+            // The desk lives on, and would remember everybody who ever looked.
+            closing.removeEventListener('abort', end)
+          }
           gone.addEventListener('abort', end, { once: true })
-          this.#closing.signal.addEventListener('abort', end, { once: true })
+          closing.addEventListener('abort', end, { once: true })
         },
         cancel: () => leave(),
       },

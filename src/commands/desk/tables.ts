@@ -22,7 +22,7 @@ export interface Opened {
   readonly reader: string | null
 }
 
-const connections = 4
+const connections = 6
 /** A database that is away is not asked again by every reload. */
 const restMs = 1_000
 const originsForMs = 10_000

@@ -71,29 +71,25 @@ describe.skipIf(!existsSync(program))(
       '/runs/2',
       '/nowhere',
     ]
-    const looks = [390, 1280, 2560].flatMap((width) =>
-      (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
-    )
 
     test.each(addresses)(
       '%s fits three widths by day and by night, and everybody can read it',
       async (path) => {
-        for (const { width, colorScheme } of looks) {
-          const look = `${width} ${colorScheme}`
-          const { page, problems, close } = await open(path, {
-            viewport: { width, height: 900 },
-            colorScheme,
-          })
-          const over = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
-          expect(over, look).toBeLessThanOrEqual(0)
-          expect(await serious(page), look).toEqual([])
-          // The browser itself tells of an address that is not there.
-          const own = problems.filter((problem) => !/status of 404/.test(problem))
-          expect(own, look).toEqual([])
-          if (pictures !== undefined) {
+        for (const colorScheme of ['light', 'dark'] as const) {
+          const { page, problems, close } = await open(path, { colorScheme })
+          for (const width of [390, 1280, 2560]) {
+            const look = `${width} ${colorScheme}`
+            await page.setViewportSize({ width, height: 900 })
+            const over = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+            expect(over, look).toBeLessThanOrEqual(0)
+            if (pictures === undefined) continue
             const name = `${path.replace(/\W+/g, '_')}-${width}-${colorScheme}.png`
             await page.screenshot({ path: join(pictures, name), fullPage: true })
           }
+          expect(await serious(page), colorScheme).toEqual([])
+          // The browser itself tells of an address that is not there.
+          const own = problems.filter((problem) => !/status of 404/.test(problem))
+          expect(own, colorScheme).toEqual([])
           await close()
         }
       },

@@ -19,8 +19,7 @@ import { drawOutlook } from './outlook.ts'
 interface MoneyFound {
   readonly purses: readonly AccountPurse[]
   readonly points: readonly PursePoint[]
-  readonly lists: readonly SpentRow[]
-  readonly classes: readonly SpentRow[]
+  readonly costs: readonly SpentRow[]
   /** Null: too many calls for a look. */
   readonly events: readonly NamedEvent[] | null
   readonly outlook: CreditOutlook | null
@@ -42,8 +41,14 @@ export const money = definePage({
     body: html`${spanForm('/money', span, place)} ${balances(found, place, span)}
       ${drawOutlook(found.outlook, place)}
       <div class="pair">
-        ${costs({ id: 'lists', title: 'Cost by list', head: 'list' }, found.lists)}
-        ${costs({ id: 'classes', title: 'Cost by kind of call', head: 'results / device' }, found.classes)}
+        ${costs(
+          { id: 'lists', title: 'Cost by list', head: 'list' },
+          found.costs.filter(({ by }) => by === 'list'),
+        )}
+        ${costs(
+          { id: 'classes', title: 'Cost by kind of call', head: 'results / device' },
+          found.costs.filter(({ by }) => by === 'class'),
+        )}
       </div>`,
   }),
 })
@@ -56,8 +61,7 @@ async function readMoney(reading: DeskReading, span: DaySpan): Promise<MoneyFoun
   return reading.books(async (db) => ({
     purses: await readPurses(db, zoned),
     points: await readPursePoints(db, zoned),
-    lists: await readCosts(db, zoned, 'list'),
-    classes: await readCosts(db, zoned, 'class'),
+    costs: await readCosts(db, zoned),
     events: events === null ? null : nameRises(events, reading.config),
     outlook,
   }))
