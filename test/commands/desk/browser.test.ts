@@ -205,6 +205,7 @@ describe.skipIf(!existsSync(program))(
       }
       await away.page.getByRole('heading', { name: 'Tonight' }).waitFor({ timeout: 20_000 })
       await still.page.getByText('live', { exact: true }).waitFor({ timeout: 20_000 })
+      expect(await still.page.locator('#pulse.bad').count()).toBe(0)
       await away.close()
       await still.close()
     }, 90_000)
