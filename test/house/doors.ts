@@ -22,7 +22,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   ],
   'commands/monitor': ['command', 'monitor', 'news'],
   'commands/nightly': ['command'],
-  'commands/report': ['html', 'lines', 'report', 'style'],
+  'commands/report': ['axis', 'html', 'lines', 'notes', 'report', 'style', 'variants'],
   'commands/statement': ['lines', 'statement'],
   'commands/status': ['look', 'nights', 'screen', 'status'],
   'commands/work': ['command', 'tally', 'work'],

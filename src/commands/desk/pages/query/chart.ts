@@ -1,0 +1,144 @@
+import { scaleLinear } from 'd3-scale'
+import { line } from 'd3-shape'
+import { timeLabels, timeScale } from '../../../report/axis.ts'
+import { html, type Html } from '../../../report/html.ts'
+import { noteMarks } from '../../../report/notes.ts'
+import type { QueryFound } from './read.ts'
+
+/** A day on which the query was asked. */
+export interface ChartDay {
+  readonly at: Date
+  readonly runDate: string
+  /** Null: nothing was answered. */
+  readonly evidence: string | null
+  readonly depth: number | null
+}
+
+const size = { width: 1040, height: 340, left: 52, right: 12, top: 16, bottom: 28 }
+
+/** The days of a query, one each, the oldest first: of several runs the one with an answer counts. */
+export function daysOf({ days }: Pick<QueryFound, 'days'>): readonly ChartDay[] {
+  const found = new Map<string, ChartDay>()
+  for (const { runDate, evidence, search, depth } of days) {
+    const known = found.get(runDate)?.evidence ?? null
+    if (known !== null) continue
+    const at = new Date(`${runDate}T00:00:00Z`)
+    found.set(runDate, { at, runDate, evidence: search === null ? null : evidence, depth })
+  }
+  return [...found.values()].toReversed()
+}
+
+interface Spot {
+  readonly day: ChartDay
+  /** Null: not in the answer. */
+  readonly position: number | null
+}
+
+/** Places over time: the first at the top, "not in it" below the last, gaps where nothing was answered. */
+export function rankChart(found: QueryFound, title: string): Html {
+  const days = daysOf(found)
+  const deepest = Math.max(10, ...found.ranks.map(({ position }) => position))
+  const out = deepest * 1.12 + 0.5
+  const times = days.map(({ at }) => at.getTime())
+  const span = { grain: 'day', times, range: [size.left, size.width - size.right] } as const
+  const x = timeScale(span)
+  const y = scaleLinear()
+    .domain([0.5, out])
+    .range([size.top, size.height - size.bottom])
+  const bottom = size.height - size.bottom
+  const ticks = [1, ...[3, 5, 10, 20, 50, 100].filter((tick) => tick <= deepest)]
+  return html`<svg
+    class="ranks"
+    viewBox="0 0 ${size.width} ${size.height}"
+    role="img"
+    aria-label="${title}"
+  >
+    <title>${title}</title>
+    ${ticks.map((tick) => gridLine(y(tick), String(tick)))} ${gridLine(y(out), 'not in')}
+    ${timeLabels(span, x).map(
+      ({ at, text }) =>
+        html`<text class="tick" x="${edge(at)}" y="${size.height - 8}" text-anchor="middle"
+          >${text}</text
+        >`,
+    )}
+    ${days.filter(({ evidence }) => evidence === null).map((day) => unansweredLine(day, x(day.at)))}
+    ${noteMarks(found.notes, { x, top: size.top, bottom, within: [Math.min(...times), Math.max(...times)] })}
+    ${found.shown.map(({ domain }, index) =>
+      drawLine(
+        { domain, index, spots: spotsOf(domain, days, found) },
+        { x, y: (spot) => y(spot.position ?? out) },
+      ),
+    )}
+  </svg>`
+}
+
+function unansweredLine({ runDate }: ChartDay, at: number): Html {
+  const [top, bottom] = [size.top, size.height - size.bottom]
+  return html`<line
+    class="unanswered"
+    x1="${round(at)}"
+    x2="${round(at)}"
+    y1="${top}"
+    y2="${bottom}"
+    ><title>${runDate}: asked, not answered</title></line
+  >`
+}
+
+function spotsOf(
+  domain: string,
+  days: readonly ChartDay[],
+  { ranks }: QueryFound,
+): readonly Spot[] {
+  const own = ranks.filter((rank) => rank.domain === domain)
+  const places = new Map(own.map((rank) => [rank.runDate, rank.position]))
+  return days.map((day) => ({ day, position: places.get(day.runDate) ?? null }))
+}
+
+function drawLine(
+  { domain, index, spots }: { domain: string; index: number; spots: readonly Spot[] },
+  { x, y }: { x: (at: Date) => number; y: (spot: Spot) => number },
+): Html {
+  const draw = line<Spot>()
+    .defined(({ day }) => day.evidence !== null)
+    .x(({ day }) => round(x(day.at)))
+    .y((spot) => round(y(spot)))
+  // What the desk's script shows under the pointer.
+  const told = spots
+    .filter(({ day }) => day.evidence !== null)
+    .map((spot) => [round(x(spot.day.at)), round(y(spot)), `${spot.day.runDate}: ${placeWords(spot)}`])
+  return html`<g class="series c${index % 8}" data-name="${domain}" data-points="${JSON.stringify(told)}"
+    ><title>${domain}</title><path d="${draw([...spots]) ?? ''}" />${spots
+      .filter(({ day }) => day.evidence !== null)
+      .map(
+        (spot) =>
+          html`<circle
+            class="${spot.day.evidence === 'reused' ? 'spot reused' : 'spot'}"
+            cx="${round(x(spot.day.at))}"
+            cy="${round(y(spot))}"
+            r="3.2"
+            ><title>${domain}, ${spot.day.runDate}: ${placeWords(spot)}</title></circle
+          >`,
+      )}</g
+  >`
+}
+
+function placeWords({ day, position }: Spot): string {
+  const place = position === null ? `not among the first ${day.depth ?? 0}` : `place ${position}`
+  return day.evidence === 'reused' ? `${place}, an older answer used again` : place
+}
+
+function gridLine(at: number, text: string): Html {
+  return html`<line
+      class="grid"
+      x1="${size.left}"
+      x2="${size.width - size.right}"
+      y1="${round(at)}"
+      y2="${round(at)}"
+    />
+    <text class="tick" x="${size.left - 6}" y="${round(at)}" dy="0.32em" text-anchor="end"
+      >${text}</text
+    >`
+}
+
+const edge = (at: number) => round(Math.max(24, Math.min(at, size.width - 30)))
+const round = (value: number) => Math.round(value * 10) / 10

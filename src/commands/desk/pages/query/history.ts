@@ -1,0 +1,97 @@
+import { html, type Html } from '../../../report/html.ts'
+import type { PagePlace } from '../../page.ts'
+import { amount, given, nothing, section, table, to } from '../../parts.ts'
+import { chooser, dayFields, textField } from '../choose.ts'
+import { nightPath, toDomain } from '../ways.ts'
+import { daysOf, rankChart, type ChartDay } from './chart.ts'
+import type { QueryFound } from './read.ts'
+
+/** Places day by day, as a picture and in numbers, with what chooses the days. */
+export function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string[]): Html {
+  const days = daysOf(found)
+  const form = chooser({ place, name: 'What the history shows' }, [
+    dayFields(found.span),
+    textField({
+      name: 'domain',
+      label: 'Domains besides',
+      value: asked.join(' '),
+      hint: 'example.com',
+    }),
+  ])
+  const empty = nothing(
+    'The query was not asked in this time; its places, day by day, would be here.',
+    'npm run enqueue inputs/keywords.csv',
+  )
+  return section(
+    {
+      id: 'history',
+      title: 'Rank history',
+      about:
+        'The first place is at the top. A hollow point is an older answer used again, a dotted line a day that was asked and not answered, "not in" an answer without the domain.',
+    },
+    html`${form}
+    ${
+      days.length === 0
+        ? empty
+        : html`${legend(found, place)}
+            <div
+              class="scroll wide"
+              role="region"
+              aria-label="Rank history, as a picture"
+              tabindex="0"
+            >
+              ${rankChart(found, `Places for ${found.query.q}, day by day`)}
+            </div>
+            ${numbers(found, place)}`
+    }`,
+  )
+}
+
+function legend({ shown, span }: QueryFound, place: PagePlace): Html {
+  return html`<ul class="legend">
+    ${shown.map(
+      ({ domain, ours }, index) =>
+        html`<li class="c${index % 8}">
+          <svg viewBox="0 0 18 10" aria-hidden="true"><path d="M0 5H18" /></svg>
+          ${toDomain(place, domain, span)}${ours ? html` <span class="soft">ours</span>` : null}
+        </li>`,
+    )}
+  </ul>`
+}
+
+/** The picture in numbers. */
+function numbers({ query, days, shown, ranks, notes }: QueryFound, place: PagePlace): Html {
+  const places = new Map(ranks.map((rank) => [`${rank.runDate} ${rank.domain}`, rank.position]))
+  const cell = ({ runDate, evidence }: ChartDay, domain: string) => {
+    if (evidence === null) return html`<span class="none">not answered</span>`
+    return amount(places.get(`${runDate} ${domain}`) ?? null)
+  }
+  const shownDays = daysOf({ days }).toReversed()
+  return html`<details id="numbers">
+    <summary>In numbers${notes.length === 0 ? null : ', and the notes'}</summary>
+    ${table(
+      'Places day by day',
+      [
+        {
+          head: 'Day',
+          word: true,
+          cell: ({ runDate }) => to(place.href(nightPath(query.id, runDate)), runDate),
+        },
+        { head: 'Answer', word: true, cell: ({ evidence }) => evidence ?? 'not answered' },
+        ...shown.map(({ domain }) => ({
+          head: domain,
+          number: true as const,
+          cell: (day: ChartDay) => cell(day, domain),
+        })),
+      ],
+      shownDays,
+    )}
+    ${
+      notes.length === 0
+        ? null
+        : html`<ol class="notes">
+            ${notes.map(({ date, text }) => html`<li>${date}: ${given(text)}</li>`)}
+          </ol>`
+    }
+  </details>`
+}
