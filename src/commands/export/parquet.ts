@@ -1,5 +1,5 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
-import type { CellBatch } from '../../store/analysis/ask.ts'
+import type { CellBatch } from '../../store/analysis/fetch.ts'
 import type { CellColumn } from '../../store/analysis/cells.ts'
 import { parquetColumn, type ParquetColumn } from './parquet-types.ts'
 

@@ -1,6 +1,6 @@
 import { csvLines, type Cell } from '../../shared/csv.ts'
 import { jsonValue, type CellColumn } from '../../store/analysis/cells.ts'
-import type { CellBatch } from '../../store/analysis/ask.ts'
+import type { CellBatch } from '../../store/analysis/fetch.ts'
 import { unhandled } from '../../shared/errors.ts'
 
 type RowFormat = 'csv' | 'ndjson'

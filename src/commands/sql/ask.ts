@@ -1,6 +1,7 @@
 import { unhandled } from '../../shared/errors.ts'
 import type { Pool } from '../../store/database.ts'
-import { readBatches, type CellBatch, type Inquiry } from '../../store/analysis/ask.ts'
+import { readBatches, type Inquiry } from '../../store/analysis/ask.ts'
+import type { CellBatch } from '../../store/analysis/fetch.ts'
 import { readQuestions } from '../../store/analysis/library.ts'
 import { object, writeRows } from '../export/rows.ts'
 import { formatTable } from '../../shared/terminal/table.ts'

@@ -1,16 +1,10 @@
-import pg from 'pg'
 import type { Pool, PoolClient } from 'pg'
 import { Misuse } from '../../shared/errors.ts'
 import { findReader } from './analyst.ts'
-import { withheld } from './readable.ts'
-import { kindOfCell, type CellColumn } from './cells.ts'
+import { cancelOn } from './cancel.ts'
+import { explain } from './explain.ts'
+import { askOnce, fetchAll, type CellBatch } from './fetch.ts'
 import { onlyList, sliceSettings, type Slice } from './slice.ts'
-
-/** Rows as Postgres writes their values; null is null. */
-export interface CellBatch {
-  readonly columns: readonly CellColumn[]
-  readonly rows: readonly (readonly (string | null)[])[]
-}
 
 /** A question, and how it is to be asked. */
 export interface Inquiry {
@@ -25,11 +19,13 @@ export interface Inquiry {
   readonly suspects?: boolean
   /** Queries and days that the views are narrowed to. */
   readonly slice?: Slice | undefined
+  /** Aborted when nobody waits for the answer any more: the statement is ended. */
+  readonly signal?: AbortSignal
+  /** Characters of a cell that are read, and an ellipsis where it has more; undefined: all. Such answers come in small pieces. */
+  readonly cell?: number
   /** Called once when there is no role that may only read. */
   readonly warn: (line: string) => void
 }
-
-const batchSize = 2000
 
 /** Asks one question as a role that may only read, within a time limit; never holds more than one batch of rows. */
 export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator<CellBatch> {
@@ -41,14 +37,18 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
     )
   }
   const client = await pool.connect()
+  let settle = () => Promise.resolve()
   try {
+    settle = await cancelOn(pool, client, inquiry.signal)
     await beginReading(client, inquiry, reader)
     const values = await nameDay(client, inquiry)
-    if (kind === 'rows') yield* fetchAll(client, { text: inquiry.text, values })
-    else yield await ask(client, inquiry.text, values)
+    if (kind === 'rows') yield* fetchAll(client, { ...inquiry, values })
+    else yield await askOnce(client, inquiry.text, values)
   } catch (error) {
     throw explain(error)
   } finally {
+    // What ends a statement must not hit the next one on the same connection.
+    await settle()
     await leave(client)
   }
 }
@@ -117,77 +117,4 @@ async function nameDay(
     )
   }
   return values.with(day, newest)
-}
-
-async function* fetchAll(
-  client: PoolClient,
-  { text, values }: Pick<Inquiry, 'text' | 'values'>,
-): AsyncGenerator<CellBatch> {
-  const question = text.trim().replace(/(;|\s|--[^\n]*$)+$/, '')
-  await client.query({
-    text: `declare question no scroll cursor for ${question}`,
-    values: [...(values ?? [])],
-    // One statement only: a second one behind a semicolon is refused by the server.
-    queryMode: 'extended',
-  } as pg.QueryConfig)
-  for (let first = true; ; first = false) {
-    const batch = await ask(client, `fetch ${batchSize} from question`)
-    // An answer without rows still has columns.
-    if (batch.rows.length > 0 || first) yield batch
-    if (batch.rows.length < batchSize) return
-  }
-}
-
-const asText = { getTypeParser: () => (value: string) => value }
-
-async function ask(
-  client: PoolClient,
-  text: string,
-  values: readonly (string | null)[] = [],
-): Promise<CellBatch> {
-  const { rows, fields } = await client.query<(string | null)[]>({
-    text,
-    values: [...values],
-    rowMode: 'array',
-    types: asText,
-    queryMode: 'extended',
-  } as pg.QueryArrayConfig)
-  const columns = fields.map(({ name, dataTypeID }) => {
-    return { name, kind: kindOfCell(dataTypeID), type: dataTypeID }
-  })
-  return { columns, rows }
-}
-
-const timedOut = '57014'
-const notAllowed = '42501'
-
-/** What an analyst typed wrong is no bug of ours: one line, with the server's own hint. */
-function explain(error: unknown): unknown {
-  if (!(error instanceof pg.DatabaseError)) return error
-  const hint = error.hint === undefined ? '' : `; ${error.hint}`
-  if (error.code === timedOut) {
-    return new Misuse('expected an answer within the time limit, got none; give --timeout more', {
-      cause: error,
-    })
-  }
-  if (error.code === notAllowed) return refuse(error)
-  return new Misuse(
-    `expected a question that the database can answer, got: ${error.message}${hint}`,
-    {
-      cause: error,
-    },
-  )
-}
-
-function refuse(error: pg.DatabaseError): Misuse {
-  // The server's words are in its own language, the name is in ours.
-  const kept = withheld.find((name) => new RegExp(`\\b${name}\\b`).test(error.message))
-  const got =
-    kept === undefined
-      ? error.message
-      : `${kept}, a table of the mill's own bookkeeping, which is neither shown nor exported`
-  return new Misuse(
-    `expected views of analysts or tables of answers, lists and runs, got: ${got}; docs/schema.md says what may be read`,
-    { cause: error },
-  )
 }

@@ -41,3 +41,24 @@ export async function readSpan(
   const cut = found.since < found.earliest
   return { since: cut ? found.earliest : found.since, until: found.until, cut }
 }
+
+/** The days with the earlier one moved to the first answers, where none is known on it: something to compare. */
+export async function fromFirstAnswers(
+  db: Database,
+  { since, until, cut }: ReadSpan,
+): Promise<ReadSpan> {
+  const { rows } = await sql<{ since: string }>`
+    select case
+      when exists (select from analysis.known_on(${since}::date)) then ${since}::date
+      else coalesce(
+        (
+          select min(run_date)
+          from analysis.days
+          where answered > 0
+            and run_date between ${since}::date and ${until}::date
+        ),
+        ${since}::date
+      )
+    end as since`.execute(db)
+  return { since: only(rows).since, until, cut }
+}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { object, writeRows } from '../../../src/commands/export/rows.ts'
 import type { ColumnKind } from '../../../src/store/analysis/cells.ts'
-import type { CellBatch } from '../../../src/store/analysis/ask.ts'
+import type { CellBatch } from '../../../src/store/analysis/fetch.ts'
 
 async function write(
   columns: Record<string, ColumnKind>,

@@ -105,8 +105,15 @@ function drawLine(
   // What the desk's script shows under the pointer.
   const told = spots
     .filter(({ day }) => day.evidence !== null)
-    .map((spot) => [round(x(spot.day.at)), round(y(spot)), `${spot.day.runDate}: ${placeWords(spot)}`])
-  return html`<g class="series c${index % 8}" data-name="${domain}" data-points="${JSON.stringify(told)}"
+    .map((spot) => [
+      round(x(spot.day.at)),
+      round(y(spot)),
+      `${spot.day.runDate}: ${placeWords(spot)}`,
+    ])
+  return html`<g
+    class="series c${index % 8}"
+    data-name="${domain}"
+    data-points="${JSON.stringify(told)}"
     ><title>${domain}</title><path d="${draw([...spots]) ?? ''}" />${spots
       .filter(({ day }) => day.evidence !== null)
       .map(
