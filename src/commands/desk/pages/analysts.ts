@@ -1,4 +1,7 @@
 import type { FilePage, DeskPage } from '../page.ts'
+import { askPage } from './ask/library.ts'
+import { questionFile, questionPage } from './ask/question.ts'
+import { sqlFile, sqlPage } from './ask/sql.ts'
 import { domainPage } from './domain/domain.ts'
 import { domainsPage } from './domain/domains.ts'
 import { keptBody, queryNightPage } from './query/night.ts'
@@ -12,7 +15,10 @@ export const analystPages: readonly DeskPage[] = [
   queryNightPage,
   domainsPage,
   domainPage,
+  askPage,
+  questionPage,
+  sqlPage,
 ]
 
 /** Their answers as files. */
-export const analystFiles: readonly FilePage[] = [suggestions, keptBody]
+export const analystFiles: readonly FilePage[] = [suggestions, keptBody, questionFile, sqlFile]

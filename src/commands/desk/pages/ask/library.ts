@@ -1,0 +1,40 @@
+import { readQuestions, type Question } from '../../../../store/analysis/library.ts'
+import { html, type Html } from '../../../report/html.ts'
+import { definePage, type PagePlace } from '../../page.ts'
+import { command, nothing, section, to } from '../../parts.ts'
+import { chooser, textField } from '../choose.ts'
+
+/** What may be asked: the library, and SQL of one's own. */
+export const askPage = definePage({
+  path: '/ask',
+  nav: 'Ask',
+  ask: (address) => ({ word: address.text('word')?.toLowerCase() ?? null }),
+  read: async (_, { word }) =>
+    readQuestions().filter(
+      ({ name, asks }) => word === null || `${name} ${asks}`.toLowerCase().includes(word),
+    ),
+  show: (questions, place, { word }) => ({
+    title: 'Ask',
+    lead: html`Questions that are ready to be asked, and
+    ${to(place.href('/sql'), 'SQL of your own')}.`,
+    body: html`${chooser(
+      { place, name: 'Find a question' },
+      textField({ name: 'word', label: 'A word of the question', value: word }),
+      'Find',
+    )}
+    ${questions.length === 0 ? nothing('No question of the library has this word.', null) : list(questions, place)}
+    ${section({ id: 'elsewhere', title: 'Elsewhere' }, html`<p>The same questions answer in a terminal: ${command('npm run sql')} lists them.</p>`)}`,
+  }),
+})
+
+function list(questions: readonly Question[], place: PagePlace): Html {
+  return section(
+    { id: 'library', title: html`The library (${questions.length})` },
+    html`<ul class="questions">
+      ${questions.map(
+        ({ name, asks }) =>
+          html`<li>${to(place.href(`/ask/${name}`), asks)} <span class="soft">${name}</span></li>`,
+      )}
+    </ul>`,
+  )
+}
