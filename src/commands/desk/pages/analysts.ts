@@ -4,6 +4,8 @@ import { questionFile, questionPage } from './ask/question.ts'
 import { sqlFile, sqlPage } from './ask/sql.ts'
 import { domainPage } from './domain/domain.ts'
 import { domainsPage } from './domain/domains.ts'
+import { listPage } from './lists/list.ts'
+import { listsPage } from './lists/lists.ts'
 import { keptBody, queryNightPage } from './query/night.ts'
 import { queryPage } from './query/query.ts'
 import { queriesPage, suggestions } from './query/search.ts'
@@ -15,6 +17,8 @@ export const analystPages: readonly DeskPage[] = [
   queryNightPage,
   domainsPage,
   domainPage,
+  listsPage,
+  listPage,
   askPage,
   questionPage,
   sqlPage,

@@ -1,7 +1,7 @@
 import { readQuestions, type Question } from '../../../../store/analysis/library.ts'
 import { html, type Html } from '../../../report/html.ts'
 import { definePage, type PagePlace } from '../../page.ts'
-import { command, nothing, section, to } from '../../parts.ts'
+import { nothing, section, to } from '../../parts.ts'
 import { chooser, textField } from '../choose.ts'
 
 /** What may be asked: the library, and SQL of one's own. */
@@ -23,9 +23,14 @@ export const askPage = definePage({
       'Find',
     )}
     ${questions.length === 0 ? nothing('No question of the library has this word.', null) : list(questions, place)}
-    ${section({ id: 'elsewhere', title: 'Elsewhere' }, html`<p>The same questions answer in a terminal: ${command('npm run sql')} lists them.</p>`)}`,
+    ${elsewhere}`,
   }),
 })
+
+const elsewhere = nothing(
+  'The answer to the chosen question would be here. In a terminal the same library is listed by',
+  'npm run sql',
+)
 
 function list(questions: readonly Question[], place: PagePlace): Html {
   return section(

@@ -48,8 +48,8 @@ export const sqlPage = definePage({
 })
 
 const notYet = nothing(
-  'The answer would be here. Views of analysis.* and tables may be read: docs/schema.md names each column.',
-  null,
+  'The answer would be here. Views of analysis.* and tables may be read, docs/schema.md names each column; in a terminal the same goes by',
+  'npm run sql',
 )
 
 function answer(asked: Asked, { text, seconds }: SqlAsked, place: PagePlace): Html {

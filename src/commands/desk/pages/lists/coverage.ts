@@ -1,0 +1,63 @@
+import type { ListDay } from '../../../../store/analysis/list-facts.ts'
+import { html, type Html } from '../../../report/html.ts'
+import { lineChart } from '../../../report/lines.ts'
+import type { PagePlace } from '../../page.ts'
+import { amount, nothing, percent, section, table } from '../../parts.ts'
+import { chooser, dayFields } from '../choose.ts'
+import type { ListFound } from './list.ts'
+
+/** What was answered of a list, day by day, and what it cost. */
+export function drawCoverage({ list, span, days }: ListFound, place: PagePlace): Html {
+  const form = chooser({ place, name: 'Which days' }, dayFields(span))
+  const body =
+    days.length === 0
+      ? nothing('No run of the list has a day in this time.', 'npm run enqueue inputs/keywords.csv')
+      : html`${days.length < 2 ? null : picture(list.name, days.toReversed())} ${dayTable(days)}`
+  const about =
+    'Bought or reused is answered; others are unreadable, suspect, of a kind that is not shown, too dear or cancelled. Credits hold the bound of each call whose price is not known.'
+  return section({ id: 'coverage', title: 'Coverage and costs', about }, html`${form} ${body}`)
+}
+
+function picture(name: string, days: readonly ListDay[]): Html {
+  const title = `Queries of ${name} that were to be asked, and those answered, day by day`
+  const at = ({ runDate }: ListDay) => new Date(`${runDate}T00:00:00Z`)
+  const most = Math.max(1, ...days.map(({ planned }) => planned))
+  return html`<div class="scroll wide" role="region" aria-label="${title}" tabindex="0">
+    ${lineChart({
+      title,
+      series: [
+        { name: 'answered', points: days.map((day) => ({ at: at(day), value: day.answered })) },
+        { name: 'planned', points: days.map((day) => ({ at: at(day), value: day.planned })) },
+      ],
+      grain: 'day',
+      width: 1040,
+      height: 200,
+      range: [0, most * 1.05],
+      format: (value) => new Intl.NumberFormat('en').format(value),
+      named: true,
+      hover: true,
+    })}
+  </div>`
+}
+
+function dayTable(days: readonly ListDay[]): Html {
+  const counts = ['planned', 'bought', 'reused', 'failed', 'unknown', 'open', 'others'] as const
+  return table(
+    'Coverage day by day',
+    [
+      { head: 'Day', word: true, cell: ({ runDate }) => runDate },
+      {
+        head: 'Answered',
+        number: true,
+        cell: ({ answered, planned }) => percent(planned === 0 ? null : answered / planned),
+      },
+      ...counts.map((name) => ({
+        head: name,
+        number: true as const,
+        cell: (day: ListDay) => amount(day[name]),
+      })),
+      { head: 'Credits', number: true, cell: ({ credits }) => amount(credits) },
+    ],
+    days,
+  )
+}
