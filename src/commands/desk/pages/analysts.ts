@@ -6,6 +6,7 @@ import { domainPage } from './domain/domain.ts'
 import { domainsPage } from './domain/domains.ts'
 import { listPage } from './lists/list.ts'
 import { listsPage } from './lists/lists.ts'
+import { onePage } from './page/page.ts'
 import { keptBody, queryNightPage } from './query/night.ts'
 import { queryPage } from './query/query.ts'
 import { queriesPage, suggestions } from './query/search.ts'
@@ -17,6 +18,7 @@ export const analystPages: readonly DeskPage[] = [
   queryNightPage,
   domainsPage,
   domainPage,
+  onePage,
   listsPage,
   listPage,
   askPage,

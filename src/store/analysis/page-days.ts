@@ -1,0 +1,105 @@
+import { sql } from '../kysely.ts'
+import type { Database } from '../database.ts'
+import type { ReadSpan } from './span.ts'
+
+/** A page by its id. */
+export interface PageFacts {
+  readonly id: string
+  readonly url: string
+  /** Without scheme, fragment, tracking parameters and closing slash: the same for all its spellings. */
+  readonly key: string
+  readonly domain: string | null
+}
+
+/** A page by its id; null: there is none. */
+export async function readPageFacts(db: Database, id: string): Promise<PageFacts | null> {
+  const { rows } = await sql<PageFacts>`
+    select pages.id, pages.url, pages.url_key as key, (
+      select domains.domain
+      from domains
+      where domains.id = pages.domain_id
+    ) as domain
+    from pages
+    where pages.id = ${id}`.execute(db)
+  return rows[0] ?? null
+}
+
+/** Where a page stood for a query on a day. */
+export interface PageDay {
+  readonly runDate: string
+  readonly queryId: string
+  readonly q: string
+  readonly variant: string
+  readonly position: number
+  readonly title: string | null
+  readonly search: number
+}
+
+/** How many places of a page are read at most. */
+export const mostPageDays = 20_000
+
+/** Every place of a page, in all its spellings, the newest first. */
+export async function readPageDays(
+  db: Database,
+  { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },
+): Promise<readonly PageDay[]> {
+  const { rows } = await sql<PageDay>`
+    select
+      shown."runDate", shown."queryId", queries.q, analysis.variant_of(queries.id) as variant, shown.position,
+      shown.title, shown.search
+    from (
+      select
+        observations.run_date as "runDate", observations.query_id as "queryId", observations.search_id as search,
+        min(organic_results.position) as position,
+        (array_agg(organic_results.title order by organic_results.ordinal))[1] as title
+      from analysis.observations
+      join organic_results on organic_results.search_id = observations.search_id
+      where observations.run_date between ${since}::date and ${until}::date
+        and organic_results.position is not null
+        and organic_results.page_id = any (array(select id from pages where url_key = ${key}))
+      group by observations.run_date, observations.query_id, observations.search_id
+      order by observations.run_date desc
+      limit ${mostPageDays}::integer
+    ) as shown
+    join queries on queries.id = shown."queryId"
+    order by shown."runDate" desc, shown.position, queries.q, queries.id`.execute(db)
+  return rows
+}
+
+/** For each query that asks again after a page stood there: its newest answer of the time. */
+export interface NewestAnswer {
+  readonly queryId: string
+  readonly runDate: string
+  readonly search: number
+  readonly depth: number
+  /** Who stands at the place that the page had last. */
+  readonly taker: string | null
+}
+
+/** The newest answers to some queries, and who stands in each at the place that the page had last. */
+export async function readNewestAnswers(
+  db: Database,
+  places: readonly { readonly queryId: string; readonly position: number }[],
+  { since, until }: Pick<ReadSpan, 'since' | 'until'>,
+): Promise<readonly NewestAnswer[]> {
+  const { rows } = await sql<NewestAnswer>`
+    select
+      newest.query_id as "queryId", newest.run_date as "runDate", newest.search_id as search, newest.depth, (
+        select (array_agg(shown.domain order by shown.ordinal))[1]
+        from public.result_domains as shown
+        where shown.search_id = newest.search_id
+          and shown.position = places.position
+      ) as taker
+    from unnest(
+      ${places.map(({ queryId }) => queryId)}::uuid[], ${places.map(({ position }) => position)}::bigint[]
+    ) as places (query_id, position)
+    cross join lateral (
+      select *
+      from analysis.observations
+      where observations.query_id = places.query_id
+        and observations.run_date between ${since}::date and ${until}::date
+      order by observations.run_date desc
+      limit 1
+    ) as newest`.execute(db)
+  return rows
+}
