@@ -9,7 +9,7 @@ export interface ListFacts {
   readonly source: string
   readonly budget: number | null
   /** How a person said that it is read. */
-  readonly reading: unknown
+  readonly reading: Readonly<Record<string, unknown>> | null
   readonly members: number
   readonly run: number | null
   readonly runDate: string | null
@@ -65,6 +65,8 @@ export async function readListFacts(
 
 /** What became of a list on one day. */
 export interface ListDay {
+  /** Its newest run. */
+  readonly run: number | null
   readonly runDate: string
   readonly planned: number
   readonly answered: number
@@ -85,6 +87,13 @@ export async function readListDays(
 ): Promise<readonly ListDay[]> {
   const { rows } = await sql<ListDay>`
     select
+      (
+        select max(runs.id)
+        from runs
+        join lists on lists.id = runs.list_id
+        where lists.name = ${name}
+          and runs.run_date = coverage.run_date
+      ) as run,
       coverage.run_date as "runDate", coverage.planned, coverage.answered, coverage.bought, coverage.reused,
       coverage.failed, coverage.unknown, coverage.open,
       coverage.unreadable + coverage.suspect + coverage.hidden + coverage.unaffordable + coverage.cancelled as others,

@@ -15,7 +15,7 @@ export interface Limits {
 }
 
 /** The beginning of an answer, for a page. */
-export interface Asked {
+export interface AskedRows {
   readonly columns: readonly CellColumn[]
   readonly rows: readonly (readonly (string | null)[])[]
   /** True: there are more rows than are shown. */
@@ -50,7 +50,7 @@ export async function askFor(
   reading: DeskReading,
   question: SqlQuestion,
   { seconds, rows: most }: Limits,
-): Promise<Asked> {
+): Promise<AskedRows> {
   const warnings: string[] = []
   const warn = (line: string) => void warnings.push(line)
   const inquiry = { ...inquiryOf(reading, question, seconds), cell: longestCell, warn }

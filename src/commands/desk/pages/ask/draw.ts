@@ -2,12 +2,12 @@ import { html, type Html } from '../../../report/html.ts'
 import type { PagePlace } from '../../page.ts'
 import { amount, given, nothing, section, table, to, unknown } from '../../parts.ts'
 import { toDomain } from '../ways.ts'
-import type { Asked } from './answer.ts'
+import type { AskedRows } from './answer.ts'
 import { picture } from './picture.ts'
 
 /** An answer: as a picture where one fits, as a table, and the way to it as a file. */
 export function drawAnswer(
-  asked: Asked,
+  asked: AskedRows,
   { place, title, file }: { place: PagePlace; title: string; file: string },
 ): Html {
   const { rows, more, ms, warnings } = asked
@@ -30,7 +30,7 @@ export function drawAnswer(
   )
 }
 
-function answerTable({ columns, rows }: Asked, place: PagePlace): Html {
+function answerTable({ columns, rows }: AskedRows, place: PagePlace): Html {
   const all = columns.map((column, index) => ({
     head: column.name,
     ...(column.kind === 'number' ? { number: true as const } : {}),

@@ -7,7 +7,7 @@ import type { PagePlace } from '../../page.ts'
 import { keptFilters } from '../choose.ts'
 
 /** What a form says: names and values. */
-export type Typed = ReadonlyMap<string, string>
+export type FormValues = ReadonlyMap<string, string>
 
 /** Flags that the form offers; the span as two days is enough. */
 const offered = ({ narrows }: Question) => narrows.filter((flag) => flag !== 'between')
@@ -15,7 +15,7 @@ const offered = ({ narrows }: Question) => narrows.filter((flag) => flag !== 'be
 const dayNames = ['day', 'since', 'until']
 
 /** The values of a question's form, as the address has them; refuses a day that is none. */
-export function readTyped(question: Question, address: PageAddress): Typed {
+export function readTyped(question: Question, address: PageAddress): FormValues {
   const names = [...question.parameters.map(({ name }) => name), ...offered(question)]
   const typed = new Map<string, string>()
   for (const name of names) {
@@ -32,12 +32,12 @@ export function readTyped(question: Question, address: PageAddress): Typed {
 }
 
 /** The same as flags of a command. */
-export function flagsOf(typed: Typed): readonly string[] {
+export function flagsOf(typed: FormValues): readonly string[] {
   return [...typed].map(([name, value]) => `--${name}=${value}`)
 }
 
 /** What to type for the same in a terminal. */
-export function lineOf(name: string, typed: Typed): string {
+export function lineOf(name: string, typed: FormValues): string {
   const flags = [...typed].map(([flag, value]) => ` --${flag} ${quoted(value)}`)
   return `npm run sql -- ${name}${flags.join('')}`
 }
@@ -47,12 +47,12 @@ function quoted(value: string): string {
 }
 
 /** True: nothing that must be told is missing. */
-export function isWhole({ parameters }: Question, typed: Typed): boolean {
+export function isWhole({ parameters }: Question, typed: FormValues): boolean {
   return parameters.every(({ name, fallback }) => fallback !== undefined || typed.has(name))
 }
 
 /** A field for each parameter, and further ones that narrow what is asked. */
-export function drawForm(question: Question, typed: Typed, place: PagePlace): Html {
+export function drawForm(question: Question, typed: FormValues, place: PagePlace): Html {
   return html`<form
     class="filters"
     method="get"
@@ -65,7 +65,10 @@ export function drawForm(question: Question, typed: Typed, place: PagePlace): Ht
   </form>`
 }
 
-function field({ name, meaning, fallback }: Question['parameters'][number], typed: Typed): Html {
+function field(
+  { name, meaning, fallback }: Question['parameters'][number],
+  typed: FormValues,
+): Html {
   const must = fallback === undefined ? html`required` : null
   return html`<label
     >${name} <span class="meaning">${meaning}</span>
@@ -79,7 +82,7 @@ function field({ name, meaning, fallback }: Question['parameters'][number], type
   /></label>`
 }
 
-function narrowing(question: Question, typed: Typed): Html | null {
+function narrowing(question: Question, typed: FormValues): Html | null {
   const narrows = offered(question)
   if (narrows.length === 0) return null
   const open = narrows.some((name) => typed.has(name)) ? html`open` : null

@@ -1,12 +1,12 @@
 import { html, type Html } from '../../../report/html.ts'
 import { lineChart, type Point } from '../../../report/lines.ts'
-import type { Asked } from './answer.ts'
+import type { AskedRows } from './answer.ts'
 
 const dateType = 1082
 const mostLines = 8
 
 /** An answer that has days, and a number for each of them, as lines over time; null: no picture fits. */
-export function picture({ columns, rows }: Asked, title: string): Html | null {
+export function picture({ columns, rows }: AskedRows, title: string): Html | null {
   const day = columns.findIndex(({ type }) => type === dateType)
   const value = columns.findIndex(({ kind }) => kind === 'number')
   if (day === -1 || value === -1) return null
@@ -45,7 +45,7 @@ export function picture({ columns, rows }: Asked, title: string): Html | null {
 
 /** A line for each name; null where a day would have two values, where there are too many lines, or one day alone. */
 function linesOf(
-  rows: Asked['rows'],
+  rows: AskedRows['rows'],
   { day, value, names }: { day: number; value: number; names: readonly number[] },
 ): ReadonlyMap<string, Point[]> | null {
   const lines = new Map<string, Map<string, number | null>>()

@@ -5,16 +5,16 @@ import { html } from '../../../report/html.ts'
 import { NotThere, type PageAddress } from '../../address.ts'
 import { definePage, type DeskReading, type FilePage } from '../../page.ts'
 import { nothing, to } from '../../parts.ts'
-import { askFor, askForAll, type Asked } from './answer.ts'
+import { askFor, askForAll, type AskedRows } from './answer.ts'
 import { drawAnswer, drawRefusal, drawSql } from './draw.ts'
-import { drawForm, flagsOf, isWhole, lineOf, readTyped, type Typed } from './form.ts'
+import { drawForm, flagsOf, isWhole, lineOf, readTyped, type FormValues } from './form.ts'
 
 const limits = { seconds: 30, rows: 500 }
 const fileSeconds = 120
 
 /** What became of asking. */
 interface QuestionFound {
-  readonly asked: Asked | null
+  readonly asked: AskedRows | null
   /** Why there is no answer; null: there is one, or none was asked for. */
   readonly refusal: string | null
 }
@@ -61,7 +61,7 @@ const notYet = nothing(
 async function answered(
   reading: DeskReading,
   { name }: Question,
-  typed: Typed,
+  typed: FormValues,
 ): Promise<QuestionFound> {
   try {
     const asked = await askFor(reading, findQuestion(name, flagsOf(typed)), limits)

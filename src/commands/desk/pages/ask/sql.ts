@@ -5,7 +5,7 @@ import { BadAddress, type PageAddress } from '../../address.ts'
 import { definePage, type FilePage, type PagePlace } from '../../page.ts'
 import { nothing, to } from '../../parts.ts'
 import { keptFilters } from '../choose.ts'
-import { askFor, askForAll, expectStrangers, type Asked, type Limits } from './answer.ts'
+import { askFor, askForAll, expectStrangers, type AskedRows, type Limits } from './answer.ts'
 import { drawAnswer, drawRefusal } from './draw.ts'
 
 const example = `select run_date, answered, planned
@@ -52,7 +52,7 @@ const notYet = nothing(
   'npm run sql',
 )
 
-function answer(asked: Asked, { text, seconds }: SqlAsked, place: PagePlace): Html {
+function answer(asked: AskedRows, { text, seconds }: SqlAsked, place: PagePlace): Html {
   const file = place.href('/sql/rows.csv', { text, seconds })
   return drawAnswer(asked, { place, title: 'Answer', file })
 }

@@ -1,43 +1,11 @@
-import {
-  readDomainDays,
-  readKnownDomain,
-  type DomainDay,
-  type KnownDomain,
-} from '../../../../store/analysis/domain-days.ts'
-import {
-  readDomainFlows,
-  readDomainMoves,
-  readDomainPages,
-  readRivals,
-  type DomainFlow,
-  type DomainMove,
-  type DomainPage,
-  type Rival,
-} from '../../../../store/analysis/domain-moves.ts'
-import { readNotes, type Note } from '../../../../store/analysis/notes.ts'
-import { fromFirstAnswers, readSpan, type ReadSpan } from '../../../../store/analysis/span.ts'
-import type { Database } from '../../../../store/database.ts'
 import { domainName } from '../../../../shared/hostname.ts'
-import { NotThere } from '../../address.ts'
 import { html } from '../../../report/html.ts'
 import { definePage } from '../../page.ts'
 import { askedSpan, chooser, dayFields, daysText } from '../choose.ts'
 import { drawHoldings } from './holdings.ts'
 import { drawMoves } from './moves.ts'
+import { readDomainPage } from './read.ts'
 import { drawPages, drawRivals } from './rivals.ts'
-
-export interface DomainFound {
-  readonly known: KnownDomain
-  readonly span: ReadSpan
-  /** The two days between which moves are told. */
-  readonly compared: ReadSpan
-  readonly days: readonly DomainDay[]
-  readonly notes: readonly Note[]
-  readonly moves: readonly DomainMove[]
-  readonly flows: readonly DomainFlow[]
-  readonly pages: readonly DomainPage[]
-  readonly rivals: readonly Rival[]
-}
 
 /** What happened to a domain: what it holds, what it won and lost, to whom. */
 export const domainPage = definePage({
@@ -46,25 +14,7 @@ export const domainPage = definePage({
     domain: domainName(address.part('domain')),
     span: askedSpan(address, { days: 30, most: 120 }),
   }),
-  read: (reading, asked) =>
-    reading.answers(async (db): Promise<DomainFound> => {
-      const known = await expectDomain(db, asked.domain)
-      const span = await readSpan(db, asked.span)
-      const of = { domain: known.domain, ...span }
-      const notes = await readNotes(db, '*')
-      const compared = await fromFirstAnswers(db, span)
-      return {
-        known,
-        span,
-        days: await readDomainDays(db, of),
-        notes: notes.filter(({ date }) => date >= span.since && date <= span.until),
-        compared,
-        moves: await readDomainMoves(db, { ...of, ...compared }),
-        flows: await readDomainFlows(db, { ...of, ...compared }),
-        pages: await readDomainPages(db, of),
-        rivals: await readRivals(db, of),
-      }
-    }),
+  read: (reading, asked) => reading.answers((db) => readDomainPage(db, asked)),
   show: (found, place) => ({
     title: found.known.domain,
     lead: html`${found.known.label === null ? null : html`Ours: ${found.known.label}. `}From
@@ -74,11 +24,3 @@ export const domainPage = definePage({
       <div class="pair">${drawPages(found, place)} ${drawRivals(found, place)}</div>`,
   }),
 })
-
-async function expectDomain(db: Database, domain: string): Promise<KnownDomain> {
-  const known = await readKnownDomain(db, domain)
-  if (known !== null) return known
-  throw new NotThere(
-    `No answer ever showed ${JSON.stringify(domain.slice(0, 80))}, and it is not ours.`,
-  )
-}

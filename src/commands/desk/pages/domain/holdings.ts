@@ -3,7 +3,7 @@ import { html, type Html } from '../../../report/html.ts'
 import { lineChart, type Series } from '../../../report/lines.ts'
 import { amount, nothing, percent, section, table, tiles } from '../../parts.ts'
 import { change } from './change.ts'
-import type { DomainFound } from './domain.ts'
+import type { DomainFound } from './read.ts'
 
 /** The share and the places of a domain over time, as pictures and in numbers. */
 export function drawHoldings(found: DomainFound): Html {

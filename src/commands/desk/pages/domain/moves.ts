@@ -4,7 +4,7 @@ import type { PagePlace } from '../../page.ts'
 import { amount, nothing, section, table, to } from '../../parts.ts'
 import { moved, nightPath, toDomain, toQuery } from '../ways.ts'
 import { clicks } from './change.ts'
-import type { DomainFound } from './domain.ts'
+import type { DomainFound } from './read.ts'
 
 const shown = 15
 

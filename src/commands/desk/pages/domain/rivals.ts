@@ -2,7 +2,7 @@ import type { Html } from '../../../report/html.ts'
 import type { PagePlace } from '../../page.ts'
 import { amount, nothing, section, table } from '../../parts.ts'
 import { toDomain, toPage, toQuery } from '../ways.ts'
-import type { DomainFound } from './domain.ts'
+import type { DomainFound } from './read.ts'
 
 /** Pages of a domain with the queries that show them. */
 export function drawPages({ pages, span }: DomainFound, place: PagePlace): Html {

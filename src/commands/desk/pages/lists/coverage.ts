@@ -2,9 +2,9 @@ import type { ListDay } from '../../../../store/analysis/list-facts.ts'
 import { html, type Html } from '../../../report/html.ts'
 import { lineChart } from '../../../report/lines.ts'
 import type { PagePlace } from '../../page.ts'
-import { amount, nothing, percent, section, table } from '../../parts.ts'
+import { amount, nothing, percent, section, table, to } from '../../parts.ts'
 import { chooser, dayFields } from '../choose.ts'
-import type { ListFound } from './list.ts'
+import type { ListFound } from './read.ts'
 
 /** What was answered of a list, day by day, and what it cost. */
 export function drawCoverage({ list, span, days }: ListFound, place: PagePlace): Html {
@@ -12,7 +12,8 @@ export function drawCoverage({ list, span, days }: ListFound, place: PagePlace):
   const body =
     days.length === 0
       ? nothing('No run of the list has a day in this time.', 'npm run enqueue inputs/keywords.csv')
-      : html`${days.length < 2 ? null : picture(list.name, days.toReversed())} ${dayTable(days)}`
+      : html`${days.length < 2 ? null : picture(list.name, days.toReversed())}
+        ${dayTable(days, place)}`
   const about =
     'Bought or reused is answered; others are unreadable, suspect, of a kind that is not shown, too dear or cancelled. Credits hold the bound of each call whose price is not known.'
   return section({ id: 'coverage', title: 'Coverage and costs', about }, html`${form} ${body}`)
@@ -40,12 +41,17 @@ function picture(name: string, days: readonly ListDay[]): Html {
   </div>`
 }
 
-function dayTable(days: readonly ListDay[]): Html {
+function dayTable(days: readonly ListDay[], place: PagePlace): Html {
   const counts = ['planned', 'bought', 'reused', 'failed', 'unknown', 'open', 'others'] as const
   return table(
     'Coverage day by day',
     [
-      { head: 'Day', word: true, cell: ({ runDate }) => runDate },
+      {
+        head: 'Night',
+        word: true,
+        cell: ({ run, runDate }) =>
+          run === null ? runDate : to(place.href(`/runs/${run}`), runDate),
+      },
       {
         head: 'Answered',
         number: true,

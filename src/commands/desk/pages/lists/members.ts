@@ -3,7 +3,7 @@ import type { PagePlace } from '../../page.ts'
 import { amount, given, nothing, section, table, to } from '../../parts.ts'
 import { chooser, textField } from '../choose.ts'
 import { toQuery } from '../ways.ts'
-import type { ListAsked, ListFound } from './list.ts'
+import type { ListAsked, ListFound } from './read.ts'
 
 /** The queries of a list: weights, labels, and what each line was read as. */
 export function drawMembers(
@@ -42,8 +42,8 @@ export function drawMembers(
 }
 
 /** How a person said that the list is read; nothing said: as it looks. */
-function readingOf(reading: unknown): Html {
-  if (reading === null || reading === undefined)
+function readingOf(reading: ListFound['list']['reading']): Html {
+  if (reading === null)
     return html`The heaviest first. The list is read as it looks: nobody said otherwise.`
   return html`The heaviest first. The list is read as somebody said:
     <code>${JSON.stringify(reading)}</code>`

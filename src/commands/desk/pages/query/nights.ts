@@ -41,6 +41,7 @@ export function drawNights({ query, days }: QueryFound, place: PagePlace): Html 
             return to(href, `since ${other.runDate}`)
           },
         },
+        { head: 'Run', number: true, cell: ({ run }) => to(place.href(`/runs/${run}`), run) },
         { head: 'List', cell: ({ listId, list }) => toList(place, listId, list) },
         {
           head: 'State',
