@@ -1,5 +1,6 @@
 import { Misuse } from '../../shared/errors.ts'
 import { isSite, siteName } from '../../shared/hostname.ts'
+import { readSwitch } from '../../shared/shapes.ts'
 import { isDay } from '../../shared/time/zone.ts'
 import type { FileColumns, OwnDomain } from '../../store/analysis/domains.ts'
 
@@ -7,12 +8,6 @@ import type { FileColumns, OwnDomain } from '../../store/analysis/domains.ts'
 export interface NamedRow {
   readonly line: number
   readonly fields: ReadonlyMap<string, string>
-}
-
-/** What a cell of the column `rival` says; null for what it may not say. */
-function readRival(text: string): boolean | null {
-  if (/^(|no|n|false|0)$/i.test(text)) return false
-  return /^(yes|y|true|1)$/i.test(text) ? true : null
 }
 
 /** What a file speaks of: what it has no column for stays as it is. */
@@ -46,7 +41,7 @@ function readLine(fields: NamedRow['fields'], complain: Complain): OwnDomain {
   if (since !== null && until !== null && until < since) {
     complain(`expected until to be ${since} or later, got ${until}`)
   }
-  const rival = readRival(fields.get('rival') ?? '')
+  const rival = readSwitch(fields.get('rival') || 'no')
   if (rival === null)
     complain(`expected rival to be yes, no or nothing, got ${fields.get('rival')}`)
   // Without a label, people read the domain as they wrote it.

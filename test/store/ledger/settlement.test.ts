@@ -61,9 +61,9 @@ const account: fc.Arbitrary<Account> = fc.record({
 })
 
 // Half of them are all but full: one price more, and they become the earlier ones.
-const count = fc.oneof(fc.integer({ min: 1, max: 27 }), fc.constantFrom(28, 29))
+const counted = fc.oneof(fc.integer({ min: 1, max: 27 }), fc.constantFrom(28, 29))
 const peak = fc
-  .record({ first: whole(60), below: whole(60), count })
+  .record({ first: whole(60), below: whole(60), count: counted })
   .map(({ first, below, count }) => ({ first, second: Math.min(first, below), count }))
 const cost: fc.Arbitrary<Cost> = fc
   .record({
