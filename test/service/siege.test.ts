@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTables, type Tables } from '../../src/service/database.ts'
@@ -110,16 +110,20 @@ function roomFor(count: number, pid: number): number {
   return Math.min(count, ...limits.map((limit) => limit - 500))
 }
 
+// Connections to the database come and go.
+const spareFiles = 20
+
+function openFiles(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length
+}
+
 /** Opens sockets of three kinds: silent ones, and ones that send a head, or a body, one byte a second. */
 async function besiege(port: number, count: number) {
-  const closedAfter: number[] = []
   const sockets: Socket[] = []
-  const began = performance.now()
   for (let index = 0; index < count; index += 1) {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => undefined)
     socket.on('data', () => undefined)
-    socket.on('close', () => closedAfter.push((performance.now() - began) / 1000))
     if (index % 3 === 1) socket.write('GET /v1/search?q=slow HTTP/1.1\r\nHost: a\r\nX-Slow: ')
     if (index % 3 === 2)
       socket.write('GET /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 999\r\n\r\n')
@@ -132,7 +136,6 @@ async function besiege(port: number, count: number) {
     }
   }, 1000)
   return {
-    closedAfter,
     end: () => {
       clearInterval(drip)
       for (const socket of sockets) socket.destroy()
@@ -151,24 +154,30 @@ describe.runIf(process.platform === 'linux')('sockets that never come to the poi
       const [{ running, url } = { running: null, url: '' }] = services
       const count = roomFor(wanted, running?.pid ?? 0)
       const { key } = await createKey(tables.pool, { kind: 'test' })
+      const pid = running?.pid ?? 0
+      const before = openFiles(pid)
+      const began = performance.now()
       const siege = await besiege(Number(new URL(url).port), count)
       const times: number[] = []
       const statuses = new Set<number>()
-      while (siege.closedAfter.length < count && times.length < 3000) {
+      let most = 0
+      // Judged by what the service holds: a socket that it never took costs it nothing.
+      for (let held = count; held > before + spareFiles && performance.now() - began < 90_000;) {
         const asked = performance.now()
         statuses.add((await ask(0, '/v1/search?q=calm', key)).status)
         times.push(performance.now() - asked)
+        held = openFiles(pid)
+        most = Math.max(most, held)
         await pause(20)
       }
+      const seconds = (performance.now() - began) / 1000
       siege.end()
-      const last = Math.max(...siege.closedAfter)
       say(
-        `${count} slow sockets: closed after ${at(siege.closedAfter, 0).toFixed(1)} to ${last.toFixed(1)} s; ${times.length} answers meanwhile, p50 ${at(times, 0.5).toFixed(0)} ms, p99 ${at(times, 0.99).toFixed(0)} ms`,
+        `${count} slow sockets, ${most - before} of them held at once: gone after ${seconds.toFixed(1)} s; ${times.length} answers meanwhile, p50 ${at(times, 0.5).toFixed(0)} ms, p99 ${at(times, 0.99).toFixed(0)} ms`,
       )
       expect(statuses).toEqual(new Set([200]))
-      expect(siege.closedAfter).toHaveLength(count)
-      // 40 s for a request, looked after every 5 s, and what opening them took.
-      expect(last).toBeLessThan(75)
+      expect(most - before).toBeGreaterThan(0.8 * count)
+      expect(openFiles(pid)).toBeLessThanOrEqual(before + spareFiles)
       expect(at(times, 0.99)).toBeLessThan(2000)
     },
   )
