@@ -24,6 +24,8 @@ export interface RunFacts {
   readonly suspect: boolean
   readonly reasons: readonly string[]
   readonly asked: number | null
+  /** Of these, queries with a readable answer. */
+  readonly answered: number | null
   readonly price: number | null
   readonly depth: number | null
   readonly empty: number | null
@@ -60,7 +62,7 @@ export async function readRunFacts(db: Database, run: number): Promise<RunFacts 
     select
       r.id as run, l.name as list, r.run_date, r.kind, r.state, r.created_at, r.finished_at, r.budget, r.spent,
       r.max_age_ms, r.accepted, r.duplicates, r.rejected, r.suspect, n.schedule, n.due_at, n.outcome, n.note,
-      coalesce(h.reasons, '{}') as reasons, h.asked, h.price, h.depth, h.empty, h.unreadable, h.workers,
+      coalesce(h.reasons, '{}') as reasons, h.asked, h.answered, h.price, h.depth, h.empty, h.unreadable, h.workers,
       (
         select avg(before.price)::float8
         from (

@@ -22,6 +22,7 @@ import {
   tiles,
   to,
 } from '../../parts.ts'
+import { drawCost } from './cost.ts'
 
 interface NightFound {
   readonly facts: RunFacts
@@ -46,7 +47,7 @@ export const night = definePage({
       title: `Run ${facts.run}: ${facts.list}, ${facts.run_date}`,
       lead: html`${runBadge(facts.state)} ${kindOf(facts, place)}`,
       body: html`${neighbours(facts, place)} ${odd(facts)} ${counted(found)}
-        <div class="pair">${failures(found)} ${money(facts)}</div>
+        <div class="pair">${failures(found)} ${drawCost(facts)}</div>
         ${moved(found, place)}`,
     }
   },
@@ -121,43 +122,6 @@ function failures({ facts, counts }: NightFound): Html {
     wrong.length === 0
       ? html`<p class="soft">Nothing: no task ended in an error.</p>`
       : html`${table('Failures by code', columns, wrong)} ${again}`,
-  )
-}
-
-function money({
-  spent,
-  budget,
-  asked,
-  price,
-  usual_price: usual,
-  depth,
-  empty,
-  unreadable,
-  workers,
-}: RunFacts): Html {
-  const foreseen = asked === null || usual === null ? null : asked * usual
-  return section(
-    { id: 'cost', title: 'What it cost, and what it brought' },
-    html`<dl class="facts">
-      <dt>credits used</dt>
-      <dd>
-        ${figure('spent', spent)}${budget === null ? null : html` of a budget of ${amount(budget)}`}
-      </dd>
-      <dt>foreseen, at the price of the nights before</dt>
-      <dd>${amount(foreseen)}</dd>
-      <dt>credits an answer</dt>
-      <dd>
-        ${amount(price)}${usual === null ? null : html` <span class="soft">(usually ${amount(usual)})</span>`}
-      </dd>
-      <dt>results an answer, its depth</dt>
-      <dd>${amount(depth)}</dd>
-      <dt>empty answers</dt>
-      <dd>${amount(empty)}</dd>
-      <dt>answers that cannot be read</dt>
-      <dd>${amount(unreadable)}</dd>
-      <dt>workers</dt>
-      <dd>${amount(workers)}</dd>
-    </dl>`,
   )
 }
 

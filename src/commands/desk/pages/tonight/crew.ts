@@ -1,7 +1,7 @@
 import type { LiveWorker } from '../../../../store/operator/crew.ts'
 import { html, type Html } from '../../../report/html.ts'
 import type { PagePlace } from '../../page.ts'
-import { amount, command, given, instant, nothing, section, table } from '../../parts.ts'
+import { command, given, instant, nothing, section, table, unknown } from '../../parts.ts'
 import type { TonightFound } from './found.ts'
 
 /** Who works, and with how many calls on their way. */
@@ -35,7 +35,7 @@ export function drawCrew({ crew, account }: TonightFound, { zone }: PagePlace): 
     {
       head: 'oldest',
       number,
-      cell: (row: LiveWorker) => (row.oldest_s === null ? amount(null) : html`${row.oldest_s} s`),
+      cell: (row: LiveWorker) => (row.oldest_s === null ? unknown : html`${row.oldest_s} s`),
     },
   ]
   const body =
