@@ -72,7 +72,7 @@ export async function askFor(
 }
 
 /** How many rows a file may have: one that would have more breaks off, and is no file. */
-export const mostFileRows = 1_000_000
+const mostFileRows = 1_000_000
 
 /** A whole answer, batch by batch, for a file. */
 export async function* askForAll(

@@ -36,7 +36,7 @@ function answerTable({ columns, rows }: AskedRows, place: PagePlace): Html {
     ...(column.kind === 'number' ? { number: true as const } : {}),
     cell: (row: readonly (string | null)[]) => cellOf(column.name, row[index] ?? null, place),
   }))
-  return table('Answer', all, rows)
+  return table('Rows of the answer', all, rows)
 }
 
 /** Domains lead to their pages; everything else is what it says. */

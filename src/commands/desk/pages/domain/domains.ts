@@ -62,7 +62,7 @@ function winners(rows: readonly DomainRow[], around: Around): Html {
       { id, title: name },
       shown.length === 0
         ? nothing('Nobody between these days.', null)
-        : domainTable(name, shown.slice(0, 8), around),
+        : domainTable(`${name}, domain by domain`, shown.slice(0, 8), around),
     )
   return html`<div class="pair">
     ${short('Winners', 'winners', up)} ${short('Losers', 'losers', down)}

@@ -18,7 +18,7 @@ export function drawMoves({ compared, moves, flows, known }: DomainFound, place:
       { id, title: html`${title} (${amount(found.length)})`, about: two },
       found.length === 0
         ? nothing('Nothing between these days.', null)
-        : moveTable(title, found, place),
+        : moveTable(`${title}, query by query`, found, place),
     )
   const taken = section(
     {
@@ -29,7 +29,7 @@ export function drawMoves({ compared, moves, flows, known }: DomainFound, place:
     flows.length === 0
       ? nothing('Nothing was taken and nothing won between these days.', null)
       : table(
-          'Who took it',
+          'Domains that took or gave',
           [
             {
               head: 'Domain',

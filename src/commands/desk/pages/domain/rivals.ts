@@ -11,7 +11,7 @@ export function drawPages({ pages, span }: DomainFound, place: PagePlace): Html 
     pages.length === 0
       ? nothing('Pages of the domain would be here; no answer of that day shows one.', null)
       : table(
-          'Pages',
+          'Pages of the domain',
           [
             { head: 'Page', cell: ({ page, pageKey }) => toPage(place, page, pageKey) },
             { head: 'Queries', number: true, cell: ({ queries }) => amount(queries) },
@@ -30,7 +30,7 @@ export function drawRivals({ rivals, span }: DomainFound, place: PagePlace): Htm
     rivals.length === 0
       ? nothing('Domains of the same answers would be here.', null)
       : table(
-          'Rivals',
+          'Domains of the same answers',
           [
             { head: 'Domain', cell: ({ domain }) => toDomain(place, domain, span) },
             { head: 'Shared', number: true, cell: ({ shared }) => amount(shared) },

@@ -29,7 +29,7 @@ export const listsPage = definePage({
 
 function listTable(lists: readonly ListFacts[], place: PagePlace): Html {
   return table(
-    'Lists',
+    'Every list',
     [
       { head: 'List', cell: ({ id, name }) => toList(place, id, name) },
       { head: 'Queries', number: true, cell: ({ members }) => amount(members) },

@@ -86,7 +86,7 @@ export function drawRejected({ rejected, list }: ListFound): Html {
     rejected.length === 0
       ? nothing('Lines that could not be used would be here, each with its reason.', null)
       : html`${table(
-          'Rejected lines',
+          'Lines with their reasons',
           [
             { head: 'Line', number: true, cell: ({ line }) => amount(line) },
             { head: 'Reason', cell: ({ reason }) => given(reason) },

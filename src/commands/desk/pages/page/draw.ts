@@ -92,7 +92,7 @@ export function drawTitles(titles: readonly PageTitle[]): Html {
   return section(
     { id: 'titles', title: 'Titles' },
     table(
-      'Titles',
+      'Titles with their days',
       [
         { head: 'Title', cell: ({ title }) => given(title) },
         { head: 'First seen', word: true, cell: ({ first }) => first },

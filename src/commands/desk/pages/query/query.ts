@@ -96,7 +96,7 @@ function lists({ said }: QueryFound, place: PagePlace): Html {
   return section(
     { id: 'lists', title: 'Lists', about },
     table(
-      'Lists',
+      'Lists that hold it',
       [
         {
           head: 'List',

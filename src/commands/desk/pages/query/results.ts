@@ -8,7 +8,7 @@ import { toDomain, toPage, toQuery } from '../ways.ts'
 export function resultTable(results: readonly SerpResult[], place: PagePlace): Html {
   if (results.length === 0) return nothing('The answer holds no results.', null)
   return table(
-    'Results',
+    'Results by place',
     [
       { head: 'Place', number: true, cell: ({ position }) => amount(position) },
       {
