@@ -43,7 +43,7 @@ export function makeApp(parts: DeskParts): Hono<DeskEnv> {
     app.get(page.path, (c) => showPage(c, parts, page))
   }
   for (const file of parts.files) app.get(file.path, (c) => sendFile(c, parts, file))
-  app.get('/live', (c) => parts.live.open(c))
+  app.get('/live', (c) => parts.live.open(c, () => parts.guard.admits(c)))
   app.notFound((c) => showProblem(c, parts, new NotThere('There is no such page.')))
   app.onError((error, c) => showProblem(c, parts, error))
   return app

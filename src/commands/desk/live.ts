@@ -98,20 +98,20 @@ export class LiveRooms {
     )
   }
 
-  /** Answers with events for as long as the page is open. */
-  open(c: Context<DeskEnv>): Response {
+  /** Answers with events for as long as the page is open, and its visitor is let in. */
+  open(c: Context<DeskEnv>, admitted: () => boolean): Response {
     const room = this.#rooms.get(c.req.query('page') ?? '')
     if (room === undefined) throw new NotThere('There is no such live page.')
     const visitors = [...this.#rooms.values()].reduce((sum, { size }) => sum + size, 0)
     if (visitors >= mostVisitors) return c.text('Too many live pages are open.\n', 503, pageHeaders)
-    return c.body(this.#stream(room, c.req.raw.signal), 200, {
+    return c.body(this.#stream(room, c.req.raw.signal, admitted), 200, {
       ...pageHeaders,
       'content-type': 'text/event-stream; charset=utf-8',
       'x-accel-buffering': 'no',
     })
   }
 
-  #stream(room: LiveRoom, gone: AbortSignal): ReadableStream<Uint8Array> {
+  #stream(room: LiveRoom, gone: AbortSignal, admitted: () => boolean): ReadableStream<Uint8Array> {
     const encoder = new TextEncoder()
     const closing = this.#closing.signal
     let leave = () => undefined as void
@@ -127,7 +127,7 @@ export class LiveRooms {
             }
           }
           const send = (event: string) => {
-            if ((controller.desiredSize ?? 0) <= -mostWaiting) end()
+            if ((controller.desiredSize ?? 0) <= -mostWaiting || !admitted()) end()
             else controller.enqueue(encoder.encode(event))
           }
           send('retry: 2000\n\n')

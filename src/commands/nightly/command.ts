@@ -1,5 +1,5 @@
 import { callerPath, readConfig, type Config } from '../../shared/config.ts'
-import { exits, type Exit } from '../../shared/errors.ts'
+import { exits, Misuse, type Exit } from '../../shared/errors.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { formatInstant } from '../../shared/time/zone.ts'
 import { overdueNights, type Overdue } from '../../store/nights/overdue.ts'
@@ -30,6 +30,7 @@ export type StartDeskBeside = (
 /** Shows the schedules, does what is due once, or schedules until it is stopped. */
 export async function runNightly(call: Call<NightlyFlags>, desk: StartDeskBeside): Promise<Exit> {
   const { options, env, closers, signal } = call
+  expectLasting(options)
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'nightly', connections: 4 })
   const file = options.file === undefined ? schedulesFile : callerPath(env, options.file)
@@ -42,6 +43,14 @@ export async function runNightly(call: Call<NightlyFlags>, desk: StartDeskBeside
     closers.add('the desk', opened, (open) => open.close())
   }
   return runScheduler(mill, { file, signal })
+}
+
+/** A page beside what ends at once would be gone before anybody looked. */
+function expectLasting({ desk, show, once }: NightlyFlags): void {
+  if (desk === undefined || (show !== true && once !== true)) return
+  throw new Misuse(
+    `expected --desk beside a scheduler that goes on, got it with ${show === true ? '--show' : '--once'}; npm run desk is the page alone`,
+  )
 }
 
 const shownDays = 7

@@ -126,6 +126,19 @@ describe('a desk behind a password', () => {
     await closed.close()
   })
 
+  test('a page that was open when its visitor left hears no more', async () => {
+    const closed = await openDesk(database.url, { password })
+    const entered = await closed.get('/enter', form(password))
+    const own = { cookie: (entered.headers['set-cookie']?.[0] ?? '').split(';', 1).join('') }
+    // Ends when the desk ends it: nobody else does.
+    const heard = closed.get('/live?page=/', {
+      headers: { ...own, 'sec-fetch-dest': 'empty', 'sec-fetch-site': 'same-origin' },
+    })
+    await closed.get('/leave', { ...form(''), headers: { ...form('').headers, ...own } })
+    expect((await heard).status).toBe(200)
+    await closed.close()
+  }, 120_000)
+
   test('a guesser is slowed down, also one who asks many times at once', async () => {
     const closed = await openDesk(database.url, { password })
     const tries = await Promise.all(

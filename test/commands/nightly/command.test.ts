@@ -87,6 +87,15 @@ describe('the command for nights', () => {
     expect(stderr).toMatch(/good of .* is run \d+/)
   })
 
+  test('refuses a desk beside what ends at once, before anything is opened', async () => {
+    for (const flag of ['--show', '--once']) {
+      const { code, stderr } = await run('nightly', [flag, '--desk'], {
+        DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
+      })
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`got it with ${flag};`)])
+    }
+  })
+
   test('without any line that can be used, ends with exit code 2', async () => {
     const file = schedules(line('bad', '0 3 * *'))
     expect((await run('nightly', ['--once', '--file', file], env)).code).toBe(2)
