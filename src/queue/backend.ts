@@ -98,6 +98,9 @@ function listen<T extends { on(event: 'error', listener: (error: Error) => void)
   return emitter
 }
 
+/** As long as for a first connection to PostgreSQL: a machine on which many start at once is slow. */
+const firstAnswerMs = 10_000
+
 /** A Redis that may drop keys hands out jobs without data: refused before the first one. */
 async function checkRedis(connection: Redis): Promise<void> {
   const info = await firstAnswer(connection)
@@ -113,8 +116,8 @@ async function checkRedis(connection: Redis): Promise<void> {
 async function firstAnswer(connection: Redis): Promise<string> {
   const asked = connection.connect().then(() => connection.info('memory'))
   try {
-    const info = await within(asked, { ms: 5_000 })
-    if (info === late) throw new Error('no answer within 5 s')
+    const info = await within(asked, { ms: firstAnswerMs })
+    if (info === late) throw new Error(`no answer within ${firstAnswerMs / 1000} s`)
     return info
   } catch (cause) {
     connection.disconnect()
