@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { findQuestion } from '../../src/store/analysis/library.ts'
 import { sliceSettings } from '../../src/store/analysis/slice.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { histories } from '../support/schedules.ts'
 import { tellByChance } from './chance.ts'
 import { Story } from './story.ts'
 
@@ -18,7 +19,7 @@ const slices = [
   '[["+new"]]',
 ]
 
-test.each(Array.from({ length: 20 }, (_, seed) => seed + 1))(
+test.each(histories)(
   'a slice that is looked up for all days at once holds the same observations and shares, history %i',
   async (seed) => {
     const story = new Story(database.pool)

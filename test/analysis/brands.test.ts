@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { histories } from '../support/schedules.ts'
 import { dice, readBase, type Answer } from './oracle.ts'
 import { Story, type Answers } from './story.ts'
 
@@ -129,7 +130,7 @@ const holds = ({ since, until }: Line, day: string) =>
   (since === null || since <= day) && (until === null || until >= day)
 
 describe('brands over random histories', () => {
-  test.each(Array.from({ length: 20 }, (_, seed) => seed + 1))(
+  test.each(histories)(
     'places of sites and brands and their shares are what pages and lines say, history %i',
     async (seed) => {
       const told = await tell(seed)

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { contentId } from '../../src/shared/ids.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { histories } from '../support/schedules.ts'
 import { dice, readBase, type Base } from './oracle.ts'
 import { Story, type Answers } from './story.ts'
 
@@ -101,7 +102,7 @@ function daysOf(
 }
 
 describe('blocks of answers over random histories', () => {
-  test.each(Array.from({ length: 20 }, (_, seed) => seed + 1))(
+  test.each(histories)(
     'things, shares by day and fields that came are what the base tables say, history %i',
     async (seed) => {
       const things = await tell(seed)

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { histories } from '../support/schedules.ts'
 import { tellByChance } from './chance.ts'
 import { Story, ten } from './story.ts'
 
@@ -19,7 +20,6 @@ async function ask(text: string, ...values: unknown[]): Promise<unknown[][]> {
 }
 
 const lines = (rows: readonly (readonly unknown[])[]) => rows.map((row) => row.join(' ')).toSorted()
-const histories = Array.from({ length: 20 }, (_, seed) => seed + 1)
 const near = (value: unknown) => (value === null ? 'none' : Number(value).toFixed(7))
 
 describe('groups of queries', () => {

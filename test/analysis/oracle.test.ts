@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { histories } from '../support/schedules.ts'
 import { dice, moversOf, pairsOf, readBase, stepsOf, type Pair } from './oracle.ts'
 import { Story, type Answers } from './story.ts'
 
@@ -52,7 +53,7 @@ function draw(roll: (sides: number) => number): string[] {
 }
 
 describe('over random histories', () => {
-  test.each(Array.from({ length: 20 }, (_, seed) => seed + 1))(
+  test.each(histories)(
     'steps, moves of a day and moves between two days are what the base tables say, history %i',
     async (seed) => {
       const days = await tell(seed)

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { findQuestion, readQuestions } from '../../src/store/analysis/library.ts'
 import { readBatches } from '../../src/store/analysis/ask.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { histories } from '../support/schedules.ts'
 import { dice, moversOf, pairsOf, readBase, stepsOf, type Base, type Pair } from './oracle.ts'
 import { placed, Story, ten, type Answers } from './story.ts'
 
@@ -99,7 +100,7 @@ describe('slices over random histories', () => {
   })
   afterEach(() => database.close())
 
-  test.each(Array.from({ length: 20 }, (_, seed) => seed + 1))(
+  test.each(histories)(
     'steps, moves, moves between days and shares are those of the queries with the labels, history %i',
     async (seed) => {
       const { labels, weights } = await tell(seed)

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { histories } from '../support/schedules.ts'
 import { tellByChance } from './chance.ts'
 import { moversOf, readBase, stepsOf, type Base, type Pair } from './oracle.ts'
 import { placed, Story, ten } from './story.ts'
@@ -20,7 +21,6 @@ async function ask(text: string, ...values: unknown[]): Promise<unknown[][]> {
 }
 
 const lines = (rows: readonly (readonly unknown[])[]) => rows.map((row) => row.join(' ')).toSorted()
-const histories = Array.from({ length: 20 }, (_, seed) => seed + 1)
 const near = (value: unknown) => (value === null ? 'none' : Number(value).toFixed(7))
 
 /** Stays in the first ten, by answers in a row, those left out that the oldest answer of a series shows already. */

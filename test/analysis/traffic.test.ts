@@ -3,6 +3,7 @@ import { findQuestion } from '../../src/store/analysis/library.ts'
 import { readBatches } from '../../src/store/analysis/ask.ts'
 import { openPool } from '../../src/store/database.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { histories } from '../support/schedules.ts'
 import { tellByChance } from './chance.ts'
 import { dice, readBase } from './oracle.ts'
 import { Story } from './story.ts'
@@ -29,7 +30,7 @@ async function answer(typed: string, ...flags: string[]): Promise<(string | null
 }
 
 describe('estimated traffic', () => {
-  test.each(Array.from({ length: 20 }, (_, seed) => seed + 1))(
+  test.each(histories)(
     'is volume times the share of its place, for queries whose lists name a volume, history %i',
     async (seed) => {
       await tellByChance(story, { seed, days: 3 })
