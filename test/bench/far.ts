@@ -91,11 +91,12 @@ async function spendAll(workers: readonly Far[], tasks: Task[], group: number): 
 async function openFar(mill: BenchMill, { url, account }: { url: string; account: number }) {
   const db = openDatabase(openPool(url, { name: 'far', max: 6, ledger: true }), { byKey: true })
   const lease = await Lease.open({ db, account, floor: 0, lanes: 64, leaseMs: 600_000 })
-  const spender = spenderOf(mill, { account, worker: lease.worker, key: 'bench' })
   const clerk = { account, key: 'bench', floor: 0, rebuy: true }
   return {
     db,
     spend: async (wanted: readonly Task[]) => {
+      // One for each: a worker goes to the gate with one group at a time, and expects the books to go forward only.
+      const spender = spenderOf(mill, { account, worker: lease.worker, key: 'bench' })
       const { granted } = await reserve(db, spender, wanted)
       await record(db, clerk, [...granted.values()].map(settledCall))
       return granted
