@@ -1,13 +1,17 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/support/sequence.ts'
 
 // Default export: the test runner asks for one.
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/setup.ts'],
-    // Two cores: more files at once only make each other slow.
-    maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // One more than the cores of a small machine: many files wait for clocks, processes and servers.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
+    // For what hangs, not for what is slow: a busy machine takes some times as long as a quiet one.
+    testTimeout: 180_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000, interval: 20 } },
   },
 })

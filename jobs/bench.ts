@@ -13,6 +13,7 @@ await runCommand<BenchOptions>(
       'npm run bench -- growth           storing into empty and into full tables',
       'npm run bench -- soak             memory over 200,000 queries with 500 lanes',
       'npm run bench -- service          the search service; also: enrich, quality, analysis',
+      'npm run bench -- desk             each page of the desk over 300,000 results and 3 million',
       'npm run -s bench -- --short --json',
     ],
     define: (program) =>

@@ -13,6 +13,7 @@ await runCommand<DemoFlags>(
       'npm run demo',
       'npm run demo -- --nights 30      a history of thirty days to analyse',
       'npm run demo -- --nights 30 --faults    a month in which things go wrong, and what is told of it',
+      'npm run demo -- --nights 60 --cadence   thirty nights daily, then thirty of asking less, with the receipt',
     ],
     define: (program) =>
       program
@@ -24,6 +25,7 @@ await runCommand<DemoFlags>(
           '--faults',
           'six of the nights go wrong on purpose; outlook and statement at its end',
         )
+        .option('--cadence', 'in the second half each query is asked as often as it changes')
         .option('--json', 'print what was stored as one JSON object'),
   },
   async (call) => (await import('../src/commands/demo/demo.ts')).runDemo(call, starts),

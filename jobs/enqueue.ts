@@ -1,5 +1,6 @@
 import type { EnqueueFlags } from '../src/commands/enqueue/intake.ts'
 import { runCommand } from '../src/shared/terminal/command.ts'
+import { collect } from '../src/shared/terminal/flags.ts'
 
 await runCommand<EnqueueFlags>(
   {
@@ -43,7 +44,3 @@ await runCommand<EnqueueFlags>(
   },
   async (call) => (await import('../src/commands/enqueue/command.ts')).runEnqueue(call),
 )
-
-function collect(place: string, places: readonly string[] = []): string[] {
-  return [...places, place]
-}

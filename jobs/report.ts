@@ -1,5 +1,6 @@
 import type { ReportOptions } from '../src/commands/report/report.ts'
 import { runCommand } from '../src/shared/terminal/command.ts'
+import { collect } from '../src/shared/terminal/flags.ts'
 
 await runCommand<ReportOptions>(
   {
@@ -9,13 +10,25 @@ await runCommand<ReportOptions>(
     examples: [
       'npm run report -- --to report.html',
       'npm run report -- --to report.html --domains example.com,example.org',
-      'npm run report -- --to report.html --tag brand --origins live,sandbox',
+      'npm run report -- --to report.html --list keywords --device mobile --tag "brand and not sale"',
+      'npm run report -- --to november.html --since 2026-11-01 --until 2026-11-30 --origins live,sandbox',
     ],
     define: (program) =>
       program
         .option('--to <file>', 'the file to write')
-        .option('--domains <list>', 'domains to follow, three at most (default: ours)')
-        .option('--tag <label>', 'share of voice over queries with this label', '*')
+        .option('--domains <list>', 'domains to follow, eight at most (default: ours)')
+        .option('--list <name>', 'only queries of this list, or of one of these', collect)
+        .option('--tag <labels>', 'only queries with labels, as in "brand and not sale"', collect)
+        .option('--country <codes>', 'only queries asked for these countries, as in de,at', collect)
+        .option('--place <name>', 'only queries asked for this place', collect)
+        .option('--language <codes>', 'only queries asked in these languages', collect)
+        .option('--device <names>', 'only queries asked as desktop or mobile', collect)
+        .option(
+          '--since <day>',
+          'the first day; what moved is told since then (default: ninety days)',
+        )
+        .option('--until <day>', 'the last day (default: the newest)')
+        .option('--between <days>', 'both in one, as in 2026-11-01..2026-11-08')
         .option('--origins <list>', 'kinds of answers to show, as in live,sandbox'),
   },
   async (call) => (await import('../src/commands/report/report.ts')).writeReport(call),

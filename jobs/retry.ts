@@ -6,12 +6,13 @@ await runCommand<RetryFlags>(
   {
     name: 'retry',
     about:
-      'Opens tasks again that failed, are unknown or could not be afforded; never one that has an answer.',
+      'Opens tasks again that failed, are unknown, could not be afforded or were not asked; never one that has an answer.',
     examples: [
       'npm run retry -- --run 12                    failed and unknown tasks of run 12',
       'npm run retry -- --list keywords --state failed',
       'npm run retry -- --error TIMEOUT --since 12h',
       'npm run retry -- --run 12 --state unaffordable --budget 900',
+      'npm run retry -- --run 12 --state not_asked  asks what the night let rest',
       'npm run retry -- --run 12 --buy-again        buys answered tasks a second time',
     ],
     define: (program) =>
@@ -20,7 +21,7 @@ await runCommand<RetryFlags>(
         .option('--list <name>', 'only runs of this list')
         .option(
           '--state <states>',
-          'one or more of failed, unknown, unaffordable',
+          'one or more of failed, unknown, unaffordable, not_asked',
           'failed,unknown',
         )
         .option('--error <code>', 'only tasks that ended with this error')

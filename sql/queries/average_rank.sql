@@ -11,6 +11,8 @@ select
 from analysis.average_rank
 where tag = '*'
   and analysis.in_span(run_date)
+  -- As a list that is known before: so it goes down to the rows of these domains.
+  and average_rank.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (
       select

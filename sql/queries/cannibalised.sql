@@ -6,6 +6,8 @@ select
   analysis.variant_of(cannibalised_serps.query_id) as variant
 from analysis.cannibalised_serps
 where run_date = :day::date
+  -- As a list that is known before: so it goes down to the rows of these domains.
+  and cannibalised_serps.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (
       select

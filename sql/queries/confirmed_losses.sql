@@ -6,6 +6,8 @@ select
   analysis.variant_of(confirmed_losses.query_id) as variant
 from analysis.confirmed_losses
 where analysis.in_span(run_date)
+  -- As a list that is known before: so it goes down to the rows of these domains.
+  and confirmed_losses.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (
       select

@@ -10,6 +10,8 @@ select
   queries
 from analysis.domain_coverage
 where run_date = :day::date
+  -- As a list that is known before: so it goes down to the rows of these domains.
+  and domain_coverage.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (
       select

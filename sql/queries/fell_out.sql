@@ -15,16 +15,16 @@ from (
   select
     steps.query_id, steps.search_id, queries.q, steps.depth, held.domain, pages.url_key,
     min(held.position) as position
-  from analysis.steps_on(:day::date) as steps
+  from analysis.step_days as steps
   join queries on queries.id = steps.query_id
-  join public.result_domains as held
-    on held.search_id = steps.previous_search_id
+  cross join lateral analysis.shown_in(steps.previous_search_id) as held
   join own_domains
     on own_domains.domain = held.domain
     and (own_domains.since is null or own_domains.since <= steps.run_date)
     and (own_domains.until is null or own_domains.until >= steps.run_date)
   join pages on pages.id = held.page_id
-  where held.position <= 10
+  where steps.run_date = :day::date
+    and held.position <= 10
   group by steps.query_id, steps.search_id, queries.q, steps.depth, held.domain, pages.url_key
 ) as before
 left join lateral (

@@ -7,6 +7,8 @@ with losses as materialized (
   select changes.query_id, changes.q, changes.domain, changes.page, changes.clicks_before - changes.clicks_now as lost
   from analysis.page_changes(analysis.since(:day::date, :days::integer), :day::date) as changes
   where changes.clicks_now < changes.clicks_before
+    -- As a list that is known before: so it goes down to the rows of these domains.
+    and changes.domain = any (array(select domain from own_domains union all select :domain::text))
     and case
       when :domain::text is null then changes.domain in (
         select domain
@@ -17,14 +19,18 @@ with losses as materialized (
       else changes.domain = :domain
     end
 ),
+-- Once: beside each loss they would be worked out anew.
+flows as materialized (
+  select found.query_id, found.loser, found.taker, found.clicks
+  from analysis.flows_between(analysis.since(:day::date, :days::integer), :day::date) as found
+  where found.taker is not null
+    and found.loser = any (array(select domain from own_domains union all select :domain::text))
+),
 takers as (
   -- The domain's loss for a query, as analysis.flows_between divides it, for each of its pages that lost there.
   select losses.domain, losses.page, flows.taker, sum(flows.clicks) as clicks
   from losses
-  join analysis.flows_between(analysis.since(:day::date, :days::integer), :day::date) as flows
-    on flows.query_id = losses.query_id
-    and flows.loser = losses.domain
-  where flows.taker is not null
+  join flows on flows.query_id = losses.query_id and flows.loser = losses.domain
   group by losses.domain, losses.page, flows.taker
 )
 select

@@ -8,6 +8,8 @@ select
 from analysis.movers_on(:day::date) as movers
 join queries on queries.id = movers.query_id
 where movers.change <> 'same'
+  -- As a list that is known before: so it goes down to the rows of these domains.
+  and movers.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (
       select

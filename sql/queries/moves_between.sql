@@ -8,6 +8,8 @@ select
   moves.previous_run_date, moves.run_date, analysis.variant_of(moves.query_id) as variant
 from analysis.movers_between(analysis.since(:day::date, :days::integer), :day::date) as moves
 where moves.change <> 'same'
+  -- As a list that is known before: so it goes down to the rows of these domains.
+  and moves.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then moves.domain in (
       select domain

@@ -5,7 +5,7 @@
 with known as materialized (
   select distinct result_domains.domain
   from analysis.known_on(analysis.since(:day::date, :days::integer)) as answers
-  join public.result_domains on result_domains.search_id = answers.search_id
+  cross join lateral analysis.shown_in(answers.search_id) as result_domains
   where result_domains.domain is not null
 )
 select
@@ -18,7 +18,7 @@ select
 -- Only queries that both days know: of one that was asked for the first time, everybody would be new.
 from analysis.pairs_between(analysis.since(:day::date, :days::integer), :day::date) as pairs
 join queries on queries.id = pairs.query_id
-join public.result_domains on result_domains.search_id = pairs.search_id
+cross join lateral analysis.shown_in(pairs.search_id) as result_domains
 where result_domains.position <= 10
   and result_domains.domain not in (select domain from known)
   and result_domains.domain not in (select domain from own_domains)

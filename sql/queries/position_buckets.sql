@@ -4,6 +4,8 @@ select run_date, domain, from_1_to_3, from_4_to_10, from_11_to_20, from_21, not_
 from analysis.position_buckets
 where tag = '*'
   and analysis.in_span(run_date)
+  -- As a list that is known before: so it goes down to the rows of these domains.
+  and position_buckets.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (
       select

@@ -19,14 +19,14 @@ select
 from (
   select distinct on (pairs.query_id, url_key) pairs.*, url_key as page, position, title
   from analysis.pairs_between(analysis.since(:day::date, :days::integer), :day::date) as pairs
-  join public.result_domains on result_domains.search_id = pairs.search_id
+  cross join lateral analysis.shown_in(pairs.search_id) as result_domains
   where pairs.query_id in (select id from queries where lower(q) = lower(analysis.canonical(:q)))
   order by pairs.query_id, url_key, ordinal
 ) as now
 full join (
   select distinct on (pairs.query_id, url_key) pairs.*, url_key as page, position, title
   from analysis.pairs_between(analysis.since(:day::date, :days::integer), :day::date) as pairs
-  join public.result_domains on result_domains.search_id = pairs.previous_search_id
+  cross join lateral analysis.shown_in(pairs.previous_search_id) as result_domains
   where pairs.query_id in (select id from queries where lower(q) = lower(analysis.canonical(:q)))
   order by pairs.query_id, url_key, ordinal
 ) as before on before.query_id = now.query_id and before.page = now.page

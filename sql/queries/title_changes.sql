@@ -5,6 +5,8 @@ select
   analysis.variant_of(title_changes.query_id) as variant
 from analysis.title_changes
 where analysis.in_span(run_date)
+  -- As a list that is known before: so it goes down to the rows of these domains.
+  and title_changes.domain = any (array(select domain from own_domains union all select :domain::text))
   and case
     when :domain::text is null then exists (
       select

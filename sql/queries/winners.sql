@@ -5,21 +5,32 @@
 with known as (
   select distinct domain
   from analysis.known_on(analysis.since(:day::date, :days::integer)) as answers
-  join public.result_domains on result_domains.search_id = answers.search_id
+  cross join lateral analysis.shown_in(answers.search_id) as result_domains
 ),
 -- A query that nobody asked before is nobody's gain: such queries are counted apart.
 asked_since as (
   select result_domains.domain, count(distinct answers.query_id) as queries
   from analysis.known_on(:day::date) as answers
-  join public.result_domains on result_domains.search_id = answers.search_id
-  where result_domains.position is not null
-    and not exists (
+  cross join lateral (
+    -- By the keys of runs and tasks, until one is found: nearly every query was asked before.
+    select count(*) as runs
+    from (
       select
-      from tasks
-      join runs on runs.id = tasks.run_id
-      where tasks.query_id = answers.query_id
-        and runs.run_date <= analysis.since(:day::date, :days::integer)
-    )
+      from runs
+      cross join lateral (
+        select
+        from tasks
+        where tasks.run_id = runs.id
+          and tasks.query_id = answers.query_id
+        offset 0
+      ) as asked
+      where runs.run_date <= analysis.since(:day::date, :days::integer)
+      limit 1
+    ) as first
+  ) as earlier
+  cross join lateral analysis.shown_in(answers.search_id) as result_domains
+  where result_domains.position is not null
+    and earlier.runs = 0
   group by result_domains.domain
 )
 select

@@ -1,6 +1,6 @@
 -- Writes what the gate decided, if all that the decision rests on still stands; otherwise nothing. The account and the
 -- runs are locked by the statement before it. $1: jsonb {account_id, version, worker, key, floor, counts, steady, state,
--- stops, cleared, costs, runs, tasks, grants, reused, spent_runs, spent_by_list, most_in_flight, origin, api}. Gives back whether it was written, and
+-- stops, cleared, costs, runs, tasks, grants, reused, given_up, spent_runs, spent_by_list, most_in_flight, origin, api}. Gives back whether it was written, and
 -- the calls, and the task that each of them serves.
 -- Large tables are reached by arrays of keys: joined to a list alone, the planner may begin with the table once its
 -- statistics say that few rows are left in question, and read all of it to find them.
@@ -12,6 +12,7 @@ with given as materialized (
     grants,
     probe,
     array(select (r ->> 'task')::bigint from jsonb_array_elements(it -> 'reused') as r) as reused_tasks,
+    array(select t::bigint from jsonb_array_elements_text(it -> 'given_up') as t) as given_up_tasks,
     array(select s::bigint from jsonb_array_elements_text(it -> 'spent_runs') as s) as spent_runs,
     array(select s::bigint from jsonb_array_elements_text(it -> 'spent_by_list') as s) as spent_by_list
   from (select $1::jsonb as it) asked
@@ -27,7 +28,7 @@ with given as materialized (
 changed_tasks as (
   select w.id
   from given
-  cross join jsonb_to_recordset(it -> 'tasks') as w (id bigint, version text, query uuid, reused boolean)
+  cross join jsonb_to_recordset(it -> 'tasks') as w (id bigint, version text, reused boolean)
   left join tasks t on t.id = w.id
   left join runs r on r.id = t.run_id
   where t.xmin::text is distinct from w.version
@@ -35,12 +36,12 @@ changed_tasks as (
     or exists (select from calls c where c.task_id = w.id and c.outcome is null)
     or exists (
       select from calls c
-      where c.account_id = given.account and c.query_id = w.query and c.outcome is null
+      where c.account_id = given.account and c.query_id = t.query_id and c.outcome is null
     )
     or not w.reused and r.max_age_ms > 0 and exists (
       select
       from searches s
-      where s.query_id = w.query
+      where s.query_id = t.query_id
         and s.fetched_at > clock_timestamp() - r.max_age_ms * interval '1 millisecond'
         and (t.answers_after is null or s.fetched_at > t.answers_after)
         and s.origin = it ->> 'origin'
@@ -201,6 +202,52 @@ taken as (
   from fits, given, jsonb_to_recordset(it -> 'reused') as old (task bigint, search bigint)
   where tasks.id = any(reused_tasks) and tasks.id = old.task and tasks.state = 'open'
 ),
+-- What the budget of a run does not cover: what was looked at, and what comes next in its run. A portion at a time, since
+-- whoever buys waits for it; what is left is met by those who are handed it.
+left_over as (
+  select t.id
+  from given
+  cross join unnest(spent_runs) as run
+  cross join lateral (
+    select tasks.id, tasks.query_id, tasks.answers_after
+    from tasks
+    where tasks.run_id = run
+      and tasks.state = 'open'
+      and tasks.slice >= (
+        select min(looked.slice) from tasks as looked where looked.id = any(given_up_tasks) and looked.run_id = run
+      )
+    order by tasks.slice
+    limit 2000
+  ) as t
+  -- An answer that is there, or may come yet, costs nothing: such a task waits for its turn.
+  where not exists (
+      select
+      from calls c
+      where c.task_id = t.id and c.unknown_at > clock_timestamp() - interval '2 minutes'
+    )
+    and not exists (
+      select
+      from runs r
+      where r.id = run
+        and r.max_age_ms > 0
+        and (
+          exists (
+            select
+            from searches s
+            where s.query_id = t.query_id
+              and s.fetched_at > clock_timestamp() - r.max_age_ms * interval '1 millisecond'
+              and (t.answers_after is null or s.fetched_at > t.answers_after)
+              and s.origin = it ->> 'origin'
+              and s.api = it ->> 'api'
+          )
+          or exists (
+            select
+            from calls c
+            where c.query_id = t.query_id and c.account_id = given.account and c.outcome is null
+          )
+        )
+    )
+),
 given_up as (
   update tasks
   set
@@ -215,9 +262,8 @@ given_up as (
   -- Decided before any task is looked at: mostly there are no such runs.
   where cardinality((select spent_runs from given)) > 0
     and exists (select from fits)
-    and tasks.run_id = any((select spent_runs from given)::bigint[])
+    and tasks.id = any(array(select id from left_over) || (select given_up_tasks from given))
     and tasks.state = 'open'
-    -- An answer that is there costs nothing.
     and not tasks.id = any((select reused_tasks from given)::bigint[])
     and not exists (select from calls c where c.task_id = tasks.id and c.outcome is null)
 ),

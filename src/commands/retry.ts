@@ -27,7 +27,7 @@ export interface RetryFlags {
 }
 
 const nothingFound = 'no such task was found in a run that may be opened: nothing is changed'
-const reopenable = ['failed', 'unknown', 'unaffordable']
+const reopenable = ['failed', 'unknown', 'unaffordable', 'not_asked']
 
 /** Opens tasks again and makes their jobs, or only says how many there are. */
 export async function runRetry({ options, env, closers }: Call<RetryFlags>): Promise<Exit> {

@@ -3,7 +3,7 @@ import type { WaitingTask } from '../store/ledger/waiting.ts'
 import { setBack } from '../store/trouble.ts'
 import { admit } from './admit.ts'
 import type { Rest, RunPurse, Rules } from './admission.ts'
-import type { Decision, Spender } from './decision.ts'
+import { unaffordable, type Decision, type Spender } from './decision.ts'
 import type { CallName } from './entry.ts'
 import { accountOf, costsOf } from './rows.ts'
 import { asksOf, sortTasks, type Wanted } from './triage.ts'
@@ -58,14 +58,12 @@ export function decideOn(look: Look, urgent: ReadonlyMap<number, number>): Decis
 
 /** What a decision brings once it is written. */
 export function broughtBy(
-  { admission, found, sorted }: Decision,
+  { admission, sorted }: Decision,
   granted: ReadonlyMap<number, CallName>,
 ): Reserved {
-  const spent = new Set(admission.spentRuns)
-  const unaffordable = [...found.values()].filter(({ run_id }) => spent.has(run_id))
   return {
     granted,
-    gone: [...sorted.gone, ...unaffordable.map(({ id }) => id).filter((id) => !granted.has(id))],
+    gone: [...sorted.gone, ...unaffordable({ admission, sorted })],
     reused: sorted.reused.length,
     later: sorted.later,
     rest: admission.rest,

@@ -73,9 +73,21 @@ export function reservationOf(spender: Spender, decision: Decision): Reservation
     grants: grantsOf(decision),
     trying: classesTried(decision),
     reused: sorted.reused,
+    given_up: unaffordable(decision),
     spent_runs: admission.spentRuns,
     spent_by_list: admission.spentByList,
   }
+}
+
+/** Tasks that were looked at and that only a call would answer, of runs whose budget is spent: they end without one. */
+export function unaffordable({
+  admission,
+  sorted,
+}: Pick<Decision, 'admission' | 'sorted'>): readonly number[] {
+  const spent = new Set(admission.spentRuns)
+  const granted = new Set(admission.grants.map(({ task }) => task))
+  const left = sorted.ready.filter(({ task, run }) => spent.has(run) && !granted.has(task))
+  return left.map(({ task }) => task)
 }
 
 const mostGivenUp = 10_000
@@ -130,16 +142,12 @@ function restsOn({ admission, found, sorted }: Decision): Pick<Reservation, 'tas
   }
   for (const run of admission.spentRuns) reserved.set(run, reserved.get(run) ?? 0)
   const reused = new Set(sorted.reused.map(({ task }) => task))
-  const touched = new Set([...reused, ...admission.grants.map(({ task }) => task)])
+  const granted = admission.grants.map(({ task }) => task)
+  const touched = new Set([...reused, ...granted, ...unaffordable({ admission, sorted })])
   const tasks = [...found.values()].filter(({ id }) => touched.has(id))
   const purses = new Map([...found.values()].map((task) => [task.run_id, task]))
   return {
-    tasks: tasks.map(({ id, version, query_id: query }) => ({
-      id,
-      version,
-      query,
-      reused: reused.has(id),
-    })),
+    tasks: tasks.map(({ id, version }) => ({ id, version, reused: reused.has(id) })),
     runs: [...reserved].map(([run, bound]) => ({
       run,
       budget: purses.get(run)?.budget ?? null,

@@ -13,12 +13,13 @@ import {
   readOpenTasks,
   type Buyer,
   type ComingSchedule,
+  type ListedGroup,
   type OpenTasks,
 } from '../store/planning/prospect.ts'
 import { costClass } from './account.ts'
 import { forecast, type Forecast } from './forecast.ts'
 import { monthsOf } from './months.ts'
-import type { ComingNight, OpenWork, Prospect } from './prospect.ts'
+import type { ComingNight, OpenWork, Prospect, QueryGroup } from './prospect.ts'
 
 /** What an outlook is asked for. */
 export interface OutlookOrder {
@@ -77,11 +78,7 @@ export async function foresee(db: Database, order: OutlookOrder): Promise<Credit
     spentThisMonth: spent.month,
     lists: await readListAllowances(db, today),
     open: [...openWork(await readOpenTasks(db)), ...(order.extra ?? [])],
-    groups: (await readGroups(db, buyer)).map(
-      ({ lists, queries, answered_at: answered, ...query }) => ({
-        ...{ lists, queries, class: costClass(query), answeredAt: answered?.getTime() ?? null },
-      }),
-    ),
+    groups: (await readGroups(db, buyer)).map(groupOf),
     nights: coming.flatMap((schedule) => nightsOf(schedule, order, { after: now, until })),
     renewals: renewals.map(({ at, balance }) => ({ at: at.getTime(), balance })),
   }
@@ -106,6 +103,12 @@ async function pricesOf(db: Database, buyer: Buyer, { costs }: Funds): Promise<P
   return prices
 }
 
+function groupOf(group: ListedGroup): QueryGroup {
+  const { lists, queries, wishes, answered_at: answered, answered_on: answeredOn, ...query } = group
+  const answeredAt = answered?.getTime() ?? null
+  return { lists, queries, wishes, answeredOn, class: costClass(query), answeredAt }
+}
+
 function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
   const runs = new Map<number, OpenWork>()
   for (const { run, list, month, left, tasks: count, ...query } of tasks) {
@@ -116,14 +119,16 @@ function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
 }
 
 function nightsOf(
-  { name, list, list_name: listName, cron, zone, missed, budget, max_age_ms: age }: ComingSchedule,
+  coming: ComingSchedule,
   { maxAgeMs }: OutlookOrder,
   span: { readonly after: Date; readonly until: Date },
 ): readonly ComingNight[] {
+  const { name, list, list_name: listName, cron, zone, missed, budget, max_age_ms: age } = coming
   const reading = readCron(cron)
   if (reading.kind === 'problem') return []
-  return dueBetween(reading.cron, zone, span).map(({ at }) => ({
-    ...{ schedule: name, list, listName, budget },
+  const adaptive = coming.adaptive_days !== null
+  return dueBetween(reading.cron, zone, span).map(({ at, date: day }) => ({
+    ...{ schedule: name, list, listName, budget, day, adaptive },
     at: at.getTime(),
     maxAgeMs: age ?? maxAgeMs,
     keepsOld: missed === 'all',

@@ -7,6 +7,16 @@ export interface QueryPrice {
   readonly worst: number
 }
 
+/** What a list, or the cadence of its schedule, says about when a query is asked again. */
+export interface AskedAgain {
+  readonly list: number
+  readonly everyDays: number | null
+  readonly maxAgeMs: number | null
+  /** Day on which its cadence asks it next, and days from one asking to the next. */
+  readonly dueOn: string | null
+  readonly intervalDays: number | null
+}
+
 /** Queries of one class that some lists hold, as far as they were asked at the same time. */
 export interface QueryGroup {
   readonly lists: readonly number[]
@@ -14,6 +24,10 @@ export interface QueryGroup {
   readonly queries: number
   /** When the newest answer was received; null: never asked. */
   readonly answeredAt: number | null
+  /** The day that it was bought for; only known where a list says something about that. */
+  readonly answeredOn?: string | null
+  /** Absent: no list says anything. */
+  readonly wishes?: readonly AskedAgain[] | null
 }
 
 /** Work that is open now. */
@@ -33,6 +47,10 @@ export interface ComingNight {
   readonly list: number
   readonly listName: string
   readonly at: number
+  /** The date that it counts for. */
+  readonly day: string
+  /** True: queries rest as its cadence says. */
+  readonly adaptive: boolean
   readonly budget: number | null
   /** An answer younger than this is reused. */
   readonly maxAgeMs: number
@@ -82,7 +100,7 @@ export interface ForecastStep {
   readonly name: string
   readonly list: string
   readonly at: number
-  /** Queries to be bought, and those whose answers will be young enough. */
+  /** Queries to be bought, and those that rest or whose answers will be young enough. */
   readonly asked: number
   readonly fresh: number
   /** Of the asked, those that budget and floor let through. */

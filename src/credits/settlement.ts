@@ -63,6 +63,7 @@ export function settlementOf(
 ): Settlement {
   const signals = matched.flatMap(({ entry, call }) => signalsOf(entry, call, key))
   const change = changeOf(matched.map(outcomeOf), signals)
+  const answers = answersOf(matched)
   return {
     account_id: account,
     key,
@@ -74,7 +75,7 @@ export function settlementOf(
     prices: priceRows(change),
     stops: stopsOf(matched),
     calls: matched.map(callRow),
-    tasks: [...changes].map(([task, judged]) => taskRow(task, judged, answeredBy(matched, task))),
+    tasks: [...changes].map(([task, judged]) => taskRow(task, judged, answers.get(task))),
     runs: purses(matched),
   }
 }
@@ -82,28 +83,34 @@ export function settlementOf(
 function callRow({ entry, call }: Matched): Settlement['calls'][number] {
   return {
     id: call.id,
-    mark: call.mark,
-    was: call.outcome,
+    mark: call.mark ?? undefined,
+    was: call.outcome ?? undefined,
     was_washed: call.washed,
     bound: call.credits_reserved,
     outcome: entry.ending.kind,
-    http_status: entry.httpStatus,
-    credits_used: entry.creditsUsed,
-    credits_remaining: entry.creditsRemaining,
-    error_code: entry.code,
-    error_message: entry.message,
+    http_status: entry.httpStatus ?? undefined,
+    credits_used: entry.creditsUsed ?? undefined,
+    credits_remaining: entry.creditsRemaining ?? undefined,
+    error_code: entry.code ?? undefined,
+    error_message: entry.message ?? undefined,
   }
 }
 
-/** The first call of the task that brought an answer. */
-function answeredBy(matched: readonly Matched[], task: number): number | null {
-  const answers = matched.filter(
-    ({ entry, call }) => call.task_id === task && entry.effect.kind === 'answered',
-  )
-  return answers.length === 0 ? null : Math.min(...answers.map(({ call }) => call.id))
+/** The first call of each task that brought an answer. */
+function answersOf(matched: readonly Matched[]): Map<number, number> {
+  const answers = new Map<number, number>()
+  for (const { entry, call } of matched) {
+    if (entry.effect.kind !== 'answered') continue
+    answers.set(call.task_id, Math.min(call.id, answers.get(call.task_id) ?? call.id))
+  }
+  return answers
 }
 
-function taskRow(id: number, change: Judged, search: number | null) {
+function taskRow(
+  id: number,
+  change: Judged,
+  search: number | undefined,
+): Settlement['tasks'][number] {
   return {
     id,
     version: change.version,
@@ -112,9 +119,9 @@ function taskRow(id: number, change: Judged, search: number | null) {
     attempts: change.attempts,
     ambiguous: change.ambiguous,
     deaths: change.deaths,
-    wait_ms: change.waitMs,
-    error_code: change.code,
-    error_message: change.message,
+    wait_ms: change.waitMs ?? undefined,
+    error_code: change.code ?? undefined,
+    error_message: change.message ?? undefined,
   }
 }
 

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { processEnvironment, type Environment } from '../shared/config.ts'
-import { root } from '../shared/root.ts'
+import { root, workplace } from '../shared/root.ts'
 
 export interface ProgramOptions {
   readonly args: readonly string[]
@@ -17,7 +17,7 @@ export function startProgram(job: string, options: ProgramOptions): ChildProcess
   const { args, env, stdio, detached = false } = options
   const set = Object.entries(env).filter(([, value]) => value !== undefined)
   return spawn(process.execPath, [...wordsFor(job), ...args], {
-    cwd: root,
+    cwd: workplace,
     env: Object.fromEntries(set),
     detached,
     stdio,

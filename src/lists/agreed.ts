@@ -15,6 +15,8 @@ const roles = [
   'target',
   'cpc',
   'difficulty',
+  'every',
+  'max_age',
 ] as const
 
 const shape = z

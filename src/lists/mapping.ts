@@ -22,6 +22,8 @@ const roleWords: Readonly<Record<string, Mapping['role'] | 'query'>> = {
   target: 'target',
   cpc: 'cpc',
   difficulty: 'difficulty',
+  every: 'every',
+  max_age: 'max_age',
   none: null,
 }
 

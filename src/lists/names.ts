@@ -12,6 +12,8 @@ export type Role =
   | 'target'
   | 'cpc'
   | 'difficulty'
+  | 'every'
+  | 'max_age'
 
 /** A header cell that we know: its meaning, and whether `a|b` in its cells means several values. */
 export interface Meaning {
@@ -70,6 +72,9 @@ const otherNames: Readonly<Record<Exclude<Role, 'query' | 'cpc' | 'difficulty'>,
   weight: 'weight',
   tags: 'tags, tag',
   target: 'target url, target, target page',
+  every: 'every',
+  // An underscore is a blank by then.
+  max_age: 'max age, max-age',
 }
 
 // A name in the plural promises several values in a cell.

@@ -4,6 +4,7 @@ import type { ListColumn } from './names.ts'
 import { readNumber, type DecimalSign } from './numbers.ts'
 import { isGap } from './trial.ts'
 import type { ColumnFindings } from './soft.ts'
+import { noRhythm, readRhythm, type Rhythm } from './rhythm.ts'
 import { Requests, type Defaults, type Requested } from './requests.ts'
 import {
   checkPriority,
@@ -16,7 +17,7 @@ import {
 } from './values.ts'
 
 /** One query of a row, with what the row says about it. */
-export interface ListedQuery {
+export interface ListedQuery extends Rhythm {
   readonly line: number
   /** As `queryIdBytes` makes it. */
   readonly id: string
@@ -48,7 +49,7 @@ export interface RowOptions {
   readonly verdict: ColumnFindings
 }
 
-type About = Pick<ListedQuery, 'priority' | 'weight' | 'target' | 'tags' | 'cpc' | 'difficulty'>
+type About = Omit<ListedQuery, 'line' | 'id' | 'key' | 'query' | 'given'>
 
 // How advertising accounts begin the lines below their tables, language by language.
 const total =
@@ -60,6 +61,7 @@ export class Rows {
   readonly #requests: Requests
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #tagColumns: readonly number[]
+  readonly #hasRhythm: boolean
   /** What is said about every query, when no column says more. */
   readonly #same: About | null
 
@@ -68,6 +70,7 @@ export class Rows {
     const others = options.columns.others.filter(({ index }) => !options.verdict.ignored.has(index))
     this.#columns = new Map(others.map((column) => [column.role, column]))
     this.#tagColumns = others.filter(({ role }) => role === 'tags').map(({ index }) => index)
+    this.#hasRhythm = this.#columns.has('every') || this.#columns.has('max_age')
     this.#requests = new Requests(this.#columns, options.defaults)
     const describes = others.some(({ role }) => !requestRoles.some((name) => name === role))
     this.#same = describes ? null : valueOf(this.#about([]))
@@ -106,6 +109,8 @@ export class Rows {
     if (!weight.ok) return weight
     const target = checkTarget(this.#cell(cells, 'target'))
     if (!target.ok) return target
+    const rhythm = this.#hasRhythm ? readRhythm(cells, this.#columns) : known(noRhythm)
+    if (!rhythm.ok) return rhythm
     return {
       ok: true,
       value: {
@@ -115,6 +120,7 @@ export class Rows {
         tags: this.#tags(cells),
         cpc: this.#number(cells, 'cpc'),
         difficulty: this.#number(cells, 'difficulty'),
+        ...rhythm.value,
       },
     }
   }

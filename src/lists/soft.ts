@@ -5,6 +5,7 @@ import { NumberStyle, readNumber, type DecimalSign } from './numbers.ts'
 import { countryCode, languageCode } from './regions.ts'
 import { missedColumns } from './tool-columns.ts'
 import { isGap, tryOut } from './trial.ts'
+import { checkEvery, checkMaxAge } from './rhythm.ts'
 import { checkDevice, checkPriority } from './values.ts'
 
 /** What the cells of a list say about the columns that may bear a name of ours and mean something else. */
@@ -79,9 +80,11 @@ function spelled({ ignored, decimals }: ColumnFindings): string {
   return JSON.stringify([[...ignored.keys()], [...decimals].filter(([at]) => !ignored.has(at))])
 }
 
+const softRoles: ReadonlySet<string> = new Set(['priority', 'weight', 'device', 'every', 'max_age'])
+
 function isSoft({ role, tool, asked }: ListColumn): boolean {
   if (asked === true && (role === 'gl' || role === 'hl')) return false
-  return tool === true || role === 'priority' || role === 'weight' || role === 'device'
+  return tool === true || softRoles.has(role)
 }
 
 function isNumeric({ role }: ListColumn): boolean {
@@ -97,6 +100,8 @@ function fits(column: ListColumn, cell: string): boolean {
   if (role === 'gl') return countryCode(cell) !== undefined
   if (role === 'hl') return languageCode(cell) !== undefined
   if (role === 'priority') return checkPriority(cell).ok
+  if (role === 'every') return checkEvery(cell).ok
+  if (role === 'max_age') return checkMaxAge(cell).ok
   if (role === 'device') {
     return cell.split(several ? '|' : '\n').every((part) => checkDevice(part).ok)
   }
@@ -108,6 +113,8 @@ const kinds: Partial<Record<ListColumn['role'], string>> = {
   hl: 'language that is known',
   priority: 'priority from 1 to 9',
   device: 'device that is known',
+  every: 'interval that is known',
+  max_age: 'duration that is known',
 }
 
 function reasonOf({ role }: ListColumn, misfit: string): string {

@@ -98,8 +98,8 @@ function listen<T extends { on(event: 'error', listener: (error: Error) => void)
   return emitter
 }
 
-/** As long as for a first connection to PostgreSQL: a machine on which many start at once is slow. */
-const firstAnswerMs = 10_000
+/** As long as the first connections to PostgreSQL are tried: a machine on which many start at once is slow. */
+const firstAnswerMs = 30_000
 
 /** A Redis that may drop keys hands out jobs without data: refused before the first one. */
 async function checkRedis(connection: Redis): Promise<void> {

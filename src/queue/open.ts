@@ -1,5 +1,6 @@
 import type { Config } from '../shared/config.ts'
-import { openPool, type Pool } from '../store/database.ts'
+import { codeOf } from '../shared/errors.ts'
+import { connectionFailure, openPool, type Pool } from '../store/database.ts'
 import { letGo } from '../store/trouble.ts'
 import type { QueueStore } from './backend.ts'
 
@@ -31,6 +32,7 @@ export async function openPart<Part extends { close(): Promise<void> }>(
   if (config.redisUrl !== null) return open({ redisUrl: config.redisUrl }, installation)
   const pool = openQueuePool(databaseUrl, connections)
   try {
+    await connect(pool)
     const part = await open({ pool }, installation)
     const close = async () => {
       await part.close()
@@ -40,6 +42,22 @@ export async function openPart<Part extends { close(): Promise<void> }>(
   } catch (error) {
     await letGo(() => pool.end())
     throw error
+  }
+}
+
+// Many that start at once on a small machine keep each other's first connections waiting for longer than one try.
+const firstTries = 3
+
+/** Connects before anything rests on it: what the queue waits for on a connection that never came is not asked for again. */
+async function connect(pool: Pool): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const client = await pool.connect()
+      client.release()
+      return
+    } catch (error) {
+      if (tries === firstTries || codeOf(error) !== connectionFailure) throw error
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { NamedEntity, OrganicResult, Search } from './schemas.ts'
+import type { Interpretation, NamedEntity, OrganicResult, Search } from './schemas.ts'
 
 /** What was found for a search: everything but its price. */
 export interface FoundAnswer {
@@ -8,6 +8,8 @@ export interface FoundAnswer {
   readonly entities: readonly NamedEntity[]
   readonly organic_results: readonly OrganicResult[]
   readonly related_searches: readonly string[]
+  /** Where something else was searched for than what was sent. */
+  readonly interpretation?: Interpretation
 }
 
 /** An answer, with what its headers say about it. */

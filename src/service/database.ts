@@ -53,7 +53,10 @@ export async function openTables(databaseUrl: string, size = 8): Promise<Tables>
     return pool
   }
   const pool = open(size, '')
-  const searches = open(searchesAtOnce, `-c statement_timeout=${longestSearchMs} -c jit=off`)
+  const searches = open(
+    searchesAtOnce,
+    `-c statement_timeout=${longestSearchMs} -c jit=off -c plan_cache_mode=force_generic_plan`,
+  )
   const close = async () => {
     await Promise.all([pool.end(), searches.end()])
   }

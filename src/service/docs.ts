@@ -37,12 +37,13 @@ export const errorPage = page(
   `<p>Every error has the same shape. A request that was refused or that failed is never charged.</p>
 <table>
 <tr><th>Status</th><th>Code</th><th>Why, and what to do</th></tr>
-<tr><td>400</td><td><code>BAD_REQUEST</code></td><td>A parameter is missing, repeated or breaks its rule. The message names both.</td></tr>
+<tr><td>400</td><td><code>BAD_REQUEST</code></td><td>A parameter is missing, repeated or breaks its rule: the message names both. Or the request, its body included, is no HTTP.</td></tr>
 <tr><td>402</td><td><code>PAYMENT_REQUIRED</code></td><td>Not enough credits. <code>X-Credits-Remaining</code> tells how many are left, <code>X-Credits-Reset</code> in how many seconds the plan renews.</td></tr>
 <tr><td>404</td><td><code>NOT_FOUND</code></td><td>Nothing lives there. The search lives at <code>/v1/search</code>.</td></tr>
 <tr><td>405</td><td><code>METHOD_NOT_ALLOWED</code></td><td>Only GET is answered.</td></tr>
-<tr><td>408</td><td><code>REQUEST_TIMEOUT</code></td><td>The head of the request took too long to arrive.</td></tr>
+<tr><td>408</td><td><code>REQUEST_TIMEOUT</code></td><td>The request took too long to arrive.</td></tr>
 <tr><td>409</td><td><code>CONFLICT</code></td><td>The first request with this <code>Idempotency-Key</code> is still in work. Ask again as <code>Retry-After</code> says.</td></tr>
+<tr><td>413</td><td><code>CONTENT_TOO_LARGE</code></td><td>The body is longer than 64 KB. None is needed: parameters stand in the address.</td></tr>
 <tr><td>414</td><td><code>URI_TOO_LONG</code></td><td>The address is longer than 16 KB.</td></tr>
 <tr><td>417</td><td><code>EXPECTATION_FAILED</code></td><td>The request expects something that is not offered.</td></tr>
 <tr><td>422</td><td><code>UNPROCESSABLE_CONTENT</code></td><td>This <code>Idempotency-Key</code> was used for another search. Take a new one.</td></tr>

@@ -1,10 +1,11 @@
 import { createServer, STATUS_CODES } from 'node:http'
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { getRequestListener, RequestError, type HttpBindings } from '@hono/node-server'
 import type { AddressInfo, Server as TcpServer } from 'node:net'
 import { Unreachable } from '../shared/errors.ts'
 import type { Log } from '../shared/log.ts'
+import { readAway } from './intake.ts'
 import { Refusal } from './refusal.ts'
 import { newRequestId } from './trace.ts'
 
@@ -47,7 +48,7 @@ export async function listen(answer: Answering, where: Where): Promise<Listening
       // What stands behind a refused request on its connection is nobody's request.
       if (request.socket.writableEnded) return
       const hosts = countHosts(request)
-      if (hosts === 1) void listener(request, response)
+      if (hosts === 1) void answerWhole({ request, response, listener, where })
       else {
         const named = hosts === 0 ? 'no host' : 'more than one host'
         refuseSocket(new Refusal(400, `The request names ${named}`), response.socket, where)
@@ -66,6 +67,30 @@ export async function listen(answer: Answering, where: Where): Promise<Listening
   })
   const url = await bind(server, where)
   return { server, port: Number(new URL(url).port), url }
+}
+
+interface Incoming {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly listener: ReturnType<typeof getRequestListener>
+  readonly where: Where
+}
+
+/** Answers a request once it is whole; a form is the one thing whose body is read for what it says. */
+async function answerWhole({ request, response, listener, where }: Incoming): Promise<void> {
+  const refuse = (refusal: Refusal) => refuseSocket(refusal, response.socket, where)
+  const body = request.method === 'POST' ? 'none' : await readAway(request)
+  // What came behind it may have ended the connection meanwhile: nobody could be told the answer.
+  if (body === 'broken' || request.socket.writableEnded) return
+  if (body === 'large') {
+    refuse(new Refusal(413, 'The body is too large; none is needed'))
+  } else if (body === 'unreadable') {
+    refuse(new Refusal(400, 'A request that asks for another protocol has no body here'))
+  } else {
+    // What comes behind such a wish is never read: without an end the connection would hang.
+    if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+    await listener(request, response)
+  }
 }
 
 /** Listens on this machine only, and says where. */

@@ -49,6 +49,7 @@ const refusals = {
     ...everyAnswer,
     Allow: header('GET.'),
   }),
+  413: refusal(`${open} the body is longer than 64 KB; code CONTENT_TOO_LARGE.`, everyAnswer),
   414: refusal(`${open} the address is longer than 16 KB; code URI_TOO_LONG.`, everyAnswer),
   429: refusal(`${open} too many requests in this second; code TOO_MANY_REQUESTS.`, {
     ...keyedAnswer,

@@ -5,7 +5,7 @@ import { Refusal } from './refusal.ts'
 const numeral = /^[+-]?\d+(\.\d+)?(e\d+)?$/i
 const mostPages = 10
 /** Results that are within reach of one query, however they are paged. */
-const reach = 100
+export const mostReach = 100
 
 /** What a rule says when it is broken. */
 export function rule(name: string, text: string) {
@@ -33,7 +33,7 @@ export const additions = {
     minimum: 1,
     maximum: mostPages,
     default: 1,
-    description: `Not in the specification: page 2 goes on where page 1 ended, positions included; page times num is at most ${reach}.`,
+    description: `Not in the specification: page 2 goes on where page 1 ended, positions included; page times num is at most ${mostReach}.`,
   }),
   safe: z
     .enum(safeties, rule('safe', `one of ${safeties.join(', ')}`))
@@ -68,8 +68,8 @@ interface Sent {
 
 /** Fills in what was not sent; a page beyond reach is refused. */
 export function readAdditions({ page = 1, safe, freshness = 'any' }: Sent, num: number): Additions {
-  if (page > 1 && page * num > reach) {
-    const text = `page must be at most ${Math.floor(reach / num)} with num ${num}: ${reach} results are within reach`
+  if (page > 1 && page * num > mostReach) {
+    const text = `page must be at most ${Math.floor(mostReach / num)} with num ${num}: ${mostReach} results are within reach`
     throw new Refusal(400, text)
   }
   return { page, safe: safe ?? null, freshness: freshness === 'any' ? null : freshness }

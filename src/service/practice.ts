@@ -11,7 +11,7 @@ const refusals: Readonly<Record<string, () => Refusal>> = {
       'x-credits-reset': '3600',
     }),
   403: refusedKey,
-  429: () => new Refusal(429, 'At most 1 requests a second', { 'retry-after': '2' }),
+  429: () => new Refusal(429, 'At most 1 request a second', { 'retry-after': '2' }),
   500: () => new Refusal(500, 'Something went wrong on our side; nothing was charged'),
   502: () => new Refusal(502, 'The search engine answered nonsense; nothing was charged'),
   503: () =>
@@ -36,12 +36,13 @@ export async function makeTrouble(trouble: string, gone: AbortSignal): Promise<b
 }
 
 /** An answer that breaks off in its middle, as when a line goes dead. */
-export function cutShort(outgoing: ServerResponse, body: object): Response {
+export function cutShort(
+  outgoing: ServerResponse,
+  body: object,
+  headers: Readonly<Record<string, string>>,
+): Response {
   const text = JSON.stringify(body)
-  outgoing.writeHead(200, {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': String(Buffer.byteLength(text)),
-  })
+  outgoing.writeHead(200, { ...headers, 'content-length': String(Buffer.byteLength(text)) })
   // Half of what was promised, and then nothing.
   outgoing.write(text.slice(0, text.length / 2), () => outgoing.destroy())
   return RESPONSE_ALREADY_SENT

@@ -33,7 +33,8 @@ export class Turnstile {
       count = await this.#countAll(accountId)
     const headers = rateHeaders(limit, count)
     if (count <= limit) return headers
-    throw new Refusal(429, `At most ${limit} requests a second`, { ...headers, 'retry-after': '1' })
+    const many = limit === 1 ? '1 request' : `${limit} requests`
+    throw new Refusal(429, `At most ${many} a second`, { ...headers, 'retry-after': '1' })
   }
 
   #count(name: string): number {

@@ -29,6 +29,8 @@ export function respond(search: Search, { answer, used, remaining }: Sold): Sear
     related_searches: [...answer.related_searches],
     credits_used: used,
     credits_remaining: remaining,
+    // Absent where nothing is to be said: who does not know the field sees ten fields as ever.
+    ...(answer.interpretation === undefined ? {} : { interpretation: answer.interpretation }),
   }
 }
 

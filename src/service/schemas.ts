@@ -97,6 +97,21 @@ const organicResult = z
   })
   .openapi('OrganicResult')
 
+const interpretation = z
+  .object({
+    query: z.string().openapi({ description: 'What was searched for.' }),
+    corrections: z
+      .array(z.object({ from: z.string(), to: z.string() }))
+      .openapi({ description: 'What was taken for a slip, and what it was put right to.' }),
+    ignored_words: z
+      .array(z.string())
+      .openapi({ description: 'Words that no page holds: they were left out.' }),
+  })
+  .openapi('Interpretation', {
+    description:
+      'Not in the specification: there only where something else was searched for than what was sent.',
+  })
+
 /** A search response, section 2.1. */
 export const searchResponse = z
   .object({
@@ -121,9 +136,11 @@ export const searchResponse = z
         'Not in the specification: one credit for each ten results begun, at least 1; 0 with a test key.',
     }),
     credits_remaining: z.int().openapi({ description: 'Credits left after this request.' }),
+    interpretation: interpretation.optional(),
   })
   .openapi('SearchResponse', {
-    description: 'Not in the specification: all ten fields are always there, lists may be empty.',
+    description:
+      'Not in the specification: the first ten fields are always there, lists may be empty.',
   })
 
 /** An error response, section 2.4. */
@@ -142,6 +159,7 @@ export const errorResponse = z
   .openapi('ErrorResponse')
 
 export type NamedEntity = z.infer<typeof entity>
+export type Interpretation = z.infer<typeof interpretation>
 export type OrganicResult = z.infer<typeof organicResult>
 export type SearchResponse = z.infer<typeof searchResponse>
 type SearchParams = z.infer<typeof searchParams>

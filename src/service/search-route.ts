@@ -43,8 +43,12 @@ export function addSearch(app: OpenAPIHono<DoorEnv>, parts: SearchParts): void {
       const sold = await serve(parts, order)
       const headers = { ...keyHeaders(c), ...answerHeaders(sold) }
       const body = respond(search, sold)
-      // The type of a route knows whole answers only.
-      if (cut) return cutShort(c.env.outgoing, body) as never
+      if (cut) {
+        // It goes out past what names every other answer.
+        const named = { ...headers, 'x-request-id': c.get('requestId') }
+        // The type of a route knows whole answers only.
+        return cutShort(c.env.outgoing, body, named) as never
+      }
       return c.json(body, 200, headers)
     },
     refuseParams,

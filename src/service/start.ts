@@ -32,6 +32,8 @@ export interface ServiceOptions {
   readonly basePath?: string
   /** Seed of answers that move from day to day; unset: they stand still. */
   readonly drift?: string
+  /** True: of answers that drift, most stand still for days or weeks. */
+  readonly calm?: boolean
   /** The day that moving answers are of. */
   readonly today?: () => Date
   readonly log?: Log
@@ -87,7 +89,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const drift =
       options.drift === undefined
         ? noDrift
-        : openDrift(options.drift, options.today ?? (() => new Date()))
+        : openDrift(options.drift, options.today ?? (() => new Date()), options.calm)
     const mock = openMock(drift)
     const provider = closers.add(
       'provider',

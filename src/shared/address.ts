@@ -3,6 +3,13 @@ export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
 
+const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
+
+/** True for a request that came through a proxy and says so: whoever asked it may be anywhere. */
+export function isForwarded(header: (name: string) => string | undefined): boolean {
+  return forwarding.some((name) => header(name) !== undefined)
+}
+
 /** An address as it may be shown. */
 export function maskPassword(text: string): string {
   return text.replace(/^([a-z]+:\/\/[^:/@]*):[^@]*@/, '$1:…@')

@@ -14,6 +14,10 @@ export interface Config {
   readonly keyFile: string | null
   /** Null: the embedded Postgres under `home`. */
   readonly databaseUrl: string | null
+  /** Where commands of analysts read; null: where everything is written. */
+  readonly replicaUrl: string | null
+  /** Whom questions of analysts are asked as; null: the role that may only read, as whom the user of `databaseUrl` acts. */
+  readonly analystUrl: string | null
   /** Null: BullMQ's Postgres backend. */
   readonly redisUrl: string | null
   readonly home: string
@@ -73,6 +77,8 @@ export function readConfig(env: Environment, flags: Partial<Record<Name, string>
     api: reader.api(),
     keyFile: reader.keyFile,
     databaseUrl: reader.value('DATABASE_URL') ?? null,
+    replicaUrl: reader.value('MILL_REPLICA_URL') ?? null,
+    analystUrl: reader.value('MILL_ANALYST_URL') ?? null,
     redisUrl: reader.value('REDIS_URL') ?? null,
     account: reader.value('MILL_ACCOUNT') ?? null,
     creditFloor: reader.value('MILL_CREDIT_FLOOR') ?? 0,

@@ -20,7 +20,7 @@ export function isDomain(text: string): boolean {
 }
 
 /** A domain as answers are counted: the host in lower case without a leading www. */
-export function domainName(typed: string): string {
+function domainName(typed: string): string {
   return asciiHost(typed.trim())
     .toLowerCase()
     .replace(/^www\.(?=.)/, '')

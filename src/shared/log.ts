@@ -1,11 +1,12 @@
 import { pino, type Logger } from 'pino'
 import { scrub, type Secret } from './secret.ts'
+import { asTyped } from './terminal/invocation.ts'
 
 export type Log = Logger
 
 /** One line of JSON for machines, a readable line for people; no secret survives in the finished line. */
 export async function openLog(name: string, secrets: readonly Secret[] = []): Promise<Log> {
-  const hooks = { streamWrite: (line: string) => scrub(line, secrets) }
+  const hooks = { streamWrite: (line: string) => scrub(asTyped(line), secrets) }
   const options = { name, base: { name, pid: process.pid }, hooks }
   if (!process.stderr.isTTY) return pino(options, pino.destination({ dest: 2, sync: true }))
   const { default: pretty } = await import('pino-pretty')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { addressProblems, maskPassword } from './address.ts'
 import { unreadable } from './errors.ts'
-import { root } from './root.ts'
+import { workplace } from './root.ts'
 import { Secret } from './secret.ts'
 import { settings, webhookEvents, type Name, type Value } from './settings.ts'
 
@@ -42,7 +42,7 @@ export class SettingsReader {
   readonly #layers: readonly (readonly [SettingSource, Layer])[]
 
   constructor(env: Layer, flags: Layer) {
-    const file = join(root, '.env')
+    const file = join(workplace, '.env')
     const dotenv = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {}
     const fallbacks = Object.fromEntries(
       Object.entries(settings).map(([name, setting]) => [

@@ -1,9 +1,15 @@
 import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The folder of the project: `sql/`, `inputs/` and `package.json` lie here, whether sources or `dist` run. */
+/** The folder of the program: `sql/`, its own `inputs/` and `package.json` lie here, whether sources or `dist` run. */
 export const root = findRoot(dirname(fileURLToPath(import.meta.url)))
+
+/** True: a package manager put the program there. What a person writes does not belong into its folder. */
+export const installed = basename(dirname(root)) === 'node_modules'
+
+/** Where a person's `.env`, `inputs/` and `.querymill` lie: the checkout, or with an installed package where it is typed. */
+export const workplace = installed ? process.cwd() : root
 
 function findRoot(folder: string): string {
   if (existsSync(join(folder, 'package.json'))) return folder

@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { readCron } from './time/cron.ts'
 import { dayMs } from './time/duration.ts'
-import { root } from './root.ts'
+import { workplace } from './root.ts'
 import { Secret } from './secret.ts'
-import { address, duration, some, whole } from './shapes.ts'
+import { address, duration, postgres, some, whole } from './shapes.ts'
 
 /** What a webhook can be told of. */
 export const webhookEvents = [
@@ -45,9 +45,14 @@ export const settings = {
     hint: 'copy the key again from where it was issued',
   },
   SEARCH_API_KEY_FILE: { shape: z.string(), hint: 'name a readable file that holds the key' },
-  DATABASE_URL: {
-    shape: address(['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/name'),
-    hint: 'leave it unset for the embedded Postgres',
+  DATABASE_URL: { shape: postgres('user'), hint: 'leave it unset for the embedded Postgres' },
+  MILL_REPLICA_URL: {
+    shape: postgres('user'),
+    hint: 'a standby of DATABASE_URL; leave it unset to read where everything is written',
+  },
+  MILL_ANALYST_URL: {
+    shape: postgres('analyst'),
+    hint: 'npm run migrate -- --analyst NAME prints it; leave it unset to ask as the user of DATABASE_URL',
   },
   REDIS_URL: {
     shape: address(['redis:', 'rediss:'], 'redis://127.0.0.1:6379'),
@@ -56,7 +61,7 @@ export const settings = {
   MILL_HOME: {
     shape: z.string(),
     hint: 'name a folder that can be written',
-    fallback: join(root, '.querymill'),
+    fallback: join(workplace, '.querymill'),
   },
   MILL_ACCOUNT: { shape: z.string(), hint: 'any name; workers that share it share one balance' },
   MILL_CREDIT_FLOOR: { shape: whole(0), hint: 'credits that must stay', fallback: '100' },

@@ -25,6 +25,11 @@ export function address(protocols: readonly string[], example: string) {
     })
 }
 
+/** A database, as this user reaches it. */
+export function postgres(user: string) {
+  return address(['postgres:', 'postgresql:'], `postgres://${user}:password@host:5432/name`)
+}
+
 /** A duration, as people write it. */
 export function duration(expected: string, leastMs = 0) {
   return z.string().transform((text, context) => {

@@ -94,7 +94,8 @@ function codeBreaks(owner: object, name: string): void {
   Reflect.set(owner, name, coded)
 }
 
-const connectionFailure = '08006'
+/** A connection that broke, or did not come in time. */
+export const connectionFailure = '08006'
 
 function giveCode(error: unknown): void {
   if (lacksCode(error)) Object.assign(error, { code: connectionFailure })

@@ -612,6 +612,132 @@ export interface AnalysisBrandShare {
   weight: number | null;
 }
 
+export interface AnalysisCadence {
+  /**
+   * True when it was drawn by chance to be asked in the night that was decided, although it could rest.
+   */
+  by_chance: boolean | null;
+  /**
+   * The night that was decided.
+   */
+  decided_on: string | null;
+  /**
+   * Run date from which on it is asked next.
+   */
+  due_on: string | null;
+  /**
+   * When its newest answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Days from one asking to the next.
+   */
+  interval_days: number | null;
+  /**
+   * Day of its newest answer; null: there is none.
+   */
+  last_run_date: string | null;
+  /**
+   * Name of the list.
+   */
+  list: string | null;
+  /**
+   * Text of the query.
+   */
+  q: string | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Its newest answer.
+   */
+  search_id: number | null;
+  /**
+   * Why, in a sentence.
+   */
+  why: string | null;
+}
+
+export interface AnalysisCadenceNights {
+  /**
+   * Queries of the night with a bought answer.
+   */
+  bought: number | null;
+  /**
+   * Queries that could rest and were drawn by chance to be asked.
+   */
+  by_chance: number | null;
+  /**
+   * Drawn queries whose answer was compared with the one before it.
+   */
+  compared: number | null;
+  /**
+   * Credits that the answers of the night used.
+   */
+  credits: number | null;
+  /**
+   * What those not asked would have cost, at the mean price of the night; null where nothing was bought.
+   */
+  credits_saved: number | null;
+  /**
+   * When the night was decided.
+   */
+  decided_at: Timestamp | null;
+  /**
+   * Of these, queries whose turn it was.
+   */
+  due: number | null;
+  /**
+   * The same as so many queries.
+   */
+  hidden: number | null;
+  /**
+   * The most that these may be.
+   */
+  hidden_high: number | null;
+  /**
+   * The least that these may be, with a confidence of 95 % (Wilson, with correction for continuity).
+   */
+  hidden_low: number | null;
+  /**
+   * moved by compared: the share of those that could rest which hid a move; null while none is compared.
+   */
+  hidden_share: number | null;
+  /**
+   * How many queries had an interval of 1 day, of 2 days and so on.
+   */
+  intervals: number[] | null;
+  /**
+   * Name of the list.
+   */
+  list: string | null;
+  /**
+   * Longest interval that the schedule allowed.
+   */
+  longest_days: number | null;
+  /**
+   * Of these, queries of which a page had entered or left the first ten.
+   */
+  moved: number | null;
+  /**
+   * Queries that the run did not ask.
+   */
+  not_asked: number | null;
+  /**
+   * Queries of the list when the night was decided.
+   */
+  queries: number | null;
+  /**
+   * Queries that could rest and were not drawn.
+   */
+  rested: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+}
+
 export interface AnalysisCannibalisedSerps {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
@@ -859,7 +985,7 @@ export interface AnalysisCosts {
 
 export interface AnalysisCoverage {
   /**
-   * Of these, queries with a readable answer for that day, of the chosen origins.
+   * Of these, queries with a readable answer for that day, of the chosen origins: bought, reused, or the last one of a query that was not asked.
    */
   answered: number | null;
   /**
@@ -887,6 +1013,10 @@ export interface AnalysisCoverage {
    */
   newest: Timestamp | null;
   /**
+   * Queries that the list or its cadence let rest: their last answers stand in, and cost nothing.
+   */
+  not_asked: number | null;
+  /**
    * When the oldest of them was received.
    */
   oldest: Timestamp | null;
@@ -895,7 +1025,7 @@ export interface AnalysisCoverage {
    */
   open: number | null;
   /**
-   * Queries that were to be asked.
+   * Queries that the list held that day, those that it let rest among them.
    */
   planned: number | null;
   /**
@@ -1231,6 +1361,81 @@ export interface AnalysisEstimatedTraffic {
   volume: number | null;
 }
 
+export interface AnalysisExpansionRounds {
+  /**
+   * Readable answers that were bought for them.
+   */
+  answers: number | null;
+  /**
+   * Credits that their answers say they used.
+   */
+  credits_used: number | null;
+  /**
+   * When the first of them was taken.
+   */
+  decided_at: Timestamp | null;
+  /**
+   * Domains in these answers.
+   */
+  domains: number | null;
+  /**
+   * Failed, or perhaps charged and never read.
+   */
+  failed: number | null;
+  /**
+   * The list that took the related searches.
+   */
+  list: string | null;
+  /**
+   * Of these, domains whose first answer of all was one of them.
+   */
+  new_domains: number | null;
+  /**
+   * New domains for each answer.
+   */
+  new_domains_per_answer: number | null;
+  /**
+   * New domains for each credit.
+   */
+  new_domains_per_credit: number | null;
+  /**
+   * Of these, pages whose first answer of all was one of them.
+   */
+  new_pages: number | null;
+  /**
+   * New pages for each answer.
+   */
+  new_pages_per_answer: number | null;
+  /**
+   * New pages for each credit.
+   */
+  new_pages_per_credit: number | null;
+  /**
+   * Of these, not done yet.
+   */
+  open: number | null;
+  /**
+   * Pages in these answers.
+   */
+  pages: number | null;
+  /**
+   * Related searches that were taken.
+   */
+  queries: number | null;
+  /**
+   * 1: related searches of the expanded list; 2: related searches of round 1; and so on.
+   */
+  round: number | null;
+  /**
+   * The list that was expanded.
+   */
+  source_list: string | null;
+  /**
+   * Not asked: the budget was spent or the run was cancelled.
+   */
+  unaffordable: number | null;
+}
+
 export interface AnalysisFeatureDays {
   /**
    * Name of the block.
@@ -1515,6 +1720,33 @@ export interface AnalysisLabelChanges {
   run_date: string | null;
 }
 
+export interface AnalysisLabelDays {
+  /**
+   * Queries of the label that were to be asked.
+   */
+  planned: number | null;
+  /**
+   * Sum of their weights.
+   */
+  planned_weight: number | null;
+  /**
+   * Queries of the label with an observation that day.
+   */
+  queries: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
+   */
+  tag: string | null;
+  /**
+   * Sum of their weights.
+   */
+  weight: number | null;
+}
+
 export interface AnalysisLabelMix {
   /**
    * intent or sentiment.
@@ -1544,6 +1776,45 @@ export interface AnalysisLabelMix {
    * Sum of their weights.
    */
   weight: number | null;
+}
+
+export interface AnalysisLabelShares {
+  /**
+   * Sum of weight times share of clicks at its best places; null where the curve ends before all of them.
+   */
+  clicks: number | null;
+  /**
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
+   */
+  domain: string | null;
+  /**
+   * Sum of its best places, over the queries it ranks for.
+   */
+  positions: number | null;
+  /**
+   * Queries that the domain ranks for, at any place.
+   */
+  ranked: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
+   */
+  tag: string | null;
+  /**
+   * Queries with the domain at 1 to 10.
+   */
+  top_10: number | null;
+  /**
+   * Queries with the domain at 1 to 20.
+   */
+  top_20: number | null;
+  /**
+   * Queries with the domain at 1 to 3.
+   */
+  top_3: number | null;
 }
 
 export interface AnalysisLatest {
@@ -1639,6 +1910,127 @@ export interface AnalysisLatestWeights {
   weight: number | null;
 }
 
+export interface AnalysisLiveLabels {
+  /**
+   * Queries of the label that were to be asked.
+   */
+  planned: number | null;
+  /**
+   * Sum of their weights.
+   */
+  planned_weight: number | null;
+  /**
+   * Queries of the label with an observation that day.
+   */
+  queries: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
+   */
+  tag: string | null;
+  /**
+   * Sum of their weights.
+   */
+  weight: number | null;
+}
+
+export interface AnalysisLiveShares {
+  /**
+   * Sum of weight times share of clicks at its best places.
+   */
+  clicks: number | null;
+  /**
+   * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
+   */
+  domain: string | null;
+  /**
+   * Sum of its best places, over the queries it ranks for.
+   */
+  positions: number | null;
+  /**
+   * Queries that the domain ranks for, at any place.
+   */
+  ranked: number | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * Label of the list, or device=, country=, language=, place= or list= for what a query is asked as; * stands for all queries.
+   */
+  tag: string | null;
+  /**
+   * Queries with the domain at 1 to 10.
+   */
+  top_10: number | null;
+  /**
+   * Queries with the domain at 1 to 20.
+   */
+  top_20: number | null;
+  /**
+   * Queries with the domain at 1 to 3.
+   */
+  top_3: number | null;
+}
+
+export interface AnalysisLiveSteps {
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * Pages that came into the first ten.
+   */
+  entered: number | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Pages that left the first ten.
+   */
+  left_it: number | null;
+  /**
+   * Places that both answers show; null where they cannot be compared.
+   */
+  places: number | null;
+  /**
+   * Greatest position in the answer before.
+   */
+  previous_depth: number | null;
+  /**
+   * Day of the answer before; null for the first.
+   */
+  previous_run_date: string | null;
+  /**
+   * The answer before; null for the first.
+   */
+  previous_search_id: number | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * Pages in the first ten of both.
+   */
+  stayed: number | null;
+  /**
+   * How much the answer differs from the one before, from 0 (the same) to 1 (nothing stayed); null where they cannot be compared.
+   */
+  volatility: number | null;
+}
+
 export interface AnalysisMemberships {
   /**
    * Name of the list.
@@ -1665,7 +2057,7 @@ export interface AnalysisMemberships {
    */
   run_id: number | null;
   /**
-   * State of the task: open, answered, reused, failed, unknown, unaffordable or cancelled.
+   * State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled.
    */
   state: string | null;
   /**
@@ -1838,7 +2230,7 @@ export interface AnalysisObservations {
    */
   device: string | null;
   /**
-   * bought for that day, or reused: an older answer that was still young enough; fetched_at tells its age.
+   * bought for that day; reused: an older answer that was still young enough; or not asked: the list or its cadence let the query rest that day, and its last answer stands in. fetched_at tells its age.
    */
   evidence: string | null;
   /**
@@ -2162,7 +2554,7 @@ export interface AnalysisRankHistory {
    */
   domain: string | null;
   /**
-   * bought for that day, or reused: an older answer that was still young enough; fetched_at tells its age.
+   * bought for that day; reused: an older answer that was still young enough; or not asked: the query rested that day, and its last answer stands in. fetched_at tells its age.
    */
   evidence: string | null;
   /**
@@ -2562,6 +2954,61 @@ export interface AnalysisStatement {
   run_id: number | null;
 }
 
+export interface AnalysisStepDays {
+  /**
+   * Greatest position in the answer: not ranked means not in the first so many.
+   */
+  depth: number | null;
+  /**
+   * Pages that came into the first ten.
+   */
+  entered: number | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp | null;
+  /**
+   * Pages that left the first ten.
+   */
+  left_it: number | null;
+  /**
+   * Places that both answers show; null where they cannot be compared.
+   */
+  places: number | null;
+  /**
+   * Greatest position in the answer before.
+   */
+  previous_depth: number | null;
+  /**
+   * Day of the answer before; null for the first.
+   */
+  previous_run_date: string | null;
+  /**
+   * The answer before; null for the first.
+   */
+  previous_search_id: number | null;
+  /**
+   * The query.
+   */
+  query_id: string | null;
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+  /**
+   * The answer.
+   */
+  search_id: number | null;
+  /**
+   * Pages in the first ten of both.
+   */
+  stayed: number | null;
+  /**
+   * How much the answer differs from the one before, from 0 (the same) to 1 (nothing stayed); null where they cannot be compared.
+   */
+  volatility: number | null;
+}
+
 export interface AnalysisSteps {
   /**
    * The API that answered.
@@ -2804,6 +3251,13 @@ export interface AnalysisTopTenSurvival {
   survival: number | null;
 }
 
+export interface AnalysisUnfinishedDays {
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+}
+
 export interface AnalysisVolatility {
   /**
    * When the answer was received.
@@ -3002,6 +3456,95 @@ export interface AnswerFields {
   run_id: number;
 }
 
+export interface CadenceDraws {
+  /**
+   * The list.
+   */
+  list_id: number;
+  /**
+   * Pages that had entered or left the first ten since it was asked before; null: not compared yet, or it was not answered.
+   */
+  moves: number | null;
+  /**
+   * The query.
+   */
+  query_id: string;
+  /**
+   * The night.
+   */
+  run_date: string;
+}
+
+export interface CadenceNights {
+  /**
+   * Queries that could rest and were drawn by chance to be asked.
+   */
+  by_chance: number;
+  /**
+   * When it was decided.
+   */
+  decided_at: Generated<Timestamp>;
+  /**
+   * Of these, queries whose turn it was.
+   */
+  due: number;
+  /**
+   * How many queries had an interval of 1 day, of 2 days and so on.
+   */
+  intervals: number[];
+  /**
+   * The list.
+   */
+  list_id: number;
+  /**
+   * Longest interval that the schedule allowed.
+   */
+  longest_days: number;
+  /**
+   * Queries of the list as it was last read.
+   */
+  queries: number;
+  /**
+   * Queries that rested.
+   */
+  rested: number;
+  /**
+   * The night.
+   */
+  run_date: string;
+}
+
+export interface Cadences {
+  /**
+   * True when that night asks it although it is not due: a share drawn by chance, so that what rest misses is measured.
+   */
+  by_chance: boolean;
+  /**
+   * Run date of the night for which it was decided.
+   */
+  decided_on: string;
+  /**
+   * Run date on which the query is to be asked next.
+   */
+  due_on: string;
+  /**
+   * Days from one asking to the next.
+   */
+  interval_days: number;
+  /**
+   * The list.
+   */
+  list_id: number;
+  /**
+   * The query.
+   */
+  query_id: string;
+  /**
+   * Why this interval, in a sentence.
+   */
+  why: string;
+}
+
 export interface Calls {
   /**
    * The account it was paid from.
@@ -3161,6 +3704,193 @@ export interface Entities {
   type: string | null;
 }
 
+export interface Expansions {
+  /**
+   * When it was taken.
+   */
+  decided_at: Generated<Timestamp>;
+  /**
+   * The query whose answer named it: of several in the round before, the heaviest.
+   */
+  from_query: string;
+  /**
+   * The list that it was taken into.
+   */
+  list_id: number;
+  /**
+   * live, test or sandbox: the answers that named it, and those that are bought for it.
+   */
+  origin: string;
+  /**
+   * The query that was made of the related search.
+   */
+  query_id: string;
+  /**
+   * 1: named by answers to queries of the expanded list; 2: by answers to queries of round 1; and so on.
+   */
+  round: number;
+  /**
+   * The run that buys it; null between the taking and the planning.
+   */
+  run_id: number | null;
+  /**
+   * The list that was expanded.
+   */
+  source_list_id: number;
+  /**
+   * Queries whose newest answers named it when it was taken.
+   */
+  sources: number;
+  /**
+   * Sum of the weights of these queries: the greatest were taken first.
+   */
+  weight: number;
+}
+
+export interface FinishedDays {
+  /**
+   * What the sums rest on besides the answers, as analysis.basis() told it: kinds of answers, curve of clicks, lines of folders and hosts.
+   */
+  basis: string;
+  /**
+   * When somebody began to add the day up.
+   */
+  begun_at: Generated<Timestamp>;
+  /**
+   * Number of this keeping: rows of an earlier one are never mixed with it.
+   */
+  id: Generated<number>;
+  /**
+   * When its sums were there; null: not yet, and nobody reads them.
+   */
+  made_at: Timestamp | null;
+  /**
+   * The day.
+   */
+  run_date: string;
+}
+
+export interface FinishedLabels {
+  /**
+   * The keeping in finished_days; rows without one are thrown away.
+   */
+  finish_id: number;
+  /**
+   * Queries of the label that were to be asked.
+   */
+  planned: number;
+  /**
+   * Sum of their weights.
+   */
+  planned_weight: number;
+  /**
+   * Queries of the label with an observation that day.
+   */
+  queries: number;
+  /**
+   * The label; * holds every query.
+   */
+  tag: string;
+  /**
+   * Sum of their weights.
+   */
+  weight: number;
+}
+
+export interface FinishedShares {
+  /**
+   * Sum of weight times share of clicks at its best places; null where the curve ends before all of them.
+   */
+  clicks: number | null;
+  /**
+   * The domain, as the views count it.
+   */
+  domain: string;
+  /**
+   * The keeping in finished_days; rows without one are thrown away.
+   */
+  finish_id: number;
+  /**
+   * Sum of its best places.
+   */
+  positions: number;
+  /**
+   * Queries that the domain ranks for, at any place.
+   */
+  ranked: number;
+  /**
+   * The label; * holds every query.
+   */
+  tag: string;
+  /**
+   * Queries with the domain at 1 to 10.
+   */
+  top_10: number;
+  /**
+   * Queries with the domain at 1 to 20.
+   */
+  top_20: number;
+  /**
+   * Queries with the domain at 1 to 3.
+   */
+  top_3: number;
+}
+
+export interface FinishedSteps {
+  /**
+   * Greatest position in the answer.
+   */
+  depth: number;
+  /**
+   * Pages that came into the first ten.
+   */
+  entered: number | null;
+  /**
+   * When the answer was received.
+   */
+  fetched_at: Timestamp;
+  /**
+   * The keeping in finished_days; rows without one are thrown away.
+   */
+  finish_id: number;
+  /**
+   * Pages that left the first ten.
+   */
+  left_it: number | null;
+  /**
+   * Places that both show; null where they cannot be compared.
+   */
+  places: number | null;
+  /**
+   * Greatest position in the answer before; null for the first.
+   */
+  previous_depth: number | null;
+  /**
+   * Day of the answer before; null for the first.
+   */
+  previous_run_date: string | null;
+  /**
+   * The answer before; null for the first.
+   */
+  previous_search_id: number | null;
+  /**
+   * The query.
+   */
+  query_id: string;
+  /**
+   * The answer.
+   */
+  search_id: number;
+  /**
+   * Pages in the first ten of both.
+   */
+  stayed: number | null;
+  /**
+   * How much the two differ, from 0 (the same) to 1 (nothing stayed); null where they cannot be compared.
+   */
+  volatility: number | null;
+}
+
 export interface Installation {
   /**
    * When the tables were made.
@@ -3182,6 +3912,10 @@ export interface ListQueries {
    */
   difficulty: number | null;
   /**
+   * Nights ask the query once in so many days; the least of merged lines. Null: the list says nothing.
+   */
+  every_days: number | null;
+  /**
    * When the list first held the query.
    */
   first_seen: Generated<Timestamp>;
@@ -3197,6 +3931,10 @@ export interface ListQueries {
    * The list.
    */
   list_id: number;
+  /**
+   * Nights reuse an answer to the query that is younger than this, whatever the run says; the least of merged lines. Null: the list says nothing.
+   */
+  max_age_ms: number | null;
   /**
    * 1 is bought first, 9 last; the most urgent of merged lines.
    */
@@ -3921,6 +4659,10 @@ export interface Runs {
 
 export interface Schedules {
   /**
+   * Longest interval in days that an adaptive schedule lets a query rest; null: it asks every query each night.
+   */
+  adaptive_days: number | null;
+  /**
    * Most credits for one night; null: no limit of its own.
    */
   budget: number | null;
@@ -4113,6 +4855,17 @@ export interface SearchRelatedSearches {
   search_id: number;
 }
 
+export interface SeenPages {
+  /**
+   * The page.
+   */
+  page_id: string;
+  /**
+   * The query.
+   */
+  query_id: string;
+}
+
 export interface Slices {
   /**
    * When its last task ended; null while one is open.
@@ -4177,7 +4930,7 @@ export interface Tasks {
    */
   ambiguous: Generated<number>;
   /**
-   * Answers received before this are not used again for it: it was opened to be bought once more. Null for all others.
+   * Answers received before this are not used again for it: it was opened to be bought once more, or the list takes none that is older. Null for all others.
    */
   answers_after: Timestamp | null;
   /**
@@ -4221,7 +4974,7 @@ export interface Tasks {
    */
   run_id: number;
   /**
-   * The answer: the first one received since the task was last opened, or the one reused. Null while there is none.
+   * The answer: the first one received since the task was last opened, the one reused, or the last one of a query that was not asked. Null while there is none.
    */
   search_id: number | null;
   /**
@@ -4229,7 +4982,7 @@ export interface Tasks {
    */
   slice: number;
   /**
-   * open, answered, reused, failed (a verdict that will not change), unknown (perhaps charged, tries used up or held), unaffordable (the budget of its run was spent) or cancelled.
+   * open, answered, reused, not_asked (the list or its cadence lets the query rest in this run, and its last answer stands in), failed (a verdict that will not change), unknown (perhaps charged, tries used up or held), unaffordable (the budget of its run was spent) or cancelled.
    */
   state: Generated<string>;
 }
@@ -4298,6 +5051,8 @@ export interface DB {
   "analysis.brand_ranks": AnalysisBrandRanks;
   "analysis.brand_share": AnalysisBrandShare;
   "analysis.brands": AnalysisBrands;
+  "analysis.cadence": AnalysisCadence;
+  "analysis.cadence_nights": AnalysisCadenceNights;
   "analysis.cannibalised_serps": AnalysisCannibalisedSerps;
   "analysis.churn": AnalysisChurn;
   "analysis.competitors": AnalysisCompetitors;
@@ -4315,6 +5070,7 @@ export interface DB {
   "analysis.entity_frequency": AnalysisEntityFrequency;
   "analysis.entity_pairs": AnalysisEntityPairs;
   "analysis.estimated_traffic": AnalysisEstimatedTraffic;
+  "analysis.expansion_rounds": AnalysisExpansionRounds;
   "analysis.feature_days": AnalysisFeatureDays;
   "analysis.features": AnalysisFeatures;
   "analysis.freshness": AnalysisFreshness;
@@ -4323,10 +5079,15 @@ export interface DB {
   "analysis.keyword_clusters": AnalysisKeywordClusters;
   "analysis.keyword_hubs": AnalysisKeywordHubs;
   "analysis.label_changes": AnalysisLabelChanges;
+  "analysis.label_days": AnalysisLabelDays;
   "analysis.label_mix": AnalysisLabelMix;
+  "analysis.label_shares": AnalysisLabelShares;
   "analysis.latest": AnalysisLatest;
   "analysis.latest_metrics": AnalysisLatestMetrics;
   "analysis.latest_weights": AnalysisLatestWeights;
+  "analysis.live_labels": AnalysisLiveLabels;
+  "analysis.live_shares": AnalysisLiveShares;
+  "analysis.live_steps": AnalysisLiveSteps;
   "analysis.memberships": AnalysisMemberships;
   "analysis.movers": AnalysisMovers;
   "analysis.night_health": AnalysisNightHealth;
@@ -4348,23 +5109,33 @@ export interface DB {
   "analysis.share_bounds": AnalysisShareBounds;
   "analysis.share_of_voice": AnalysisShareOfVoice;
   "analysis.statement": AnalysisStatement;
+  "analysis.step_days": AnalysisStepDays;
   "analysis.steps": AnalysisSteps;
   "analysis.striking_distance": AnalysisStrikingDistance;
   "analysis.tenure": AnalysisTenure;
   "analysis.title_changes": AnalysisTitleChanges;
   "analysis.top_ten_survival": AnalysisTopTenSurvival;
   "analysis.topic_share": AnalysisTopicShare;
+  "analysis.unfinished_days": AnalysisUnfinishedDays;
   "analysis.volatility": AnalysisVolatility;
   "analysis.volatility_days": AnalysisVolatilityDays;
   "analysis.volatility_nights": AnalysisVolatilityNights;
   "analysis.volatility_weekdays": AnalysisVolatilityWeekdays;
   "analysis.wrong_pages": AnalysisWrongPages;
   answer_fields: AnswerFields;
+  cadence_draws: CadenceDraws;
+  cadence_nights: CadenceNights;
+  cadences: Cadences;
   calls: Calls;
   clusters: Clusters;
   ctr_curve: CtrCurve;
   domains: Domains;
   entities: Entities;
+  expansions: Expansions;
+  finished_days: FinishedDays;
+  finished_labels: FinishedLabels;
+  finished_shares: FinishedShares;
+  finished_steps: FinishedSteps;
   installation: Installation;
   list_queries: ListQueries;
   list_query_history: ListQueryHistory;
@@ -4393,6 +5164,7 @@ export interface DB {
   search_features: SearchFeatures;
   search_related_searches: SearchRelatedSearches;
   searches: Searches;
+  seen_pages: SeenPages;
   slices: Slices;
   stops: Stops;
   tasks: Tasks;

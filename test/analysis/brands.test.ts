@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { finishDays } from '../../src/store/analysis/finish.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { histories } from '../support/schedules.ts'
 import { dice, readBase, type Answer } from './oracle.ts'
@@ -207,12 +208,27 @@ describe('brands over random histories', () => {
           })
         }),
       )
-      expect(
+      const shares = async () =>
         lines(
           await ask(`select run_date, tag, brand, ours, round(share_of_voice::numeric, 9)::text, queries, ranked, top_3
             from analysis.brand_share where tag in ('*', 'red')`),
+        )
+      expect(await shares()).toEqual(lines(expected))
+      // An answer is read by its key as all answers are together, where the answer names no host for a result as well.
+      await database.pool.query('update organic_results set domain_id = null where ordinal % 3 = 0')
+      const together = await ask('select * from result_domains')
+      expect(together.length).toBeGreaterThan(0)
+      expect(
+        lines(
+          await ask(
+            'select shown.* from searches cross join lateral analysis.shown_in(searches.id) as shown',
+          ),
         ),
-      ).toEqual(lines(expected))
+      ).toEqual(lines(together))
+      expect(await shares()).toEqual(lines(expected))
+      await database.pool.query("update runs set state = 'done'")
+      expect(await finishDays(database.db)).toBe(days.length)
+      expect(await shares()).toEqual(lines(expected))
     },
     60_000,
   )
@@ -252,6 +268,36 @@ describe('what is ours', () => {
     expect(await ask('select domain from analysis.competitors order by 1')).toEqual([
       ['blog.com'],
       ['rival.com'],
+    ])
+  })
+
+  test('of one domain has the sums that are kept of finished days, whatever lines name it, and one of two domains its answers', async () => {
+    await database.pool.query(`
+      insert into own_domains (domain, label, brand, since, until) values
+        ('us.com', 'Us', 'We', null, '2026-01-01'), ('us.com', 'Us again', 'We', '2026-01-01', '2026-01-02');
+      insert into rival_domains (domain, label, brand) values ('rival.com', 'Them', 'They'), ('rival.org', 'Them', 'They')`)
+    const story = new Story(database.pool)
+    const answers = { shoes: ['us.com/', 'rival.com/'], boots: ['rival.org/', 'rival.com/'] }
+    for (const night of ['2026-01-01', '2026-01-02', '2026-01-03'])
+      await story.night(night, answers)
+    await database.pool.query("update runs set state = 'done'")
+    await finishDays(database.db)
+    const ranked = () =>
+      ask(
+        "select run_date, brand, ranked, top_3 from analysis.brand_share where tag = '*' order by 2, 1",
+      )
+    const they = ['2026-01-01', '2026-01-02', '2026-01-03'].map((day) => [day, 'They', 2, 2])
+    expect(await ranked()).toEqual([
+      ...they,
+      ['2026-01-01', 'We', 1, 1],
+      ['2026-01-02', 'We', 1, 1],
+    ])
+    // Nobody may do this, and verify tells; here it shows which rows are read.
+    await database.pool.query('update finished_shares set ranked = 7')
+    expect(await ranked()).toEqual([
+      ...they,
+      ['2026-01-01', 'We', 7, 1],
+      ['2026-01-02', 'We', 7, 1],
     ])
   })
 

@@ -29,9 +29,10 @@ export async function tellByChance(story: Story, told: Told): Promise<readonly s
   for (const day of days) {
     const answers: Record<string, Answers[string]> = {}
     for (const { q } of asked) {
-      const kind = roll(10)
+      const kind = roll(11)
       if (kind === 0) answers[q] = 'failed'
       else if (kind === 1) answers[q] = 'reused'
+      else if (kind === 10) answers[q] = 'not_asked'
       else if (kind === 2) answers[q] = { results: [], depth: 0 }
       else if (kind > 3) {
         shown.set(q, stir(shown.get(q) ?? [], { roll, domains, restless }))

@@ -191,27 +191,48 @@ describe('commands for analysts', () => {
     expect((await call('sql', 'select 1', '--timeout', '24d')).code).toBe(0)
   }, 120_000)
 
-  test('a page of four domains is refused before anything is written', async () => {
-    const { code, stderr } = await call('report', '--to', 'four.html', '--domains', 'a,b,www.c,d')
+  test('a page of nine domains is refused before anything is written', async () => {
+    const { code, stderr } = await call(
+      'report',
+      '--to',
+      'nine.html',
+      '--domains',
+      'a,b,www.c,d,e,f,g,h,i',
+    )
     expect(code).toBe(2)
-    expect(stderr).toMatch(/^error: expected --domains to name 3 domains at most, got 4; /)
-    expect(readdirSync(home)).not.toContain('four.html')
+    expect(stderr).toMatch(/^error: expected --domains to name 8 domains at most, got 9; /)
+    expect(readdirSync(home)).not.toContain('nine.html')
     // The same one twice is one.
-    const three = await call('report', '--to', 'three.html', '--domains', 'a,b,www.c,c')
-    expect(three.code).toBe(0)
+    const eight = await call('report', '--to', 'eight.html', '--domains', 'a,b,www.c,d,e,f,g,h,c')
+    expect(eight.code).toBe(0)
   }, 120_000)
 
-  test('a label that no list has is named with those that there are, and a known one is not', async () => {
-    const page = (tag: string) =>
-      call('report', '--to', 'tag.html', '--tag', tag, '--origins', 'sandbox')
-    const wrong = await page('brnd')
-    expect(wrong.code).toBe(0)
-    expect(wrong.stderr.split('\n')[0]).toBe(
-      'no list has the label "brnd", so the page is without a share of voice; labels so far: brand',
+  test('a page is narrowed by the flags of the library, and names a label that no query has', async () => {
+    const page = async (...flags: string[]) => {
+      const called = await call('report', '--to', 'part.html', '--origins', 'sandbox', ...flags)
+      expect(called.code, called.stderr).toBe(0)
+      return { ...called, text: readFileSync(join(home, 'part.html'), 'utf8') }
+    }
+    const wrong = await page('--tag', 'brnd', '--tag', 'brand')
+    expect(wrong.stderr).toMatch(
+      /^no query has the label "brnd"; select distinct unnest\(labels\)/m,
     )
-    expect((await page('brand')).stderr).not.toMatch(/label/)
-    // Nothing is live, so there is no share of voice, but the label is not to blame.
-    expect((await call('report', '--to', 'tag.html', '--tag', 'brand')).stderr).not.toMatch(/label/)
+    expect(wrong.text).toMatch(/label brnd.*label brand/s)
+    const right = await page(
+      '--tag',
+      'brand',
+      '--list',
+      'main',
+      '--between',
+      '2026-01-01,2026-01-01',
+    )
+    expect(right.stderr).not.toMatch(/no query/)
+    expect(right.text).toMatch(/list main.*label brand/s)
+    expect(right.text).toMatch(/days from 2026-01-01 to\s+2026-01-01/)
+    expect((await page('--tag', '*')).text).not.toContain('Some queries only')
+    const refused = await call('report', '--to', 'part.html', '--since', 'monday')
+    expect(refused).toMatchObject({ code: 2 })
+    expect(refused.stderr).toMatch(/expected --since to be a day like 2026-11-01, got "monday"/)
   }, 120_000)
 
   test('an analyst is made with an address that is shown once', async () => {

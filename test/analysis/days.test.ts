@@ -1,22 +1,12 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { freshDatabase, type FreshDatabase } from '../support/database.ts'
-import { Story } from './story.ts'
+import { expect, test } from 'vitest'
+import { storyScene } from './scene.ts'
 
-let database: FreshDatabase
-let story: Story
-beforeEach(async () => {
-  database = await freshDatabase()
-  story = new Story(database.pool)
-})
-afterEach(() => database.close())
-
-async function ask(text: string): Promise<unknown[]> {
-  return (await database.pool.query({ text, rowMode: 'array' })).rows
-}
+const scene = storyScene()
+const { ask } = scene
 
 test('the mix of intents is told by weight, for each label', async () => {
-  story.says('shoes', { weight: 3, tags: ['red'] })
-  await story.night('2026-01-01', {
+  scene.story.says('shoes', { weight: 3, tags: ['red'] })
+  await scene.story.night('2026-01-01', {
     shoes: { intent: 'buy', sentiment: 'good' },
     boots: { intent: 'know' },
   })
@@ -34,16 +24,16 @@ test('the mix of intents is told by weight, for each label', async () => {
 })
 
 test('a label that differs from the answer before is a change', async () => {
-  await story.night('2026-01-01', { shoes: { intent: 'buy', sentiment: 'good' } })
-  await story.night('2026-01-02', { shoes: { intent: 'know', sentiment: 'good' } })
+  await scene.story.night('2026-01-01', { shoes: { intent: 'buy', sentiment: 'good' } })
+  await scene.story.night('2026-01-02', { shoes: { intent: 'know', sentiment: 'good' } })
   expect(
     await ask('select run_date, kind, previous_label, label from analysis.label_changes'),
   ).toEqual([['2026-01-02', 'intent', 'buy', 'know']])
 })
 
 test('coverage tells what was not answered from what was not asked, and the counts add up', async () => {
-  await story.night('2026-01-01', { old: ['a.com/'] })
-  await story.night('2026-01-02', {
+  await scene.story.night('2026-01-01', { old: ['a.com/'] })
+  await scene.story.night('2026-01-02', {
     good: ['a.com/'],
     bad: { unreadable: true },
     lost: 'unknown',
@@ -56,9 +46,35 @@ test('coverage tells what was not answered from what was not asked, and the coun
   ).toEqual([[5, 2, 1, 1, 1, 1, 1, 0.4]])
 })
 
+test('what a list lets rest is covered by its last answer, and counted apart', async () => {
+  await scene.story.night('2026-01-01', { old: ['a.com/'], rests: ['a.com/'] })
+  await scene.story.night('2026-01-02', { good: ['a.com/'], old: 'reused', rests: 'not_asked' })
+  expect(
+    await ask(`select planned, answered, bought, reused, not_asked, share
+      from analysis.coverage where run_date = '2026-01-02'`),
+  ).toEqual([[3, 3, 1, 1, 1, 1]])
+})
+
+test('a query that one list lets rest on the day that another asks it counts as asked', async () => {
+  await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
+  await scene.story.night('2026-01-02', { shoes: ['b.com/'] }, { list: 'second' })
+  await scene.story.night('2026-01-02', { shoes: 'not_asked' })
+  const counted = `select list, bought, not_asked from analysis.coverage
+    where run_date = '2026-01-02' order by 1`
+  expect(await ask(counted)).toEqual([
+    ['main', 1, 0],
+    ['second', 1, 0],
+  ])
+})
+
 test('a query that two runs of a day hold counts once, by the state that says most', async () => {
-  await story.night('2026-01-01', { a: 'cancelled', b: 'failed', c: 'cancelled', d: ['a.com/'] })
-  await story.night(
+  await scene.story.night('2026-01-01', {
+    a: 'cancelled',
+    b: 'failed',
+    c: 'cancelled',
+    d: ['a.com/'],
+  })
+  await scene.story.night(
     '2026-01-01',
     { a: 'unknown', b: 'unknown', c: 'cancelled', d: 'failed' },
     { kind: 'manual' },
@@ -69,17 +85,17 @@ test('a query that two runs of a day hold counts once, by the state that says mo
 })
 
 test('a query that its list does not hold any more has no weight from it', async () => {
-  story.says('shoes', { weight: 9 })
-  await story.night('2026-01-01', { shoes: ['a.com/'], boots: ['a.com/'] }, { list: 'one' })
-  story.says('shoes', { weight: 2 })
-  await story.night('2026-01-02', { shoes: ['a.com/'] }, { list: 'two' })
+  scene.story.says('shoes', { weight: 9 })
+  await scene.story.night('2026-01-01', { shoes: ['a.com/'], boots: ['a.com/'] }, { list: 'one' })
+  scene.story.says('shoes', { weight: 2 })
+  await scene.story.night('2026-01-02', { shoes: ['a.com/'] }, { list: 'two' })
   const weights = `select q, weight, lists from analysis.latest_weights
     join queries on queries.id = query_id order by q`
   expect(await ask(weights)).toEqual([
     ['boots', 1, 1],
     ['shoes', 9, 2],
   ])
-  await story.night('2026-01-03', { boots: ['a.com/'] }, { list: 'one' })
+  await scene.story.night('2026-01-03', { boots: ['a.com/'] }, { list: 'one' })
   expect(await ask(weights)).toEqual([
     ['boots', 1, 1],
     ['shoes', 2, 1],
@@ -87,7 +103,7 @@ test('a query that its list does not hold any more has no weight from it', async
 })
 
 test('freshness counts queries that nobody ever answered', async () => {
-  await story.night('2026-01-01', { good: ['a.com/'], bad: 'failed' })
+  await scene.story.night('2026-01-01', { good: ['a.com/'], bad: 'failed' })
   expect(
     await ask(`select list, queries, answered, never_answered, newest = oldest,
       oldest_age > interval '1 day' from analysis.freshness`),
@@ -95,11 +111,11 @@ test('freshness counts queries that nobody ever answered', async () => {
 })
 
 test('costs are told for each readable answer and for each that changed', async () => {
-  await story.night('2026-01-01', {
+  await scene.story.night('2026-01-01', {
     shoes: { results: ['a.com/'], credits: 2 },
     boots: { results: ['b.com/'], credits: 2 },
   })
-  await story.night('2026-01-02', {
+  await scene.story.night('2026-01-02', {
     shoes: { results: ['c.com/'], credits: 3 },
     boots: { results: ['b.com/'], credits: 3 },
     bad: { unreadable: true, credits: 5 },
@@ -114,9 +130,9 @@ test('costs are told for each readable answer and for each that changed', async 
 })
 
 test('a balance that falls by more than our calls used, or rises, says by how much', async () => {
-  await database.pool.query("insert into accounts (name, kind) values ('bank', 'live')")
+  await scene.pool.query("insert into accounts (name, kind) values ('bank', 'live')")
   const call = (remaining: number, start: number) =>
-    database.pool.query(
+    scene.pool.query(
       `insert into calls (task_id, query_id, account_id, worker, sent_at, finished_at, start_seq, start_total,
         credits_reserved, credits_used, credits_remaining, outcome, class)
       select 1, gen_random_uuid(), id, 1, at, at + interval '1 second', $2, 0, 2, 2, $1, 'settled', ''

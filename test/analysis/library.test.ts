@@ -51,6 +51,14 @@ beforeAll(async () => {
     update runs set suspect = true where run_date = '2026-01-04';
     insert into night_health (run_id, asked, answered, empty, unreadable, minutes, workers, reasons)
     select id, 1, 1, 1, 0, 1, 1, '{all empty}' from runs where suspect`)
+  await database.pool.query(`
+    insert into expansions (list_id, query_id, source_list_id, origin, round, from_query, sources, weight, run_id)
+    select odd.id, tasks.query_id, main.id, 'live', 1, tasks.query_id, 1, 1, tasks.run_id
+    from lists as odd
+    join runs on runs.list_id = odd.id
+    join tasks on tasks.run_id = runs.id
+    join lists as main on main.name = 'main'
+    where odd.name = 'odd'`)
   await database.pool.query(
     'update calls set account_id = (select id from accounts), credits_remaining = 100 - id',
   )
@@ -148,7 +156,7 @@ describe('answers', () => {
       'select n, -n as minus, null as nothing, n % 2 = 0 as even from generate_series(1, 4500) as n'
     const csv = (await answer(question, [], 'csv')).text.trimEnd().split('\n')
     expect(csv).toHaveLength(4501)
-    expect(csv[4500]).toBe('4500,-4500,,t')
+    expect(csv[4500]).toBe('4500,-4500,,true')
     const rows = rowsOf(await answer(question))
     expect(rows).toHaveLength(4500)
     expect(rows[4499]).toEqual({ n: 4500, minus: -4500, nothing: null, even: true })

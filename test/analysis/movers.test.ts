@@ -1,18 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { freshDatabase, type FreshDatabase } from '../support/database.ts'
-import { placed, Story, ten } from './story.ts'
+import { describe, expect, test } from 'vitest'
+import { storyScene } from './scene.ts'
+import { placed, ten } from './story.ts'
 
-let database: FreshDatabase
-let story: Story
-beforeEach(async () => {
-  database = await freshDatabase()
-  story = new Story(database.pool)
-})
-afterEach(() => database.close())
-
-async function ask(text: string): Promise<unknown[]> {
-  return (await database.pool.query({ text, rowMode: 'array' })).rows
-}
+const scene = storyScene()
+const { ask } = scene
 
 const moves = (where = 'true') =>
   ask(`select domain, run_date, previous_position, position, delta, change
@@ -20,10 +11,10 @@ const moves = (where = 'true') =>
 
 describe('rank history', () => {
   test('one row stands for each observation, and a domain that is not there has no position', async () => {
-    await story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'a.com/2'] })
-    await story.night('2026-01-02', { shoes: ['b.com/'] })
-    await story.night('2026-01-03', { shoes: 'failed' })
-    await story.night('2026-01-04', { shoes: ['c.com/', 'b.com/', 'a.com/3'] })
+    await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'a.com/2'] })
+    await scene.story.night('2026-01-02', { shoes: ['b.com/'] })
+    await scene.story.night('2026-01-03', { shoes: 'failed' })
+    await scene.story.night('2026-01-04', { shoes: ['c.com/', 'b.com/', 'a.com/3'] })
     expect(
       await ask(`select run_date, position, url_key, depth from analysis.rank_history
         where domain = 'a.com' order by run_date`),
@@ -35,9 +26,9 @@ describe('rank history', () => {
   })
 
   test('a domain added today has its whole history, where it ranked and where it did not', async () => {
-    await story.night('2026-01-01', { shoes: ['a.com/'], boots: ['b.com/'] })
-    await story.night('2026-01-02', { shoes: ['b.com/', 'a.com/'], boots: ['b.com/'] })
-    await database.pool.query("insert into own_domains (domain, label) values ('a.com', 'Ours')")
+    await scene.story.night('2026-01-01', { shoes: ['a.com/'], boots: ['b.com/'] })
+    await scene.story.night('2026-01-02', { shoes: ['b.com/', 'a.com/'], boots: ['b.com/'] })
+    await scene.pool.query("insert into own_domains (domain, label) values ('a.com', 'Ours')")
     expect(
       await ask(`select q, run_date, position from analysis.rank_history
         where domain = 'a.com' order by q, run_date`),
@@ -52,8 +43,8 @@ describe('rank history', () => {
 
 describe('movers', () => {
   test('every way to move has its name, and the first answer has no moves', async () => {
-    await story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'c.com/', 'd.com/'] })
-    await story.night('2026-01-02', { shoes: ['a.com/', 'c.com/', 'e.com/', 'b.com/'] })
+    await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'c.com/', 'd.com/'] })
+    await scene.story.night('2026-01-02', { shoes: ['a.com/', 'c.com/', 'e.com/', 'b.com/'] })
     expect(await moves()).toEqual([
       ['a.com', '2026-01-02', 1, 1, 0, 'same'],
       ['b.com', '2026-01-02', 2, 4, -2, 'down'],
@@ -64,9 +55,9 @@ describe('movers', () => {
   })
 
   test('entered and left are left out where the shallower answer cannot tell', async () => {
-    await story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'c.com/', 'd.com/'] })
-    await story.night('2026-01-02', { shoes: ['c.com/', 'a.com/'] })
-    await story.night('2026-01-03', { shoes: ['a.com/', 'd.com/', 'b.com/', 'c.com/'] })
+    await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'c.com/', 'd.com/'] })
+    await scene.story.night('2026-01-02', { shoes: ['c.com/', 'a.com/'] })
+    await scene.story.night('2026-01-03', { shoes: ['a.com/', 'd.com/', 'b.com/', 'c.com/'] })
     expect(await moves("domain in ('b.com', 'd.com')")).toEqual([
       // 2 is within the two results of the second day, 4 is not.
       ['b.com', '2026-01-02', 2, null, null, 'left'],
@@ -75,8 +66,8 @@ describe('movers', () => {
   })
 
   test('a domain with several pages counts once, at its best place, with the page there', async () => {
-    await story.night('2026-01-01', { shoes: ['x.com/', 'a.com/1', 'a.com/2'] })
-    await story.night('2026-01-02', { shoes: ['a.com/2', 'x.com/', 'a.com/1'] })
+    await scene.story.night('2026-01-01', { shoes: ['x.com/', 'a.com/1', 'a.com/2'] })
+    await scene.story.night('2026-01-02', { shoes: ['a.com/2', 'x.com/', 'a.com/1'] })
     expect(
       await ask(`select previous_position, position, delta, previous_url_key, url_key, several_pages
         from analysis.movers where domain = 'a.com'`),
@@ -84,8 +75,11 @@ describe('movers', () => {
   })
 
   test('another spelling of an address is no second page, another page is one at any place', async () => {
-    await story.night('2026-01-01', { one: ['http://a.com/1'], two: ['http://a.com/1'] })
-    await story.night('2026-01-02', { one: ['https://a.com/1/'], two: ['a.com/1', 'a.com/2'] })
+    await scene.story.night('2026-01-01', { one: ['http://a.com/1'], two: ['http://a.com/1'] })
+    await scene.story.night('2026-01-02', {
+      one: ['https://a.com/1/'],
+      two: ['a.com/1', 'a.com/2'],
+    })
     expect(await ask('select q, several_pages from analysis.movers order by q')).toEqual([
       ['one', false],
       ['two', true],
@@ -93,15 +87,15 @@ describe('movers', () => {
   })
 
   test('an answer without results takes nobody out, since it shows no place at all', async () => {
-    await story.night('2026-01-01', { shoes: ['a.com/'] })
-    await story.night('2026-01-02', { shoes: [] })
+    await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
+    await scene.story.night('2026-01-02', { shoes: [] })
     expect(await moves()).toEqual([])
   })
 
   test('a run by hand counts like a night, and a reused answer moves nobody', async () => {
-    await story.night('2026-01-01', { shoes: ['a.com/', 'b.com/'] })
-    await story.night('2026-01-02', { shoes: 'reused' })
-    await story.night('2026-01-03', { shoes: ['b.com/', 'a.com/'] }, { kind: 'manual' })
+    await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/'] })
+    await scene.story.night('2026-01-02', { shoes: 'reused' })
+    await scene.story.night('2026-01-03', { shoes: ['b.com/', 'a.com/'] }, { kind: 'manual' })
     expect(await moves("domain = 'a.com'")).toEqual([['a.com', '2026-01-03', 1, 2, -1, 'down']])
   })
 })
@@ -114,19 +108,19 @@ describe('confirmed losses', () => {
       from analysis.confirmed_losses where domain = 'us.com'`)
 
   test('two answers without the domain confirm a loss, at the second one, once', async () => {
-    await story.night('2026-01-01', { shoes: withUs })
-    await story.night('2026-01-02', { shoes: without })
+    await scene.story.night('2026-01-01', { shoes: withUs })
+    await scene.story.night('2026-01-02', { shoes: without })
     expect(await losses()).toEqual([])
-    await story.night('2026-01-03', { shoes: without })
-    await story.night('2026-01-04', { shoes: without })
+    await scene.story.night('2026-01-03', { shoes: without })
+    await scene.story.night('2026-01-04', { shoes: without })
     expect(await losses()).toEqual([['2026-01-03', '2026-01-01', 4, null, 'us.com']])
   })
 
   test('a domain that is back in the next answer has lost nothing', async () => {
-    await story.night('2026-01-01', { shoes: withUs })
-    await story.night('2026-01-02', { shoes: without })
-    await story.night('2026-01-03', { shoes: withUs })
-    await story.night('2026-01-04', { shoes: without })
+    await scene.story.night('2026-01-01', { shoes: withUs })
+    await scene.story.night('2026-01-02', { shoes: without })
+    await scene.story.night('2026-01-03', { shoes: withUs })
+    await scene.story.night('2026-01-04', { shoes: without })
     expect(await losses()).toEqual([])
   })
 
@@ -137,12 +131,12 @@ describe('confirmed losses', () => {
         index + 11 === place ? 'us.com/' : `s${index}.com/`,
       ),
     ]
-    await story.night('2026-01-01', {
+    await scene.story.night('2026-01-01', {
       shoes: placed(ten('r'), 7, 'us.com/'),
       boots: placed(ten('r'), 7, 'us.com/'),
     })
     for (const date of ['2026-01-02', '2026-01-03']) {
-      await story.night(date, { shoes: at(12), boots: at(13) })
+      await scene.story.night(date, { shoes: at(12), boots: at(13) })
     }
     expect(
       await ask('select q, position from analysis.confirmed_losses where domain = $$us.com$$'),
@@ -150,19 +144,19 @@ describe('confirmed losses', () => {
   })
 
   test('an answer too shallow to show the place confirms nothing', async () => {
-    await story.night('2026-01-01', { shoes: withUs })
-    await story.night('2026-01-02', { shoes: without })
-    await story.night('2026-01-03', { shoes: without.slice(0, 3) })
-    await story.night('2026-01-04', { shoes: without })
+    await scene.story.night('2026-01-01', { shoes: withUs })
+    await scene.story.night('2026-01-02', { shoes: without })
+    await scene.story.night('2026-01-03', { shoes: without.slice(0, 3) })
+    await scene.story.night('2026-01-04', { shoes: without })
     expect(await losses()).toEqual([])
-    await story.night('2026-01-05', { shoes: without })
+    await scene.story.night('2026-01-05', { shoes: without })
     expect(await losses()).toEqual([['2026-01-05', '2026-01-01', 4, null, 'us.com']])
   })
 
   test('an answer that is used twice does not confirm itself', async () => {
-    await story.night('2026-01-01', { shoes: withUs })
-    await story.night('2026-01-02', { shoes: without })
-    await story.night('2026-01-03', { shoes: 'reused' })
+    await scene.story.night('2026-01-01', { shoes: withUs })
+    await scene.story.night('2026-01-02', { shoes: without })
+    await scene.story.night('2026-01-03', { shoes: 'reused' })
     expect(await losses()).toEqual([])
   })
 })

@@ -1,42 +1,32 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { freshDatabase, type FreshDatabase } from '../support/database.ts'
-import { Story } from './story.ts'
+import { expect, test } from 'vitest'
+import { storyScene } from './scene.ts'
 
-let database: FreshDatabase
-let story: Story
-beforeEach(async () => {
-  database = await freshDatabase()
-  story = new Story(database.pool)
-})
-afterEach(() => database.close())
-
-async function ask(text: string): Promise<unknown[]> {
-  return (await database.pool.query({ text, rowMode: 'array' })).rows
-}
+const scene = storyScene()
+const { ask } = scene
 
 test('of two answers of one day the newer one is the observation', async () => {
-  await story.night('2026-01-01', { shoes: ['a.com/'] }, { list: 'one' })
-  await story.night('2026-01-01', { shoes: ['b.com/'] }, { list: 'two', kind: 'manual' })
+  await scene.story.night('2026-01-01', { shoes: ['a.com/'] }, { list: 'one' })
+  await scene.story.night('2026-01-01', { shoes: ['b.com/'] }, { list: 'two', kind: 'manual' })
   expect(await ask('select run_date, q, domain from analysis.results')).toEqual([
     ['2026-01-01', 'shoes', 'b.com'],
   ])
 })
 
 test('an unreadable answer is no observation, the answer bought again for its task is one', async () => {
-  const night = await story.night('2026-01-01', { shoes: { unreadable: true } })
+  const night = await scene.story.night('2026-01-01', { shoes: { unreadable: true } })
   expect(await ask('select * from analysis.observations')).toEqual([])
-  await story.late(night.get('shoes') ?? 0, { results: ['a.com/'] })
+  await scene.story.late(night.get('shoes') ?? 0, { results: ['a.com/'] })
   expect(await ask('select run_date, domain from analysis.results')).toEqual([
     ['2026-01-01', 'a.com'],
   ])
 })
 
 test('live answers alone are shown until the setting names more kinds', async () => {
-  await story.night('2026-01-01', { shoes: ['live.com/'] })
-  await story.night('2026-01-02', { shoes: ['sandbox.com/'] }, { origin: 'sandbox' })
-  await story.night('2026-01-03', { shoes: ['test.com/'] }, { origin: 'test' })
+  await scene.story.night('2026-01-01', { shoes: ['live.com/'] })
+  await scene.story.night('2026-01-02', { shoes: ['sandbox.com/'] }, { origin: 'sandbox' })
+  await scene.story.night('2026-01-03', { shoes: ['test.com/'] }, { origin: 'test' })
   const seen = async (origins: string) => {
-    const client = await database.pool.connect()
+    const client = await scene.pool.connect()
     await client.query("select set_config('querymill.origins', $1, false)", [origins])
     const { rows } = await client.query('select domain from analysis.results order by run_date')
     await client.query('reset querymill.origins')
@@ -49,9 +39,9 @@ test('live answers alone are shown until the setting names more kinds', async ()
 })
 
 test('a reused answer counts for its day and says so, yet is no second piece of evidence', async () => {
-  await story.night('2026-01-01', { shoes: ['a.com/', 'b.com/'] })
-  await story.night('2026-01-02', { shoes: 'reused' })
-  await story.night('2026-01-03', { shoes: ['b.com/', 'a.com/'] })
+  await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/'] })
+  await scene.story.night('2026-01-02', { shoes: 'reused' })
+  await scene.story.night('2026-01-03', { shoes: ['b.com/', 'a.com/'] })
   expect(await ask('select run_date, evidence from analysis.observations order by 1')).toEqual([
     ['2026-01-01', 'bought'],
     ['2026-01-02', 'reused'],
@@ -65,10 +55,50 @@ test('a reused answer counts for its day and says so, yet is no second piece of 
   ])
 })
 
+test('a query that was not asked has its last answer for the day and says so, and nothing new is known of it', async () => {
+  await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/'], boots: ['a.com/'] })
+  await scene.story.night('2026-01-02', { shoes: 'not_asked', boots: 'reused' })
+  await scene.story.night('2026-01-03', { shoes: ['b.com/', 'a.com/'], boots: 'not_asked' })
+  const seen = (q: string) =>
+    ask(`select run_date, evidence, depth from analysis.observations where q = '${q}' order by 1`)
+  expect(await seen('shoes')).toEqual([
+    ['2026-01-01', 'bought', 2],
+    ['2026-01-02', 'not asked', 2],
+    ['2026-01-03', 'bought', 2],
+  ])
+  expect(await seen('boots')).toHaveLength(3)
+  expect(
+    await ask('select q, run_date, previous_run_date from analysis.steps order by 1, 2'),
+  ).toEqual([
+    ['boots', '2026-01-01', null],
+    ['shoes', '2026-01-01', null],
+    ['shoes', '2026-01-03', '2026-01-01'],
+  ])
+  const first = `select run_date, position from analysis.rank_history
+    where q = 'shoes' and domain = 'a.com' order by 1`
+  expect(await ask(first)).toEqual([
+    ['2026-01-01', 1],
+    ['2026-01-02', 1],
+    ['2026-01-03', 2],
+  ])
+  expect(await ask("select distinct run_date from analysis.known_on('2026-01-02')")).toEqual([
+    ['2026-01-02'],
+  ])
+})
+
+test('an answer whose first day is hidden is no news either on the day that it stands in for', async () => {
+  await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
+  await scene.story.night('2026-01-02', { shoes: ['b.com/'] })
+  await scene.story.night('2026-01-03', { shoes: 'not_asked' })
+  await scene.pool.query("update runs set suspect = true where run_date = '2026-01-02'")
+  expect(await ask('select run_date from analysis.steps')).toEqual([['2026-01-01']])
+  expect(await ask("select run_date from analysis.steps_on('2026-01-03')")).toEqual([])
+})
+
 test('a day that reused an answer keeps it, whatever else is bought for the task it came from', async () => {
-  const night = await story.night('2026-01-01', { shoes: ['a.com/'] })
-  await story.night('2026-01-02', { shoes: 'reused' })
-  await story.late(night.get('shoes') ?? 0, { results: ['b.com/', 'c.com/'] })
+  const night = await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
+  await scene.story.night('2026-01-02', { shoes: 'reused' })
+  await scene.story.late(night.get('shoes') ?? 0, { results: ['b.com/', 'c.com/'] })
   expect(await ask('select run_date, domain from analysis.ranks order by 1, 2')).toEqual([
     ['2026-01-01', 'b.com'],
     ['2026-01-01', 'c.com'],
@@ -77,11 +107,11 @@ test('a day that reused an answer keeps it, whatever else is bought for the task
 })
 
 test('the answer before is the newest earlier readable one, however old, and of the same API', async () => {
-  await story.night('2026-01-01', { shoes: ['a.com/'] })
-  await story.night('2026-01-02', { shoes: { unreadable: true } })
-  await story.night('2026-01-03', { shoes: 'failed' })
-  await story.night('2026-01-04', { shoes: ['b.com/'] }, { api: 'other.example.com' })
-  await story.night('2026-01-05', { shoes: ['a.com/'] })
+  await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
+  await scene.story.night('2026-01-02', { shoes: { unreadable: true } })
+  await scene.story.night('2026-01-03', { shoes: 'failed' })
+  await scene.story.night('2026-01-04', { shoes: ['b.com/'] }, { api: 'other.example.com' })
+  await scene.story.night('2026-01-05', { shoes: ['a.com/'] })
   expect(await ask('select run_date, previous_run_date from analysis.steps order by 1')).toEqual([
     ['2026-01-01', null],
     ['2026-01-04', null],
@@ -90,8 +120,12 @@ test('the answer before is the newest earlier readable one, however old, and of 
 })
 
 test('a domain is the host that the result names, else that of its address, in one spelling', async () => {
-  await story.night('2026-01-01', { named: { results: ['x.com/1'], domain: 'WWW.Named.com' } })
-  await story.night('2026-01-02', { silent: { results: ['www.address.com/1'], domain: null } })
+  await scene.story.night('2026-01-01', {
+    named: { results: ['x.com/1'], domain: 'WWW.Named.com' },
+  })
+  await scene.story.night('2026-01-02', {
+    silent: { results: ['www.address.com/1'], domain: null },
+  })
   expect(await ask('select domain from analysis.ranks order by run_date')).toEqual([
     ['named.com'],
     ['address.com'],
@@ -99,9 +133,9 @@ test('a domain is the host that the result names, else that of its address, in o
 })
 
 test('the newest answer of a query is found whatever its day', async () => {
-  await story.night('2026-01-02', { shoes: ['a.com/'], boots: ['b.com/'] })
-  await story.night('2026-01-01', { shoes: ['c.com/', 'd.com/'] })
-  await story.night('2026-01-03', { shoes: { unreadable: true } })
+  await scene.story.night('2026-01-02', { shoes: ['a.com/'], boots: ['b.com/'] })
+  await scene.story.night('2026-01-01', { shoes: ['c.com/', 'd.com/'] })
+  await scene.story.night('2026-01-03', { shoes: { unreadable: true } })
   expect(await ask('select q, depth from analysis.latest order by q')).toEqual([
     ['boots', 1],
     ['shoes', 2],

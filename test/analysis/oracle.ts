@@ -11,6 +11,10 @@ export function dice(seed: number): (sides: number) => number {
   }
 }
 
+/** What stands for a day, what says most first. */
+const evidences = ['bought', 'reused', 'not asked'] as const
+type Evidence = (typeof evidences)[number]
+
 export interface Answer {
   readonly query: string
   readonly day: string
@@ -18,7 +22,7 @@ export interface Answer {
   readonly depth: number
   readonly fetched: number
   readonly series: string
-  readonly evidence: 'bought' | 'reused'
+  readonly evidence: Evidence
 }
 
 export interface Pair {
@@ -62,9 +66,9 @@ export async function readBase(pool: Pool): Promise<Base> {
   const found = new Map<string, Answer>()
   for (const offer of offers.rows) {
     for (const search of searches.rows) {
-      const reused = offer.state === 'reused' && search.id === offer.served
-      const elsewhere = offer.state === 'reused' && offer.served !== null
-      if (elsewhere ? !reused : search.task !== offer.task) continue
+      const older = offer.state === 'reused' || offer.state === 'not_asked'
+      const elsewhere = older && offer.served !== null
+      if (elsewhere ? search.id !== offer.served : search.task !== offer.task) continue
       const answer: Answer = {
         query: offer.query,
         day: offer.day,
@@ -72,7 +76,7 @@ export async function readBase(pool: Pool): Promise<Base> {
         depth: search.depth,
         fetched: search.fetched.getTime(),
         series: `${offer.query} ${search.origin} ${search.api}`,
-        evidence: reused ? 'reused' : 'bought',
+        evidence: !elsewhere ? 'bought' : offer.state === 'reused' ? 'reused' : 'not asked',
       }
       const key = `${offer.query} ${offer.day}`
       const other = found.get(key)
@@ -85,7 +89,7 @@ export async function readBase(pool: Pool): Promise<Base> {
 function isBetter(one: Answer, other: Answer): boolean {
   if (one.fetched !== other.fetched) return one.fetched > other.fetched
   if (one.search !== other.search) return one.search > other.search
-  return one.evidence === 'bought'
+  return evidences.indexOf(one.evidence) < evidences.indexOf(other.evidence)
 }
 
 async function readPlaces(pool: Pool): Promise<Base['places']> {
@@ -110,7 +114,8 @@ export function stepsOf({ answers }: Base): readonly { now: Answer; before: Answ
     let before: Answer | null = null
     const series = answers.filter((answer) => answer.series === name)
     for (const now of series.toSorted((a, b) => (a.day < b.day ? -1 : 1))) {
-      if (now.evidence === 'bought' || now.fetched > newest) {
+      const isNew = now.evidence === 'reused' && now.fetched > newest
+      if (now.evidence === 'bought' || isNew) {
         steps.push({ now, before })
         before = now
       }

@@ -1,23 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { storyScene } from './scene.ts'
 import { checkTarget } from '../../src/lists/values.ts'
-import { freshDatabase, type FreshDatabase } from '../support/database.ts'
-import { placed, Story, ten } from './story.ts'
+import { placed, ten } from './story.ts'
 
-let database: FreshDatabase
-let story: Story
-beforeEach(async () => {
-  database = await freshDatabase()
-  story = new Story(database.pool)
-})
-afterEach(() => database.close())
-
-async function ask(text: string): Promise<unknown[]> {
-  return (await database.pool.query({ text, rowMode: 'array' })).rows
-}
+const scene = storyScene()
+const { ask } = scene
 
 describe('cannibalisation', () => {
   test('two pages of a domain in one answer are shown, one page in two spellings is not', async () => {
-    await story.night('2026-01-01', {
+    await scene.story.night('2026-01-01', {
       shoes: ['us.com/1', 'b.com/', 'us.com/2', 'c.com/', 'http://us.com/1/?utm_source=x'],
       boots: ['us.com/1', 'http://us.com/1/#top'],
     })
@@ -29,10 +20,10 @@ describe('cannibalisation', () => {
   })
 
   test('a result without an address is no page', async () => {
-    const night = await story.night('2026-01-01', {
+    const night = await scene.story.night('2026-01-01', {
       shoes: ['us.com/1', 'us.com/none', 'us.com/2'],
     })
-    await database.pool.query(
+    await scene.pool.query(
       'update organic_results set page_id = null where search_id = $1 and ordinal = 2',
       [night.get('shoes')],
     )
@@ -44,28 +35,28 @@ describe('cannibalisation', () => {
   test('a best page that changes back and forth is shown from the second switch on', async () => {
     const one = ['us.com/1', 'us.com/2', 'b.com/']
     const two = ['us.com/2', 'us.com/1', 'b.com/']
-    await story.night('2026-01-01', { shoes: one })
-    await story.night('2026-01-02', { shoes: two })
+    await scene.story.night('2026-01-01', { shoes: one })
+    await scene.story.night('2026-01-02', { shoes: two })
     const switches = 'select q, domain, switches, pages, url_keys from analysis.page_switches'
     expect(await ask(switches)).toEqual([])
-    await story.night('2026-01-03', { shoes: two })
-    await story.night('2026-01-04', { shoes: one })
+    await scene.story.night('2026-01-03', { shoes: two })
+    await scene.story.night('2026-01-04', { shoes: one })
     expect(await ask(switches)).toEqual([['shoes', 'us.com', 2, 2, ['us.com/2', 'us.com/1']]])
   })
 
   test('switches before the window do not count', async () => {
-    await story.night('2026-01-01', { shoes: ['us.com/1'] })
-    await story.night('2026-01-02', { shoes: ['us.com/2'] })
-    await story.night('2026-01-03', { shoes: ['us.com/1'] })
+    await scene.story.night('2026-01-01', { shoes: ['us.com/1'] })
+    await scene.story.night('2026-01-02', { shoes: ['us.com/2'] })
+    await scene.story.night('2026-01-03', { shoes: ['us.com/1'] })
     expect(await ask('select switches from analysis.page_switches')).toEqual([[2]])
-    await story.night('2026-02-05', { shoes: ['us.com/1'] })
+    await scene.story.night('2026-02-05', { shoes: ['us.com/1'] })
     expect(await ask('select switches from analysis.page_switches')).toEqual([])
   })
 
   test('another page than the one the list names is shown with the place of the right one', async () => {
-    story.says('shoes', { target: 'https://www.us.com/right/?utm_source=list#a' })
-    story.says('boots', { target: 'us.com/right' })
-    await story.night('2026-01-01', {
+    scene.story.says('shoes', { target: 'https://www.us.com/right/?utm_source=list#a' })
+    scene.story.says('boots', { target: 'us.com/right' })
+    await scene.story.night('2026-01-01', {
       shoes: ['us.com/wrong', 'b.com/', 'www.us.com/right'],
       boots: ['us.com/right', 'us.com/wrong'],
     })
@@ -86,9 +77,9 @@ describe('cannibalisation', () => {
     const target = checkTarget(given)
     const shown = given.includes('://') ? given : `https://${given}`
     const wrong = new URL('/wrong', shown).href
-    story.says('right', { target: (target.ok && target.value) || '' })
-    story.says('below', { target: (target.ok && target.value) || '' })
-    await story.night('2026-01-01', { right: [shown, wrong], below: [wrong, shown] })
+    scene.story.says('right', { target: (target.ok && target.value) || '' })
+    scene.story.says('below', { target: (target.ok && target.value) || '' })
+    await scene.story.night('2026-01-01', { right: [shown, wrong], below: [wrong, shown] })
     expect(await ask('select q, target_position from analysis.wrong_pages')).toEqual([['below', 2]])
   })
 })
@@ -97,9 +88,9 @@ describe('volatility', () => {
   const values = 'select run_date, volatility, places from analysis.volatility order by run_date'
 
   test('the same answer again is 0, a full exchange is 1', async () => {
-    await story.night('2026-01-01', { shoes: ten('a') })
-    await story.night('2026-01-02', { shoes: ten('a') })
-    await story.night('2026-01-03', { shoes: ten('b') })
+    await scene.story.night('2026-01-01', { shoes: ten('a') })
+    await scene.story.night('2026-01-02', { shoes: ten('a') })
+    await scene.story.night('2026-01-03', { shoes: ten('b') })
     expect(await ask(values)).toEqual([
       ['2026-01-02', 0, 10],
       ['2026-01-03', 1, 10],
@@ -107,27 +98,27 @@ describe('volatility', () => {
   })
 
   test('two neighbours that change places move two places of twelve', async () => {
-    await story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'c.com/'] })
-    await story.night('2026-01-02', { shoes: ['b.com/', 'a.com/', 'c.com/'] })
+    await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'c.com/'] })
+    await scene.story.night('2026-01-02', { shoes: ['b.com/', 'a.com/', 'c.com/'] })
     expect(await ask(values)).toEqual([['2026-01-02', 2 / 12, 3]])
   })
 
   test('one page replaced at the last place moves one place out and one place in', async () => {
-    await story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'c.com/'] })
-    await story.night('2026-01-02', { shoes: ['a.com/', 'b.com/', 'd.com/'] })
+    await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/', 'c.com/'] })
+    await scene.story.night('2026-01-02', { shoes: ['a.com/', 'b.com/', 'd.com/'] })
     expect(await ask(values)).toEqual([['2026-01-02', 2 / 12, 3]])
   })
 
   test('a full exchange is 1 where pages share a place, and where a place is held by none', async () => {
-    const first = await story.night('2026-01-01', {
+    const first = await scene.story.night('2026-01-01', {
       tied: ['a.com/', 'b.com/', 'c.com/'],
       holes: ['a.com/', null, 'b.com/'],
     })
-    const second = await story.night('2026-01-02', {
+    const second = await scene.story.night('2026-01-02', {
       tied: ['x.com/', 'y.com/', 'z.com/'],
       holes: ['x.com/', null, 'y.com/'],
     })
-    await database.pool.query(
+    await scene.pool.query(
       'update organic_results set position = 1 where ordinal = 2 and search_id = any ($1)',
       [[first.get('tied'), second.get('tied')]],
     )
@@ -138,18 +129,18 @@ describe('volatility', () => {
   })
 
   test('below the last place of the shallower answer nothing is compared', async () => {
-    await story.night('2026-01-01', { shoes: ten('a') })
-    await story.night('2026-01-02', { shoes: ten('a').slice(0, 4) })
+    await scene.story.night('2026-01-01', { shoes: ten('a') })
+    await scene.story.night('2026-01-02', { shoes: ten('a').slice(0, 4) })
     expect(await ask(values)).toEqual([['2026-01-02', 0, 4]])
   })
 
   test('a night is measured against the thirty before it, itself left out', async () => {
     const calm = ['a.com/', 'b.com/', 'c.com/']
     const moved = ['b.com/', 'a.com/', 'c.com/']
-    await story.night('2026-01-01', { shoes: calm })
-    await story.night('2026-01-02', { shoes: calm })
-    await story.night('2026-01-03', { shoes: moved })
-    await story.night('2026-01-04', { shoes: ['x.com/', 'y.com/', 'z.com/'] })
+    await scene.story.night('2026-01-01', { shoes: calm })
+    await scene.story.night('2026-01-02', { shoes: calm })
+    await scene.story.night('2026-01-03', { shoes: moved })
+    await scene.story.night('2026-01-04', { shoes: ['x.com/', 'y.com/', 'z.com/'] })
     const rows = (await ask(
       'select run_date, volatility, usual, z, nights from analysis.volatility_nights order by 1',
     )) as (string | number | null)[][]
@@ -168,9 +159,9 @@ describe('volatility', () => {
     ]
     for (let day = 10; day <= 24; day++) {
       const still = day % 2 === 0 || day % 4 === 1
-      await story.night(`2026-01-${day}`, { shoes: still ? calm : moved })
+      await scene.story.night(`2026-01-${day}`, { shoes: still ? calm : moved })
     }
-    await story.night('2026-01-25', { shoes: ['x.com/', 'y.com/', 'z.com/'] })
+    await scene.story.night('2026-01-25', { shoes: ['x.com/', 'y.com/', 'z.com/'] })
     const rows = (await ask(
       'select volatility, z, nights from analysis.volatility_nights order by run_date',
     )) as number[][]
@@ -184,8 +175,8 @@ describe('volatility', () => {
 
 describe('churn and tenure', () => {
   test('pages that entered and left the first ten are counted night by night', async () => {
-    await story.night('2026-01-01', { shoes: ten('a'), boots: ten('c') })
-    await story.night('2026-01-02', {
+    await scene.story.night('2026-01-01', { shoes: ten('a'), boots: ten('c') })
+    await scene.story.night('2026-01-02', {
       shoes: placed(placed(ten('a'), 3, 'x.com/'), 9, 'y.com/'),
       boots: ten('c').toReversed(),
     })
@@ -195,10 +186,10 @@ describe('churn and tenure', () => {
   })
 
   test('a stay ends at a break and begins anew, and the last one lasts', async () => {
-    await story.night('2026-01-01', { shoes: ['a.com/', 'us.com/'] })
-    await story.night('2026-01-02', { shoes: ['us.com/', 'a.com/'] })
-    await story.night('2026-01-03', { shoes: ['a.com/'] })
-    await story.night('2026-01-05', { shoes: ['a.com/', 'b.com/', 'us.com/'] })
+    await scene.story.night('2026-01-01', { shoes: ['a.com/', 'us.com/'] })
+    await scene.story.night('2026-01-02', { shoes: ['us.com/', 'a.com/'] })
+    await scene.story.night('2026-01-03', { shoes: ['a.com/'] })
+    await scene.story.night('2026-01-05', { shoes: ['a.com/', 'b.com/', 'us.com/'] })
     expect(
       await ask(`select since, until, answers, best_position, worst_position, lasts
         from analysis.tenure where url_key = 'us.com' order by since`),
@@ -209,10 +200,10 @@ describe('churn and tenure', () => {
   })
 
   test('a new title under the same address is shown with the old one', async () => {
-    await story.night('2026-01-01', {
+    await scene.story.night('2026-01-01', {
       shoes: { results: ['a.com/', 'b.com/'], titles: ['Old', 'Same'] },
     })
-    await story.night('2026-01-02', {
+    await scene.story.night('2026-01-02', {
       shoes: { results: ['b.com/', 'a.com/'], titles: ['Same', 'New'] },
     })
     expect(
@@ -224,9 +215,9 @@ describe('churn and tenure', () => {
 describe('titles', () => {
   test('of an address that an answer shows twice, the first one counts', async () => {
     const results = ['a.com/', 'b.com/', 'a.com/']
-    await story.night('2026-01-01', { shoes: { results, titles: ['One', 'B', 'Two'] } })
-    await story.night('2026-01-02', { shoes: { results, titles: ['One', 'B', 'Two'] } })
-    await story.night('2026-01-03', { shoes: { results, titles: ['New', 'B', 'Other'] } })
+    await scene.story.night('2026-01-01', { shoes: { results, titles: ['One', 'B', 'Two'] } })
+    await scene.story.night('2026-01-02', { shoes: { results, titles: ['One', 'B', 'Two'] } })
+    await scene.story.night('2026-01-03', { shoes: { results, titles: ['New', 'B', 'Other'] } })
     expect(
       await ask('select run_date, position, previous_title, title from analysis.title_changes'),
     ).toEqual([['2026-01-03', 1, 'One', 'New']])
@@ -235,8 +226,8 @@ describe('titles', () => {
 
 describe('rivals', () => {
   test('domains that stand where ours do are told with how much more than by chance', async () => {
-    await database.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
-    await story.night('2026-01-01', {
+    await scene.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
+    await scene.story.night('2026-01-01', {
       q1: ['us.com/', 'rival.com/', 'every.com/'],
       q2: ['us.com/', 'rival.com/', 'every.com/'],
       q3: ['every.com/', 'other.com/'],
@@ -254,9 +245,9 @@ describe('rivals', () => {
   })
 
   test('a gap is a rival in the first ten of an answer at least ten deep that shows nothing of ours', async () => {
-    await database.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
+    await scene.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
     const deep = [...ten('r'), ...ten('s')]
-    await story.night('2026-01-01', {
+    await scene.story.night('2026-01-01', {
       gap: deep,
       held: placed(deep, 15, 'us.com/'),
       shallow: ten('r'),
@@ -273,11 +264,11 @@ describe('rivals', () => {
   })
 
   test('a place below the twentieth is a gap, and no domain of ours is a rival', async () => {
-    await database.pool.query(
+    await scene.pool.query(
       "insert into own_domains (domain, label) values ('us.com', 'Us'), ('r2.com', 'Us too')",
     )
     const results = [...ten('r'), ...Array.from({ length: 46 }, () => null), 'us.com/']
-    await story.night('2026-01-01', { deep: results, thin: ['r2.com/', 'us.com/'], none: [] })
+    await scene.story.night('2026-01-01', { deep: results, thin: ['r2.com/', 'us.com/'], none: [] })
     const gaps = (await ask(
       "select domain from analysis.content_gaps where own_domain = 'us.com'",
     )) as string[][]
@@ -286,7 +277,11 @@ describe('rivals', () => {
         .map((name) => `${name}.com`)
         .toSorted(),
     )
-    await story.night('2026-01-02', { a: ten('z'), b: ten('y'), c: ten('x') }, { list: 'more' })
+    await scene.story.night(
+      '2026-01-02',
+      { a: ten('z'), b: ten('y'), c: ten('x') },
+      { list: 'more' },
+    )
     const rivals = (await ask('select distinct domain from analysis.competitors')) as string[][]
     expect(rivals.flat()).toContain('r1.com')
     expect(rivals.flat()).not.toContain('r2.com')
@@ -294,9 +289,9 @@ describe('rivals', () => {
   })
 
   test('a query that left its list is no gap, no step to take and no answer that a list waits for', async () => {
-    await database.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
-    await story.night('2026-01-01', { gone: [...ten('r'), 'us.com/'], stays: ten('s') })
-    await story.night('2026-01-02', { stays: ten('s') })
+    await scene.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
+    await scene.story.night('2026-01-01', { gone: [...ten('r'), 'us.com/'], stays: ten('s') })
+    await scene.story.night('2026-01-02', { stays: ten('s') })
     expect(await ask('select distinct q from analysis.content_gaps')).toEqual([['stays']])
     expect(await ask('select distinct q from analysis.striking_distance')).toEqual([['stays']])
     expect(await ask('select distinct domain from analysis.competitors')).toEqual([])

@@ -1,19 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { storyScene } from './scene.ts'
 import { canonicalText } from '../../src/shared/query.ts'
 import { readAddress } from '../../src/search/page-url.ts'
-import { freshDatabase, type FreshDatabase } from '../support/database.ts'
-import { Story, ten } from './story.ts'
+import { ten } from './story.ts'
 
-let database: FreshDatabase
-let story: Story
-beforeEach(async () => {
-  database = await freshDatabase()
-  story = new Story(database.pool)
-})
-afterEach(() => database.close())
+const scene = storyScene()
 
 async function ask(text: string, values: unknown[] = []): Promise<unknown[]> {
-  return (await database.pool.query({ text, values, rowMode: 'array' })).rows
+  return (await scene.pool.query({ text, values, rowMode: 'array' })).rows
 }
 
 /** Ten addresses, the first so many of them shared. */
@@ -32,22 +26,25 @@ const pairs = (rows: unknown[]) =>
 
 describe('overlap of answers', () => {
   test('pairs are told with the pages they share and the share of these in all', async () => {
-    await story.night('2026-01-01', { a: sharing(5, 'a'), b: sharing(3, 'b'), c: ten('c') })
+    await scene.story.night('2026-01-01', { a: sharing(5, 'a'), b: sharing(3, 'b'), c: ten('c') })
     expect(
       pairs(await ask('select q, other_q, shared, jaccard from analysis.serp_overlap')),
     ).toEqual([['a', 'b', 3, 3 / 17]])
   })
 
   test('answers for two devices or countries are not compared, and neither are two days', async () => {
-    story.says('a', { device: 'mobile' }).says('b', { device: 'desktop' }).says('c', { gl: 'de' })
-    await story.night('2026-01-01', { a: ten('s'), b: ten('s'), c: ten('s'), e: ten('s') })
-    await story.night('2026-01-02', { d: ten('s') })
+    scene.story
+      .says('a', { device: 'mobile' })
+      .says('b', { device: 'desktop' })
+      .says('c', { gl: 'de' })
+    await scene.story.night('2026-01-01', { a: ten('s'), b: ten('s'), c: ten('s'), e: ten('s') })
+    await scene.story.night('2026-01-02', { d: ten('s') })
     expect(await ask("select * from analysis.serp_overlap_on('2026-01-01')")).toEqual([])
     expect(await ask("select * from analysis.serp_overlap_on('2026-01-02')")).toEqual([])
   })
 
   test('another spelling of a page is the same page', async () => {
-    await story.night('2026-01-01', { a: ['x.com/1'], b: ['http://x.com/1/?gclid=9#top'] })
+    await scene.story.night('2026-01-01', { a: ['x.com/1'], b: ['http://x.com/1/?gclid=9#top'] })
     expect(
       pairs(await ask('select q, other_q, shared, jaccard from analysis.serp_overlap')),
     ).toEqual([['a', 'b', 1, 1]])
@@ -58,7 +55,7 @@ describe('overlap of answers', () => {
     for (let n = 0; n < 201; n++) answers[`q${n}`] = ['hot.com/', `own${n}.com/`]
     answers['x'] = ['hot.com/', 'rare.com/']
     answers['y'] = ['rare.com/', 'hot.com/']
-    await story.night('2026-01-01', answers)
+    await scene.story.night('2026-01-01', answers)
     expect(
       pairs(await ask('select q, other_q, shared, jaccard from analysis.serp_overlap')),
     ).toEqual([['x', 'y', 2, 1]])
@@ -67,8 +64,8 @@ describe('overlap of answers', () => {
 
 describe('groups of queries', () => {
   test('pairs with four common pages chain into one group, three are too few', async () => {
-    story.says('b', { weight: 5 }).says('a', { weight: 2 }).says('c', { weight: 3 })
-    await story.night('2026-01-01', {
+    scene.story.says('b', { weight: 5 }).says('a', { weight: 2 }).says('c', { weight: 3 })
+    await scene.story.night('2026-01-01', {
       a: [...ten('s').slice(0, 4), ...ten('a').slice(0, 6)],
       b: [...ten('s').slice(0, 4), ...ten('t').slice(0, 4), 'b1.com/', 'b2.com/'],
       c: [...ten('t').slice(0, 4), ...ten('c').slice(0, 6)],
@@ -94,12 +91,12 @@ describe('groups of queries', () => {
       ['a @d', 'desktop'],
       ['b @d', 'desktop'],
     ] as const) {
-      story.says(q, { device, weight: q.startsWith('a') ? 2 : 1 })
+      scene.story.says(q, { device, weight: q.startsWith('a') ? 2 : 1 })
       answers[q] = ten('s')
     }
-    await story.night('2026-01-01', answers)
+    await scene.story.night('2026-01-01', answers)
     const groups = ['@d', '@m'].map((device) =>
-      [`a ${device}`, `b ${device}`].map((q) => story.idOf(q)).toSorted(),
+      [`a ${device}`, `b ${device}`].map((q) => scene.story.idOf(q)).toSorted(),
     )
     expect(
       await ask(`select cluster, cluster_id, array_agg(query_id order by query_id)
@@ -112,16 +109,16 @@ describe('groups of queries', () => {
     expect(await ask('select hub, hub_query_id, query_id from analysis.keyword_hubs')).toEqual(
       expect.arrayContaining(
         ['@d', '@m'].flatMap((device) => [
-          ['a', story.idOf(`a ${device}`), story.idOf(`a ${device}`)],
-          ['a', story.idOf(`a ${device}`), story.idOf(`b ${device}`)],
+          ['a', scene.story.idOf(`a ${device}`), scene.story.idOf(`a ${device}`)],
+          ['a', scene.story.idOf(`a ${device}`), scene.story.idOf(`b ${device}`)],
         ]),
       ),
     )
   })
 
   test('a hub is the heaviest query in reach, and hubs do not chain', async () => {
-    story.says('a', { weight: 1 }).says('b', { weight: 2 }).says('c', { weight: 3 })
-    await story.night('2026-01-01', {
+    scene.story.says('a', { weight: 1 }).says('b', { weight: 2 }).says('c', { weight: 3 })
+    await scene.story.night('2026-01-01', {
       a: [...ten('s').slice(0, 4), ...ten('a').slice(0, 6)],
       b: [...ten('s').slice(0, 4), ...ten('t').slice(0, 4), 'b1.com/', 'b2.com/'],
       c: [...ten('t').slice(0, 4), ...ten('c').slice(0, 6)],
@@ -152,8 +149,8 @@ describe('groups of queries', () => {
   })
 
   test('two devices differ by the pages that only one of them shows', async () => {
-    story.says('shoes @m', { device: 'mobile' }).says('shoes @d', { device: 'desktop' })
-    await story.night('2026-01-01', {
+    scene.story.says('shoes @m', { device: 'mobile' }).says('shoes @d', { device: 'desktop' })
+    await scene.story.night('2026-01-01', {
       'shoes @m': ['a.com/', 'b.com/', 'c.com/'],
       'shoes @d': ['a.com/', 'b.com/', 'd.com/'],
       boots: ['a.com/'],
@@ -164,9 +161,9 @@ describe('groups of queries', () => {
   })
 
   test('a language and a country of one code read differently, and more results are no other way to ask', async () => {
-    story.says('shoes @hl', { hl: 'de' }).says('shoes @gl', { gl: 'de' })
-    story.says('boots @ten', { hl: 'de' }).says('boots @more', { hl: 'de', num: 20 })
-    await story.night('2026-01-01', {
+    scene.story.says('shoes @hl', { hl: 'de' }).says('shoes @gl', { gl: 'de' })
+    scene.story.says('boots @ten', { hl: 'de' }).says('boots @more', { hl: 'de', num: 20 })
+    await scene.story.night('2026-01-01', {
       'shoes @hl': ['a.com/'],
       'shoes @gl': ['b.com/'],
       'boots @ten': ['a.com/'],
@@ -185,8 +182,8 @@ describe('groups of queries', () => {
 
 describe('entities', () => {
   test('an entity counts once for each query that names it, a day', async () => {
-    story.says('shoes', { weight: 4 })
-    await story.night('2026-01-01', {
+    scene.story.says('shoes', { weight: 4 })
+    await scene.story.night('2026-01-01', {
       shoes: { entities: ['Foot', 'Foot', 'Leather'] },
       boots: { entities: ['Foot'] },
     })
@@ -199,9 +196,9 @@ describe('entities', () => {
   })
 
   test('entities that came and went are told against the answer before', async () => {
-    await story.night('2026-01-01', { shoes: { entities: ['Foot', 'Old'] } })
-    await story.night('2026-01-02', { shoes: { unreadable: true } })
-    await story.night('2026-01-03', { shoes: { entities: ['New', 'Foot'] } })
+    await scene.story.night('2026-01-01', { shoes: { entities: ['Foot', 'Old'] } })
+    await scene.story.night('2026-01-02', { shoes: { unreadable: true } })
+    await scene.story.night('2026-01-03', { shoes: { entities: ['New', 'Foot'] } })
     expect(
       await ask('select run_date, name, change from analysis.entity_changes order by name'),
     ).toEqual([
@@ -212,7 +209,7 @@ describe('entities', () => {
 
   test('pairs seen three times have the mutual information that the formula gives', async () => {
     const both = { entities: ['A', 'B'] }
-    await story.night('2026-01-01', {
+    await scene.story.night('2026-01-01', {
       q1: both,
       q2: both,
       q3: both,
@@ -231,15 +228,15 @@ describe('entities', () => {
 
   test('entities that every answer names together are as close as can be', async () => {
     const both = { entities: ['A', 'B'] }
-    await story.night('2026-01-01', { q1: both, q2: both, q3: both })
+    await scene.story.night('2026-01-01', { q1: both, q2: both, q3: both })
     expect(await ask('select npmi from analysis.entity_pairs')).toEqual([[1]])
   })
 })
 
 describe('related searches', () => {
   test('an edge says when it was seen, and whether we ask its end', async () => {
-    await story.night('2026-01-01', { shoes: { related: ['boots', 'sandals'] }, boots: {} })
-    await story.night('2026-01-02', { shoes: { related: ['new shoes', 'boots'] } })
+    await scene.story.night('2026-01-01', { shoes: { related: ['boots', 'sandals'] }, boots: {} })
+    await scene.story.night('2026-01-02', { shoes: { related: ['new shoes', 'boots'] } })
     expect(
       await ask(`select related, related_queries, ordinal, first_seen, last_seen, observations
         from analysis.related_edges where q = 'shoes' order by related`),
@@ -251,7 +248,7 @@ describe('related searches', () => {
   })
 
   test('a node has its degrees, its mutual edges and its component', async () => {
-    await story.night('2026-01-01', {
+    await scene.story.night('2026-01-01', {
       shoes: { related: ['boots', 'socks', 'shoes'] },
       boots: { related: ['shoes', 'socks'] },
       cars: { related: ['trucks'] },
@@ -269,9 +266,12 @@ describe('related searches', () => {
   })
 
   test('the frontier holds what the newest answers name and nobody asks, in one spelling', async () => {
-    story.says('shoes', { weight: 4 })
-    await story.night('2026-01-01', { shoes: { related: ['gone'] }, boots: { related: ['shoes'] } })
-    await story.night('2026-01-02', {
+    scene.story.says('shoes', { weight: 4 })
+    await scene.story.night('2026-01-01', {
+      shoes: { related: ['gone'] },
+      boots: { related: ['shoes'] },
+    })
+    await scene.story.night('2026-01-02', {
       shoes: { related: ['red  shoes', 'boots', '\u200bnew\u00a0shoes '] },
       boots: { related: ['red shoes', 'red shoes'] },
     })
@@ -282,8 +282,8 @@ describe('related searches', () => {
   })
 
   test('a text that one answer names in two spellings counts once for its query', async () => {
-    story.says('shoes', { weight: 4 })
-    await story.night('2026-01-01', { shoes: { related: ['red shoes', 'red  shoes'] } })
+    scene.story.says('shoes', { weight: 4 })
+    await scene.story.night('2026-01-01', { shoes: { related: ['red shoes', 'red  shoes'] } })
     expect(await ask('select q, sources, weight from analysis.frontier')).toEqual([
       ['red shoes', 1, 4],
     ])

@@ -1,31 +1,22 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { freshDatabase, type FreshDatabase } from '../support/database.ts'
-import { placed, Story, ten } from './story.ts'
+import { describe, expect, test } from 'vitest'
+import { storyScene } from './scene.ts'
+import { placed, ten } from './story.ts'
 
-let database: FreshDatabase
-let story: Story
-beforeEach(async () => {
-  database = await freshDatabase()
-  story = new Story(database.pool)
-})
-afterEach(() => database.close())
-
-async function ask(text: string): Promise<unknown[]> {
-  return (await database.pool.query({ text, rowMode: 'array' })).rows
-}
+const scene = storyScene()
+const { ask } = scene
 
 async function curve(...shares: (readonly [number, number])[]): Promise<void> {
-  await database.pool.query("delete from ctr_curve where curve = 'default'")
+  await scene.pool.query("delete from ctr_curve where curve = 'default'")
   for (const [position, ctr] of shares) {
-    await database.pool.query("insert into ctr_curve values ('default', $1, $2)", [position, ctr])
+    await scene.pool.query("insert into ctr_curve values ('default', $1, $2)", [position, ctr])
   }
 }
 
 describe('share of voice', () => {
   test('the published example of two queries comes out: 520 of 10,100 is 0.0515', async () => {
     await curve([1, 0.2], [5, 0.05])
-    story.says('small', { weight: 100 }).says('large', { weight: 10_000 })
-    await story.night('2026-01-01', {
+    scene.story.says('small', { weight: 100 }).says('large', { weight: 10_000 })
+    await scene.story.night('2026-01-01', {
       small: ['us.com/', 'b.com/'],
       large: placed(ten('r'), 5, 'us.com/'),
     })
@@ -39,7 +30,7 @@ describe('share of voice', () => {
 
   test('the best place of a domain counts once, and a query it does not rank for counts as none', async () => {
     await curve([1, 0.5], [2, 0.25])
-    await story.night('2026-01-01', { shoes: ['us.com/1', 'us.com/2'], boots: ['b.com/'] })
+    await scene.story.night('2026-01-01', { shoes: ['us.com/1', 'us.com/2'], boots: ['b.com/'] })
     expect(
       await ask(`select domain, share_of_voice, visibility from analysis.share_of_voice
         where tag = '*' order by domain`),
@@ -51,8 +42,8 @@ describe('share of voice', () => {
 
   test('each label is a whole of its own, and a query without weight weighs 1', async () => {
     await curve([1, 0.5], [2, 0.25])
-    story.says('shoes', { weight: 3, tags: ['red', 'new'] }).says('boots', { tags: ['red'] })
-    await story.night('2026-01-01', { shoes: ['us.com/'], boots: ['b.com/', 'us.com/'] })
+    scene.story.says('shoes', { weight: 3, tags: ['red', 'new'] }).says('boots', { tags: ['red'] })
+    await scene.story.night('2026-01-01', { shoes: ['us.com/'], boots: ['b.com/', 'us.com/'] })
     expect(
       await ask(`select tag, share_of_voice, queries, weight from analysis.share_of_voice
         where domain = 'us.com' and tag <> 'list=main' order by tag`),
@@ -65,18 +56,18 @@ describe('share of voice', () => {
 
   test('a day without an answer to a query leaves that query out of the whole', async () => {
     await curve([1, 0.5])
-    await story.night('2026-01-01', { shoes: ['us.com/'], boots: 'failed' })
+    await scene.story.night('2026-01-01', { shoes: ['us.com/'], boots: 'failed' })
     expect(
       await ask("select share_of_voice, queries from analysis.share_of_voice where tag = '*'"),
     ).toEqual([[0.5, 1]])
   })
 
   test('a domain of ours has a row of nothing where it does not rank, within its dates', async () => {
-    await database.pool.query(
+    await scene.pool.query(
       "insert into own_domains (domain, label, since) values ('us.com', 'Us', '2026-01-02')",
     )
-    await story.night('2026-01-01', { shoes: ['b.com/'] })
-    await story.night('2026-01-02', { shoes: ['b.com/'] })
+    await scene.story.night('2026-01-01', { shoes: ['b.com/'] })
+    await scene.story.night('2026-01-02', { shoes: ['b.com/'] })
     expect(
       await ask(`select run_date, share_of_voice, ranked from analysis.share_of_voice
         where domain = 'us.com' and tag = '*'`),
@@ -84,9 +75,9 @@ describe('share of voice', () => {
   })
 
   test('a curve of one’s own is used when the setting names it', async () => {
-    await database.pool.query("insert into ctr_curve values ('mine', 1, 0.9)")
-    await story.night('2026-01-01', { shoes: ['us.com/'] })
-    const client = await database.pool.connect()
+    await scene.pool.query("insert into ctr_curve values ('mine', 1, 0.9)")
+    await scene.story.night('2026-01-01', { shoes: ['us.com/'] })
+    const client = await scene.pool.connect()
     await client.query("set querymill.ctr_curve = 'mine'")
     const { rows } = await client.query(
       "select share_of_voice from analysis.share_of_voice where tag = '*'",
@@ -106,10 +97,13 @@ describe('share of voice', () => {
 describe('slices', () => {
   test('a query counts under its device, country, language and list as under a label, each once', async () => {
     await curve([1, 0.5], [2, 0.25])
-    story
+    scene.story
       .says('shoes @m', { device: 'mobile', gl: 'de', hl: 'de', tags: ['device=mobile'] })
       .says('shoes @d', { device: 'desktop', gl: 'us', weight: 3 })
-    await story.night('2026-01-01', { 'shoes @m': ['us.com/'], 'shoes @d': ['b.com/', 'us.com/'] })
+    await scene.story.night('2026-01-01', {
+      'shoes @m': ['us.com/'],
+      'shoes @d': ['b.com/', 'us.com/'],
+    })
     expect(
       await ask(`select tag, share_of_voice, queries from analysis.share_of_voice
         where domain = 'us.com' order by tag collate "C"`),
@@ -128,12 +122,12 @@ describe('slices', () => {
 describe('words of lists', () => {
   test('a changed weight or label leaves earlier days as they were', async () => {
     await curve([1, 0.5])
-    story.says('shoes', { weight: 2, tags: ['old'] })
-    await story.night('2026-01-01', { shoes: ['us.com/'], boots: ['b.com/'] })
-    story.says('shoes', { weight: 8, tags: ['new'] })
-    await story.night('2026-01-02', { shoes: ['us.com/'], boots: ['b.com/'] })
-    story.says('shoes', { weight: 1 })
-    await story.night('2026-01-03', { shoes: ['us.com/'], boots: ['b.com/'] })
+    scene.story.says('shoes', { weight: 2, tags: ['old'] })
+    await scene.story.night('2026-01-01', { shoes: ['us.com/'], boots: ['b.com/'] })
+    scene.story.says('shoes', { weight: 8, tags: ['new'] })
+    await scene.story.night('2026-01-02', { shoes: ['us.com/'], boots: ['b.com/'] })
+    scene.story.says('shoes', { weight: 1 })
+    await scene.story.night('2026-01-03', { shoes: ['us.com/'], boots: ['b.com/'] })
     expect(
       await ask(
         `select run_date, tags, weight from analysis.memberships where q = 'shoes' order by 1`,
@@ -156,17 +150,17 @@ describe('words of lists', () => {
   })
 
   test('a reading that changes nothing writes no history', async () => {
-    story.says('shoes', { weight: 2, tags: ['old'] })
-    await story.night('2026-01-01', { shoes: ['us.com/'] })
-    await story.night('2026-01-02', { shoes: ['us.com/'] })
+    scene.story.says('shoes', { weight: 2, tags: ['old'] })
+    await scene.story.night('2026-01-01', { shoes: ['us.com/'] })
+    await scene.story.night('2026-01-02', { shoes: ['us.com/'] })
     expect(await ask('select * from list_query_history')).toEqual([])
   })
 
   test('a query of two lists has the labels of both and the greater weight', async () => {
-    story.says('shoes', { weight: 2, tags: ['red', 'a'] })
-    await story.night('2026-01-01', { shoes: ['us.com/'] }, { list: 'one' })
-    story.says('shoes', { weight: 5, tags: ['b', 'red'] })
-    await story.night('2026-01-01', { shoes: ['us.com/'] }, { list: 'two' })
+    scene.story.says('shoes', { weight: 2, tags: ['red', 'a'] })
+    await scene.story.night('2026-01-01', { shoes: ['us.com/'] }, { list: 'one' })
+    scene.story.says('shoes', { weight: 5, tags: ['b', 'red'] })
+    await scene.story.night('2026-01-01', { shoes: ['us.com/'] }, { list: 'two' })
     expect(await ask('select tags, weight from analysis.query_days')).toEqual([
       [['a', 'b', 'red'], 5],
     ])
@@ -184,7 +178,7 @@ describe('words of lists', () => {
 describe('buckets, averages and coverage', () => {
   async function fiveQueries(): Promise<void> {
     const deep = [...ten('r'), ...ten('s'), 't.com/', 'us.com/']
-    await story.night('2026-01-01', {
+    await scene.story.night('2026-01-01', {
       first: ['us.com/'],
       seventh: placed(ten('r'), 7, 'us.com/'),
       fifteenth: placed([...ten('r'), ...ten('s')], 15, 'us.com/'),
@@ -208,7 +202,7 @@ describe('buckets, averages and coverage', () => {
     expect(await ask(average)).toEqual([
       [(1 + 7 + 15 + 22) / 4, (1 + 7 + 15 + 22 + 100) / 5, 100, 4],
     ])
-    const client = await database.pool.connect()
+    const client = await scene.pool.connect()
     await client.query("set querymill.not_ranked_as = '120'")
     const { rows } = await client.query({ text: average, rowMode: 'array' })
     client.release(true)
@@ -216,8 +210,8 @@ describe('buckets, averages and coverage', () => {
   })
 
   test('a domain of ours that ranks nowhere has no average over ranked queries', async () => {
-    await database.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
-    await story.night('2026-01-01', { shoes: ['b.com/'] })
+    await scene.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
+    await scene.story.night('2026-01-01', { shoes: ['b.com/'] })
     expect(
       await ask(`select average_where_ranked, average_with_stand_in from analysis.average_rank
         where domain = 'us.com' and tag = '*'`),
@@ -234,8 +228,8 @@ describe('buckets, averages and coverage', () => {
 
   test('one domain with all clicks is full concentration, two equal ones are a half', async () => {
     await curve([1, 0.5])
-    await story.night('2026-01-01', { shoes: ['a.com/'] })
-    await story.night('2026-01-02', { shoes: ['a.com/'], boots: ['b.com/'] })
+    await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
+    await scene.story.night('2026-01-02', { shoes: ['a.com/'], boots: ['b.com/'] })
     expect(
       await ask(
         "select run_date, domains, hhi from analysis.concentration where tag = '*' order by 1",
@@ -248,8 +242,8 @@ describe('buckets, averages and coverage', () => {
 
   test('striking distance orders places 4 to 20 by what the third place would add', async () => {
     await curve([3, 0.1], [4, 0.06], [5, 0.02])
-    story.says('heavy', { weight: 10 })
-    await story.night('2026-01-01', {
+    scene.story.says('heavy', { weight: 10 })
+    await scene.story.night('2026-01-01', {
       heavy: placed(ten('r'), 4, 'us.com/'),
       light: placed(ten('r'), 5, 'us.com/'),
       third: placed(ten('r'), 3, 'us.com/'),
@@ -264,7 +258,7 @@ describe('buckets, averages and coverage', () => {
 
   test('topics have shares of their own', async () => {
     await curve([1, 0.5])
-    await story.night('2026-01-01', {
+    await scene.story.night('2026-01-01', {
       shoes: { results: ['us.com/'], clusters: ['Sport', 'Feet'] },
       boots: { results: ['b.com/'], clusters: ['Feet'] },
     })

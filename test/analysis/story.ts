@@ -34,7 +34,10 @@ export interface Said {
 }
 
 export type Answers = Readonly<
-  Record<string, readonly (string | null)[] | Serp | 'failed' | 'unknown' | 'cancelled' | 'reused'>
+  Record<
+    string,
+    readonly (string | null)[] | Serp | 'failed' | 'unknown' | 'cancelled' | 'reused' | 'not_asked'
+  >
 >
 
 interface Night {
@@ -113,12 +116,13 @@ export class Story {
     const { q, answer, run, night } = order
     const query = await this.#query(q, run)
     const state = typeof answer === 'string' ? answer : 'answered'
-    const reused = await this.#newest(query)
+    const older = await this.#newest(query)
+    const served = state === 'reused' || state === 'not_asked' ? older : null
     const { id } = await this.#one<{ id: number }>(
       `insert into tasks (run_id, query_id, slice, state, search_id)
       values ($1, $2, 1, $3, $4)
       returning id`,
-      [run, query, state, state === 'reused' ? reused : null],
+      [run, query, state, served],
     )
     if (typeof answer === 'string') return null
     const serp = Array.isArray(answer) ? { results: answer } : (answer as Serp)

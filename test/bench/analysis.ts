@@ -1,147 +1,101 @@
-// What the views cost: a history of bench.queries queries over bench.nights nights, made by SQL, then every view whole.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import type { PoolClient } from 'pg'
+// What questions and views cost: histories made by SQL, one of a thousand queries over thirty nights, two of three
+// million results each (many queries, many nights), each asked every question and read from end to end.
+import type { Pool } from 'pg'
 import { formatTable } from '../../src/shared/terminal/table.ts'
-import { root } from '../../src/shared/root.ts'
-import { openPool } from '../../src/store/database.ts'
-import { startMeter } from './meter.ts'
+import { finishDays } from '../../src/store/analysis/finish.ts'
+import { openDatabase, openPool } from '../../src/store/database.ts'
+import { askLibrary, measure, readWholeViews, type AskedFigures } from './asked.ts'
+import type { Ground } from './ground.ts'
+import { makeHistory } from './history.ts'
 
-export interface AnalysisBench {
+/** How much there is to ask about. */
+export interface HistorySize {
+  readonly name: string
   readonly queries: number
   readonly nights: number
+}
+
+export interface HistoryFigures extends HistorySize {
   readonly results: number
-  /** All rows and columns of each view, dearest first. */
-  readonly views: readonly ViewFigures[]
-  /** Most seconds of the clock that a promised view took. */
-  readonly slowest: number
-  /** Most seconds of CPU that a promised view took: a busy machine changes these less. */
-  readonly dearest: number
+  readonly fillSeconds: number
+  /** Seconds of CPU that keeping a day took, the mean over all days. */
+  readonly finishCpu: number
+  readonly questions: readonly AskedFigures[]
+  readonly views: readonly AskedFigures[]
 }
 
-export interface ViewFigures {
-  readonly view: string
-  readonly seconds: number
-  readonly cpu: number
-  /** Cores that others kept busy meanwhile. */
-  readonly foreign: number
-  readonly rows: number
-  /** False: a good thing to have, without a promise about its speed. */
-  readonly promised: boolean
-}
+/** Three hundred thousand results, and three million in the two ways that they come about. */
+const sizes = {
+  short: [{ name: 'tiny', queries: 100, nights: 30 }],
+  full: [
+    { name: 'small', queries: 1_000, nights: 30 },
+    { name: 'wide', queries: 10_000, nights: 30 },
+    { name: 'long', queries: 1_000, nights: 300 },
+  ],
+} as const satisfies Record<string, readonly HistorySize[]>
 
-/** The views with a promise: every one under two seconds for a thousand queries over thirty nights. */
-const promised: readonly string[] = [
-  'observations',
-  'steps',
-  'results',
-  'ranks',
-  'latest',
-  'rank_history',
-  'movers',
-  'confirmed_losses',
-  'position_buckets',
-  'average_rank',
-  'share_of_voice',
-  'domain_coverage',
-  'cannibalised_serps',
-  'page_switches',
-  'serp_overlap',
-  'keyword_clusters',
-  'keyword_hubs',
-  'volatility',
-  'volatility_nights',
-  'entity_frequency',
-  'entity_changes',
-  'entity_pairs',
-  'related_edges',
-  'related_nodes',
-  'frontier',
-  'label_mix',
-  'label_changes',
-  'coverage',
-  'freshness',
-  'costs',
-  'account_days',
-]
-
-export interface AnalysisBenchOptions {
-  /** A migrated, empty database. */
-  readonly databaseUrl: string
-  /** Process number of its server, to tell the CPU it used. */
-  readonly server?: number
-  readonly queries?: number
-  readonly nights?: number
-  readonly say?: (line: string) => void
-}
-
-/** Fills an empty database with a history and reads every view of the analysts from end to end. */
-export async function benchAnalysis(options: AnalysisBenchOptions): Promise<AnalysisBench> {
-  const { databaseUrl, queries = 1000, nights = 30, say = () => undefined } = options
-  const pool = openPool(databaseUrl, { name: 'bench', max: 1 })
-  const client = await pool.connect()
-  try {
-    say(`making ${queries} queries over ${nights} nights`)
-    await makeHistory(client, queries, nights)
-    const results = await count(client, 'public.organic_results')
-    const { rows } = await client.query<{ view: string }>(
-      "select viewname as view from pg_views where schemaname = 'analysis' order by viewname",
-    )
-    // As `npm run sql` and the role of analysts have it.
-    await client.query("set jit = off; set work_mem = '64MB'")
-    const views: ViewFigures[] = []
-    for (const { view } of rows) {
-      const stop = startMeter(options.server === undefined ? {} : { postgres: options.server })
-      const found = await count(client, `analysis.${view}`)
-      const { seconds, postgres, foreign } = stop()
-      const promise = promised.includes(view)
-      views.push({ view, seconds, cpu: postgres / 1e6, foreign, rows: found, promised: promise })
+/** Fills databases with histories, asks every question of the library and reads every view of each. */
+export async function benchAnalysis(
+  ground: Ground,
+  { short, say }: { readonly short: boolean; readonly say: (line: string) => void },
+): Promise<readonly HistoryFigures[]> {
+  const figures: HistoryFigures[] = []
+  for (const size of short ? sizes.short : sizes.full) {
+    const url = await ground.freshUrl()
+    say(`making ${size.queries} queries over ${size.nights} nights`)
+    const pool = openPool(url, { name: 'bench', max: 1 })
+    try {
+      figures.push(await benchHistory(pool, size))
+    } finally {
+      await pool.end()
     }
-    const kept = views.filter((one) => one.promised)
-    return {
-      queries,
-      nights,
-      results,
-      views: views.toSorted((a, b) => b.cpu - a.cpu || b.seconds - a.seconds),
-      slowest: Math.max(...kept.map(({ seconds }) => seconds)),
-      dearest: Math.max(...kept.map(({ cpu }) => cpu)),
-    }
-  } finally {
-    client.release()
-    await pool.end()
+    await ground.drop(url)
+  }
+  return figures
+}
+
+async function benchHistory(pool: Pool, size: HistorySize): Promise<HistoryFigures> {
+  const began = performance.now()
+  await makeHistory(pool, size)
+  const fillSeconds = (performance.now() - began) / 1000
+  const finish = await measure(pool, 'finish', () => finishDays(openDatabase(pool)))
+  await pool.query('vacuum analyze finished_days, finished_labels, finished_shares, finished_steps')
+  const { rows } = await pool.query<{ results: number }>(
+    'select count(*) as results from organic_results',
+  )
+  return {
+    ...size,
+    fillSeconds,
+    finishCpu: finish.cpu / size.nights,
+    results: rows[0]?.results ?? 0,
+    questions: await askLibrary(pool),
+    views: await readWholeViews(pool),
   }
 }
 
 /** The figures as people read them. */
-export function describeAnalysis({ results, views, slowest, dearest }: AnalysisBench): string {
-  const heads = ['view', 'seconds', 'cpu s', 'foreign', 'rows', 'promised']
-  const rows = views.map((one) => [
-    one.view,
-    one.seconds.toFixed(2),
-    one.cpu.toFixed(2),
-    one.foreign.toFixed(2),
-    one.rows,
-    one.promised ? 'yes' : '',
-  ])
-  const table = formatTable(heads, rows, { right: heads.slice(1, 5) })
-  return `${table}\n\n${results} results; the slowest promised view took ${slowest.toFixed(2)} s, the dearest ${dearest.toFixed(2)} s of CPU; foreign: cores that others kept busy meanwhile`
-}
-
-/** Straight into the tables: buying a million results takes longer than asking about them. */
-async function makeHistory(client: PoolClient, queries: number, nights: number): Promise<void> {
-  const text = readFileSync(join(root, 'test', 'bench', 'history.sql'), 'utf8')
-  await client.query('begin')
-  await client.query("select set_config('bench.queries', $1, true)", [String(queries)])
-  await client.query("select set_config('bench.nights', $1, true)", [String(nights)])
-  await client.query(text)
-  await client.query('commit')
-  await client.query('vacuum analyze')
-}
-
-/** All columns of all rows: a plain count would leave out whatever it does not need. */
-async function count(client: PoolClient, relation: string): Promise<number> {
-  const { rows } = await client.query<{ rows: number }>(
-    `select count(whole) as rows from ${relation} as whole`,
-  )
-  return rows[0]?.rows ?? 0
+export function describeAnalysis(histories: readonly HistoryFigures[]): string {
+  const heads = ['', ...histories.map(({ name, results }) => `${name}: ${results}`)]
+  const right = heads.slice(1)
+  const table = (read: (history: HistoryFigures) => readonly AskedFigures[]) => {
+    const names = new Set(histories.flatMap((history) => read(history).map(({ name }) => name)))
+    const rows = [...names].map((name) => [
+      name,
+      ...histories.map((history) => read(history).find((one) => one.name === name)?.cpu ?? 0),
+    ])
+    // The dearest first, by the last history.
+    const sorted = rows.toSorted((a, b) => Number(b.at(-1)) - Number(a.at(-1)))
+    const shown = sorted.map(([name = '', ...cpu]) => [
+      String(name),
+      ...cpu.map((value) => Number(value).toFixed(2)),
+    ])
+    return formatTable(heads, shown, { right })
+  }
+  return [
+    'CPU seconds of each question at its defaults, by results',
+    table(({ questions }) => questions),
+    '\nCPU seconds of each view from end to end',
+    table(({ views }) => views),
+    `\nCPU seconds to keep a day: ${histories.map(({ name, finishCpu }) => `${name} ${finishCpu.toFixed(2)}`).join(', ')}; seconds to fill: ${histories.map(({ name, fillSeconds }) => `${name} ${fillSeconds.toFixed(0)}`).join(', ')}`,
+  ].join('\n')
 }

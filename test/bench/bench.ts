@@ -68,6 +68,7 @@ async function measure(name: string, how: How): Promise<unknown> {
     case 'service':
     case 'quality':
     case 'analysis':
+    case 'desk':
       return measureOnGround(name, how)
     default:
       throw new Misuse(`expected one of ${benchNames.join(', ')}, got ${name}`)
@@ -76,7 +77,7 @@ async function measure(name: string, how: How): Promise<unknown> {
 
 /** Benchmarks that bring their own work and need a database to do it on. */
 async function measureOnGround(
-  name: 'lists' | 'service' | 'quality' | 'analysis',
+  name: 'lists' | 'service' | 'quality' | 'analysis' | 'desk',
   { short }: How,
 ): Promise<unknown> {
   const { openGround } = await import('./ground.ts')
@@ -91,9 +92,14 @@ async function measureOnGround(
     if (name === 'quality') {
       return await (await import('./quality.ts')).benchQuality(databaseUrl, { misses: !short })
     }
+    if (name === 'desk') {
+      const { benchDeskOn, describeDesk } = await import('./desk.ts')
+      const figures = await benchDeskOn({ ...ground, server: ground.postgres.pid, short, say })
+      for (const one of figures) say(describeDesk(one))
+      return figures
+    }
     const { benchAnalysis, describeAnalysis } = await import('./analysis.ts')
-    const server = ground.postgres.pid
-    const figures = await benchAnalysis({ databaseUrl, server, queries: short ? 100 : 1000, say })
+    const figures = await benchAnalysis(ground, { short, say })
     say(describeAnalysis(figures))
     return figures
   } finally {

@@ -64,6 +64,11 @@ function parentOf(pid: string): number | null {
   return fields === null ? null : Number(fields[1])
 }
 
+/** CPU that a process has used so far, in microseconds. */
+export function cpuOf(pid: number): number {
+  return usedBy(pid, false)
+}
+
 function usedBy(pid: number, withEnded: boolean): number {
   const fields = statOf(pid)
   if (fields === null) return 0

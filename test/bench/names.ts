@@ -9,4 +9,5 @@ export const benchNames = [
   'enrich',
   'quality',
   'analysis',
+  'desk',
 ] as const

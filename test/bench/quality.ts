@@ -10,6 +10,8 @@ import { createKey } from '../../src/service/keys.ts'
 import { readSearch } from '../../src/service/schemas.ts'
 import { noDrift } from '../../src/service/upstream/drift.ts'
 import { openLocal } from '../../src/service/upstream/local.ts'
+import { folderOf } from '../../src/service/upstream/spread.ts'
+import { drawCases, type DrawnCase, type Half } from './drawn.ts'
 import { isRightEntity, isUsableLabel, isUsableSearch, type Topic } from './usable.ts'
 
 const pairs = z.array(z.tuple([z.string(), z.string()]))
@@ -46,6 +48,7 @@ const parts = [
   'unknown',
   'nothing',
   'relevant',
+  'varied',
   'related',
   'labels',
   'entities',
@@ -56,14 +59,30 @@ const parts = [
 /** What is measured of one set, in parts. */
 export type SetFigures = Readonly<Record<(typeof parts)[number], Share>>
 
-/** The set that the service was tuned on, and the one that it never is. */
+/** What is measured of queries that a rule drew from titles: as they stand, with a slip of each kind, beside a stranger. */
+export type DrawnFigures = Readonly<Record<string, Share>>
+
+/** The set that the service was tuned on, and those that it never is. */
 export interface QualityFigures {
   readonly tuned: SetFigures
   readonly unseen: SetFigures
+  /** The later of the two: more slips, more strange words, more topics. */
+  readonly held: SetFigures
+  readonly drawn: DrawnFigures
 }
 
 /** Asks the shipped documents what the judged sets ask. */
 export async function measureQuality(databaseUrl: string): Promise<QualityFigures> {
+  return await withAsk(databaseUrl, async (ask) => ({
+    tuned: await judge(readSet('judged.json'), ask),
+    unseen: await judge(readSet('unseen.json'), ask),
+    held: await judge(readSet('held.json'), ask),
+    drawn: await judgeDrawn('drawn', ask),
+  }))
+}
+
+/** Answers as a client gets them, from the shipped documents. */
+async function withAsk<T>(databaseUrl: string, work: (ask: Ask) => Promise<T>): Promise<T> {
   const tables = await openTables(databaseUrl, 2)
   try {
     const { account } = await createKey(tables.pool, { kind: 'live' })
@@ -72,13 +91,51 @@ export async function measureQuality(databaseUrl: string): Promise<QualityFigure
       const asker = { account, signal: new AbortController().signal }
       return (await local.answer(readSearch({ q }), asker)).answer
     }
-    return {
-      tuned: await judge(readSet('judged.json'), ask),
-      unseen: await judge(readSet('unseen.json'), ask),
-    }
+    return await work(ask)
   } finally {
     await tables.close()
   }
+}
+
+/** Asks the half of the titles that rules may be made with. */
+async function practise(databaseUrl: string): Promise<void> {
+  const figures = await withAsk(databaseUrl, (ask) => judgeDrawn('practice', ask))
+  say('\nthe other half of those titles, for practice')
+  for (const [name, { cases, right, share: reached, misses }] of Object.entries(figures)) {
+    say(`  ${reached.toFixed(3)}  ${`${right} of ${cases}`.padEnd(11)} ${name}`)
+    if (name !== 'slips') for (const miss of misses) say(`           ${miss}`)
+  }
+}
+
+async function judgeDrawn(half: Half, ask: Ask): Promise<DrawnFigures> {
+  const sets = ['judged.json', 'unseen.json', 'held.json'].map(readSet)
+  const taken = sets.flatMap(({ known, topics }) => [
+    ...known.map(([q]) => q),
+    ...topics.map(({ q }) => q),
+  ])
+  const { known, slips, unknown } = drawCases(half, new Set(taken))
+  const groups: Record<string, readonly DrawnCase[]> = { known, ...slips, unknown }
+  const figures: Record<string, Share> = {}
+  for (const [name, cases] of Object.entries(groups)) {
+    const verdicts: Verdict[] = []
+    for (const { q, right } of cases) {
+      const [first] = (await ask(q)).organic_results
+      verdicts.push([
+        first !== undefined && right.has(first.url),
+        `${q}: ${first?.url ?? 'nothing'}`,
+      ])
+    }
+    figures[name] = share(verdicts)
+  }
+  const all = Object.keys(slips).flatMap((kind) => figures[kind] ?? [])
+  return { ...figures, slips: total(all) }
+}
+
+function total(shares: readonly Share[]): Share {
+  const cases = shares.reduce((sum, one) => sum + one.cases, 0)
+  const right = shares.reduce((sum, one) => sum + one.right, 0)
+  const misses = shares.flatMap((one) => one.misses)
+  return { cases, right, share: Math.round((1000 * right) / Math.max(1, cases)) / 1000, misses }
 }
 
 function readSet(name: string): JudgedSet {
@@ -129,13 +186,20 @@ async function silences(queries: readonly string[], ask: Ask): Promise<Share> {
   return share(verdicts)
 }
 
-type TopicPart = 'relevant' | 'related' | 'labels' | 'entities' | 'expected'
+type TopicPart = 'relevant' | 'varied' | 'related' | 'labels' | 'entities' | 'expected'
 
 async function judgeTopics(
   { topics, organisations }: JudgedSet,
   ask: Ask,
 ): Promise<Record<TopicPart, Share>> {
-  const [relevant, related, labels, entities, expected]: Verdict[][] = [[], [], [], [], []]
+  const [relevant, varied, related, labels, entities, expected]: Verdict[][] = [
+    [],
+    [],
+    [],
+    [],
+    [],
+    [],
+  ]
   for (const topic of topics) {
     const answer = await ask(topic.q)
     const about = (text: string) => `${topic.q}: ${text}`
@@ -148,6 +212,7 @@ async function judgeTopics(
         about(`${page?.title} ${page?.url}`),
       ])
     }
+    varied?.push(...varieties(answer).map(([right, miss]): Verdict => [right, about(miss)]))
     for (const text of answer.related_searches) {
       const finds = (await ask(text)).organic_results.length > 0
       related?.push([finds && isUsableSearch(text, topic), about(text)])
@@ -162,11 +227,21 @@ async function judgeTopics(
   }
   return {
     relevant: share(relevant ?? []),
+    varied: share(varied ?? []),
     related: share(related ?? []),
     labels: share(labels ?? []),
     entities: share(entities ?? []),
     expected: share(expected ?? []),
   }
+}
+
+/** Of the first ten those that are not the third of their folder, or a later one. */
+function varieties({ organic_results: results }: FoundAnswer): Verdict[] {
+  const folders = results.slice(0, 10).map(({ url }) => folderOf(url))
+  return folders.map((folder, at) => [
+    folders.slice(0, at).filter((earlier) => earlier === folder).length < 2,
+    results[at]?.url ?? '',
+  ])
 }
 
 function expectOne({ q, expected = '' }: Topic, { entities }: FoundAnswer): Verdict {
@@ -180,6 +255,7 @@ const meanings: Readonly<Record<(typeof parts)[number], string>> = {
   unknown: 'the same with one word that no document holds',
   nothing: 'queries about something else that find nothing',
   relevant: 'of the first five results relevant',
+  varied: 'of the first ten results not the third of their folder',
   related: 'related searches that can be used',
   labels: 'cluster labels that can be used',
   entities: 'entities that are right',
@@ -187,21 +263,34 @@ const meanings: Readonly<Record<(typeof parts)[number], string>> = {
   intent: 'intents as a person labelled them',
 }
 
-/** Shows the figures of both sets, apart. */
+const sets = {
+  tuned: 'the set that it was tuned on (test/bench/judged.json)',
+  unseen: 'the set that it never was (test/bench/unseen.json)',
+  held: 'a second such set (test/bench/held.json)',
+}
+
+/** Shows the figures of each set, apart. */
 export async function benchQuality(
   databaseUrl: string,
   { misses }: { readonly misses: boolean },
 ): Promise<QualityFigures> {
   const figures = await measureQuality(databaseUrl)
-  const heads = { tuned: 'the set that it was tuned on', unseen: 'the set that it never was' }
-  for (const name of ['tuned', 'unseen'] as const) {
-    say(`\n${heads[name]} (test/bench/${name === 'tuned' ? 'judged' : 'unseen'}.json)`)
+  for (const name of ['tuned', 'unseen', 'held'] as const) {
+    say(`\n${sets[name]}`)
     for (const part of parts) {
       const { cases, right, share: reached, misses: wrong } = figures[name][part]
+      if (cases === 0) continue
       say(`  ${reached.toFixed(3)}  ${`${right} of ${cases}`.padEnd(11)} ${meanings[part]}`)
-      // What was wrong in the unseen set is nobody's business who works on the rules.
+      // What was wrong in the others is nobody's business who works on the rules.
       if (misses && name === 'tuned') for (const miss of wrong) say(`           ${miss}`)
     }
   }
+  say(
+    '\ntitles that a rule drew (test/bench/drawn.ts), asked as they stand, with each kind of slip, beside a strange word',
+  )
+  for (const [name, { cases, right, share: reached }] of Object.entries(figures.drawn)) {
+    say(`  ${reached.toFixed(3)}  ${`${right} of ${cases}`.padEnd(11)} ${name}`)
+  }
+  if (misses) await practise(databaseUrl)
   return figures
 }

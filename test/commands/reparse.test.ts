@@ -14,7 +14,8 @@ beforeAll(async () => {
 afterAll(() => database.close())
 
 beforeEach(async () => {
-  await sql`truncate searches, raw_answers, organic_results, search_clusters, search_features, tasks`.execute(
+  // Declared keys hold against truncate where tables have triggers, whoever checks them.
+  await sql`truncate searches, raw_answers, organic_results, search_clusters, search_features, tasks cascade`.execute(
     database.db,
   )
   await askQuery(database.db)

@@ -63,6 +63,31 @@ describe('tasks that are to be bought again', () => {
     expect(await mill.states()).toEqual({ answered: 1, reused: 1 })
   })
 
+  test('are those that a night let rest, when they are named', async () => {
+    const scene = await openScene()
+    const { api, mill } = scene
+    await mill.plan(['shoes'], { list: 'rests' })
+    await mill.drain()
+    const run = await mill.plan(['shoes'], { list: 'rests' })
+    await sql`
+      update tasks
+      set state = 'not_asked', search_id = (select max(id) from searches), finished_at = now()
+      where run_id = ${run}`.execute(mill.db)
+    await sql`update slices set done_at = now()`.execute(mill.db)
+    await sql`update runs set state = 'done', finished_at = now()`.execute(mill.db)
+    const kept = async () => {
+      const checks = await verifyPromises(mill.db)
+      return checks.filter(({ ok }) => !ok)
+    }
+    expect(await kept()).toEqual([])
+    expect(await reopen(scene, selection(run))).toBe(0)
+    expect(await reopen(scene, selection(run, { states: ['not_asked'] }))).toBe(1)
+    await mill.drain()
+    expect(api.charges()).toHaveLength(2)
+    expect(await mill.states()).toEqual({ answered: 2 })
+    expect(await kept()).toEqual([])
+  })
+
   test('are none that have an answer, unless somebody says so', async () => {
     const scene = await openScene()
     const run = await scene.mill.plan(queries(2))

@@ -38,8 +38,8 @@ describe('a decision', () => {
     expect(reservation).toMatchObject({
       version: '77',
       tasks: [
-        { id: 1, version: 'v1', query: 'query 1', reused: false },
-        { id: 2, version: 'v2', query: 'query 2', reused: true },
+        { id: 1, version: 'v1', reused: false },
+        { id: 2, version: 'v2', reused: true },
       ],
       runs: [{ run: 1, budget: 50, had_spent: 3, had_reserved: 4, reserved: 5, list: null }],
       grants: [{ task: 1, query: 'query 1', bound: 5, place: 1 }],

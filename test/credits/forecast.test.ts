@@ -7,7 +7,7 @@ const day = 24 * hour
 
 const night = (more: Partial<ComingNight> = {}): ComingNight => ({
   ...{ schedule: 'nightly', list: 1, listName: 'shoes', at: 2 * hour, budget: null },
-  ...{ maxAgeMs: 12 * hour, keepsOld: false },
+  ...{ maxAgeMs: 12 * hour, keepsOld: false, day: '2026-11-01', adaptive: false },
   ...more,
 })
 
@@ -66,6 +66,34 @@ describe('a forecast', () => {
       { name: 'nightly', asked: 10, fresh: 20 },
       { name: 'second', asked: 50, fresh: 0 },
       { name: 'nightly', asked: 10, fresh: 20 },
+    ])
+  })
+
+  test('lets queries rest as their lists and cadences say, and asks them when they are due', () => {
+    const wish = { everyDays: null, maxAgeMs: null, dueOn: null, intervalDays: null }
+    const about = { lists: [1], class: '10/-', answeredAt: -22 * hour, answeredOn: '2026-10-31' }
+    const groups = [
+      { ...about, queries: 1 },
+      { ...about, queries: 10, wishes: [{ ...wish, list: 1, everyDays: 3 }] },
+      { ...about, queries: 100, wishes: [{ ...wish, list: 1, maxAgeMs: 30 * hour }] },
+      {
+        ...{ ...about, queries: 1000 },
+        wishes: [{ ...wish, list: 1, dueOn: '2026-11-02', intervalDays: 2 }],
+      },
+    ]
+    const nights = [0, 1, 2, 3].map((n) =>
+      night({ at: (2 + 24 * n) * hour, day: `2026-11-0${n + 1}`, adaptive: true }),
+    )
+    const rich = { groups, balance: 1_000_000 }
+    expect(steps({ ...rich, nights }).map(({ asked, fresh }) => [asked, fresh])).toEqual([
+      [1, 1110],
+      [1101, 10],
+      [11, 1100],
+      [1101, 10],
+    ])
+    const daily = nights.map((one) => ({ ...one, adaptive: false }))
+    expect(steps({ ...rich, nights: daily }).map(({ asked }) => asked)).toEqual([
+      ...[1001, 1101, 1011, 1101],
     ])
   })
 

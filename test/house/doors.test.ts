@@ -25,12 +25,15 @@ describe('doors', () => {
     expect(
       pastDoors(
         tree({
-          'jobs/desk.ts': imports('../src/commands/desk/desk.ts', '../src/commands/desk/page.ts'),
+          'jobs/report.ts': imports(
+            '../src/commands/report/report.ts',
+            '../src/commands/report/page.ts',
+          ),
           'jobs/prune.ts': imports('../src/commands/prune.ts'),
           'src/commands/work/steps.ts': imports('../../pipeline.ts'),
         }),
       ),
-    ).toEqual(['jobs/desk.ts -> src/commands/desk/page.ts'])
+    ).toEqual(['jobs/report.ts -> src/commands/report/page.ts'])
   })
 
   test('a room itself, its tests, and everybody in the rooms that all stand on may look anywhere', () => {

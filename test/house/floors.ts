@@ -4,10 +4,11 @@ import type { Tree } from './tree.ts'
 /** Top first. A room sees the rooms of lower floors only, never one beside it. */
 const floors: readonly (readonly string[])[] = [
   ['jobs'],
+  ['commands/report'],
   ['commands/desk'],
-  ['commands/nightly', 'commands/sql', 'commands/demo', 'commands/report'],
+  ['commands/nightly', 'commands/expand', 'commands/sql', 'commands/demo', 'commands/package'],
   ['commands'],
-  ['commands/mill', 'pipeline'],
+  ['commands/mill', 'commands/drawing', 'pipeline'],
   ['lists', 'queue', 'credits', 'search', 'embedded'],
   ['store'],
   ['shared'],
@@ -23,7 +24,7 @@ export function roomOf(path: string): string {
 /** Every command has a room of its own; those that no floor names share one floor. */
 function floorOf(room: string): number {
   const named = floors.findIndex((rooms) => rooms.includes(room))
-  return named === -1 && room.startsWith('commands/') ? 3 : named
+  return named === -1 && room.startsWith('commands/') ? 4 : named
 }
 
 function allowed(from: string, to: string): boolean {
@@ -72,8 +73,8 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   cronstrue: ['src/shared/time/cron.ts'],
   'csv-parse': ['src/lists/'],
   'csv-stringify': ['src/shared/csv.ts'],
-  'd3-scale': ['src/commands/desk/', 'src/commands/report/'],
-  'd3-shape': ['src/commands/desk/', 'src/commands/report/'],
+  'd3-scale': ['src/commands/desk/', 'src/commands/drawing/'],
+  'd3-shape': ['src/commands/desk/', 'src/commands/drawing/'],
   hono: ['src/commands/desk/', 'src/service/'],
   'hyparquet-writer': ['src/commands/export/'],
   'i18n-iso-countries': ['src/service/'],

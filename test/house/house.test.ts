@@ -24,6 +24,7 @@ import { readTree } from './tree.ts'
 const manifest = z
   .looseObject({
     scripts: z.record(z.string(), z.string()),
+    bin: z.record(z.string(), z.string()),
     dependencies: z.record(z.string(), z.string()),
   })
   .parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
@@ -146,8 +147,11 @@ describe('the papers', () => {
     expect(picturedRooms(papers.get('docs/house.md') ?? '', names)).toEqual(rooms)
   })
 
-  test('every script starts a file that is there, and every job has a script', () => {
-    const jobs = [...jobsOf(manifest.scripts).values()]
+  test('every script starts a file that is there, and every job has a script or is the program of the package', () => {
+    const programs = Object.values(manifest.bin).map((file) =>
+      file.replace(/^dist\/(.*)\.js$/, '$1.ts'),
+    )
+    const jobs = [...jobsOf(manifest.scripts).values(), ...programs]
     expect(jobs.filter((file) => !existsSync(join(root, file)))).toEqual([])
     expect([...readTree(['jobs'], ['.ts']).keys()].filter((file) => !jobs.includes(file))).toEqual(
       [],

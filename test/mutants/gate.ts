@@ -146,8 +146,8 @@ const edges: readonly Mutant[] = [
       },
       {
         name: 'tasks of a run whose budget is spent stay in hand',
-        find: '...unaffordable.map(({ id }) => id).filter((id) => !granted.has(id))',
-        put: '',
+        find: '...unaffordable({ admission, sorted })]',
+        put: ']',
       },
     ],
   ),

@@ -33,7 +33,7 @@ export const ledgerMutants: readonly Mutant[] = [
     },
     {
       name: 'a query that another call of the account asks meanwhile is bought',
-      find: '      where c.account_id = given.account and c.query_id = w.query and c.outcome is null\n',
+      find: '      where c.account_id = given.account and c.query_id = t.query_id and c.outcome is null\n',
       put: '      where false\n',
     },
     {
@@ -128,8 +128,33 @@ export const ledgerMutants: readonly Mutant[] = [
     },
     {
       name: 'a task in flight is given up as unaffordable',
-      find: '    and not exists (select from calls c where c.task_id = tasks.id and c.outcome is null)\n),\npurses',
-      put: '),\npurses',
+      find: '    and not exists (select from calls c where c.task_id = tasks.id and c.outcome is null)\n',
+      put: '',
+    },
+    {
+      name: 'a task whose answer is there is given up as unaffordable',
+      find: "              and s.api = it ->> 'api'\n          )\n          or",
+      put: '              and false\n          )\n          or',
+    },
+    {
+      name: 'a task whose query is being asked is given up as unaffordable',
+      find: 'c.query_id = t.query_id and c.account_id = given.account and c.outcome is null',
+      put: 'false',
+    },
+    {
+      name: 'a task whose answer was lost a moment ago is given up as unaffordable',
+      find: "where c.task_id = t.id and c.unknown_at > clock_timestamp() - interval '2 minutes'",
+      put: 'where false',
+    },
+    {
+      name: 'whoever buys waits until all is given up that a budget does not cover',
+      find: '    limit 2000\n',
+      put: '',
+    },
+    {
+      name: 'what is given up comes from anywhere in its run',
+      find: '    order by tasks.slice\n    limit',
+      put: '    order by tasks.slice desc\n    limit',
     },
   ]),
   ...inFile('sql/statements/settle_calls.sql', settling, [
@@ -250,7 +275,7 @@ export const ledgerMutants: readonly Mutant[] = [
       },
       {
         name: 'an answer from before a purchase that was asked for is taken',
-        find: '              and (t.answers_after is null or s.fetched_at > t.answers_after)\n',
+        find: '            and (t.answers_after is null or s.fetched_at > t.answers_after)\n',
         put: '',
       },
       {
@@ -260,7 +285,7 @@ export const ledgerMutants: readonly Mutant[] = [
       },
       {
         name: 'an answer of another API is reused',
-        find: '              and s.api = ${wanted.api}\n',
+        find: '            and s.api = ${wanted.api}\n',
         put: '',
       },
     ],

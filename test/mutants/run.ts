@@ -1,10 +1,12 @@
 // npm run mutants [-- WORD ...]: puts each fault of the list (or those whose name or file holds one of the words) into a
-// copy of the repository, runs the tests nearest to it, and says which were found. Ends with 1 when one lives on without
+// copy of the repository, runs the tests nearest to it, and says which were found, and by which test. Ends with 1 when one lives on without
 // a reason beside it, with 2 when the tests are red before anything is put in; with --trust that is not looked at.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { root } from '../../src/shared/root.ts'
 import { allMutants } from './all.ts'
 import type { Mutant } from './mutant.ts'
@@ -33,28 +35,31 @@ process.exitCode = await runAll()
 async function runAll(): Promise<number> {
   const tests = [...new Set(chosen.flatMap((mutant) => mutant.tests))]
   say(`${chosen.length} faults, ${tests.length} files of tests`)
-  if (!trust && !(await isGreen(tests))) {
-    say('the tests are red before anything is put in')
+  const red = trust ? undefined : await firstRed(tests)
+  if (red !== undefined) {
+    say(`the tests are red before anything is put in: ${red}`)
     return 2
   }
   let unexplained = 0
   for (const [index, mutant] of chosen.entries()) {
     const begun = performance.now()
-    const lives = await survives(mutant)
+    const found = await foundBy(mutant)
     const seconds = ((performance.now() - begun) / 1000).toFixed(1)
-    if (lives && mutant.survives === undefined) unexplained += 1
-    say(`${index + 1}/${chosen.length} ${verdict(mutant, lives)} ${seconds} s  ${mutant.name}`)
+    if (found === undefined && mutant.survives === undefined) unexplained += 1
+    say(`${index + 1}/${chosen.length} ${verdict(mutant, found)} ${seconds} s  ${mutant.name}`)
+    if (found !== undefined) say(`    ${found}`)
   }
   say(`${unexplained} of ${chosen.length} faults live on without a reason`)
   return unexplained > 0 ? 1 : 0
 }
 
-function verdict({ survives: reason }: Mutant, lives: boolean): string {
-  if (!lives) return reason === undefined ? 'found' : 'found, although a reason says it lives'
+function verdict({ survives: reason }: Mutant, found: string | undefined): string {
+  if (found !== undefined)
+    return reason === undefined ? 'found' : 'found, although a reason says it lives'
   return reason === undefined ? 'LIVES' : `lives (${reason})`
 }
 
-async function survives({ name, file, find, put, tests }: Mutant): Promise<boolean> {
+async function foundBy({ name, file, find, put, tests }: Mutant): Promise<string | undefined> {
   const path = join(folder, file)
   const whole = readFileSync(path, 'utf8')
   if (whole.split(find).length !== 2) throw new Error(`expected the place of "${name}" once`)
@@ -63,24 +68,27 @@ async function survives({ name, file, find, put, tests }: Mutant): Promise<boole
     whole.replace(find, () => put),
   )
   try {
-    return await isGreen(tests)
+    return await firstRed(tests)
   } finally {
     writeFileSync(path, whole)
   }
 }
 
-function isGreen(tests: readonly string[]): Promise<boolean> {
+/** The first test that is red, or what else ended the tests badly; nothing when all are green. */
+async function firstRed(tests: readonly string[]): Promise<string | undefined> {
   const vitest = join(folder, 'node_modules/vitest/vitest.mjs')
   const child = spawn(process.execPath, [vitest, 'run', '--bail', '1', ...tests], {
     cwd: folder,
-    env,
-    stdio: ['ignore', 'ignore', 'ignore'],
+    env: { ...env, NO_COLOR: '1' },
+    stdio: ['ignore', 'ignore', 'pipe'],
     timeout: longestMs,
   })
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('exit', (code) => resolve(code === 0))
-  })
+  const ended = once(child, 'exit')
+  const told = await text(child.stderr)
+  const [code, signal] = await ended
+  if (code === 0) return undefined
+  if (signal !== null) return `the tests did not end within ${longestMs / 1000} s`
+  return /^ *(?:FAIL|Error:) .+$/m.exec(told)?.[0].trim() ?? 'the tests did not start'
 }
 
 function say(line: string): void {

@@ -1,10 +1,35 @@
 import { describe, expect, test } from 'vitest'
 import { openPart } from '../../src/queue/open.ts'
 import { openScene } from '../support/scene.ts'
+import { openWay } from '../support/way.ts'
 
 const connections = { name: 'open-test', max: 1 }
 
 describe('a part of the queue', () => {
+  test('opens although its first connections come to nothing', async () => {
+    const { mill } = await openScene()
+    const { url: databaseUrl } = await openWay(mill.databaseUrl, { down: 2 })
+    const part = await openPart({ ...mill, databaseUrl }, connections, async (store) => {
+      if (!('pool' in store)) throw new Error('expected the queue on PostgreSQL')
+      const { rows } = await store.pool.query<{ one: number }>('select 1 as one')
+      return { rows, close: () => Promise.resolve() }
+    })
+    expect(part.rows).toEqual([{ one: 1 }])
+    await part.close()
+  })
+
+  test('does not try for ever where every connection comes to nothing', async () => {
+    const { mill } = await openScene()
+    const { url: databaseUrl } = await openWay(mill.databaseUrl, { down: Infinity })
+    const opened: string[] = []
+    const part = openPart({ ...mill, databaseUrl }, connections, async () => {
+      opened.push('the part')
+      return { close: () => Promise.resolve() }
+    })
+    await expect(part).rejects.toMatchObject({ code: '08006' })
+    expect(opened).toEqual([])
+  })
+
   test('closes its connections with itself', async () => {
     const { mill } = await openScene()
     const open = async () => {
@@ -53,4 +78,4 @@ test('nights without end on one pool of the queue warn of no leak', async () => 
   }
   process.off('warning', heed)
   expect(warnings).toEqual([])
-}, 90_000)
+}, 180_000)

@@ -70,6 +70,7 @@ console.log(JSON.stringify([
   found.data?.credits_remaining,
   used.data?.credits_used,
   wrong.error?.error.code,
+  found.data?.interpretation?.corrections.map(({ from, to }) => from + to) ?? 'as sent',
 ]))
 `
 
@@ -109,7 +110,7 @@ describe('a client made from the description', () => {
       expect(readFileSync(join(folder, 'api.d.ts'), 'utf8')).toContain('/v1/usage')
       const args = ['--import', 'tsx', 'client.ts', document.servers[0]?.url ?? '', keys[at] ?? '']
       const { stdout } = await runFile(process.execPath, args, { cwd: folder })
-      expect(JSON.parse(stdout)).toEqual([5, 999, 1, 'BAD_REQUEST'])
+      expect(JSON.parse(stdout)).toEqual([5, 999, 1, 'BAD_REQUEST', 'as sent'])
     },
   )
 
@@ -167,7 +168,9 @@ describe('the description', () => {
     for (const { responses } of operations) {
       const named = Object.values(responses).filter(({ headers = {} }) => 'X-Request-Id' in headers)
       expect(named).toHaveLength(Object.keys(responses).length)
-      expect(Object.keys(responses)).toEqual(expect.arrayContaining(['404', '405', '414', '431']))
+      expect(Object.keys(responses)).toEqual(
+        expect.arrayContaining(['404', '405', '413', '414', '431']),
+      )
     }
     const defaults = operations[0]?.parameters.flatMap(({ name, schema }) =>
       schema['default'] === undefined ? [] : [[name, schema['default']]],

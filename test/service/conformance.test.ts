@@ -225,7 +225,7 @@ describe('fields of an answer (section 2)', () => {
     }
   })
 
-  test('26: an answer has no field that the specification does not show', async () => {
+  test('26: an answer to what was sent has no field that the specification does not show', async () => {
     expect(Object.keys(await found()).toSorted()).toEqual(fields)
     const [first] = (await found()).organic_results
     expect(Object.keys(first ?? {}).toSorted()).toEqual([
@@ -363,6 +363,7 @@ describe('the description of the API', () => {
       '404',
       '405',
       '409',
+      '413',
       '414',
       '422',
       '429',

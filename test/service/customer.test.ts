@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
@@ -206,6 +208,23 @@ describe('trouble on purpose', () => {
       { timeoutMs: 5000 },
     )
     await expect(cut).rejects.toThrow('aborted')
+  })
+
+  test('an answer that breaks off has the headers of a whole one', async () => {
+    const call = request(`${shop.service.url}/v1/search?q=trouble:cut`, {
+      headers: { authorization: `Bearer ${mock}` },
+      agent: false,
+    })
+    call.on('error', () => undefined)
+    call.end()
+    const [cut] = (await once(call, 'response')) as [IncomingMessage]
+    cut.on('error', () => undefined)
+    cut.resume()
+    const whole = (await shop.ask('/v1/search?q=tea', mock)).headers
+    const kept = Object.keys(whole).filter((name) => name.startsWith('x-'))
+    expect(kept.length).toBeGreaterThan(5)
+    expect(Object.keys(cut.headers)).toEqual(expect.arrayContaining(kept))
+    expect(cut.headers['x-request-id']).toMatch(/^req_\w{32}$/)
   })
 
   test('a live key searches for the words', async () => {

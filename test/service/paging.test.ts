@@ -41,12 +41,29 @@ describe('pages', () => {
     },
   )
 
+  test('of a query that few documents hold whole give no result twice and lose none', async () => {
+    for (const q of ['touch and mouse input', 'storage in the browser', 'css variables']) {
+      const ask = async (rest: string) =>
+        places(await shop.ask(`/v1/search?q=${encodeURIComponent(q)}${rest}`, live))
+      const pieces = [
+        await ask(''),
+        await ask('&page=2'),
+        await ask('&page=3'),
+        await ask('&page=4'),
+      ]
+      expect(pieces.flat()).toEqual(await ask('&num=40'))
+    }
+  })
+
   test('say the same about their query, whichever is asked for', async () => {
     const said = async (page: number) => {
-      const { json } = await shop.ask(`/v1/search?q=web+audio&page=${page}`, live)
+      const { json } = await shop.ask(`/v1/search?q=touch+and+mouse+input&page=${page}`, live)
       return [json.intent, json.sentiment, json.clusters, json.entities, json.related_searches]
     }
-    expect(await said(2)).toEqual(await said(1))
+    const first = await said(1)
+    expect(first[2]).not.toEqual([])
+    expect(await said(2)).toEqual(first)
+    expect(await said(9)).toEqual(first)
   })
 
   test('beyond the last are empty, and cost what a search costs', async () => {

@@ -1,44 +1,21 @@
-import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase, openPool, probeDatabase } from '../../src/store/database.ts'
 import { reaching } from '../../src/store/trouble.ts'
 import { Unreachable } from '../../src/shared/errors.ts'
 import { freshUrl } from '../support/database.ts'
+import { openWay } from '../support/way.ts'
 
-/** A way to the database that hangs up in good order, as a server does that is stopped: no reset, no word. */
-async function openWay(url: string) {
-  const callers = new Set<Socket>()
-  let open = true
-  const way = createServer((caller) => {
-    callers.add(caller)
-    caller.on('error', () => undefined)
-    if (!open) return caller.end()
-    const server = connect(Number(new URL(url).port), new URL(url).hostname)
-    server.on('error', () => undefined)
-    caller.pipe(server)
-    return server.pipe(caller)
-  })
-  await once(way.listen(0, '127.0.0.1'), 'listening')
-  const hangUp = () => {
-    open = false
-    for (const caller of callers) caller.end()
-  }
-  onTestFinished(() => {
-    hangUp()
-    way.close()
-  })
-  const there = new URL(url)
-  there.port = String((way.address() as AddressInfo).port)
-  const pool = openPool(there.href, { name: 'test', max: 2 })
+async function openPoolBy(url: string) {
+  const way = await openWay(url)
+  const pool = openPool(way.url, { name: 'test', max: 2 })
   onTestFinished(() => pool.end())
-  return { pool, hangUp }
+  return { pool, hangUp: way.hangUp }
 }
 
 const noted = (error: unknown) => error
 
 test('a connection that ends while it is asked has the code of a broken one', async () => {
-  const { pool, hangUp } = await openWay(await freshUrl())
+  const { pool, hangUp } = await openPoolBy(await freshUrl())
   const client = await pool.connect()
   const asked = client.query('select pg_sleep(60)').catch(noted)
   const beside = pool.query('select pg_sleep(60)').catch(noted)
@@ -51,7 +28,7 @@ test('a connection that ends while it is asked has the code of a broken one', as
 })
 
 test('a server that hangs up on whoever comes is out of reach, and no bug', async () => {
-  const { pool, hangUp } = await openWay(await freshUrl())
+  const { pool, hangUp } = await openPoolBy(await freshUrl())
   hangUp()
   const db = openDatabase(pool)
   const opened = reaching('the database', () => db.selectFrom('runs').select('id').execute())
@@ -60,6 +37,6 @@ test('a server that hangs up on whoever comes is out of reach, and no bug', asyn
 })
 
 test('a word of the server keeps its own code', async () => {
-  const { pool } = await openWay(await freshUrl())
+  const { pool } = await openPoolBy(await freshUrl())
   await expect(pool.query('select 1/0')).rejects.toMatchObject({ code: '22012' })
 })

@@ -37,6 +37,15 @@ describe('a connection whose statements go by key', () => {
     expect(await kept()).toHaveLength(50)
   })
 
+  test('makes no plan for the values of one time', async () => {
+    const { ask } = await open(true)
+    for (const id of [1, 2, 3, 4]) await ask('select id from tasks where id = $1', [id])
+    const { rows } = await ask(
+      `select generic_plans::int, custom_plans::int from pg_prepared_statements where statement like '%from tasks%'`,
+    )
+    expect(rows).toEqual([{ generic_plans: 3, custom_plans: 0 }])
+  })
+
   test('goes on after a statement that failed when it was planned', async () => {
     const { ask } = await open(true)
     const later = () => ask('select id from later where id = $1', [1])

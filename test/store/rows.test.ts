@@ -1,7 +1,8 @@
 import { sql, type RawBuilder } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { rankFrontier } from '../../src/store/planning/frontier.ts'
 import { makeTables } from '../../src/store/planning/staged-tables.ts'
-import { mergeDuplicates } from '../../src/store/planning/tasks.ts'
+import { mergeDuplicates } from '../../src/store/planning/merge.ts'
 import { statement } from '../../src/store/statement.ts'
 import { readTree } from '../house/tree.ts'
 import { freshUrl } from '../support/database.ts'
@@ -50,13 +51,29 @@ afterAll(async () => {
 async function makeStage() {
   const { db } = server
   await makeTables({ held: db, wanted: db }, 0)
-  const order = { maxAgeMs: 0, origin: 'live', api: 'api.example.com' } as const
+  const price = { maxAgeMs: 0, origin: 'live', api: 'api.example.com', budget: null } as const
+  const rest = { kind: 'nightly', runDate: '2026-03-02', adaptive: true, wished: true } as const
   await db.transaction().execute(async (trx) => {
-    await mergeDuplicates(trx, 0, { run: 1, joined: false, order })
+    await mergeDuplicates(trx, 0, { run: 1, joined: false, list: 1, order: { ...price, ...rest } })
     await sql`create temporary table kept (like merged)`.execute(trx)
   })
   // The other one went with its transaction.
   await sql`alter table kept rename to merged`.execute(db)
+  await makeFrontier(db)
+}
+
+/** The temporary tables from which related searches are chosen. */
+async function makeFrontier(db: Describer['db']) {
+  const sources = { list: 1, into: null, from: 0, until: 0, origin: 'live', api: 'api.example.com' }
+  await db.transaction().execute(async (trx) => {
+    await rankFrontier(trx, sources)
+    await sql`create temporary table kept_sources (like frontier_sources)`.execute(trx)
+    await sql`create temporary table kept_texts (like frontier_texts)`.execute(trx)
+    await sql`create temporary table kept_ranked (like frontier_ranked)`.execute(trx)
+  })
+  await sql`alter table kept_sources rename to frontier_sources`.execute(db)
+  await sql`alter table kept_texts rename to frontier_texts`.execute(db)
+  await sql`alter table kept_ranked rename to frontier_ranked`.execute(db)
 }
 
 interface Night {

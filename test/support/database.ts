@@ -36,7 +36,7 @@ export function emptyUrl(): Promise<string> {
 
 async function create(template: string): Promise<string> {
   const name = `${inject('template')}_${randomBytes(5).toString('hex')}`
-  await administer(`create database ${name} template ${template}`)
+  await administer(`create database ${name} template ${template} strategy file_copy`)
   return withDatabase(inject('adminUrl'), name)
 }
 

@@ -1,5 +1,5 @@
-// npm run pictures → docs/pictures/desk-*.png: what the desk shows of the mill in the settings, for README and docs/desk.md.
-// `npm run demo -- --nights 30 --faults` makes a mill that has something to show. Needs a Chromium (CHROMIUM=/usr/bin/chromium).
+// npm run pictures [-- NAME…] → docs/pictures/desk-*.png: what the desk shows of the mill in the settings, for README and docs/desk.md.
+// `npm run demo -- --nights 30 --faults` makes a mill that has something to show, for `cadence` `-- --nights 60 --cadence`. Needs a Chromium (CHROMIUM=/usr/bin/chromium).
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium, type Browser } from 'playwright-core'
@@ -19,6 +19,7 @@ const shown = [
     height: 900,
   },
   { name: 'money', path: '/money', colorScheme: 'dark', height: 900 },
+  { name: 'cadence', path: '/cadence', colorScheme: 'light', height: 1400 },
 ] as const
 
 const folder = join(root, 'docs', 'pictures')
@@ -36,7 +37,12 @@ const browser = await chromium.launch({
   args: ['--no-sandbox'],
 })
 mkdirSync(folder, { recursive: true })
-for (const page of shown) await take(browser, page)
+const named = process.argv.slice(2)
+for (const page of shown) {
+  if (named.length === 0 ? page.name !== 'cadence' : named.includes(page.name)) {
+    await take(browser, page)
+  }
+}
 await browser.close()
 await desk.close()
 

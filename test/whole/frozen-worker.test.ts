@@ -31,7 +31,7 @@ test('a worker that freezes at any moment holds up neither the others nor a pers
     shaky.kill('SIGSTOP')
     // While it stands still, for as long as it may: its lease outlasts this test.
     const before = await answered()
-    await expect.poll(answered, { timeout: 10_000, interval: 50 }).toBeGreaterThan(before + 200)
+    await expect.poll(answered, { timeout: 30_000, interval: 50 }).toBeGreaterThan(before + 200)
     await liftStops(mill.db, accounts[0]?.id ?? 0)
     shaky.kill('SIGCONT')
   }

@@ -109,7 +109,7 @@ describe('a decision that others overtake', () => {
         ...{ drained_floor: null, blind_calls: 0, probe_granted: false, last_probe_at_ms: null },
         ...{ rate_next_at_ms: null, day: null, day_spent: 0, month: null, month_spent: 0 },
       },
-      ...{ stops: [], cleared: [], trying: [], reused: [], spent_runs: [] },
+      ...{ stops: [], cleared: [], trying: [], reused: [], given_up: [], spent_runs: [] },
       ...{ spent_by_list: [], most_in_flight: null },
       tasks: read.tasks.map(({ id, version, query_id: query }) => ({
         ...{ id, version, query, reused: false },

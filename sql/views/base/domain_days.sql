@@ -1,58 +1,47 @@
 -- What each domain holds of each label on each day: the sums behind share of voice, buckets, averages and coverage.
 create or replace view analysis.domain_days as
 with asked as not materialized (
-  select query_tags.run_date, query_tags.tag, count(*) as queries, sum(query_tags.weight) as weight
-  from analysis.query_tags
-  join analysis.observations using (query_id, run_date)
-  group by query_tags.run_date, query_tags.tag
+  select run_date, tag, queries, weight
+  from analysis.label_days
+  where queries > 0
 )
 select
   run_date,
   tag,
-  domain,
+  held.domain,
   asked.queries,
   asked.weight,
-  coalesce(held.ranked, 0) as ranked,
-  coalesce(held.top_3, 0) as top_3,
-  coalesce(held.top_10, 0) as top_10,
-  coalesce(held.top_20, 0) as top_20,
-  coalesce(held.positions, 0) as positions,
-  coalesce(held.clicks, 0) as clicks
+  held.ranked,
+  held.top_3,
+  held.top_10,
+  held.top_20,
+  held.positions,
+  held.clicks
 from (
+  -- Grouped rather than joined: a choice of domains goes down to the rows.
   select
-    run_date, tag collate "C" as tag, domain,
+    run_date,
+    tag,
+    domain,
     sum(ranked)::bigint as ranked,
     sum(top_3)::bigint as top_3,
     sum(top_10)::bigint as top_10,
     sum(top_20)::bigint as top_20,
     sum(positions) as positions,
-    sum(clicks) as clicks
+    coalesce(sum(clicks), 0) as clicks
   from (
-    -- Queries with the same labels are added up together first: labels multiply far fewer rows then.
-    select
-      query_days.run_date, query_days.slices as tags, ranks.domain,
-      count(*) as ranked,
-      count(*) filter (where ranks.position <= 3) as top_3,
-      count(*) filter (where ranks.position <= 10) as top_10,
-      count(*) filter (where ranks.position <= 20) as top_20,
-      sum(ranks.position::double precision) as positions,
-      sum(query_days.weight * curve.ctr) as clicks
-    from analysis.ranks
-    join analysis.query_days using (query_id, run_date)
-    left join analysis.ctr as curve on curve.position = ranks.position
-    group by query_days.run_date, query_days.slices, ranks.domain
-  ) as alike
-  cross join unnest(array_remove(tags, '*') || '*'::text) as tag
-  group by run_date, tag collate "C", domain
+    select run_date, tag, domain, ranked, top_3, top_10, top_20, positions, clicks
+    from analysis.label_shares
+    union all
+    -- Ours have a row even where nothing of theirs ranks: a missing row would hide the worst day.
+    select asked.run_date, asked.tag, own_domains.domain, 0, 0, 0, 0, 0, null
+    from asked
+    join own_domains
+      on (own_domains.since is null or own_domains.since <= asked.run_date)
+      and (own_domains.until is null or own_domains.until >= asked.run_date)
+  ) as counted
+  group by run_date, tag, domain
 ) as held
-full join (
-  -- Ours have a row even where nothing of theirs ranks: a missing row would hide the worst day.
-  select distinct asked.run_date, asked.tag, own_domains.domain
-  from asked
-  join own_domains
-    on (own_domains.since is null or own_domains.since <= asked.run_date)
-    and (own_domains.until is null or own_domains.until >= asked.run_date)
-) as ours using (run_date, tag, domain)
 join asked using (run_date, tag);
 comment on view analysis.domain_days is 'What each domain holds of each label on each day: counts and sums, to be divided by the reader. Our own domains have a row for every day.';
 comment on column analysis.domain_days.queries is 'Queries of the label with an observation that day.';

@@ -30,5 +30,5 @@ left join queries on queries.id = tasks.query_id;
 comment on view analysis.memberships is 'What each list said about each query when each of its runs was planned.';
 comment on column analysis.memberships.tags is 'Labels that the list gave the query then.';
 comment on column analysis.memberships.target_url is 'Page that ought to rank for the query, as the list said then; null when it named none.';
-comment on column analysis.memberships.state is 'State of the task: open, answered, reused, failed, unknown, unaffordable or cancelled.';
+comment on column analysis.memberships.state is 'State of the task: open, answered, reused, not_asked, failed, unknown, unaffordable or cancelled.';
 comment on column analysis.memberships.task_id is 'The task.';

@@ -21,12 +21,12 @@ from (
   -- A query may have been asked by several lists of one day, and one task may have come to several answers.
   select distinct on (tasks.query_id, runs.run_date)
     tasks.query_id, runs.run_date, searches.id as search_id, coalesce(searches.depth, 0) as depth,
-    case when reused.id is null then 'bought' else 'reused' end as evidence,
+    case when reused.id is null then 'bought' when tasks.state = 'reused' then 'reused' else 'not asked' end as evidence,
     searches.fetched_at, searches.origin, searches.api, searches.intent, searches.sentiment
   from tasks
   join runs on runs.id = tasks.run_id
-  left join searches as reused on reused.id = tasks.search_id and tasks.state = 'reused'
-  -- One equality for both kinds of evidence: the planner then knows how many rows to expect, here and in all views above.
+  left join searches as reused on reused.id = tasks.search_id and tasks.state in ('reused', 'not_asked')
+  -- One equality for all kinds of evidence: the planner then knows how many rows to expect, here and in all views above.
   join searches
     on searches.task_id = coalesce(reused.task_id, tasks.id)
     -- The other task may have come to more answers since. Said with "<>", which the planner takes for true of nearly all.
@@ -42,10 +42,11 @@ from (
       end
       else 1
     end <> 0
-  order by tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc, evidence
+  order by
+    tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc, tasks.state = 'not_asked', evidence
 ) as found
 left join queries on queries.id = found.query_id;
 comment on view analysis.observations is 'The newest readable answer to each query for each run date. A query without a row here was not asked that day, or was not answered: analysis.coverage tells which. Suspect nights are left out, unless querymill.suspects is ''show''; so are queries outside the slice in use, where querymill.slice names one.';
-comment on column analysis.observations.evidence is 'bought for that day, or reused: an older answer that was still young enough; fetched_at tells its age.';
+comment on column analysis.observations.evidence is 'bought for that day; reused: an older answer that was still young enough; or not asked: the list or its cadence let the query rest that day, and its last answer stands in. fetched_at tells its age.';
 comment on column analysis.observations.intent is 'Intent label of the answer.';
 comment on column analysis.observations.sentiment is 'Sentiment label of the answer.';

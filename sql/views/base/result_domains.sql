@@ -7,11 +7,11 @@ select
   organic_results.page_id,
   case
     -- Asked once: without a line that names a folder or hosts below one, no result is looked at any further.
-    when coalesce(named.domain, addressed.domain) like any ((select analysis.site_patterns())::text[])
-      then analysis.site_of(coalesce(named.domain, addressed.domain), pages.url_key)
-    else coalesce(named.domain, addressed.domain)
+    when domains.domain like any ((select analysis.site_patterns())::text[])
+      then analysis.site_of(domains.domain, pages.url_key)
+    else domains.domain
   end as domain,
-  coalesce(named.site, addressed.site) as site,
+  domains.site,
   organic_results.title,
   organic_results.snippet,
   -- One number compares and copies many times faster than a pair; a position beyond 2^40 is no place.
@@ -20,10 +20,9 @@ select
   end as place,
   pages.url_key
 from organic_results
-left join domains as named on named.id = organic_results.domain_id
--- Not every answer names a host for every result: the address tells it as well.
 left join pages on pages.id = organic_results.page_id
-left join domains as addressed on addressed.id = pages.domain_id and organic_results.domain_id is null;
+-- Not every answer names a host for every result: the address tells it as well. One look-up for both.
+left join domains on domains.id = coalesce(organic_results.domain_id, pages.domain_id);
 comment on view public.result_domains is 'Organic results of all answers, of every origin, with the domain that each counts for. Analysts want analysis.results.';
 comment on column public.result_domains.ordinal is 'Place in the answer, from 1.';
 comment on column public.result_domains.position is 'Rank that the API reports; null when it reports none that can be read.';

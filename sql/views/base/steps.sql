@@ -31,10 +31,11 @@ from (
     from analysis.observations
   ) as served
   -- A reused answer is no new evidence: it counts on the first day it serves, or it would confirm itself. One that is
-  -- older than an answer shown before it would even make time run backwards.
-  where fetched_before is null
-    or fetched_at > fetched_before
-    or evidence = 'bought'
+  -- older than an answer shown before it would even make time run backwards. What stands in for a query that was not asked
+  -- never counts.
+  where evidence = 'bought'
+    or evidence <> 'not asked'
+      and (fetched_before is null or fetched_at > fetched_before)
   window series as (partition by query_id, origin, api order by run_date)
 ) as fresh
 left join queries on queries.id = fresh.query_id;

@@ -3,7 +3,7 @@ create or replace function analysis.is_step(
   query uuid, day date, evidence text, fetched_at timestamptz, origin text, api text
 ) returns boolean
 language sql stable parallel safe as $$
-  select is_step.evidence = 'bought' or not exists (
+  select is_step.evidence = 'bought' or is_step.evidence <> 'not asked' and not exists (
     select
     from analysis.observations as earlier
     where earlier.query_id = is_step.query

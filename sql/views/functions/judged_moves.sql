@@ -20,7 +20,7 @@ language sql stable parallel safe as $$
     select count(*) as moves, count(*) filter (where past.places >= moves.places) as as_great
     from (
       select *
-      from analysis.steps
+      from analysis.step_days as steps
       where steps.query_id = moves.query_id
         and steps.run_date < moves.run_date
         and steps.previous_search_id is not null
@@ -28,7 +28,7 @@ language sql stable parallel safe as $$
       limit most_answers
     ) as steps
     cross join lateral analysis.moves_of(
-      steps.search_id, steps.depth::integer, steps.previous_search_id, steps.previous_depth::integer
+      steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth
     ) as past
   ) as earlier
   where moves.domain = any (domains)

@@ -10,15 +10,23 @@ language sql stable parallel safe as $$
   cross join public.queries
   cross join lateral (
     select seen.*
+    -- In order before any is looked at: the newest run that holds the query is mostly the one.
     from (
-      select distinct runs.run_date
+      select runs.id, runs.run_date
       from public.runs
-      join public.tasks on tasks.run_id = runs.id and tasks.query_id = queries.id
       where runs.run_date <= asked.day
         and runs.run_date > asked.day - asked.most_age
-        and tasks.state in ('answered', 'reused')
       order by runs.run_date desc
+      offset 0
     ) as earlier
+    cross join lateral (
+      select
+      from public.tasks
+      where tasks.run_id = earlier.id
+        and tasks.query_id = queries.id
+        and tasks.state in ('answered', 'reused', 'not_asked')
+      offset 0
+    ) as task
     cross join lateral (
       select observations.*
       from analysis.observations

@@ -12,7 +12,7 @@ language sql stable parallel safe as $$
     moves.change, steps.fetched_at, steps.previous_run_date, moves.url_key, moves.previous_url_key,
     steps.depth, steps.previous_depth, steps.search_id, steps.previous_search_id, moves.several_pages,
     moves.places
-  from analysis.steps_on(night) as steps
+  from (select * from analysis.step_days where step_days.run_date = night) as steps
   cross join lateral analysis.moves_of(steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth)
     as moves
   left join public.queries on queries.id = steps.query_id

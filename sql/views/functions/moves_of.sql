@@ -17,8 +17,8 @@ language sql stable parallel safe as $$
       when sides.place >> 20 > sides.previous_place >> 20 then 'down'
       else 'same'
     end as change,
-    pages.url_key,
-    previous_pages.url_key as previous_url_key,
+    sides.url_key,
+    sides.previous_url_key,
     sides.several_pages,
     case
       when sides.previous_place is null then previous_seen + 1 - (sides.place >> 20)
@@ -31,35 +31,17 @@ language sql stable parallel safe as $$
       min(hashtextextended(result_domains.url_key, 0)) <> max(hashtextextended(result_domains.url_key, 0))
         as several_pages,
       min(result_domains.place) filter (where side.now) as place,
-      min(result_domains.place) filter (where not side.now) as previous_place
+      min(result_domains.place) filter (where not side.now) as previous_place,
+      -- With the page at hand: to look the best place up again would cost more than all before it.
+      (array_agg(result_domains.url_key order by result_domains.place) filter (where side.now))[1] as url_key,
+      (array_agg(result_domains.url_key order by result_domains.place) filter (where not side.now))[1]
+        as previous_url_key
     from (values (search, true), (previous_search, false)) as side (search_id, now)
-    cross join lateral (
-      select *
-      from public.result_domains
-      where result_domains.search_id = side.search_id
-      -- Answer by answer, by their key: the planner expects more answers than a day has, and would read them all.
-      offset 0
-    ) as result_domains
+    cross join lateral analysis.shown_in(side.search_id) as result_domains
     where result_domains.place is not null
       and result_domains.domain is not null
     group by result_domains.domain
   ) as sides
-  left join lateral (
-    select organic_results.page_id
-    from public.organic_results
-    where organic_results.search_id = search
-      and organic_results.ordinal = (sides.place & 1048575)
-    offset 0
-  ) as shown on true
-  left join public.pages on pages.id = shown.page_id
-  left join lateral (
-    select organic_results.page_id
-    from public.organic_results
-    where organic_results.search_id = previous_search
-      and organic_results.ordinal = (sides.previous_place & 1048575)
-    offset 0
-  ) as shown_before on true
-  left join public.pages as previous_pages on previous_pages.id = shown_before.page_id
   -- Entered or left is known only when the other answer was deep enough to have shown the place.
   where (sides.place is not null or seen >= sides.previous_place >> 20)
     and (sides.previous_place is not null or previous_seen >= sides.place >> 20)

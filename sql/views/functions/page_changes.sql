@@ -21,13 +21,7 @@ language sql stable parallel safe as $$
       min(result_domains.position) filter (where side.now) as position
     from analysis.pairs_between(since, until) as pairs
     cross join lateral (values (pairs.search_id, true), (pairs.previous_search_id, false)) as side (search_id, now)
-    cross join lateral (
-      select *
-      from public.result_domains
-      where result_domains.search_id = side.search_id
-      -- Answer by answer, by their key: the planner expects more answers than a day has, and would read them all.
-      offset 0
-    ) as result_domains
+    cross join lateral analysis.shown_in(side.search_id) as result_domains
     where result_domains.position is not null
       and result_domains.url_key is not null
     group by pairs.query_id, pairs.run_date, pairs.previous_run_date, pairs.depth, pairs.previous_depth,

@@ -18,14 +18,22 @@ language sql stable parallel safe as $$
   ) as now
   left join lateral (
     select found.run_date, found.search_id, found.depth
+    -- In order before any is looked at: the run before is mostly the one.
     from (
-      select distinct runs.run_date
+      select runs.id, runs.run_date
       from public.runs
-      join public.tasks on tasks.run_id = runs.id and tasks.query_id = now.query_id
       where runs.run_date < asked.day
-        and tasks.state in ('answered', 'reused')
       order by runs.run_date desc
+      offset 0
     ) as earlier
+    cross join lateral (
+      select
+      from public.tasks
+      where tasks.run_id = earlier.id
+        and tasks.query_id = now.query_id
+        and tasks.state in ('answered', 'reused')
+      offset 0
+    ) as task
     cross join lateral (
       select observations.*
       from analysis.observations

@@ -16,9 +16,14 @@ from (
     bool_or(not side.now) as before,
     max(steps.previous_run_date) as previous_run_date,
     max(steps.fetched_at) as fetched_at
-  from analysis.steps
+  from analysis.step_days as steps
   cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
-  join search_entities on search_entities.search_id = side.search_id
+  cross join lateral (
+    select *
+    from search_entities
+    where search_entities.search_id = side.search_id
+    offset 0
+  ) as search_entities
   where steps.previous_search_id is not null
   group by steps.query_id, steps.run_date, steps.search_id, search_entities.entity_id
 ) as sides

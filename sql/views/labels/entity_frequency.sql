@@ -7,10 +7,13 @@ select
   count(distinct observations.query_id) as queries,
   sum(query_days.weight) as weight
 from analysis.observations
-join (
-  select distinct search_id, entity_id
+-- Answer by answer: the entities of all answers would be read for a question about one day.
+cross join lateral (
+  select distinct search_entities.entity_id
   from search_entities
-) as named on named.search_id = observations.search_id
+  where search_entities.search_id = observations.search_id
+  offset 0
+) as named
 join entities on entities.id = named.entity_id
 left join analysis.query_days using (run_date, query_id)
 group by observations.run_date, entities.name, entities.type;

@@ -2,16 +2,17 @@
 create or replace view analysis.label_changes as
 select
   steps.query_id,
-  steps.q,
+  queries.q,
   steps.run_date,
   labels.kind,
   labels.previous_label,
   labels.label,
   steps.previous_run_date,
   steps.fetched_at
-from analysis.steps
+from analysis.step_days as steps
 join searches on searches.id = steps.search_id
 join searches as before on before.id = steps.previous_search_id
+join queries on queries.id = steps.query_id
 cross join lateral (
   values
     ('intent', before.intent, searches.intent),

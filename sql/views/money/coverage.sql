@@ -7,7 +7,7 @@ select
   count(evidence) as answered,
   count(*) filter (where evidence = 'bought') as bought,
   count(*) filter (where evidence = 'reused') as reused,
-  count(*) filter (where evidence is null and state in ('answered', 'reused') and broken) as unreadable,
+  count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and broken) as unreadable,
   count(*) filter (where evidence is null and state = 'failed') as failed,
   count(*) filter (where evidence is null and state = 'unknown') as unknown,
   count(*) filter (where evidence is null and state = 'unaffordable') as unaffordable,
@@ -16,8 +16,9 @@ select
   count(evidence)::double precision / nullif(count(*), 0) as share,
   max(fetched_at) as newest,
   min(fetched_at) as oldest,
-  count(*) filter (where evidence is null and state in ('answered', 'reused') and not broken and suspect) as suspect,
-  count(*) filter (where evidence is null and state in ('answered', 'reused') and not broken and not suspect) as hidden
+  count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and suspect) as suspect,
+  count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and not suspect) as hidden,
+  count(*) filter (where evidence = 'not asked') as not_asked
 from (
   -- Several runs of one day may hold a query, in several states: it counts once, by the one that says most.
   select
@@ -31,7 +32,7 @@ from (
     select
       runs.run_date, lists.name as list, tasks.query_id, tasks.state, observations.evidence, observations.fetched_at,
       coalesce(searches.parse_error is not null, false) as broken, runs.suspect,
-      array['answered', 'reused', 'open', 'unknown', 'failed', 'unaffordable', 'cancelled'] as ranking
+      array['answered', 'reused', 'not_asked', 'open', 'unknown', 'failed', 'unaffordable', 'cancelled'] as ranking
     from tasks
     join runs on runs.id = tasks.run_id
     left join lists on lists.id = runs.list_id
@@ -47,9 +48,9 @@ from (
   group by run_date, list, query_id, ranking
 ) as planned
 group by run_date, list;
-comment on view analysis.coverage is 'What became of the queries of each list on each day: not in the results, not answered and not asked are three different things. A query that several runs of a day hold counts once, by the first of these: answered, unreadable, open, unknown, failed, unaffordable, cancelled.';
-comment on column analysis.coverage.planned is 'Queries that were to be asked.';
-comment on column analysis.coverage.answered is 'Of these, queries with a readable answer for that day, of the chosen origins.';
+comment on view analysis.coverage is 'What became of the queries of each list on each day: not in the results, not answered and not asked are three different things. A query that several runs of a day hold counts once, by the first of these: answered (bought, reused, or not asked with its last answer standing in), unreadable, open, unknown, failed, unaffordable, cancelled.';
+comment on column analysis.coverage.planned is 'Queries that the list held that day, those that it let rest among them.';
+comment on column analysis.coverage.answered is 'Of these, queries with a readable answer for that day, of the chosen origins: bought, reused, or the last one of a query that was not asked.';
 comment on column analysis.coverage.bought is 'Answers bought for that day.';
 comment on column analysis.coverage.reused is 'Older answers that were still young enough.';
 comment on column analysis.coverage.unreadable is 'Answered, but not readable.';
@@ -63,3 +64,4 @@ comment on column analysis.coverage.open is 'Not done yet.';
 comment on column analysis.coverage.share is 'Answered divided by planned, 0 to 1.';
 comment on column analysis.coverage.newest is 'When the newest of these answers was received.';
 comment on column analysis.coverage.oldest is 'When the oldest of them was received.';
+comment on column analysis.coverage.not_asked is 'Queries that the list or its cadence let rest: their last answers stand in, and cost nothing.';

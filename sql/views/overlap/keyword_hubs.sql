@@ -1,10 +1,23 @@
 -- Each query beside the heaviest query that shares enough pages with it, on the newest day.
 create or replace view analysis.keyword_hubs as
 -- Once for both directions.
-with pairs as materialized (
+with newest as materialized (
+  select analysis.newest_day() as night
+),
+pairs as materialized (
   select found.run_date, found.query_id, found.other_query_id, found.shared
-  from (select analysis.newest_day() as night) as newest
+  from newest
   cross join lateral analysis.serp_overlap_on(newest.night, 4) as found
+),
+weights as materialized (
+  select days.query_id, days.weight
+  from newest
+  cross join lateral (
+    select *
+    from analysis.query_days
+    where query_days.run_date = newest.night
+    offset 0
+  ) as days
 )
 select distinct on (both_ways.query_id)
   both_ways.run_date,
@@ -20,10 +33,8 @@ from (
   select run_date, other_query_id, query_id, shared from pairs
 ) as both_ways
 left join queries as own on own.id = both_ways.query_id
-left join analysis.query_days as own_days
-  on own_days.query_id = both_ways.query_id and own_days.run_date = both_ways.run_date
-left join analysis.query_days as hub_days
-  on hub_days.query_id = both_ways.other_query_id and hub_days.run_date = both_ways.run_date
+left join weights as own_days on own_days.query_id = both_ways.query_id
+left join weights as hub_days on hub_days.query_id = both_ways.other_query_id
 left join queries as heavier
   on heavier.id = both_ways.other_query_id
   and (hub_days.weight, heavier.q) > (own_days.weight, own.q)

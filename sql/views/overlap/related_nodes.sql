@@ -1,9 +1,19 @@
 -- The graph of related texts, node by node.
 create or replace view analysis.related_nodes as
 with edges as materialized (
-  select distinct q, related
-  from analysis.related_edges
-  where q <> related
+  select distinct queries.q, texts.related
+  from (
+    -- As they are stored first: answers of many days name the same ones.
+    select distinct observations.query_id, search_related_searches.related_search_id
+    from analysis.observations
+    join search_related_searches on search_related_searches.search_id = observations.search_id
+  ) as named
+  join queries on queries.id = named.query_id
+  join (
+    select id, analysis.canonical(q) as related
+    from related_searches
+  ) as texts on texts.id = named.related_search_id
+  where queries.q <> texts.related
 ),
 degrees as (
   select node, sum(towards) as in_degree, sum(1 - towards) as out_degree

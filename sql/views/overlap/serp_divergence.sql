@@ -1,6 +1,6 @@
 -- How much the answers to one text differ between two devices, places, languages or countries, on the same day.
 create or replace view analysis.serp_divergence as
-with shown as materialized (
+with shown as not materialized (
   select
     observations.run_date, observations.q, observations.query_id,
     array_agg(distinct pages.url_key) as pages

@@ -17,6 +17,8 @@ join analysis.brands
   on brands.domain = ranks.domain
   and (brands.since is null or brands.since <= ranks.run_date)
   and (brands.until is null or brands.until >= ranks.run_date)
+-- As a list that is known before: so it goes down to the results of these domains.
+where ranks.domain = any (array(select domain from analysis.brands))
 order by ranks.query_id, ranks.run_date, brands.brand, brands.ours, ranks.position, ranks.domain;
 comment on view analysis.brand_ranks is 'The best place of each brand in each observation, over the domains that belong to it on that day. A brand without a row is not ranked there.';
 comment on column analysis.brand_ranks.brand is 'Name of the brand.';

@@ -1,46 +1,77 @@
 -- Domains that lost a place in the top ten and stayed away in two answers running.
 create or replace view analysis.confirmed_losses as
-select distinct on (query_id, domain, base_search_id)
-  query_id, q, domain, run_date, position, base_position, base_run_date, url_key, depth, fetched_at, search_id, base_search_id
-from (
+-- Once for all who ask for it below.
+with answers as materialized (
   select
-    base.query_id, later.q, base.domain, later.run_date, lower.position,
-    base.position as base_position, base.run_date as base_run_date, base.url_key,
-    later.depth, later.fetched_at, later.search_id, base.search_id as base_search_id, later.step,
-    lower.position > base.position + 5 or (lower.position is null and later.depth >= base.position) as lost,
-    lag(lower.position > base.position + 5 or (lower.position is null and later.depth >= base.position))
-      over (partition by base.search_id, base.domain order by later.step) as lost_before
+    query_id, q, search_id, run_date, depth, fetched_at, step, steps,
+    min(search_id) over (partition by query_id, origin, api) as series
+  from analysis.steps
+)
+select
+  found.query_id,
+  found.q,
+  found.domain,
+  found.run_date,
+  found.position,
+  found.place >> 20 as base_position,
+  found.base_run_date,
+  pages.url_key,
+  found.depth,
+  found.fetched_at,
+  found.search_id,
+  found.base_search_id
+from (
+  select distinct on (query_id, domain, base_search_id) *
   from (
     select
-      ranks.query_id, ranks.domain, ranks.position, ranks.run_date, ranks.url_key, ranks.search_id,
-      steps.origin, steps.api, steps.step,
-      lead(steps.step, 1, steps.steps + 1)
-        over (partition by ranks.query_id, ranks.domain, steps.origin, steps.api order by steps.step) as next_step
-    from analysis.ranks
-    join analysis.steps using (search_id, run_date)
-    where ranks.position <= 10
-  ) as base
-  join analysis.steps as later
-    on later.query_id = base.query_id
-    and later.origin = base.origin
-    and later.api = base.api
-    and later.step > base.step
-    and later.step < base.next_step
-  left join (
-    select search_id, run_date, domain, min(position) as position
-    from analysis.results
-    where position > 10
-    group by search_id, run_date, domain
-  ) as lower
-    on lower.search_id = later.search_id
-    and lower.run_date = later.run_date
-    and lower.domain = base.domain
-  -- Two answers away from the top ten are needed before anything can be confirmed.
-  where base.next_step - base.step > 2
-) as judged
-where lost
-  and lost_before
-order by query_id, domain, base_search_id, step;
+      later.query_id, later.q, base.domain, base.place, base.run_date as base_run_date, base.search_id as base_search_id,
+      later.run_date, later.depth, later.fetched_at, later.search_id, later.step, lower.position,
+      lower.position > (base.place >> 20) + 5 or (lower.position is null and later.depth >= base.place >> 20) as lost,
+      lag(lower.position > (base.place >> 20) + 5 or (lower.position is null and later.depth >= base.place >> 20))
+        over (partition by base.search_id, base.domain order by later.step) as lost_before
+    from (
+      select
+        -- A series is of one query: the fewer columns, the more rows are put in order in memory.
+        answers.series, answers.search_id, answers.run_date, answers.step, shown.domain, shown.place,
+        -- The best place of an answer comes last: of several, all others are followed by their own answer.
+        lead(answers.step, 1, answers.steps + 1)
+          over (partition by answers.series, shown.domain order by answers.step, shown.place desc)
+          as next_step
+      from answers
+      join public.result_domains as shown on shown.search_id = answers.search_id
+      where shown.position <= 10
+        and shown.place is not null
+        and shown.domain is not null
+    ) as base
+    join answers as later
+      on later.series = base.series
+      and later.step > base.step
+      and later.step < base.next_step
+    left join lateral (
+      select min(result_domains.position) as position
+      from public.result_domains
+      where later.depth > 10
+        and result_domains.search_id = later.search_id
+        and result_domains.domain = base.domain
+        and result_domains.position > 10
+      offset 0
+    ) as lower on true
+    -- Two answers away from the top ten are needed before anything can be confirmed.
+    where base.next_step - base.step > 2
+  ) as judged
+  where lost
+    and lost_before
+  order by query_id, domain, base_search_id, step
+) as found
+-- Looked up one by one: there are far fewer losses than results, whatever the planner expects.
+left join lateral (
+  select organic_results.page_id
+  from organic_results
+  where organic_results.search_id = found.base_search_id
+    and organic_results.ordinal = (found.place & 1048575)
+  offset 0
+) as shown on true
+left join pages on pages.id = shown.page_id;
 comment on view analysis.confirmed_losses is 'Domains that held a place in the top ten and then, in two answers running, stood more than five places lower or were not in an answer deep enough to show them. One row for each loss, at the answer that confirms it.';
 comment on column analysis.confirmed_losses.run_date is 'Day of the answer that confirmed the loss.';
 comment on column analysis.confirmed_losses.position is 'Best place in that answer; null: not in it.';

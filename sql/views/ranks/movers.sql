@@ -17,8 +17,8 @@ select
   end as change,
   sides.fetched_at,
   sides.previous_run_date,
-  pages.url_key,
-  previous_pages.url_key as previous_url_key,
+  sides.url_key,
+  sides.previous_url_key,
   sides.depth,
   sides.previous_depth,
   sides.search_id,
@@ -34,28 +34,26 @@ from (
     steps.query_id, steps.run_date, steps.search_id,
     max(steps.previous_search_id) as previous_search_id,
     max(steps.previous_run_date) as previous_run_date,
-    max(steps.depth) as depth,
-    max(steps.previous_depth) as previous_depth,
+    max(steps.depth)::bigint as depth,
+    max(steps.previous_depth)::bigint as previous_depth,
     max(steps.fetched_at) as fetched_at,
     result_domains.domain,
     min(hashtextextended(result_domains.url_key, 0)) <> max(hashtextextended(result_domains.url_key, 0))
       as several_pages,
     min(result_domains.place) filter (where side.now) as place,
-    min(result_domains.place) filter (where not side.now) as previous_place
-  from analysis.steps
+    min(result_domains.place) filter (where not side.now) as previous_place,
+    -- With the page at hand: to look the best place up again would cost as much as to find it.
+    (array_agg(result_domains.url_key order by result_domains.place) filter (where side.now))[1] as url_key,
+    (array_agg(result_domains.url_key order by result_domains.place) filter (where not side.now))[1]
+      as previous_url_key
+  from analysis.step_days as steps
   cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
   join public.result_domains on result_domains.search_id = side.search_id
   where steps.previous_search_id is not null
     and result_domains.place is not null
     and result_domains.domain is not null
-  group by steps.query_id, steps.run_date, steps.search_id, result_domains.domain
+  group by steps.search_id, steps.run_date, steps.query_id, result_domains.domain
 ) as sides
-left join organic_results as shown on shown.search_id = sides.search_id and shown.ordinal = (sides.place & 1048575)
-left join pages on pages.id = shown.page_id
-left join organic_results as shown_before
-  on shown_before.search_id = sides.previous_search_id
-  and shown_before.ordinal = (sides.previous_place & 1048575)
-left join pages as previous_pages on previous_pages.id = shown_before.page_id
 left join queries on queries.id = sides.query_id
 -- Entered or left is known only when the other answer was deep enough to have shown the place.
 where (sides.place is not null or sides.depth >= sides.previous_place >> 20)

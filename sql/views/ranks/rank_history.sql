@@ -1,35 +1,53 @@
 -- Where a domain stood for a query on each day, "not ranked" included.
 create or replace view analysis.rank_history as
 select
-  observations.query_id,
-  observations.q,
-  pairs.domain,
-  observations.run_date,
-  ranks.position,
-  ranks.url_key,
-  ranks.url,
-  observations.depth,
-  observations.evidence,
-  observations.fetched_at,
-  observations.search_id
-from (
-  select observations.query_id, result_domains.domain
-  from analysis.observations
-  join public.result_domains on result_domains.search_id = observations.search_id
-  where result_domains.position is not null
-    and result_domains.domain is not null
-  union
-  select observations.query_id, own_domains.domain
-  from analysis.observations
-  cross join own_domains
-) as pairs
-join analysis.observations on observations.query_id = pairs.query_id
-left join analysis.ranks
-  on ranks.query_id = pairs.query_id
-  and ranks.run_date = observations.run_date
-  and ranks.domain = pairs.domain;
+  queries.id as query_id,
+  queries.q,
+  held.domain,
+  held.run_date,
+  held.position,
+  pages.url_key,
+  pages.url,
+  held.depth,
+  held.evidence,
+  held.fetched_at,
+  held.search_id
+from queries
+-- Query by query: what all answers together hold would be sorted on disk, more than once.
+cross join lateral (
+  with served as materialized (
+    select observations.run_date, observations.depth, observations.evidence, observations.fetched_at, observations.search_id
+    from analysis.observations
+    where observations.query_id = queries.id
+  ),
+  found as materialized (
+    select served.run_date, shown.domain, shown.position, shown.place, shown.page_id
+    from served
+    cross join lateral analysis.shown_in(served.search_id) as shown
+    where shown.position is not null
+      and shown.domain is not null
+  ),
+  pairs as (
+    select domain from found
+    union
+    select own_domains.domain from own_domains
+  ),
+  best as (
+    select distinct on (run_date, domain) run_date, domain, position, page_id
+    from found
+    where place is not null
+    order by run_date, domain, place
+  )
+  select
+    pairs.domain, served.run_date, best.position, best.page_id, served.depth, served.evidence, served.fetched_at,
+    served.search_id
+  from served
+  cross join pairs
+  left join best on best.run_date = served.run_date and best.domain = pairs.domain
+) as held
+left join pages on pages.id = held.page_id;
 comment on view analysis.rank_history is 'Where a domain stood for a query: one row for each observation of the query, for every domain that any answer to the query ever showed, and for our own domains.';
 comment on column analysis.rank_history.position is 'Best place of the domain; null: not in the answer, which was depth deep. Never 0, never 100.';
 comment on column analysis.rank_history.url_key is 'The page at that place, without scheme, fragment, tracking parameters and closing slash.';
 comment on column analysis.rank_history.url is 'The page at that place.';
-comment on column analysis.rank_history.evidence is 'bought for that day, or reused: an older answer that was still young enough; fetched_at tells its age.';
+comment on column analysis.rank_history.evidence is 'bought for that day; reused: an older answer that was still young enough; or not asked: the query rested that day, and its last answer stands in. fetched_at tells its age.';

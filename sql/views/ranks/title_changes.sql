@@ -2,7 +2,7 @@
 create or replace view analysis.title_changes as
 select
   steps.query_id,
-  steps.q,
+  queries.q,
   steps.run_date,
   pages.url_key,
   result_domains.position,
@@ -13,7 +13,8 @@ select
   steps.previous_run_date,
   steps.fetched_at,
   result_domains.domain
-from analysis.steps
+from analysis.step_days as steps
+join queries on queries.id = steps.query_id
 join public.result_domains on result_domains.search_id = steps.search_id
 join organic_results as before
   on before.search_id = steps.previous_search_id

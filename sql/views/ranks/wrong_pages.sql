@@ -1,45 +1,64 @@
 -- Queries for which another page ranks than the one that the list wants.
 create or replace view analysis.wrong_pages as
 select
-  wanted.query_id,
-  ranks.q,
-  wanted.run_date,
-  ranks.domain,
-  ranks.position,
-  ranks.url_key,
-  wanted.target_key,
-  wanted.target_url,
+  best.query_id,
+  best.q,
+  best.run_date,
+  best.domain,
+  best.place >> 20 as position,
+  pages.url_key,
+  best.target_key,
+  best.target_url,
   target.position as target_position,
-  ranks.depth,
-  ranks.fetched_at
+  best.depth,
+  best.fetched_at
 from (
-  select distinct
-    run_date, query_id, target_url, target_key,
-    case
-      when host like any ((select analysis.site_patterns())::text[]) then analysis.site_of(host, target_key)
-      else host
-    end as domain
+  -- Only what is wanted is looked up, not the best place of every domain of every answer.
+  select
+    wanted.run_date, wanted.query_id, wanted.target_url, wanted.target_key, wanted.domain, observations.search_id,
+    max(observations.q) as q,
+    max(observations.depth) as depth,
+    max(observations.fetched_at) as fetched_at,
+    min(listed.place) as place
   from (
-    select
-      run_date, query_id, target_url,
-      analysis.url_key(target_url) as target_key,
-      regexp_replace(substring(analysis.url_key(target_url) from '^[^/?:]*'), '^www\.(?=.)', '') collate "C" as host
-    from analysis.memberships
-    where target_url is not null
-  ) as told
-) as wanted
-join analysis.ranks
-  on ranks.query_id = wanted.query_id
-  and ranks.run_date = wanted.run_date
-  and ranks.domain = wanted.domain
+    select distinct
+      told.run_date, told.query_id, told.target_url, keyed.target_key,
+      case
+        when hosted.host like any ((select analysis.site_patterns())::text[])
+          then analysis.site_of(hosted.host, keyed.target_key)
+        else hosted.host
+      end as domain
+    from analysis.memberships as told
+    -- Each address is taken apart once.
+    cross join lateral (
+      select analysis.url_key(told.target_url) as target_key
+      offset 0
+    ) as keyed
+    cross join lateral (
+      select analysis.page_name(substring(keyed.target_key from '^[^/?:]*')) collate "C" as host
+      offset 0
+    ) as hosted
+    where told.target_url is not null
+  ) as wanted
+  join analysis.observations
+    on observations.query_id = wanted.query_id
+    and observations.run_date = wanted.run_date
+  join public.result_domains as listed
+    on listed.search_id = observations.search_id
+    and listed.domain = wanted.domain
+  where listed.place is not null
+  group by wanted.run_date, wanted.query_id, wanted.target_url, wanted.target_key, wanted.domain, observations.search_id
+) as best
+left join organic_results as shown on shown.search_id = best.search_id and shown.ordinal = (best.place & 1048575)
+left join pages on pages.id = shown.page_id
 left join lateral (
   select min(organic_results.position) as position
   from organic_results
-  join pages on pages.id = organic_results.page_id
-  where organic_results.search_id = ranks.search_id
-    and analysis.page_name(pages.url_key) = analysis.page_name(wanted.target_key)
+  join pages as others on others.id = organic_results.page_id
+  where organic_results.search_id = best.search_id
+    and analysis.page_name(others.url_key) = analysis.page_name(best.target_key)
 ) as target on true
-where analysis.page_name(ranks.url_key) <> analysis.page_name(wanted.target_key);
+where analysis.page_name(pages.url_key) <> analysis.page_name(best.target_key);
 comment on view analysis.wrong_pages is 'Observations in which the best page of the target''s domain is not the target page that the list named for that run.';
 comment on column analysis.wrong_pages.position is 'Best place of the domain.';
 comment on column analysis.wrong_pages.url_key is 'Page at that place.';

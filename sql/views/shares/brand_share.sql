@@ -1,53 +1,104 @@
 -- Which share of the clicks of a label each brand gets, by its best place for each query.
 create or replace view analysis.brand_share as
 with asked as not materialized (
-  select query_tags.run_date, query_tags.tag, count(*) as queries, sum(query_tags.weight) as weight
-  from analysis.query_tags
-  join analysis.observations using (query_id, run_date)
-  group by query_tags.run_date, query_tags.tag
+  select run_date, tag, queries, weight
+  from analysis.label_days
+  where queries > 0
+),
+-- Brands of two domains and more: which of them stands best is asked of each answer.
+several as materialized (
+  select *
+  from analysis.brands
+  where (brand, ours) in (
+    select brand, ours
+    from analysis.brands
+    group by brand, ours
+    having min(domain) <> max(domain)
+  )
 )
 select
-  there.run_date,
-  there.tag,
-  there.brand,
-  there.ours,
-  coalesce(held.clicks, 0) / nullif(asked.weight, 0) as share_of_voice,
-  coalesce(held.clicks, 0) / nullif(asked.weight, 0)
-    / nullif((select ctr from analysis.ctr where position = 1), 0) as visibility,
+  run_date,
+  tag,
+  held.brand,
+  held.ours,
+  held.clicks / nullif(asked.weight, 0) as share_of_voice,
+  held.clicks / nullif(asked.weight, 0) / nullif((select ctr from analysis.ctr where position = 1), 0) as visibility,
   asked.queries,
-  coalesce(held.ranked, 0) as ranked,
-  coalesce(held.top_3, 0) as top_3,
-  coalesce(held.top_10, 0) as top_10,
+  held.ranked,
+  held.top_3,
+  held.top_10,
   asked.weight
--- A brand has a row even where nothing of it ranks: a missing row would hide the worst day.
 from (
-  select distinct asked.run_date, asked.tag, brands.brand, brands.ours
-  from asked
-  join analysis.brands
-    on (brands.since is null or brands.since <= asked.run_date)
-    and (brands.until is null or brands.until >= asked.run_date)
-) as there
-join asked using (run_date, tag)
-left join (
+  -- Grouped rather than joined: a choice of days, labels and brands goes down to the rows.
   select
-    best.run_date, query_tags.tag, best.brand, best.ours,
-    count(*) as ranked,
-    count(*) filter (where best.position <= 3) as top_3,
-    count(*) filter (where best.position <= 10) as top_10,
-    sum(query_tags.weight * curve.ctr) as clicks
+    run_date,
+    tag,
+    brand,
+    ours,
+    sum(ranked)::bigint as ranked,
+    sum(top_3)::bigint as top_3,
+    sum(top_10)::bigint as top_10,
+    coalesce(sum(clicks), 0) as clicks
   from (
-    select ranks.query_id, ranks.run_date, brands.brand, brands.ours, min(ranks.position) as position
-    from analysis.ranks
+    -- A brand of one domain holds what its domain holds, and that is kept of finished days.
+    select shares.run_date, shares.tag, alone.brand, alone.ours, shares.ranked, shares.top_3, shares.top_10, shares.clicks
+    from (
+      select brand, ours, min(domain) as domain
+      from analysis.brands
+      group by brand, ours
+      having min(domain) = max(domain)
+    ) as alone
+    join analysis.label_shares as shares on shares.domain = alone.domain
+    -- As a list that is known before: so it goes down to the rows of these domains.
+    where shares.domain = any (array(select domain from analysis.brands))
+      and exists (
+        select
+        from analysis.brands
+        where brands.brand = alone.brand
+          and brands.ours = alone.ours
+          and (brands.since is null or brands.since <= shares.run_date)
+          and (brands.until is null or brands.until >= shares.run_date)
+      )
+    union all
+    select
+      best.run_date, query_tags.tag, best.brand, best.ours,
+      count(*) as ranked,
+      count(*) filter (where best.position <= 3) as top_3,
+      count(*) filter (where best.position <= 10) as top_10,
+      sum(query_tags.weight * curve.ctr) as clicks
+    from (
+      select placed.query_id, placed.run_date, several.brand, several.ours, min(placed.place) >> 20 as position
+      from (
+        -- Grouped first: a brand is looked for in few rows then, and not in each result.
+        select observations.query_id, observations.run_date, shown.domain, min(shown.place) as place
+        from analysis.observations
+        join public.result_domains as shown on shown.search_id = observations.search_id
+        where shown.place is not null
+          and shown.domain = any (array(select domain from several))
+          -- Asked once: where no brand has two domains, no answer is read.
+          and (select exists (select from several))
+        group by observations.query_id, observations.run_date, shown.domain
+      ) as placed
+      join several
+        on several.domain = placed.domain
+        and (several.since is null or several.since <= placed.run_date)
+        and (several.until is null or several.until >= placed.run_date)
+      group by placed.query_id, placed.run_date, several.brand, several.ours
+    ) as best
+    join analysis.query_tags using (query_id, run_date)
+    left join analysis.ctr as curve on curve.position = best.position
+    group by best.run_date, query_tags.tag, best.brand, best.ours
+    union all
+    -- A brand has a row even where nothing of it ranks: a missing row would hide the worst day.
+    select asked.run_date, asked.tag, brands.brand, brands.ours, 0, 0, 0, null
+    from asked
     join analysis.brands
-      on brands.domain = ranks.domain
-      and (brands.since is null or brands.since <= ranks.run_date)
-      and (brands.until is null or brands.until >= ranks.run_date)
-    group by ranks.query_id, ranks.run_date, brands.brand, brands.ours
-  ) as best
-  join analysis.query_tags using (query_id, run_date)
-  left join analysis.ctr as curve on curve.position = best.position
-  group by best.run_date, query_tags.tag, best.brand, best.ours
-) as held using (run_date, tag, brand, ours);
+      on (brands.since is null or brands.since <= asked.run_date)
+      and (brands.until is null or brands.until >= asked.run_date)
+  ) as counted
+  group by run_date, tag, brand, ours
+) as held
+join asked using (run_date, tag);
 comment on view analysis.brand_share is 'Share of voice of each brand, ours and those of rivals: the best place of any of its domains counts once for each query, by the domains that belong to it on that day.';
 comment on column analysis.brand_share.brand is 'Name of the brand.';
 comment on column analysis.brand_share.ours is 'True for a brand of ours.';

@@ -16,6 +16,11 @@ select
   latest.depth,
   latest.fetched_at
 from analysis.latest
+cross join lateral (
+  select array_agg(result_domains.domain) as domains
+  from analysis.shown_in(latest.search_id) as result_domains
+  where coalesce(result_domains.position, result_domains.ordinal) <= 20
+) as near
 cross join ours
 join lateral (
   select
@@ -30,13 +35,7 @@ join lateral (
 join analysis.latest_weights as weights on weights.query_id = latest.query_id
 where latest.depth >= 10
   and rivals.position <= 10
-  and not exists (
-    select
-    from public.result_domains
-    where result_domains.search_id = latest.search_id
-      and result_domains.domain = ours.domain
-      and coalesce(result_domains.position, result_domains.ordinal) <= 20
-  );
+  and array_position(near.domains, ours.domain) is null;
 comment on view analysis.content_gaps is 'Queries of the lists as they are now whose newest answer, at least ten deep, shows a domain that is not ours in the first ten and ours nowhere in the first twenty, or in all of a shallower answer: depth tells how far it was looked.';
 comment on column analysis.content_gaps.own_domain is 'Domain of ours that is missing.';
 comment on column analysis.content_gaps.domain is 'Domain that is there.';

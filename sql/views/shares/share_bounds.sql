@@ -13,16 +13,8 @@ select
   planned.weight - domain_days.weight as unanswered_weight
 from analysis.domain_days
 join (
-  select run_date, tag, count(*) as queries, sum(weight) as weight
-  from analysis.query_tags
-  where case when (select analysis.slice() is not null)
-      then case when (select analysis.slices_at_once())
-        then ((query_id, run_date) in (select sliced.query_id, sliced.run_date from analysis.sliced_days() as sliced))::integer
-        else analysis.in_slice(query_id, run_date)::integer
-      end
-      else 1
-    end <> 0
-  group by run_date, tag
+  select run_date, tag, planned as queries, planned_weight as weight
+  from analysis.label_days
 ) as planned using (run_date, tag)
 cross join (select coalesce(max(ctr), 0) as ctr from analysis.ctr) as best;
 comment on view analysis.share_bounds is 'Share of voice with the ends between which it lies for certain, whatever queries say that were asked and not answered: low if the domain ranked for none of them, high if it had the best place for all.';

@@ -1,6 +1,6 @@
 -- Share of voice by the topics that the API names.
 create or replace view analysis.topic_share as
-with topics as materialized (
+with topics as not materialized (
   select distinct
     observations.run_date, observations.query_id, clusters.label as topic, coalesce(query_days.weight, 1) as weight
   from analysis.observations

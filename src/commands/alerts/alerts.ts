@@ -4,10 +4,11 @@ import { listName } from '../../lists/files.ts'
 import { readRows, type TableRow } from '../../lists/table.ts'
 import { callerPath, readConfig } from '../../shared/config.ts'
 import { exits, Misuse, type Exit } from '../../shared/errors.ts'
-import { root } from '../../shared/root.ts'
+import { workplace } from '../../shared/root.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { countFlag } from '../../shared/terminal/flags.ts'
 import { changing } from '../../store/analysis/analyst.ts'
+import { readOwnDomains } from '../../store/analysis/domain-changes.ts'
 import type { Database } from '../../store/database.ts'
 import { readAlertRules, replaceAlertRules } from '../../store/nights/alert-rules.ts'
 import { listAlerts } from '../../store/operator/alerts.ts'
@@ -76,18 +77,20 @@ async function showRules(call: Call<AlertFlags>): Promise<Exit> {
 
 /** Rules that stand in the file alone raise nothing. */
 async function hintLoad(db: Database): Promise<void> {
-  if ((await readAlertRules(db)).length > 0 || !existsSync(join(root, shipped))) return
-  const rows = await readRows(join(root, shipped), shipped)
+  if ((await readAlertRules(db)).length > 0 || !existsSync(join(workplace, shipped))) return
+  const rows = await readRows(join(workplace, shipped), shipped)
   if (rows.length > 0) say(`no rule of ${shipped} is in force: npm run alerts -- load`)
 }
 
 async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Promise<Exit> {
-  const path = typed === undefined ? join(root, shipped) : callerPath(call.env, typed)
+  const path = typed === undefined ? join(workplace, shipped) : callerPath(call.env, typed)
   const shown = typed ?? shipped
   const rows = await readRows(path, shown)
   const db = await open(call, false)
   const lists = await findLists(db, rows)
-  const rules = readAlertFile({ rows, shown, listOf: (list) => lists.get(list) ?? null })
+  const sites = new Set((await readOwnDomains(db)).map(({ domain }) => domain))
+  const listOf = (list: string) => lists.get(list) ?? null
+  const rules = readAlertFile({ rows, shown, listOf, sites })
   const changes = await changing('rules of alerts', () => replaceAlertRules(db, rules))
   if (call.options.json === true) printJson({ rules: rules.length, changes })
   else {
@@ -109,7 +112,7 @@ async function findLists(
     const name = listName(typed)
     if ((await knownList(db, typed)) !== undefined) found.set(typed, typed)
     else if ((await knownList(db, name)) !== undefined) found.set(typed, name)
-    else if (existsSync(resolve(root, typed))) found.set(typed, name)
+    else if (existsSync(resolve(workplace, typed))) found.set(typed, name)
   }
   return found
 }

@@ -1,17 +1,16 @@
 import type { TableRow } from '../../lists/table.ts'
 import { Misuse } from '../../shared/errors.ts'
 import type { AlertRule } from '../../store/nights/alert-rules.ts'
-import { alertColumns, RuleReader, type LookUpList } from './rule.ts'
+import { alertColumns, RuleReader, type KnownNames } from './rule.ts'
 
-export interface AlertFile {
+export interface AlertFile extends KnownNames {
   readonly rows: readonly TableRow[]
   /** The file as people call it. */
   readonly shown: string
-  readonly listOf: LookUpList
 }
 
 /** The rules of a file, those that are off left out; every problem is told at once, and then there is no rule at all. */
-export function readAlertFile({ rows, shown, listOf }: AlertFile): readonly AlertRule[] {
+export function readAlertFile({ rows, shown, ...known }: AlertFile): readonly AlertRule[] {
   const problems: string[] = []
   const complain = (line: number, problem: string) => problems.push(`${shown}:${line}: ${problem}`)
   for (const problem of headerProblems(rows)) complain(1, problem)
@@ -21,7 +20,7 @@ export function readAlertFile({ rows, shown, listOf }: AlertFile): readonly Aler
       complain(line, `${problem}; put quotes around a cell that holds a comma`)
       return []
     }
-    const reader = new RuleReader(fields, listOf)
+    const reader = new RuleReader(fields, known)
     const { rule, on } = reader.read()
     const twin = lines.get(rule.name)
     if (twin !== undefined && rule.name !== '') {

@@ -1,4 +1,4 @@
-import { domainName, isDomain } from '../../shared/hostname.ts'
+import { isDomain, siteName } from '../../shared/hostname.ts'
 import { readSwitch } from '../../shared/shapes.ts'
 import { alertKinds, type AlertRule } from '../../store/nights/alert-rules.ts'
 
@@ -48,18 +48,23 @@ const extras: Record<Kind, readonly Column[]> = {
 /** Kinds that may be about any domain. */
 const forAnybody: readonly Kind[] = ['entered', 'left', 'moved', 'crossed']
 
-/** The name of a list that a line means; null: nobody knows such a list. */
-export type LookUpList = (typed: string) => string | null
+/** What lines may name because the tables know it. */
+export interface KnownNames {
+  /** The name of a list that a line means; null: nobody knows such a list. */
+  readonly listOf: (typed: string) => string | null
+  /** Folders of hosts, and hosts put together, that lines of ours or of rivals name: only those are counted apart. */
+  readonly sites: ReadonlySet<string>
+}
 
 /** Reads one line, and keeps everything that is wrong with it. */
 export class RuleReader {
   readonly problems: string[] = []
   readonly #fields: ReadonlyMap<string, string>
-  readonly #listOf: LookUpList
+  readonly #known: KnownNames
 
-  constructor(fields: ReadonlyMap<string, string>, listOf: LookUpList) {
+  constructor(fields: ReadonlyMap<string, string>, known: KnownNames) {
     this.#fields = fields
-    this.#listOf = listOf
+    this.#known = known
   }
 
   read(): { readonly rule: AlertRule; readonly on: boolean } {
@@ -138,7 +143,7 @@ export class RuleReader {
   #list(): string | null {
     const typed = this.#text('list')
     if (typed === '') return null
-    const name = this.#listOf(typed)
+    const name = this.#known.listOf(typed)
     if (name === null) {
       this.refuse('list', 'a list that was enqueued before, or the path of one')
     }
@@ -148,9 +153,13 @@ export class RuleReader {
   #domain(column: 'domain' | 'rival', anybody: boolean): string | null {
     const typed = this.#text(column)
     if (typed === '' || (typed === '*' && anybody)) return typed || null
-    const domain = domainName(typed)
-    if (!isDomain(domain))
-      this.refuse(column, 'a domain like example.com, without https:// and paths')
+    const domain = siteName(typed)
+    if (!isDomain(domain) && !this.#known.sites.has(domain)) {
+      this.refuse(
+        column,
+        'a domain like example.com, without https://, or a folder or *.domain that npm run domains lists',
+      )
+    }
     return domain
   }
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { restingLines } from '../cadence/lines.ts'
 import { loadFirstDomains } from '../domains/domains.ts'
 import { openMill, type Mill } from '../mill/mill.ts'
 import { readConfig } from '../../shared/config.ts'
@@ -18,16 +19,20 @@ import {
   type MonthStage,
 } from './month.ts'
 import { file, runNights, runSample } from './nights.ts'
+import { readRestingLists } from '../../store/nights/receipts.ts'
 import { setOrigins } from '../../store/analysis/origins.ts'
 import { askQuestion, countRows, hasLiveAnswers, question } from '../../store/operator/demo.ts'
 import { localDate } from '../../shared/time/zone.ts'
 
 /** Its name marks it as made, not lived. */
 const monthList = 'demo-month'
+/** Daily at first, resting in its second half: so that both can be seen beside each other. */
+const restingList = 'demo-cadence'
 
 export interface DemoFlags {
   readonly nights?: string
   readonly faults?: true
+  readonly cadence?: true
   readonly json?: true
 }
 
@@ -35,6 +40,8 @@ export interface DemoFlags {
 export type StartDrifting = (options: {
   readonly databaseUrl: string
   readonly today: () => Date
+  /** True: most answers stand still for days or weeks. */
+  readonly calm?: boolean
 }) => Promise<{ readonly url: string; readonly key: string; close(): Promise<void> }>
 
 /** The same, behind a front with a balance of its own, which spoils answers when it is told to. */
@@ -50,7 +57,10 @@ export async function runDemo(
   starts: { readonly drifting: StartDrifting; readonly spoilt: StartSpoilt },
 ): Promise<Exit> {
   const faults = options.faults === true
-  const nights = readNights(options.nights ?? (faults ? '30' : undefined), faults)
+  const cadence = options.cadence === true
+  if (faults && cadence) throw new Misuse('expected --faults or --cadence, got both; type one')
+  const usual = cadence ? '60' : faults ? '30' : undefined
+  const nights = readNights(options.nights ?? usual, faults)
   say('SANDBOX: the bundled service answers, no credits are spent')
   // Whatever is set: a demo never buys from an API that costs money.
   const config = { ...readConfig(env), api: null, account: null }
@@ -76,15 +86,17 @@ export async function runDemo(
       summary = (await runNights(spoilt, { ...history, list: monthList, stage })) ?? summary
       month = await readMonth(spoilt, monthList)
     } else {
-      const service = await starts.drifting(today)
+      const service = await starts.drifting({ ...today, calm: cadence })
       closers.add('the drifting service', service, (open) => open.close())
       const drifting = withApi(mill, { ...service, account: 'demo' })
-      const marked = { ...history, list: 'demo-history', stage: null }
+      const list = cadence ? restingList : 'demo-history'
+      const marked = { ...history, list, stage: null, rests: cadence }
       summary = (await runNights(drifting, marked)) ?? summary
     }
   }
   await showSandboxInViews(mill)
   await makeDomainsOurs(mill)
+  if (cadence && options.json !== true) await tellRests(mill)
   await tellWhatIsThere(mill, { json: options.json === true, month })
   return summary.finish === 'completed' ? exits.done : exits.failures
 }
@@ -105,6 +117,14 @@ function withApi(
 ): Mill {
   const supplier = { ...mill.supplier, account }
   return { ...mill, supplier, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
+}
+
+/** What resting came to. */
+async function tellRests({ db }: Mill): Promise<void> {
+  const lists = (await readRestingLists(db)).filter(({ list }) => list === restingList)
+  print(`\nASKED LESS, in the second half of the nights (npm run cadence):\n`)
+  print(restingLines(lists).join('\n'))
+  print('\nA picture of it: npm run desk, then open http://127.0.0.1:8750/cadence')
 }
 
 /** The views show live answers only; a database of this machine's own that has none may show the sandbox's. */

@@ -9,7 +9,7 @@ import {
 import { listSuspects } from '../../store/nights/health.ts'
 import { listAlerts } from '../../store/operator/alerts.ts'
 import { imagineSchedule } from '../../store/operator/demo.ts'
-import { readEvents, readStatement } from '../../store/analysis/statement.ts'
+import { readStatement } from '../../store/analysis/statement.ts'
 import { formatAlerts } from '../alerts/screen.ts'
 import { nameRises, statementLines } from '../statement/lines.ts'
 import type { Mill } from '../mill/mill.ts'
@@ -85,14 +85,15 @@ export async function readMonth({ config, db, supplier }: Mill, list: string) {
     foresee(seen, { buyer: supplier, ...rules, days: 7 }),
   )
   const order = { account: supplier.account, since: null, until: null, zone }
-  const events = nameRises(await readEvents(db, order), config)
+  const statement = await readStatement(db, order, 'day')
+  const events = nameRises(statement.events, config)
   return {
     account: supplier.account,
     zone,
     outlook,
     suspects: await listSuspects(db, list),
     alerts: await listAlerts(db, { id: null, rule: null, standing: false, limit: shownAlerts }),
-    sums: await readStatement(db, order, 'day'),
+    sums: statement.sums,
     // Those that are perhaps ours are a line for each call: their sum is enough here.
     events: events.filter(({ what }) => what !== 'perhaps ours'),
   }

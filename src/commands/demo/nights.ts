@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { planList, queueRun, type ListPlan } from '../enqueue/planning.ts'
 import { noDefaults } from '../../lists/requests.ts'
+import { decideByName } from '../mill/cadence/cadence.ts'
+import { usualLongestDays } from '../mill/cadence/night.ts'
 import type { Mill } from '../mill/mill.ts'
 import { endRuns } from '../mill/night-health.ts'
 import { root } from '../../shared/root.ts'
@@ -47,21 +49,28 @@ export interface History extends Draining {
   readonly list: string
   /** Null: nothing goes wrong. */
   readonly stage: MonthStage | null
+  /** True: in the second half each query is asked as often as its own history says. */
+  readonly rests?: boolean
 }
 
 /** One run a day, oldest first, through the pipeline itself. */
 export async function runNights(
   mill: Mill,
-  { nights, setDay, list, stage, ...options }: History,
+  { nights, setDay, list, stage, rests = false, ...options }: History,
 ): Promise<Summary | null> {
   let last: Summary | null = null
   for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
-    const day = new Date(Date.now() - ago * dayMs)
+    // The sample was bought today: a list that rests would find all of its queries answered tonight.
+    const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
     setDay(day)
     const runDate = localDate(mill.config.zone, day)
     // Dates of the past are bought today: the list's name marks them as a history that was made, not lived.
     const purpose = stage === null ? null : setTheStage(stage, nights - 1 - ago, nights)
-    const { run } = await planSample(mill, { list, kind: 'nightly', runDate, maxAgeMs: 0 })
+    const adaptive = rests && ago < nights / 2
+    const asked = { listName: list, runDate, longestDays: usualLongestDays }
+    if (adaptive) await decideByName(mill, asked)
+    const night = { list, kind: 'nightly' as const, runDate, maxAgeMs: 0, adaptive }
+    const { run } = await planSample(mill, night)
     const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
     if (purpose === 'nobody') {
       options.tell(`${runDate}: nothing answered${marked}`)
@@ -91,6 +100,7 @@ interface Sample {
   readonly kind: 'manual' | 'nightly'
   readonly runDate: string
   readonly maxAgeMs: number
+  readonly adaptive?: boolean
 }
 
 async function planSample(mill: Mill, given: Sample): Promise<ListPlan> {

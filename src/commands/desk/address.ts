@@ -1,4 +1,4 @@
-import { isDay } from '../../shared/time/zone.ts'
+import { dayOf, formatDate, isDay } from '../../shared/time/zone.ts'
 import { dayMs } from '../../shared/time/duration.ts'
 
 /** What was asked for cannot be: the address says something impossible. */
@@ -116,7 +116,7 @@ export class PageAddress {
 
 /** A day so many days earlier. */
 function daysBefore(day: string, days: number): string {
-  return new Date(Date.parse(`${day}T00:00:00Z`) - days * dayMs).toISOString().slice(0, 10)
+  return formatDate(dayOf(day).getTime() - days * dayMs)
 }
 
 /** The day after a day. */

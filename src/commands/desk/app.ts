@@ -85,7 +85,7 @@ async function showProblem(c: Here, parts: DeskParts, thrown: unknown): Promise<
 
 function frameOf(
   { assets, pages, guard }: DeskParts,
-  { path, href, live }: Pick<Frame, 'path' | 'live'> & { href: (path: string) => string },
+  { path, href, live }: Pick<Frame, 'path' | 'live'> & { href: (path: string) => string | null },
 ): Frame {
   const nav = pages.flatMap((page) =>
     page.nav === null ? [] : [{ name: page.nav, path: page.path, href: href(page.path) }],

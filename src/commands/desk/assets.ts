@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../shared/root.ts'
-import { style } from '../report/style.ts'
+import { style } from '../drawing/style.ts'
 
 /** A file of the desk's own, as it is served. */
 export interface Asset {
@@ -24,7 +24,7 @@ const folder = join(root, 'src', 'commands', 'desk', 'assets')
 /** Style, script and icon: no other file is ever asked for. */
 export function readAssets(): Assets {
   return {
-    // The report's own rules first: pictures look the same on both.
+    // The rules of pictures and tables first, then the desk's own.
     style: assetOf('desk.css', 'text/css; charset=utf-8', style + readAll('css')),
     script: assetOf('desk.js', 'text/javascript; charset=utf-8', readAll('js')),
     icon: assetOf('desk.svg', 'image/svg+xml', readAll('svg')),

@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono'
-import { html } from '../report/html.ts'
+import { html } from '../drawing/html.ts'
 import type { Assets } from './assets.ts'
 import { Refused, type DeskEnv, type Doorkeeper } from './guard.ts'
 import { layOut } from './layout.ts'

@@ -1,7 +1,7 @@
 import { hostname, networkInterfaces } from 'node:os'
 import type { HttpBindings } from '@hono/node-server'
 import type { Context } from 'hono'
-import { isLoopback } from '../../shared/address.ts'
+import { isForwarded, isLoopback } from '../../shared/address.ts'
 import type { Sessions } from './sessions.ts'
 
 /** What every request brings: its connection, as Node has it. */
@@ -18,8 +18,6 @@ export class Refused extends Error {
     this.status = status
   }
 }
-
-const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
 
 export interface GuardOptions {
   /** Where the desk listens. */
@@ -72,7 +70,7 @@ export class Doorkeeper {
   /** Throws unless the visitor may read; of those who have to show a password first, false. */
   admits(c: Context<DeskEnv>): boolean {
     if (this.sessions !== null) return this.sessions.knows(c.req.header('cookie'))
-    if (forwarding.every((name) => c.req.header(name) === undefined)) return true
+    if (!isForwarded((name) => c.req.header(name))) return true
     throw new Refused(
       403,
       'Behind a proxy the desk needs a password: start it with --password-file.',

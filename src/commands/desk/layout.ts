@@ -1,5 +1,5 @@
 import { formatMinute } from '../../shared/time/zone.ts'
-import { html, Html } from '../report/html.ts'
+import { html, Html } from '../drawing/html.ts'
 import type { Assets } from './assets.ts'
 import type { PagePlace, View } from './page.ts'
 
@@ -7,7 +7,11 @@ import type { PagePlace, View } from './page.ts'
 export interface Frame {
   readonly assets: Assets
   /** The name of each page of the navigation, and where it lies. */
-  readonly nav: readonly { readonly name: string; readonly path: string; readonly href: string }[]
+  readonly nav: readonly {
+    readonly name: string
+    readonly path: string
+    readonly href: string | null
+  }[]
   /** The path of the page itself, as its recipe has it. */
   readonly path: string
   /** Null: nobody had to show a password. */
@@ -36,16 +40,19 @@ export function layOut(view: View, place: PagePlace | null, frame: Frame): strin
       <body>
         <a class="skip" href="#content">Skip to the content</a>
         ${top(frame)}
-        <main id="content" tabindex="-1">
-          <header class="head">
-            <h1 dir="auto">${view.title}</h1>
-            ${view.lead === undefined ? null : html`<p class="lead">${view.lead}</p>`}
-          </header>
-          ${place === null || view.plain === true ? null : notLive(place)} ${view.body}
-        </main>
+        <main id="content" tabindex="-1">${drawView(view, place)}</main>
         ${place === null ? null : foot(place)}
       </body>
     </html>`.text
+}
+
+/** What a view says, below its title. */
+export function drawView(view: View, place: PagePlace | null): Html {
+  return html`<header class="head">
+      <h1 dir="auto">${view.title}</h1>
+      ${view.lead === undefined ? null : html`<p class="lead">${view.lead}</p>`}
+    </header>
+    ${place === null || view.plain === true ? null : notLive(place)} ${view.body}`
 }
 
 function top({ nav, path, leave, live }: Frame): Html {

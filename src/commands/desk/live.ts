@@ -7,6 +7,7 @@ import type { LiveParts, DeskPage } from './page.ts'
 import { pagePlace, readingOf } from './place.ts'
 import { pageHeaders } from './policy.ts'
 import { problemOf } from './problem.ts'
+import { restAfter } from './rest.ts'
 import type { DeskGround } from './tables.ts'
 
 /** What is told to a page that is looked at. */
@@ -20,8 +21,6 @@ interface News {
 type Send = (event: string) => void
 
 const everyMs = 2_000
-/** Looking takes a twentieth of the time at most: a database that is slow is not asked without a pause. */
-const restShare = 20
 const mostVisitors = 200
 /** A visitor who does not read is let go before the events fill the memory. */
 const mostWaiting = 64
@@ -61,8 +60,7 @@ class LiveRoom {
       const told = event === this.#last ? ': still so\n\n' : event
       this.#last = event
       for (const send of this.#visitors) send(told)
-      const restMs = Math.max(everyMs, (performance.now() - began) * restShare)
-      await pause(restMs, this.#closed)
+      await pause(restAfter(began, everyMs), this.#closed)
     }
     this.#looking = false
     this.#last = ''

@@ -1,8 +1,7 @@
 import type { CreditOutlook } from '../../credits/foresee.ts'
+import { restAfter } from './rest.ts'
 
 const leastMs = 2_000
-/** It takes a twentieth of the time at most, however many look. */
-const restShare = 20
 
 /** Keeps the outlook for as long as it was dear to compute. */
 export class Outlooks {
@@ -20,8 +19,7 @@ export class Outlooks {
     const began = performance.now()
     try {
       const outlook = await look()
-      const now = performance.now()
-      this.#kept = { outlook, until: now + Math.max(leastMs, (now - began) * restShare) }
+      this.#kept = { outlook, until: performance.now() + restAfter(began, leastMs) }
       return outlook
     } finally {
       this.#reading = null

@@ -2,7 +2,7 @@ import type { CreditOutlook } from '../../credits/foresee.ts'
 import type { Config } from '../../shared/config.ts'
 import type { Database, Pool } from '../../store/database.ts'
 import type { Mill } from '../mill/mill.ts'
-import type { Html } from '../report/html.ts'
+import type { Html } from '../drawing/html.ts'
 import type { PageAddress } from './address.ts'
 
 /** What a page reads from. Nothing that it is given can change anything. */
@@ -11,6 +11,8 @@ export interface DeskReading {
   readonly mill: Mill
   /** For statements that run as `npm run sql` runs them: as the role that may only read. */
   readonly pool: Pool
+  /** True: `pool` is an analyst's login of its own, which no statement can leave. */
+  readonly walled: boolean
   /** The day in the zone of the settings. */
   readonly today: string
   /** Kinds of answers that are shown, as in `live,sandbox`. */
@@ -41,11 +43,15 @@ export interface PagePlace {
   readonly origins: string
   /** True: answers of suspect nights as well. */
   readonly suspects: boolean
-  /** An address of the desk, with the filters that every page has. */
+  /** An address of the desk, with the filters that every page has; null: from here nothing leads there. */
   readonly href: (
     path: string,
     filters?: Readonly<Record<string, string | number | null>>,
-  ) => string
+  ) => string | null
+  /** The id of an element: where parts stand more than once, each needs one of its own. */
+  readonly id: (name: string) => string
+  /** True: in a file, without a desk behind it that a form could ask. */
+  readonly still: boolean
 }
 
 /** What a page shows. */
@@ -102,6 +108,11 @@ export interface Sent {
   /** A name for the file; the browser keeps it instead of showing it. */
   readonly name: string
   readonly pieces: AsyncIterable<string | Uint8Array>
+}
+
+/** A file that is there in one piece. */
+export async function* inOnePiece<Piece>(piece: Piece): AsyncGenerator<Piece> {
+  yield piece
 }
 
 /** An address that answers with a file. */

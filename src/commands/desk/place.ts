@@ -19,7 +19,7 @@ export async function readingOf(
   address: PageAddress,
   signal: AbortSignal,
 ): Promise<DeskReading> {
-  const { mill, reader } = await tables.open()
+  const { mill, reader, analyst } = await tables.open()
   const typed = address.text('origins')
   const origins = typed === null ? await tables.shownOrigins() : readOrigins(typed)
   const suspects = address.ticked('suspects')
@@ -27,7 +27,8 @@ export async function readingOf(
   return {
     config,
     mill,
-    pool: mill.pool,
+    pool: analyst ?? mill.pool,
+    walled: analyst !== null,
     today: localDate(config.zone, new Date()),
     origins,
     suspects,
@@ -57,6 +58,8 @@ export function pagePlace(path: string, address: PageAddress, reading: DeskReadi
     today,
     origins,
     suspects,
+    id: (name) => name,
+    still: false,
     href: (to, more = {}) => hrefOf(to, { ...Object.fromEntries(filters), ...more }),
   }
 }

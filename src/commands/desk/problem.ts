@@ -1,7 +1,8 @@
 import { MillError, WrongDatabase, codeOf } from '../../shared/errors.ts'
 import { scrub, scrubbedReason } from '../../shared/secret.ts'
+import { asTyped } from '../../shared/terminal/invocation.ts'
 import { troubleOf } from '../../store/trouble.ts'
-import { html } from '../report/html.ts'
+import { html } from '../drawing/html.ts'
 import { BadAddress, NotThere } from './address.ts'
 import { Refused } from './guard.ts'
 import type { View } from './page.ts'
@@ -37,7 +38,8 @@ export function problemOf(error: unknown): Problem {
     const text = 'The database does not answer. This page comes back by itself when it does.'
     return waiting('The database is away', text, scrubbedReason(error))
   }
-  if (error instanceof MillError) return said(400, 'This cannot be answered', scrub(error.message))
+  if (error instanceof MillError)
+    return said(400, 'This cannot be answered', scrub(asTyped(error.message)))
   return { ...said(500, 'A fault of this program', 'It is in the log of the desk.'), bug: true }
 }
 

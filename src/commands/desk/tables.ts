@@ -2,7 +2,9 @@ import { Closers } from '../../shared/closers.ts'
 import type { Config } from '../../shared/config.ts'
 import { codeOf, WrongDatabase } from '../../shared/errors.ts'
 import { findReader } from '../../store/analysis/analyst.ts'
+import { openAnalyst } from '../../store/analysis/login.ts'
 import { firstOrigins } from '../../store/analysis/origins.ts'
+import type { Pool } from '../../store/database.ts'
 import { checkDatabase } from '../../store/migrate.ts'
 import { readShownOrigins } from '../../store/analysis/snapshot.ts'
 import { openMill, type Mill } from '../mill/mill.ts'
@@ -20,9 +22,13 @@ export interface Opened {
   readonly mill: Mill
   /** Null: the database has no role that may only read. */
   readonly reader: string | null
+  /** An analyst's login of its own; null: none is set. */
+  readonly analyst: Pool | null
 }
 
 const connections = 6
+/** Two questions at once, each with one connection more that can end it. */
+const questionConnections = 4
 /** A database that is away is not asked again by every reload. */
 const restMs = 1_000
 const originsForMs = 10_000
@@ -62,8 +68,18 @@ export class DeskTables {
     const closers = new Closers()
     try {
       const options = { config: this.#config, closers, say: this.#say, name: 'desk', connections }
-      const mill = await openMill({ ...options, reading: true })
-      const opened = { mill, reader: await findReader(mill.pool) }
+      const mill = await openMill({ ...options, reading: true, behind: true })
+      const { analystUrl: url } = this.#config
+      const { installation } = mill
+      const analyst =
+        url === null
+          ? null
+          : closers.add(
+              'the login of analysts',
+              await openAnalyst({ url, installation, name: 'desk', max: questionConnections }),
+              (pool) => pool.end(),
+            )
+      const opened = { mill, reader: await findReader(mill.pool), analyst }
       this.#closers = closers
       return opened
     } catch (error) {

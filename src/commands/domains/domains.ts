@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { readTable } from '../../lists/table.ts'
 import { callerPath, readConfig } from '../../shared/config.ts'
 import { exits, Misuse, type Exit } from '../../shared/errors.ts'
-import { root } from '../../shared/root.ts'
+import { workplace } from '../../shared/root.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { formatTable } from '../../shared/terminal/table.ts'
 import { localDate } from '../../shared/time/zone.ts'
@@ -65,7 +65,7 @@ async function prepare(
     case 'undo':
       return undoDomains
     case 'load': {
-      const path = subject === undefined ? join(root, shipped) : callerPath(env, subject)
+      const path = subject === undefined ? join(workplace, shipped) : callerPath(env, subject)
       const rows = await readTable(path, subject ?? shipped)
       const lines = readDomains(rows, subject ?? shipped)
       const loading = { lines, today, ...spokenOf(rows) }

@@ -1,8 +1,8 @@
-import { createInterface } from 'node:readline/promises'
 import { readConfig } from '../../shared/config.ts'
 import { exits, unhandled, type Exit } from '../../shared/errors.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { openMill } from '../mill/mill.ts'
+import { askPerson } from './agree.ts'
 import { enqueue, expectWithin, type Talk } from './enqueue.ts'
 import { openIntake, type EnqueueFlags } from './intake.ts'
 import { paceNote } from './pace.ts'
@@ -51,15 +51,6 @@ function showEnd(report: EnqueueReport | null, { json }: EnqueueFlags): void {
   else if (json === true) printJson(report)
   else if (report.dry_run) print('a dry run: nothing was written or queued')
   else print(`next        ${report.open ? 'npm run work -- --drain' : 'npm run status'}`)
-}
-
-async function askPerson(question: string): Promise<boolean> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(es)?$/i.test((await lines.question(question)).trim())
-  } finally {
-    lines.close()
-  }
 }
 
 /** How far an enqueue is, in a line. */

@@ -1,6 +1,7 @@
 import { count } from '../../shared/terminal/wording.ts'
+import { askToBuy, type AskPerson } from './agree.ts'
 import { planLists, queueRun, type Plans } from './planning.ts'
-import { Misuse, TooDear } from '../../shared/errors.ts'
+import { TooDear } from '../../shared/errors.ts'
 import type { EnqueueFlags, Intake } from './intake.ts'
 import type { ListFile } from '../../lists/files.ts'
 import { removeRejects, writeRejects, type RejectsFile } from '../../lists/rejects.ts'
@@ -18,8 +19,7 @@ export interface Talk {
   readonly say: (line: string) => void
   readonly show: (line: string) => void
   readonly progress: (step: EnqueueProgress) => void
-  /** Asks a person; null where there is none. */
-  readonly ask: ((question: string) => Promise<boolean>) | null
+  readonly ask: AskPerson
 }
 
 interface Enqueue {
@@ -74,11 +74,7 @@ function askFirst(options: Enqueue): {
     if (!needsYes(queued, estimate)) return true
     showPlan(options, preview)
     shown = true
-    const calls = count(queued, 'call')
-    if (talk.ask !== null) return talk.ask(`Buy ${calls}? [y/N] `)
-    throw new Misuse(
-      `expected --yes for a purchase of ${calls}, got none and nobody to ask; nothing was queued`,
-    )
+    return askToBuy(queued, talk.ask, 'nothing was queued')
   }
   const careful = mill.supplier.origin === 'live' && flags.yes !== true
   const within = async (preview: Plans): Promise<boolean> => {

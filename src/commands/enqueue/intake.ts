@@ -7,7 +7,7 @@ import { readReading, type Typed, type TypedReading } from '../../lists/flags.ts
 import { openList, type ReadOptions } from '../../lists/read.ts'
 import { openSource } from '../../lists/open.ts'
 import { defaultNum } from '../../shared/query.ts'
-import { root } from '../../shared/root.ts'
+import { workplace } from '../../shared/root.ts'
 import type { ListOrder } from './staging.ts'
 import { localDate } from '../../shared/time/zone.ts'
 
@@ -52,8 +52,8 @@ export async function openIntake({ args, flags, env, config }: IntakeOptions): P
   const { files, skipped } = await findFiles({
     args,
     folder,
-    config: join(root, 'inputs', 'config'),
-    as: nameOf(flags.as),
+    config: join(workplace, 'inputs', 'config'),
+    as: flags.as === undefined ? undefined : typedName(flags.as),
   })
   for (const { path, shown } of files) if (path !== null) await checkHead(path, shown, reading)
   const runDate = localDate(config.zone, new Date())
@@ -95,8 +95,8 @@ function creditsOf(flag: string, typed: string | undefined): number | null {
   )
 }
 
-function nameOf(as: string | undefined): string | undefined {
-  if (as === undefined) return undefined
+/** What --as says a list is to be called. */
+export function typedName(as: string): string {
   const name = as.normalize('NFC').trim()
   if (name === '' || name.length > 200 || /\p{Cc}/u.test(name)) {
     throw new Misuse(`expected --as to be a name, got ${JSON.stringify(as)}`)

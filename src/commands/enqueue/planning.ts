@@ -58,7 +58,7 @@ export async function planLists(
 }
 
 /** What all runs together have still to buy, each within its budget. */
-async function openCost({ db }: Desk, { costs }: Funds): Promise<Estimate> {
+export async function openCost({ db }: Desk, { costs }: Funds): Promise<Estimate> {
   const open = await readOpenTasks(db)
   const runs = new Set(open.map(({ run }) => run))
   const estimates = [...runs].map((run) => {
@@ -115,8 +115,17 @@ async function planStage(
   desk.progress?.({ kind: 'planning', list: order.list, lines })
   const planned = await planStaged(connections, { stage: stage.number, order, keep, record })
   const estimate = estimateCost(planned.toBuy, funds.costs, costClass)
-  const notices = [...found, ...mergeNotice(planned, heading)]
+  const notices = [...found, ...mergeNotice(planned, heading), ...wishNotice(planned)]
   return { ...planned, list: order.list, heading, headersAgain, notices, sample, estimate }
+}
+
+/** Wishes that contradict each other do no harm, and do not what they say. */
+export function wishNotice({ idleWishes }: Pick<Planned, 'idleWishes'>): string[] {
+  if (idleWishes === 0) return []
+  const queries = idleWishes === 1 ? '1 query is' : `${idleWishes} queries are`
+  return [
+    `${queries} to be asked again (every) while the last answer is still young enough to be used (max_age): nights use it until it is too old; a max_age below every asks in time`,
+  ]
 }
 
 const fewLines = 10

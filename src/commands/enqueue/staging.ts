@@ -2,23 +2,16 @@ import { Misuse } from '../../shared/errors.ts'
 import type { Query } from '../../shared/query.ts'
 import { agreedOf } from '../../lists/agreed.ts'
 import { openSource } from '../../lists/open.ts'
-import {
-  openList,
-  type ListPiece,
-  type Heading,
-  type ReadOptions,
-  type ColumnFindings,
-} from '../../lists/read.ts'
+import { openList, type Heading, type ReadOptions, type ColumnFindings } from '../../lists/read.ts'
 import { streamName } from '../../lists/source.ts'
 import { paceOf, type Pace } from './pace.ts'
-import { countPiece, emptyTally, type ListTally } from './tally.ts'
+import { noUsableLine, stagePieces } from './pieces.ts'
 import { refuseOtherSource } from '../../store/planning/lists.ts'
 import type { Supplier } from '../mill/supplier.ts'
 import type { Database, Transaction } from '../../store/database.ts'
 import type { PlanOrder } from '../../store/planning/order.ts'
 import { openStage, type Stage } from '../../store/planning/stage.ts'
 import type { Connections } from '../../store/planning/staged-tables.ts'
-import { awaitedLater } from '../../shared/waiting.ts'
 
 /** Where the queries of a list come from. */
 export type ListSource =
@@ -30,8 +23,20 @@ export type ListSource =
 /** A list to be planned, and the run that it is for. */
 export interface ListOrder extends Omit<
   PlanOrder,
-  'source' | 'origin' | 'api' | 'usable' | 'single' | 'plain' | 'request' | 'reading' | 'join'
+  | 'source'
+  | 'origin'
+  | 'api'
+  | 'usable'
+  | 'single'
+  | 'plain'
+  | 'wished'
+  | 'request'
+  | 'reading'
+  | 'join'
+  | 'adaptive'
 > {
+  /** True: a query also rests when its row in the table of cadences says so. */
+  readonly adaptive?: boolean
   /** True: what was read from another source before may join it. */
   readonly join?: boolean
   readonly from: ListSource
@@ -105,6 +110,7 @@ export async function stageList(
       usable: tally.usable,
       single: tally.queries === tally.usable,
       plain: tally.plain,
+      wished: tally.wished,
       request: tally.requests.length === 1 ? (tally.requests[0] ?? null) : null,
     },
     record: order.record,
@@ -150,7 +156,7 @@ async function stageMembers(
   if (usable === 0) {
     throw new Misuse(`expected queries in the list ${order.list}, got none; enqueue its file`)
   }
-  const rest = { source: null, reading: undefined, usable, single: true, plain: true }
+  const rest = { source: null, reading: undefined, usable, single: true, plain: true, wished: true }
   return {
     stage,
     order: { ...orderOf(desk, order), ...rest, request: null },
@@ -167,34 +173,7 @@ function orderOf({ supplier }: Desk, order: ListOrder) {
   const { list, kind, runDate, budget, maxAgeMs, into } = order
   const { origin, api } = supplier
   const join = order.join ?? kind === 'nightly'
-  return { list, kind, runDate, budget, maxAgeMs, into, origin, api, join, reading: undefined }
-}
-
-async function stagePieces(
-  stage: Stage,
-  pieces: AsyncIterable<ListPiece>,
-  progress: (lines: number) => void,
-): Promise<ListTally> {
-  const tally = emptyTally()
-  let writing: Promise<void> = Promise.resolve()
-  for await (const piece of pieces) {
-    await stage.add(piece.queries)
-    await writing
-    // Postgres takes this piece while the next one is read.
-    writing = awaitedLater(stage.reject(piece.rejected))
-    countPiece(tally, piece)
-    progress(piece.line)
-  }
-  await writing
-  await stage.end()
-  return tally
-}
-
-function noUsableLine(shown: string, { rejected, reasons }: ListTally): Misuse {
-  const more = rejected > reasons.length ? '; …' : ''
-  const got =
-    rejected === 0 ? 'a header only' : `${rejected} rejected (${reasons.join('; ')}${more})`
-  return new Misuse(
-    `expected at least one usable line in ${shown}, got ${got}; nothing was queued, correct the list`,
-  )
+  const adaptive = order.adaptive ?? false
+  const rest = { origin, api, join, adaptive, reading: undefined }
+  return { list, kind, runDate, budget, maxAgeMs, into, ...rest }
 }

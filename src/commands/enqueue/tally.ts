@@ -10,6 +10,8 @@ export interface ListTally {
   lines: number
   /** No line says more about its query than a priority and a weight. */
   plain: boolean
+  /** A line says how often its query is asked, or how old its answer may be. */
+  wished: boolean
   /** The first reasons, for a person. */
   reasons: readonly string[]
   /** What is asked for, as far as prices depend on it; more than one is as many as it takes. */
@@ -22,7 +24,7 @@ export interface ListTally {
 /** A tally of nothing yet. */
 export function emptyTally(): ListTally {
   const counts = { usable: 0, queries: 0, rejected: 0, lines: 0 }
-  return { ...counts, plain: true, reasons: [], requests: [], first: [], last: null }
+  return { ...counts, plain: true, wished: false, reasons: [], requests: [], first: [], last: null }
 }
 
 const shownReasons = 3
@@ -36,6 +38,9 @@ export function countPiece(tally: ListTally, { queries, rejected, usable, line }
   tally.rejected += rejected.length
   tally.lines = line
   tally.plain &&= queries.every(isPlain)
+  tally.wished ||= queries.some(
+    ({ everyDays, maxAgeMs }) => everyDays !== null || maxAgeMs !== null,
+  )
   if (tally.reasons.length < shownReasons) {
     const more = rejected.map((found) => `line ${found.line}: ${found.reason}`)
     tally.reasons = [...tally.reasons, ...more].slice(0, shownReasons)

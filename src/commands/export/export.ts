@@ -41,7 +41,7 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const target = to === '-' ? null : await findTarget(path, to)
   const timeoutMs = timeoutFlag(options.timeout, { like: '10m' })
   const config = readConfig(env)
-  const mill = await openMill({ config, closers, say, name: 'export', reading: true })
+  const mill = await openMill({ config, closers, say, name: 'export', reading: true, behind: true })
   const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
   const { name, ...asked } = await choose(mill.db)
   const text = format === 'ndjson' ? asLines(asked.text) : asked.text

@@ -52,7 +52,10 @@ export function object(
 }
 
 function cell(value: string | null, column: CellColumn | undefined): Cell {
-  if (value === null || column?.kind !== 'number') return value
+  if (value === null) return null
+  // The database's own "t" is a word to pandas and to spreadsheets.
+  if (column?.kind === 'boolean') return value === 't'
+  if (column?.kind !== 'number') return value
   // Digits as the database has them, and no formula: a minus sign is no danger before a number.
   return /^-?\d+$/.test(value) ? BigInt(value) : Number(value)
 }

@@ -47,6 +47,8 @@ export interface MillOptions {
   readonly byKey?: boolean
   /** It only reads: the database refuses every change that it might ask for. */
   readonly reading?: boolean
+  /** It reads for analysts: from the replica, where one is set, which may be some moments behind. */
+  readonly behind?: boolean
 }
 
 /** How a process that buys is connected. */
@@ -55,14 +57,15 @@ export const workerPool = { connections: 6, byKey: true } as const
 /** Opens the database: one that is set has to be migrated already, the embedded one is started and migrated here. */
 export async function openMill(options: MillOptions): Promise<Mill> {
   const { config, closers } = options
-  const databaseUrl = config.databaseUrl ?? (await startEmbedded(options))
-  const { name, connections: max = 4, byKey = false, reading = false } = options
+  const { name, connections: max = 4, byKey = false, reading = false, behind = false } = options
+  const given = (behind ? config.replicaUrl : null) ?? config.databaseUrl
+  const databaseUrl = given ?? (await startEmbedded(options))
   const pool = openPool(databaseUrl, { name, max, ledger: byKey, reading })
   const db = closers.add('the database', openDatabase(pool, { byKey }), (open) =>
     letGo(() => open.destroy()),
   )
   await probeDatabase(db)
-  if (config.databaseUrl !== null) await reaching('the database', () => checkDatabase(db))
+  if (given !== null) await reaching('the database', () => checkDatabase(db))
   const installation = await reaching('the database', () => installationId(db))
   const supplier = supplierOf(config)
   let queue: Promise<SliceQueue> | undefined

@@ -8,6 +8,7 @@ import {
   settleNotice,
   type Claimed,
 } from '../../store/operator/notices.ts'
+import { asTyped } from '../../shared/terminal/invocation.ts'
 import { post, refusalOf, type Posted } from './webhook.ts'
 
 // Longer than a receiver may take: what a process was sending that was killed is sent by another one after this.
@@ -45,7 +46,7 @@ interface Failure {
 
 async function tryOnce(webhook: Webhook, notice: Claimed): Promise<Failure | null> {
   try {
-    const posted = await post(webhook, notice)
+    const posted = await post(webhook, { ...notice, text: asTyped(notice.text) })
     return posted.ok ? null : { problem: refusalOf(posted), posted }
   } catch (error) {
     return { problem: reasonOf(error), posted: null }

@@ -12,6 +12,7 @@ const columns = [
   'missed',
   'overlap',
   'on',
+  'cadence',
 ] as const
 
 /** A column that the file of schedules has, or may have. */

@@ -12,12 +12,12 @@ import {
   type Schedule,
   type Surroundings,
 } from './schedule.ts'
-import { root } from '../../shared/root.ts'
+import { workplace } from '../../shared/root.ts'
 import type { Database } from '../../store/database.ts'
 import { findList } from '../../store/nights/nights.ts'
 
 /** Where the schedules stand, unless another file is named. */
-export const schedulesFile = resolve(root, 'inputs', 'config', 'schedules.csv')
+export const schedulesFile = resolve(workplace, 'inputs', 'config', 'schedules.csv')
 
 /** What the file of schedules says. */
 export interface ScheduleFile {
@@ -83,12 +83,12 @@ function takenName({ path, listName: name }: ListPlace, source: string): string 
 
 /** The path of a list is taken from the project's own folder: schedulers run in any folder. */
 export function placeOf(list: string): ListPlace {
-  const path = resolve(root, list)
+  const path = resolve(workplace, list)
   return { path, listName: listName(path) }
 }
 
 /** A list whose file is gone goes on with what was last read; one that nobody ever read cannot. */
 async function checkList(db: Database, list: string, place: ListPlace): Promise<string | null> {
   if (existsSync(place.path) || (await findList(db, place.listName)) !== null) return null
-  return `expected a list of queries, got ${JSON.stringify(list)}, where nothing is; write its path as seen from ${root}, like inputs/keywords.csv`
+  return `expected a list of queries, got ${JSON.stringify(list)}, where nothing is; write its path as seen from ${workplace}, like inputs/keywords.csv`
 }

@@ -1,7 +1,8 @@
-import { planList, queueRun } from '../enqueue/planning.ts'
+import { planList, queueRun, wishNotice, type ListPlan } from '../enqueue/planning.ts'
 import type { SliceSink } from '../../queue/refill.ts'
 import { MillError, Misuse, Unreachable } from '../../shared/errors.ts'
 import { noDefaults } from '../../lists/requests.ts'
+import { decideByName } from '../mill/cadence/cadence.ts'
 import type { Supplier } from '../mill/supplier.ts'
 import type { NightStep } from './decide.ts'
 import type { Schedule } from './schedule.ts'
@@ -36,10 +37,8 @@ export async function runNight(desk: NightDesk, schedule: Schedule, step: RunSte
     const { plan, note } = await planNight(desk, schedule, step)
     await advance(desk.db, schedule.name, step.known)
     const what = step.into === null ? `is run ${plan.run}` : `joined run ${plan.run}`
-    const rejected = plan.rejected === 0 ? '' : `, ${plan.rejected} lines rejected`
-    desk.tell(
-      `${described(schedule, [step.night])} ${what} (${step.outcome}): ${plan.queued} to buy, ${plan.reused} reused${rejected}${note === null ? '' : `; ${note}`}`,
-    )
+    const told = [planPhrase(plan), ...wishNotice(plan), ...(note === null ? [] : [note])]
+    desk.tell(`${described(schedule, [step.night])} ${what} (${step.outcome}): ${told.join('; ')}`)
     await queueRun({ db: desk.db }, await desk.queue(), plan.run)
   } catch (error) {
     if (error instanceof NightTaken) return
@@ -51,12 +50,26 @@ export async function runNight(desk: NightDesk, schedule: Schedule, step: RunSte
   }
 }
 
+function planPhrase({ queued, reused, notAsked, rejected }: ListPlan): string {
+  return [
+    `${queued} to buy`,
+    `${reused} reused`,
+    ...(notAsked === 0 ? [] : [`${notAsked} not asked`]),
+    ...(rejected === 0 ? [] : [`${rejected} lines rejected`]),
+  ].join(', ')
+}
+
 /** From the file as it is tonight; when it is gone or broken, from what was last read of it. */
 async function planNight(desk: NightDesk, schedule: Schedule, step: RunStep) {
   const { path, list: shown, listName } = schedule
   const joins = step.into === null ? null : `joined run ${step.into.run} of ${step.into.date}`
   const plan = (from: ListOrder['from'], note: string | null) =>
     planList(desk, orderOf(desk, { schedule, step, from, note }))
+  const { cadence } = schedule
+  if (cadence.kind === 'adaptive') {
+    const { longestDays } = cadence
+    await decideByName(desk, { listName, runDate: step.night.date, longestDays })
+  }
   try {
     return { plan: await plan({ kind: 'file', path, shown }, joins), note: joins }
   } catch (error) {
@@ -92,6 +105,7 @@ function orderOf(
     runDate: step.night.date,
     budget: step.into === null ? schedule.budget : undefined,
     maxAgeMs: schedule.maxAgeMs ?? maxAgeMs,
+    adaptive: schedule.cadence.kind === 'adaptive',
     into: step.into?.run ?? null,
     record: (trx, id) =>
       takeNight(trx, {

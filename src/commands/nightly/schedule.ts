@@ -1,4 +1,5 @@
 import type { Agreed } from '../../lists/agreed.ts'
+import { readCadence, type Cadence } from './cadence.ts'
 import { unknownColumns, type ScheduleColumn } from './columns.ts'
 import { readListWords } from './list-words.ts'
 import type { TableRow } from '../../lists/table.ts'
@@ -34,6 +35,7 @@ export interface Schedule extends ListPlace {
   readonly missed: MissedRule
   readonly overlap: OverlapRule
   readonly on: boolean
+  readonly cadence: Cadence
   /** How the list is read: as the file says, and where it says nothing as a person last agreed to. */
   readonly reading: Agreed
 }
@@ -108,6 +110,7 @@ class LineReader {
       missed: this.#word('missed', missedRules, 'latest'),
       overlap: this.#word('overlap', overlapRules, 'skip'),
       on: this.#on(),
+      cadence: this.#cadence(),
     }
     return cron === null ? null : { ...schedule, cron }
   }
@@ -186,5 +189,11 @@ class LineReader {
     const on = readSwitch(this.text('on'))
     if (on === null) this.#refuse('on', '"yes" or "no"')
     return on ?? false
+  }
+
+  #cadence(): Cadence {
+    const cadence = readCadence(this.text('cadence'))
+    if (cadence === null) this.#refuse('cadence', '"daily" or "adaptive 14d", from 2d to 365d')
+    return cadence ?? { kind: 'daily' }
   }
 }

@@ -1,7 +1,7 @@
 import type { SliceSink } from '../../queue/refill.ts'
 import { MillError } from '../../shared/errors.ts'
 import type { Mill } from '../mill/mill.ts'
-import { endNights } from '../mill/alerts/alerts.ts'
+import { addUpDay, endNights } from '../mill/alerts/alerts.ts'
 import type { NightDesk } from './run.ts'
 import { tick } from './tick.ts'
 import { openPart } from '../../queue/open.ts'
@@ -83,6 +83,7 @@ export class Scheduler {
     }
     await tick(desk, schedules)
     await endNights(this.#mill, this.#options.tell)
+    await addUpDay(this.#mill, this.#options.tell)
   }
 
   /** The file as it is now; when it cannot be read, as it was. Each complaint is said once. */

@@ -1,17 +1,31 @@
 import { hash } from 'node:crypto'
-import type { Figures, RunFigures } from '../../store/analysis/figures.ts'
-import type { Move } from '../../store/analysis/ranks.ts'
-import { balance, ranks, shares } from './history.ts'
-import { html, Html, link } from './html.ts'
-import { noteList } from './notes.ts'
-import { style } from './style.ts'
+import type { Figures } from '../../store/analysis/figures.ts'
+import { readAssets } from '../desk/assets.ts'
+import { drawView } from '../desk/layout.ts'
+import type { PagePlace, View } from '../desk/page.ts'
+import { drawHoldings } from '../desk/pages/domain/holdings.ts'
+import { drawMoves } from '../desk/pages/domain/moves.ts'
+import type { DomainFound } from '../desk/pages/domain/read.ts'
+import { drawPages, drawRivals } from '../desk/pages/domain/rivals.ts'
+import { drawShares } from '../desk/pages/domain/shares.ts'
+import { drawCoverage } from '../desk/pages/lists/coverage.ts'
+import { drawBalances, drawCosts } from '../desk/pages/money/money.ts'
+import { drawCalendar } from '../desk/pages/nights/nights.ts'
+import { html, Html } from '../drawing/html.ts'
+import { noteList } from '../drawing/notes.ts'
+import { amount, given, nothing, tiles } from '../drawing/parts.ts'
+import { insidePlace, stillPlace } from './place.ts'
+import { drawRanks } from './ranks.ts'
+import type { ReportFound } from './read.ts'
 
 /** The whole page: one file, no script, nothing fetched; a policy in its head holds the browser to that. */
-export function renderPage(figures: Figures, made: Date): string {
+export function renderPage(found: ReportFound, made: Date): string {
+  const style = readAssets().style.text
   const styleHash = hash('sha256', style, 'base64')
   const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'`
   // Written in one piece: a blank more would be another style than the one the policy allows.
   const styleElement = new Html(`<style>${style}</style>`)
+  const place = stillPlace(found)
   const page = html`<!doctype html>
     <html lang="en">
       <head>
@@ -19,146 +33,107 @@ export function renderPage(figures: Figures, made: Date): string {
         <meta http-equiv="Content-Security-Policy" content="${new Html(policy)}" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="referrer" content="no-referrer" />
-        <title>querymill: ${figures.day ?? 'nothing yet'}</title>
+        <meta name="color-scheme" content="light dark" />
+        <title>querymill: ${found.figures.day ?? 'nothing yet'}</title>
         ${styleElement}
       </head>
       <body>
-        <main>
-          <header>
-            <h1>What the answers say</h1>
-            <p class="soft">
-              ${figures.day === null ? 'No readable answers yet.' : html`Newest day of a run: ${figures.day}.`}
-              Made ${made.toISOString().slice(0, 16).replace('T', ' ')} UTC.
-            </p>
-            ${banner(figures)}
-          </header>
-          ${tiles(figures)} ${noteList(figures.notes)}
-          ${figures.shares.length === 0 ? null : shares(figures)}
-          ${figures.domains.map(({ domain, label }) => ranks(figures, domain, label))}
-          ${moves(figures)} ${figures.balance.length === 0 ? null : balance(figures)}
-          ${runs(figures.runs)}
-          <footer>
+        <main>${drawView(viewOf(found, made, place), place)}</main>
+        <footer class="foot">
+          <p>
             Positions are the best place of a domain in an answer. A gap in a line is a day without
-            a place among the results, never a place of its own.
-          </footer>
-        </main>
+            a place among the results, never a place of its own. All times in ${place.zone}.
+          </p>
+        </footer>
       </body>
     </html> `
   return page.text
 }
 
-function banner({ origins }: Figures): Html | null {
-  const others = origins.filter((origin) => origin !== 'live')
-  if (others.length === 0) return null
+function viewOf(found: ReportFound, made: Date, place: PagePlace): View {
+  const { figures, held, lists, books } = found
+  const { span } = figures
+  return {
+    title: 'What the answers say',
+    lead: html`${dayWords(figures)} Made ${made.toISOString().slice(0, 16).replace('T', ' ')} UTC;
+    days from ${span.since} to ${span.until}${span.cut ? ' (more are not drawn on one page)' : ''}.`,
+    body: html`${narrowedTo(figures)} ${summary(found)} ${noteList(figures.notes)}
+    ${figures.shares.length === 0 ? null : drawTrend(figures, place)}
+    ${held.map((one, index) => drawDomain({ found, held: one }, index, place))}
+    ${
+      books === null
+        ? null
+        : html`<h2 class="part">Nights</h2>
+            ${drawCalendar(books.nights, place)}`
+    }
+    ${lists.map((list) => drawCoverage(list, insidePlace(place, `list-${list.list.id}`)))}
+    ${
+      books === null
+        ? null
+        : html`<h2 class="part">Money</h2>
+            ${drawBalances(books.money, place, span)} ${drawCosts(books.money)}`
+    }`,
+  }
+}
+
+function dayWords({ day, narrowed }: Figures): Html {
+  if (day !== null) return html`Newest day of a run: ${day}.`
+  return html`No readable answers ${narrowed.length === 0 ? 'yet' : 'to these queries'}.`
+}
+
+/** What is about some queries must never look as if it were about all. */
+function narrowedTo({ narrowed }: Figures): Html | null {
+  if (narrowed.length === 0) return null
   return html`<p class="banner">
-    <strong>Not live.</strong> This page shows ${others.join(' and ')} answers: nobody searched the
-    web for them.
+    <strong>Some queries only:</strong>
+    ${narrowed.map((one, index) => html`${index === 0 ? null : '; '}${given(one)}`)}. Coverage,
+    nights and money are those of whole runs.
   </p>`
 }
 
-const number = new Intl.NumberFormat('en')
-
-function tiles({ queries, answers, credits, runs: all }: Figures): Html {
-  const unread = all.reduce((sum, run) => sum + run.failed + run.unknown, 0)
-  const shown = [
-    [queries, 'queries answered'],
-    [answers, 'answers kept'],
-    [credits, 'credits used for them'],
-    [unread, 'failed or unknown, last 30 runs'],
-  ] as const
-  return html`<div class="tiles">
-    ${shown.map(
-      ([value, text]) => html`<div class="tile"><b>${number.format(value)}</b>${text}</div>`,
-    )}
-  </div>`
+function summary({ figures, lists }: ReportFound): Html {
+  const days = lists.flatMap((list) => list.days)
+  return tiles([
+    { value: amount(figures.queries), text: 'queries answered' },
+    { value: amount(figures.answers), text: 'answers kept in all' },
+    { value: amount(figures.credits), text: 'credits used for them' },
+    {
+      value: amount(days.reduce((sum, day) => sum + day.failed + day.unknown, 0)),
+      text: 'failed or unknown in this time',
+    },
+  ])
 }
 
-function moves({ moves: rows, day, domains, compared }: Figures): Html {
-  if (!compared) {
-    return html`<section>
-      <h2>Movers</h2>
-      <p class="soft">
-        No query has been answered twice yet: moves show from the second answer on.
-      </p>
-    </section>`
-  }
-  if (rows.length === 0) {
-    return html`<section>
-      <h2>Movers</h2>
-      <p class="soft">
-        Nothing of ${domains.length === 0 ? 'note' : domains.map(({ label }) => label).join(', ')}
-        moved on ${day}, the newest full day.
-      </p>
-    </section>`
-  }
-  return html`<section>
-    <h2>Movers of ${day}</h2>
-    <p class="soft">Against the answer before, of the chosen domains; the greatest moves first.</p>
-    <div class="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th>query</th>
-            <th class="n">before</th>
-            <th class="n">now</th>
-            <th>change</th>
-            <th>page</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows.map(move)}
-        </tbody>
-      </table>
-    </div>
-  </section>`
+function drawTrend(figures: Figures, place: PagePlace): Html {
+  return drawShares(
+    figures,
+    {
+      picture: 'Share of voice of the greatest domains and the chosen ones, day by day',
+      about: html`Share of the clicks that each domain's best places would get, by weight, over
+      ${figures.narrowed.length === 0 ? 'all' : 'these'} queries.`,
+    },
+    place,
+  )
 }
 
-const words: Readonly<Record<string, string>> = {
-  up: '▲ up',
-  down: '▼ down',
-  entered: '▲ entered',
-  left: '▼ left',
-}
-
-function move({ q, variant, previous, position, change, page, url, title }: Move): Html {
-  const word = words[change]
-  return html`<tr><td>${q}${variant === '' ? null : html` <span class="soft">${variant}</span>`}</td><td class="n">${previous ?? '–'}</td><td class="n">${position ?? '–'}</td><td${word === undefined ? null : html` class="${change}"`}>${word ?? change}${
-    previous !== null && position !== null ? html` ${Math.abs(previous - position)}` : null
-  }</td><td>${link(url, title ?? page)}<br><span class="soft">${page}</span></td></tr>`
-}
-
-function runs(rows: readonly RunFigures[]): Html {
-  const heads = ['answered', 'reused', 'failed', 'unknown', 'not done', 'credits']
-  return html`<section>
-    <h2>Runs</h2>
-    <div class="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th>run</th>
-            <th>list</th>
-            <th>day</th>
-            <th>state</th>
-            <th class="n">queries</th>
-            ${heads.map((head) => html`<th class="n">${head}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${rows.map(
-            (run) =>
-              html`<tr>
-                <td>${run.run}</td>
-                <td class="list">${run.list}</td>
-                <td class="word">${run.runDate}</td>
-                <td class="word">${run.state}</td>
-                <td class="n">${number.format(run.tasks)}</td>
-                ${[run.answered, run.reused, run.failed, run.unknown, run.left, run.credits].map(
-                  (value) => html`<td class="n">${number.format(value)}</td>`,
-                )}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
-    </div>
-  </section>`
+/** All that the desk's page of a domain has, and the places of its heaviest queries. */
+function drawDomain(
+  { found: { figures }, held }: { found: ReportFound; held: DomainFound },
+  index: number,
+  around: PagePlace,
+): Html {
+  const { domain, label } = held.known
+  const place = insidePlace(around, `domain-${index + 1}`)
+  return html`<h2 class="part" id="domain-${index + 1}" dir="auto">
+      ${label ?? domain}
+      ${label === null || label === domain ? null : html`<small>${domain}</small>`}
+    </h2>
+    ${
+      figures.day === null
+        ? nothing('Its share, places and moves would be here.', null)
+        : html`${drawHoldings({ ...held, name: domain }, place)}
+            ${drawRanks(figures, { domain, label: label ?? domain }, place)}
+            ${drawMoves(held, place)}
+            <div class="pair">${drawPages(held, place)} ${drawRivals(held, place)}</div>`
+    }`
 }

@@ -2,19 +2,29 @@ import { callerPath, readConfig } from '../../shared/config.ts'
 import { exits, Misuse, type Exit } from '../../shared/errors.ts'
 import { siteName } from '../../shared/hostname.ts'
 import { say, type Call } from '../../shared/terminal/command.ts'
-import { firstNames } from '../../shared/terminal/wording.ts'
 import { localDate } from '../../shared/time/zone.ts'
-import { mostDomains, readFigures, readLabels } from '../../store/analysis/figures.ts'
+import { mostDomains } from '../../store/analysis/figures.ts'
 import { firstOrigins, hintOrigins, readOrigins } from '../../store/analysis/origins.ts'
-import type { Database } from '../../store/database.ts'
+import { hintLabels, readSlice, sliceFlags, spanFlags } from '../../store/analysis/slice.ts'
+import type { Slice } from '../../store/analysis/slice.ts'
+import { readSnapshot } from '../../store/analysis/snapshot.ts'
 import { findTarget, writeTarget } from '../export/target.ts'
 import { openMill } from '../mill/mill.ts'
 import { renderPage } from './page.ts'
+import { readReport } from './read.ts'
 
 export interface ReportOptions {
   readonly to?: string
   readonly domains?: string
-  readonly tag: string
+  readonly list?: readonly string[]
+  readonly tag?: readonly string[]
+  readonly country?: readonly string[]
+  readonly place?: readonly string[]
+  readonly language?: readonly string[]
+  readonly device?: readonly string[]
+  readonly since?: string
+  readonly until?: string
+  readonly between?: string
   readonly origins?: string
 }
 
@@ -25,16 +35,22 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   const path = callerPath(env, options.to)
   const target = await findTarget(path, options.to)
   const domains = readNames(options.domains ?? '', mostDomains)
+  const slice = sliceOf(options)
   const config = readConfig(env)
-  const mill = await openMill({ config, closers, say, name: 'report', reading: true })
+  const mill = await openMill({ config, closers, say, name: 'report', reading: true, behind: true })
   const typed = options.origins === undefined ? undefined : readOrigins(options.origins)
   const first = { databaseUrl: config.databaseUrl, tell: say }
   const origins = typed ?? (await firstOrigins(mill.db, first))
   const today = localDate(config.zone, new Date())
-  const figures = await readFigures(mill.db, { origins, tag: options.tag, domains, today })
-  await writeTarget(target, [renderPage(figures, new Date())])
-  if (figures.shares.length === 0) await explainTag(mill.db, options.tag)
+  const order = { slice, domains, today, config }
+  const found = await readSnapshot(mill.db, { origins, role: null, slice }, (trx) =>
+    readReport(trx, order),
+  )
+  await writeTarget(target, [renderPage(found, new Date())])
   say(`the page is ${path}`)
+  // A mistyped label must not look like a label that nobody ranks for.
+  const labels = await hintLabels(mill.db, slice)
+  if (labels !== null) say(labels)
   const hint = await hintOrigins(mill.db, origins)
   if (hint !== null) say(hint)
   return exits.done
@@ -53,11 +69,15 @@ function readNames(typed: string, most: number): readonly string[] {
   )
 }
 
-/** A mistyped label must not look like a label that nobody ranks for. */
-async function explainTag(db: Database, tag: string): Promise<void> {
-  const labels = await readLabels(db)
-  if (tag === '*' || labels.includes(tag)) return
-  say(
-    `no list has the label ${JSON.stringify(tag)}, so the page is without a share of voice; labels so far: ${firstNames(labels)}`,
-  )
+/** The flags that the questions of the library have, read in the same way. */
+function sliceOf(options: ReportOptions): Slice {
+  const given = new Map<string, readonly string[]>()
+  // All queries are what the page is about anyway.
+  for (const flag of sliceFlags)
+    given.set(
+      flag,
+      (options[flag] ?? []).filter((one) => one !== '*'),
+    )
+  for (const flag of spanFlags) given.set(flag, [options[flag] ?? []].flat())
+  return { ...readSlice(given), everyDay: true }
 }

@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream/promises'
 import { readConfig } from '../../shared/config.ts'
 import { say, type Call } from '../../shared/terminal/command.ts'
 import { firstOrigins, hintOrigins, readOrigins } from '../../store/analysis/origins.ts'
+import { openAnalyst } from '../../store/analysis/login.ts'
 import { hintLabels } from '../../store/analysis/slice.ts'
 import { openMill } from '../mill/mill.ts'
 import type { SqlQuestion } from '../../store/analysis/library.ts'
@@ -24,7 +25,7 @@ export async function printAnswer(
   { env, closers }: Pick<Call<unknown>, 'env' | 'closers'>,
 ): Promise<void> {
   const config = readConfig(env)
-  const mill = await openMill({ config, closers, say, name: 'sql', reading: true })
+  const mill = await openMill({ config, closers, say, name: 'sql', reading: true, behind: true })
   // A question about the tables alone needs no hint about the views, unless that may be why there is no row.
   let views = /\banalysis\./i.test(question.text)
   let found = true
@@ -36,7 +37,17 @@ export async function printAnswer(
   const first = { databaseUrl: config.databaseUrl, tell: say }
   const origins = typed ?? (views ? await firstOrigins(mill.db, first) : undefined)
   const reading = { ...question, timeoutMs, origins, suspects: asked.suspects, warn: say }
-  const answer = answerQuestion(mill.pool, reading, { format, most, say, empty })
+  const { analystUrl: url } = config
+  const { installation } = mill
+  const pool =
+    url === null
+      ? mill.pool
+      : closers.add(
+          'the login',
+          await openAnalyst({ url, installation, name: 'sql', max: 2 }),
+          (open) => open.end(),
+        )
+  const answer = answerQuestion(pool, reading, { format, most, say, empty })
   await pipeline(answer, process.stdout, { end: false })
   const slice = found ? undefined : question.slice
   const unknown = slice === undefined ? null : await hintLabels(mill.db, slice)

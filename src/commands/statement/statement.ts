@@ -3,7 +3,7 @@ import { exits, Misuse, type Exit } from '../../shared/errors.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { wordFlag } from '../../shared/terminal/flags.ts'
 import { isDay } from '../../shared/time/zone.ts'
-import { readEvents, readStatement } from '../../store/analysis/statement.ts'
+import { readStatement } from '../../store/analysis/statement.ts'
 import { openMill } from '../mill/mill.ts'
 import { nameRises, statementLines } from './lines.ts'
 
@@ -29,8 +29,8 @@ export async function showStatement({
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'statement', reading: true })
   const order = { account: options.account ?? null, since, until, zone: config.zone }
-  const sums = await readStatement(mill.db, order, by)
-  const events = nameRises(await readEvents(mill.db, order), config)
+  const { sums, events: unnamed } = await readStatement(mill.db, order, by)
+  const events = nameRises(unnamed, config)
   if (options.json === true) printJson({ by, zone: config.zone, sums, events })
   else print(statementLines({ by, zone: config.zone, sums, events }).join('\n'))
   return exits.done

@@ -35,6 +35,7 @@ const heads = [
   'open',
   'answered',
   'reused',
+  'not asked',
   'failed',
   'unknown',
   'other',
@@ -64,7 +65,16 @@ function runLines(runs: readonly RunStatus[]): string[] {
   if (runs.length === 0) return ['no runs yet']
   const rows = runs.map(({ tasks, ...run }) => {
     const total = Object.values(tasks).reduce((sum, number) => sum + number, 0)
-    const { open, answered, reused, failed, unknown, unaffordable, cancelled } = tasks
+    const {
+      open,
+      answered,
+      reused,
+      not_asked: rests,
+      failed,
+      unknown,
+      unaffordable,
+      cancelled,
+    } = tasks
     const budget = run.budget === null ? '' : ` of ${run.budget}`
     return [
       run.run,
@@ -75,6 +85,7 @@ function runLines(runs: readonly RunStatus[]): string[] {
       open,
       answered,
       reused,
+      rests,
       failed,
       unknown,
       unaffordable + cancelled,

@@ -2,6 +2,7 @@ import { readConfig } from '../../shared/config.ts'
 import { exits, type Exit } from '../../shared/errors.ts'
 import { print, printJson, say, type Call } from '../../shared/terminal/command.ts'
 import type { Database } from '../../store/database.ts'
+import { countFinishedDays } from '../../store/operator/finished.ts'
 import { countAnswers } from '../../store/operator/proofs.ts'
 import {
   askPromises,
@@ -26,6 +27,8 @@ export interface Verified {
 }
 
 const sampleSize = 500
+/** To add a day up again takes as long as to keep it. */
+const sampleDays = 7
 
 /** Asks the tables for every row that breaks a promise: one line a promise, and the credits of each account. */
 export async function verify({ options, env, closers }: Call<VerifyOptions>): Promise<Exit> {
@@ -52,15 +55,19 @@ export async function prove(
   db: Database,
   { zone, deep }: { readonly zone: string; readonly deep: boolean },
 ): Promise<Verified> {
-  const promises = await askPromises(db, zone)
+  const promises = await askPromises(db, { zone, days: deep ? null : sampleDays })
   const { answers: rebuilt, violations } = await rebuildAnswers(db, deep ? null : sampleSize)
   const { answers, bodiless } = await countAnswers(db)
   const unread = answers - bodiless - rebuilt
+  const unadded = deep ? 0 : Math.max(0, (await countFinishedDays(db)) - sampleDays)
   return {
     checks: [...promises, checkOf('each answer says what its body says', violations)],
     unproved: [
       ...(bodiless > 0 ? [`what ${bodiless} answers say whose bodies were pruned`] : []),
       ...(unread > 0 ? [`what ${unread} answers say that were not drawn; type --deep`] : []),
+      ...(unadded > 0
+        ? [`what ${unadded} finished days come to that were not drawn; type --deep`]
+        : []),
       ...beyondProof,
     ],
   }

@@ -86,13 +86,20 @@ async function insertBatch(
     batch.map(({ text }) => text),
     batch.map(furtherWords),
     batch.map(({ lang }) => lang),
+    batch.map(({ entities }) => entities.length > 0),
   ]
   await client.query(
-    `insert into documents (url, title, body, words, lang, shipped)
-    select url, title, body, words, lang, $6
-    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) as given (url, title, body, words, lang)
+    `insert into documents (url, title, body, words, lang, subject, shipped)
+    select url, title, body, words, lang, subject, $7
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[]) as given (url, title, body, words, lang, subject)
     on conflict (url) do update
-    set title = excluded.title, body = excluded.body, words = excluded.words, lang = excluded.lang, shipped = excluded.shipped`,
+    set
+      title = excluded.title,
+      body = excluded.body,
+      words = excluded.words,
+      lang = excluded.lang,
+      subject = excluded.subject,
+      shipped = excluded.shipped`,
     [...columns, shipped],
   )
   const entities = new Map(

@@ -109,9 +109,10 @@ async function refreshWords(client: pg.PoolClient): Promise<void> {
   )
   await client.query('truncate spellings')
   await client.query(
-    `insert into spellings (word, documents)
-    select word, ndoc
-    from ts_stat($$select to_tsvector('simple'::regconfig, words) from documents$$)`,
+    `insert into spellings (word, documents, heads)
+    select every.word, every.ndoc, coalesce(ahead.ndoc, 0)
+    from ts_stat($$select to_tsvector('simple'::regconfig, words || ' ' || body) from documents$$) as every
+    left join ts_stat($$select to_tsvector('simple'::regconfig, words) from documents$$) as ahead using (word)`,
   )
 }
 

@@ -89,7 +89,8 @@ async function show(c: Context<DoorEnv>, parts: DashboardParts, told: Told): Pro
     new Date(Date.now() - (shownDays - 1 - back) * dayMs).toISOString().slice(0, 10),
   )
   const path = `${parts.basePath}/dashboard`
-  const page = renderDashboard({ path, keys, days, used, ticket: randomUUID(), ...told })
+  const address = parts.publicUrl()
+  const page = renderDashboard({ path, address, keys, days, used, ticket: randomUUID(), ...told })
   return c.html(page, told.problem === null ? 200 : 400, headers)
 }
 

@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { Context } from 'hono'
+import { isForwarded } from '../../shared/address.ts'
 import type { Secret } from '../../shared/secret.ts'
 import type { DoorEnv } from '../door.ts'
 import { Refusal } from '../refusal.ts'
@@ -51,8 +52,7 @@ export class Guard {
 
 /** The name that was asked for counts too: a name of another site can lead to this machine. */
 function isHere(c: Context<DoorEnv>): boolean {
-  const forwarded = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
-  if (forwarded.some((name) => c.req.header(name) !== undefined)) return false
+  if (isForwarded((name) => c.req.header(name))) return false
   const peer = c.env.incoming.socket.remoteAddress ?? ''
   return loopbackPeer.test(peer) && loopback.test(c.req.header('host') ?? '')
 }

@@ -6,6 +6,8 @@ import { drawChart } from './chart.ts'
 export interface DashboardView {
   /** Where the dashboard lies, as a path. */
   readonly path: string
+  /** Where the service is asked, as its customers type it. */
+  readonly address: string
   readonly keys: readonly ListedKey[]
   readonly days: readonly string[]
   readonly used: readonly KeyDay[]
@@ -18,7 +20,7 @@ export interface DashboardView {
 
 /** The whole page: made on the server, for browsers with scripts and without. */
 export function renderDashboard(shown: DashboardView) {
-  const { path, keys, days, used, issued, problem } = shown
+  const { path, address, keys, days, used, issued, problem } = shown
   return html`<!doctype html>
     <html lang="en">
       <meta charset="utf-8" />
@@ -27,7 +29,7 @@ export function renderDashboard(shown: DashboardView) {
       <link rel="stylesheet" href="${path}/style.css" />
       <h1>Search service</h1>
       ${problem === null ? '' : html`<p class="notice bad" role="alert">${problem}</p>`}
-      ${issued === null ? '' : renderIssued(issued)}
+      ${issued === null ? '' : renderIssued(issued, address)}
       <h2>New key</h2>
       ${renderForm(shown)}
       <h2>Keys</h2>
@@ -38,14 +40,13 @@ export function renderDashboard(shown: DashboardView) {
     </html>`
 }
 
-function renderIssued({ key, kind, credits, account }: IssuedKey) {
-  const url = '"http://127.0.0.1/v1/search?q=css+grid+layout"'
+function renderIssued({ key, kind, credits, account }: IssuedKey, address: string) {
+  const line = `curl -H "Authorization: Bearer ${key}" "${address}/v1/search?q=css+grid+layout"`
   return html`<div class="notice" role="status">
     <strong>Your new ${kind} key. It is shown once: copy it now.</strong>
     <code>${key}</code>
-    <span class="soft"
-      >Account ${account}, ${credits} credits. curl -H "Authorization: Bearer KEY" ${url}</span
-    >
+    <span class="soft">Account ${account}, ${credits} credits. To try it:</span>
+    <pre>${line}</pre>
   </div>`
 }
 

@@ -3,6 +3,8 @@ import { stem, stopWords } from './words.ts'
 const fewest = 4
 const most = 8
 const longest = 4
+// Of many pages two share a phrase by chance: it has to be said on three, unless it is a known name.
+const shares = { few: 2, many: 3, manyPages: 20 }
 
 interface Phrase {
   readonly key: string
@@ -23,6 +25,7 @@ export function labelClusters(
   isName: (text: string) => boolean,
 ): string[] {
   if (texts.length < fewest) return []
+  const leastShares = texts.length < shares.manyPages ? shares.few : shares.many
   const asked = new Set(wordsOf(q).map((word) => stem(word.toLowerCase())))
   const phrases = [...collect(texts).values()].filter(({ documents, stems }) => {
     const share = documents.size / texts.length
@@ -35,7 +38,8 @@ export function labelClusters(
       const named = isName(usualForm(phrase))
       return { phrase, named, score: (named ? 2 : 1) * scoreOf(phrase, asked, texts.length) }
     })
-    .filter(({ phrase, named }) => named || isLabel(phrase))
+    .filter(({ phrase, named }) => named || phrase.documents.size >= leastShares)
+    .filter(({ phrase, named }) => !isEmpty(usualForm(phrase)) && (named || isLabel(phrase)))
     .toSorted((a, b) => b.score - a.score || (a.phrase.key < b.phrase.key ? -1 : 1))
   return accept(scored.map(({ phrase }) => phrase))
 }
@@ -80,11 +84,17 @@ const empty = new Set(
   ),
 )
 
+function isEmpty(form: string): boolean {
+  return form
+    .replace(/['’]s\b/g, '')
+    .split(/[ -]/)
+    .every((word) => empty.has(stem(word.toLowerCase())))
+}
+
 /** One everyday word labels nothing, nor does a date, nor half a sentence: it has to be written like a name. */
 function isLabel(phrase: Phrase): boolean {
   const form = usualForm(phrase).replace(/['’]s\b/g, '')
   if (!/^\p{L}/u.test(form)) return false
-  if (form.split(/[ -]/).every((word) => empty.has(stem(word.toLowerCase())))) return false
   if (phrase.stems.length === 1) return /\p{L}.*[\p{Lu}\p{N}]/u.test(form) && form.length > 3
   // `polyfill based`, `set based`, `newly available`: the thing itself is missing.
   return !/(?:[^ ]{4,}ed|[^ ]{3,}ly|based|available)$/i.test(form)
@@ -142,6 +152,11 @@ function accept(phrases: readonly Phrase[]): string[] {
   const taken: Phrase[] = []
   for (const phrase of phrases) {
     if (taken.length === most) break
+    // `Astc Extension`, `Draw Extension`: of a row of the same kind two are enough.
+    const kind = taken.filter(
+      ({ stems }) => stems.length > 1 && stems.at(-1) === phrase.stems.at(-1),
+    )
+    if (kind.length >= 2) continue
     const overlaps = taken.some((other) => {
       const shared = [...phrase.documents].filter((index) => other.documents.has(index)).length
       const sameWords = phrase.stems.some((one) => other.stems.includes(one))

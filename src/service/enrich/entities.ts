@@ -54,15 +54,17 @@ async function tag({ q, texts }: Found): Promise<NamedEntity[]> {
   return sentences.length === 0 ? spoken : [...spoken, ...typed(nlp, sentences.join(' '))]
 }
 
+// Each with the tags that it is made of: most texts bear none of them, and looking for that is far cheaper.
 const kinds = [
-  ['people', 'Person'],
-  ['places', 'Place'],
-  ['organizations', 'Organization'],
+  ['people', 'Person', '#Person'],
+  ['places', 'Place', '(#Place|#Address)'],
+  ['organizations', 'Organization', '#Organization'],
 ] as const
 
 function typed(nlp: typeof nlpFunction, text: string): NamedEntity[] {
   const document = nlp(text)
-  return kinds.flatMap(([method, type]) => {
+  return kinds.flatMap(([method, type, tags]) => {
+    if (!document.has(tags)) return []
     const names = document[method]().out('array') as string[]
     return names.map((name) => ({ name: tidy(name), type })).filter(({ name }) => isName(name))
   })

@@ -9,14 +9,20 @@ const ownShape = /\p{L}.*[\p{Lu}\p{N}]/u
 /** Names that are known beforehand, found in a text word by word. */
 export class Gazetteer {
   readonly #names = new Map<string, NamedEntity>()
+  /** How many words the longest name has that begins with a word: most words of a text begin none. */
+  readonly #longest = new Map<string, number>()
 
   constructor(entities: readonly NamedEntity[]) {
     for (const entity of entities) {
       // `CSS Grid Layout (level 1)` is spoken of without its level; `<select>` is no word at all.
       const name = entity.name.replace(/\s*\([^)]*\)$/, '')
       if (!plainName.test(name)) continue
-      const key = words(name).join(' ')
-      if (!this.#names.has(key) && !stopWords.has(key)) this.#names.set(key, { ...entity, name })
+      const tokens = words(name)
+      const [first = '', key] = [tokens[0], tokens.join(' ')]
+      if (this.#names.has(key) || stopWords.has(key)) continue
+      this.#names.set(key, { ...entity, name })
+      const length = Math.min(longestName, tokens.length)
+      this.#longest.set(first, Math.max(this.#longest.get(first) ?? 0, length))
     }
   }
 
@@ -41,7 +47,8 @@ export class Gazetteer {
     const tokens = words(text)
     const found: NamedEntity[] = []
     for (let at = 0; at < tokens.length; at += 1) {
-      for (let length = Math.min(longestName, tokens.length - at); length > 0; length -= 1) {
+      const most = this.#longest.get(tokens[at] ?? '') ?? 0
+      for (let length = Math.min(most, tokens.length - at); length > 0; length -= 1) {
         const entity = this.#names.get(tokens.slice(at, at + length).join(' '))
         if (entity === undefined) continue
         found.push(entity)

@@ -17,12 +17,19 @@ const restlessness = { top: 0.6, below: 0.35 }
 const awayShare = 0.04
 const stretchDays = 6
 
-/** Answers as of a day that the operator sets: the same seed and day always give the same order. */
-export function openDrift(seed: string, today: () => Date): Drift {
+/** How many queries of a calm drift move every day, and within how many days the others do. */
+const calmness = { restless: 0.15, least: 4, most: 60 }
+
+/**
+ * Answers as of a day that the operator sets: the same seed and day always give the same order. Where it is calm, most
+ * queries stand still for days or weeks, each at its own pace, as real ones do.
+ */
+export function openDrift(seed: string, today: () => Date, calm = false): Drift {
   return {
     moves: true,
     rank(q, pages) {
-      const day = Math.floor(today().getTime() / dayMs)
+      const now = Math.floor(today().getTime() / dayMs)
+      const day = calm ? lastMove(`${seed}\n${q}`, now) : now
       return pages
         .map((page, index) => ({ page, place: wander(`${seed}\n${q}\n${page.url}`, index, day) }))
         .filter(({ place }) => Number.isFinite(place))
@@ -30,6 +37,15 @@ export function openDrift(seed: string, today: () => Date): Drift {
         .map(({ page }) => page)
     },
   }
+}
+
+/** The day on which a query last moved. */
+function lastMove(name: string, day: number): number {
+  if (fraction(`${name} restless`) < calmness.restless) return day
+  const { least, most } = calmness
+  const pace = least + Math.floor((most - least) * fraction(`${name} pace`))
+  const phase = Math.floor(pace * fraction(`${name} phase`))
+  return Math.floor((day + phase) / pace) * pace - phase
 }
 
 /** A slow swing, a quick one and the noise of one day; and now and then a page is gone for some days. */

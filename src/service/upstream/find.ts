@@ -1,15 +1,18 @@
 import { stopWords } from '../enrich/words.ts'
-import type { Search } from '../schemas.ts'
+import { mostReach } from '../params.ts'
+import type { Interpretation, Search } from '../schemas.ts'
 import type { AskedWords } from './question.ts'
 import { ranking } from './ranking.ts'
+import { spread } from './spread.ts'
 import type { Statements } from './statements.ts'
-import { readTerms, type KnownTerm, type KnownTerms } from './terms.ts'
+import { allOf, anyOf, readTerms, type KnownTerm, type KnownTerms } from './terms.ts'
 
 /** A page of this machine, best first. */
 export interface FoundPage {
+  readonly id: number
   readonly url: string
   readonly title: string
-  /** The beginning of what it says; more of it where it is shown. */
+  /** The beginning of what it says. */
   readonly text: string
   readonly lang: string
   /** How well it fits; comparable within one answer only. */
@@ -18,7 +21,8 @@ export interface FoundPage {
 
 export interface FoundPages {
   readonly pages: readonly FoundPage[]
-  readonly terms: KnownTerms
+  /** What was searched for instead of what was sent; null where that was the same. */
+  readonly meant: Interpretation | null
 }
 
 export interface FindWish {
@@ -28,8 +32,8 @@ export interface FindWish {
   readonly shown: number
   /** Whether the server knows how alike two texts are. */
   readonly trigrams: boolean
-  /** Names of known things that the query speaks of, in lower case. */
-  readonly subjects: readonly string[]
+  /** Names of known things that a text speaks of, in lower case. */
+  readonly subjectsIn: (text: string) => readonly string[]
 }
 
 const configs: Readonly<Record<string, string>> = {
@@ -43,12 +47,12 @@ const configs: Readonly<Record<string, string>> = {
 }
 
 // Labels of clusters rest on so many pages, however few are shown.
-const leastPool = 50
+export const leastPool = 50
 // Candidates that are ranked by all of their words: with many words fewer pages hold them all.
 const rankings = 8000
 // Of a query most of whose words nobody ever wrote, the rest is chance.
 const leastKnown = 0.5
-// A page without all of the words holds at least so much of their weight; more where some are strange.
+// A page without all of the words holds at least so much of their weight; more where many are strange.
 const leastShare = { known: 0.35, strange: 0.6 }
 
 /** The main language of an `hl` that was sent, or English. */
@@ -62,29 +66,82 @@ export async function findPages(run: Statements, wish: FindWish): Promise<FoundP
   const language = languageOf(search)
   const config = configs[language] ?? 'simple'
   const terms = await readTerms(run, question, config)
-  const { known, unknown } = terms
-  if (await isChance(run, terms, wish)) return { pages: [], terms }
+  const unknown = terms.strange.length
+  const meant = terms.words.join(' ')
+  const subjects = wish.subjectsIn(terms.mends.length > 0 ? meant : search.q)
+  const known = weighBeside(terms, subjects)
+  if (await isChance(run, terms, subjects)) return { pages: [], meant: null }
   const strict =
-    question.operators === null ? all(known) : await parseOperators(run, question.operators, config)
+    question.operators === null
+      ? allOf(known)
+      : await parseOperators(run, question.operators, config)
   const rare = known.toSorted((a, b) => b.weight - a.weight).slice(0, 3)
   const pages = await run.rows<FoundPage>({
     name: trigrams ? 'find' : 'find-plain',
     text: trigrams ? ranking.trigrams : ranking.plain,
     values: [
-      question.words.map((word) => terms.corrected.get(word) ?? word).join(' '),
+      meant,
       strict,
-      question.operators === null ? all(known, ':A') : '',
-      question.operators === null ? rare.map(any).join(' | ') : '',
-      known.map(any),
+      question.operators === null ? allOf(known, ':A') : '',
+      question.operators === null ? rare.map((term) => anyOf(term)).join(' | ') : '',
+      known.map((term) => anyOf(term)),
       known.map(({ weight }) => weight),
       Math.max(shown, leastPool),
-      shown,
+      // The same for every page of an answer: what came in on the second would move what stood on the first.
+      mostReach,
       language,
       Math.max(100, Math.floor(rankings / Math.max(4, known.length))),
-      unknown === 0 ? leastShare.known : leastShare.strange,
+      unknown * 3 <= known.length ? leastShare.known : leastShare.strange,
+      known.map((term) => anyOf(term, ':AB')),
     ],
   })
-  return { pages, terms }
+  const first = spread(pages.slice(0, leastPool))
+  return {
+    pages: [...first, ...pages.slice(leastPool)],
+    meant: question.operators === null ? interpret(terms) : null,
+  }
+}
+
+const longestText = 20_000
+
+/** What these pages say, by their numbers: as much of it as a snippet is looked for in. */
+export async function readTexts(
+  run: Statements,
+  pages: readonly FoundPage[],
+): Promise<Map<number, string>> {
+  if (pages.length === 0) return new Map()
+  const rows = await run.rows<Pick<FoundPage, 'id' | 'text'>>({
+    name: 'read-texts',
+    text: `select id, left(body, ${longestText}) as text from documents where id = any($1)`,
+    values: [[...new Set(pages.map(({ id }) => id))]],
+  })
+  return new Map(rows.map(({ id, text }) => [id, text]))
+}
+
+/** Says what was put right and what was left out. */
+function interpret({ words, strange, mends }: KnownTerms): Interpretation | null {
+  if (mends.length === 0 && strange.length === 0) return null
+  const left = new Set(strange)
+  return {
+    query: words.filter((word) => !left.has(word)).join(' '),
+    corrections: [...mends],
+    ignored_words: [...strange],
+  }
+}
+
+// Hardly any page holds such a word: it came with the query by accident.
+const accident = 2
+const besideSubject = 0.3
+
+/** Beside the name of a known thing other words tell less where some are strange, or where hardly a page holds them. */
+function weighBeside({ known, strange }: KnownTerms, subjects: readonly string[]): KnownTerm[] {
+  const named = new Set(subjects.flatMap((name) => name.split(/[^\p{L}\p{N}]+/u)))
+  if (!known.some(({ word }) => named.has(word))) return [...known]
+  return known.map((term) =>
+    named.has(term.word) || (strange.length === 0 && term.documents > accident)
+      ? term
+      : { ...term, weight: besideSubject * term.weight },
+  )
 }
 
 /**
@@ -93,17 +150,26 @@ export async function findPages(run: Statements, wish: FindWish): Promise<FoundP
  */
 async function isChance(
   run: Statements,
-  { known, unknown, corrected }: KnownTerms,
-  { question, subjects }: FindWish,
+  { words, known, strange, mends }: KnownTerms,
+  subjects: readonly string[],
 ): Promise<boolean> {
-  if (known.length === 0 || unknown === 0) return known.length === 0
-  const sure = known.length - corrected.size
-  if (sure > 1 && sure / (known.length + unknown) >= leastKnown) return false
+  if (known.length === 0 || strange.length === 0) return known.length === 0
+  const sure = known.length - mends.length
+  if (sure > 1 && sure / (known.length + strange.length) >= leastKnown) return false
   if (subjects.length > 0) return false
   const rows = await run.rows<{ there: boolean }>({
     name: 'find-heads',
-    text: 'select exists (select from documents where left(lower(head), 100) = any($1)) as there',
-    values: [question.words.filter((word) => !stopWords.has(word))],
+    text: `
+      select exists (
+        select from documents
+        where left(lower(head), 100) = any($1)
+          or (subject and tsv @@ $2::tsquery and tsvector_to_array(to_tsvector('english', head)) <@ $3::text[])
+      ) as there`,
+    values: [
+      words.filter((word) => !stopWords.has(word)),
+      known.map((term) => anyOf(term, ':A')).join(' | '),
+      known.flatMap(({ forms }) => forms),
+    ],
   })
   return rows[0]?.there !== true
 }
@@ -115,16 +181,4 @@ async function parseOperators(run: Statements, text: string, config: string): Pr
     values: [text, config],
   })
   return rows[0]?.query ?? ''
-}
-
-function all(terms: readonly KnownTerm[], label = ''): string {
-  return terms.map((term) => `(${quoted(term, label).join(' | ')})`).join(' & ')
-}
-
-function any(term: KnownTerm): string {
-  return `(${quoted(term, '').join(' | ')})`
-}
-
-function quoted({ forms }: KnownTerm, label: string): string[] {
-  return forms.map((form) => `'${form.replaceAll('\\', '\\\\').replaceAll("'", "''")}'${label}`)
 }

@@ -7,7 +7,7 @@ import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/gazetteer.ts'
 import { Refusal } from '../refusal.ts'
 import { findAsked, noteAsked } from './asked.ts'
-import { findPages, languageOf, type FoundPage } from './find.ts'
+import { findPages, languageOf, leastPool, readTexts, type FoundPage } from './find.ts'
 import { Gate } from './gate.ts'
 import { readQuestion } from './question.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
@@ -69,31 +69,41 @@ async function answer(
   const question = readQuestion(search.q)
   const reach = search.page * search.num
   const shown = drift.moves ? reach + reserve : reach
-  const subjects = gazetteer.findAny(search.q).map(({ name }) => name.toLowerCase())
-  const { pages, asked } = await withStatements(tables, signal, async (run) => ({
-    ...(await findPages(run, { search, question, shown, subjects, trigrams: tables.trigrams })),
-    asked: await findAsked(run, question),
-  })).catch(tellLate)
-  const ranked = drift
-    .rank(search.q, pages.slice(0, shown))
-    .slice(0, reach)
-    .map((page, index) => toResult(search.q, page, index))
-  const results = shownOf(search, ranked)
-  if (results.length > 0) await noteAsked(tables.pool, account, search.q)
+  const subjectsIn = (text: string) => gazetteer.findAny(text).map(({ name }) => name.toLowerCase())
+  const { pages, ranked, meant, asked } = await withStatements(tables, signal, async (run) => {
+    const wish = { search, question, shown, subjectsIn, trigrams: tables.trigrams }
+    const found = await findPages(run, wish)
+    const moved = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, reach)
+    // What is said about the query rests on the first page, whichever is shown.
+    const read = [...moved.slice(0, search.num), ...shownOf(search, moved)]
+    const texts = await readTexts(run, read)
+    const withText = (page: FoundPage) => ({ ...page, text: texts.get(page.id) ?? page.text })
+    return {
+      pages: found.pages.slice(0, leastPool).map(withText),
+      ranked: moved.map(withText),
+      meant: found.meant,
+      asked: await findAsked(run, question),
+    }
+  }).catch(tellLate)
+  const results = ranked.map((page, index) => toResult(search.q, page, index))
+  const given = shownOf(search, results)
+  if (given.length > 0) await noteAsked(tables.pool, account, search.q)
+  const said = await enrich(
+    search.q,
+    {
+      results: given,
+      first: results.slice(0, search.num),
+      pool: closePages(pages),
+      // Said where the specification has room for it: what was looked for instead of what was typed.
+      suggestions: meant === null || meant.corrections.length === 0 ? [] : [meant.query],
+      asked,
+      known: [],
+    },
+    gazetteer,
+  )
   return {
-    answer: await enrich(
-      search.q,
-      {
-        results,
-        first: ranked.slice(0, search.num),
-        pool: closePages(pages),
-        suggestions: [],
-        asked,
-        known: [],
-      },
-      gazetteer,
-    ),
-    ignored: ignoredParams(search, shownOf(search, pages)),
+    answer: meant === null ? said : { ...said, interpretation: meant },
+    ignored: ignoredParams(search, shownOf(search, ranked)),
     partial: false,
   }
 }

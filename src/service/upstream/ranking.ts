@@ -2,33 +2,49 @@ const bareTitle = "regexp_replace(documents.head, ' [-|] .*$', '')"
 
 const matching = `
   with terms as materialized (
-    select term::tsquery as term, weight, row_number() over (order by weight desc) <= 3 as rare
-    from unnest($5::text[], $6::real[]) as given (term, weight)
+    select
+      term::tsquery as term,
+      headed::tsquery as headed,
+      weight,
+      -- A page whose rarest word is a commoner one holds too little of the weight, whatever else it holds.
+      row_number() over (order by weight desc) <= 3
+        and sum(weight) over (order by weight rows unbounded preceding)
+          >= $11::real * sum(weight) over () as rare
+    from unnest($5::text[], $6::real[], $12::text[]) as given (term, weight, headed)
   ),
   titled as (
-    select id, 1::real as share, true as every_word
+    select id, 1::real as share
     from documents
     where tsv @@ $3::tsquery
     limit $10
   ),
   strict as (
-    select id, 1::real as share, true as every_word
+    select id, 1::real as share
     from documents
     where tsv @@ $2::tsquery
     limit $10
   ),
+  -- Told by the index alone: reading the words of every page that holds one of them took most of the time.
+  holding as materialized (
+    select documents.id, sum(terms.weight) as weight
+    from terms
+    join documents on documents.tsv @@ terms.term
+    -- Without rarest words nothing but what all were asked for is wanted: signs mean every letter.
+    where terms.rare
+      and numnode($4::tsquery) > 0
+      and (select count(*) from strict) < $8
+    group by documents.id
+  ),
   loose as (
     select
       id,
-      (select sum(weight) filter (where tsv @@ term) / sum(weight) from terms) as share,
-      false as every_word
-    from documents
-    where (select count(*) from strict) < $8
-      and tsv @@ $4::tsquery
+      (select sum(terms.weight) filter (where tsv @@ term) / sum(terms.weight) from terms) as share
+    from holding
+    join documents using (id)
+    where holding.weight + (select coalesce(sum(weight) filter (where not rare), 0) from terms)
+      >= $11::real * (select sum(weight) from terms)
     -- There may be more than are ranked: those with the rarest words are.
-    order by
-      (select sum(weight) filter (where tsv @@ term) from terms where rare) desc,
-      ts_rank(tsv, $4::tsquery) desc
+    order by holding.weight desc, ts_rank(tsv, $4::tsquery) desc
     limit 300
   ),`
 
@@ -36,14 +52,13 @@ function candidates(alike: string): string {
   return `
     alike as (${alike}),
     candidates as (
-      select id, max(share) as share, bool_or(every_word) as every_word
+      select distinct id
       from (
         select * from titled
         union all select * from strict
         union all select * from loose where share >= $11::real
         union all select * from alike
       ) as every_way
-      group by id
     ),`
 }
 
@@ -51,20 +66,34 @@ function order(likeness: string): string {
   return `
     ranked as (
       select
+        documents.id,
         documents.url,
         documents.title,
         documents.body,
         documents.lang,
-        (select coalesce(sum(weight * ts_rank(tsv, term)) / nullif(sum(weight), 0), 0) from terms)
-          + case when candidates.every_word then 0.2 else 0 end
+        held.rank
+          -- Squared: of two pages that hold half of what was asked neither is half as good as one that holds it all.
+          + 0.9 * power(held.share, 2)
+          + 0.4 * power(held.ahead, 2)
+          -- What a page is there to explain stands on it, not on those that only speak of it.
+          + case when documents.subject then 0.15 else 0 end
           + case when documents.lang = $9 then 0.2 else 0 end
           -- Bounded: how often a page repeats the words says less than what it is called.
-          + ts_rank_cd(tsv, $2::tsquery, 32)
+          + ts_rank_cd(held_words, $2::tsquery, 32)
           -- A member of something is less than the thing, unless it is asked for as one.
           - case when documents.head ~ '^[A-Za-z]\\w*\\.[A-Za-z]' and $1 not like '%.%' then 0.15 else 0 end
           + ${likeness} as score
       from candidates
       join documents using (id)
+      -- Unpacked once, not by each function that looks into it.
+      cross join lateral (select documents.tsv || ''::tsvector as held_words offset 0) as unpacked
+      cross join lateral (
+        select
+          coalesce(sum(weight * ts_rank(held_words, term)) / nullif(sum(weight), 0), 0) as rank,
+          coalesce(sum(weight) filter (where held_words @@ term) / nullif(sum(weight), 0), 0) as share,
+          coalesce(sum(weight) filter (where held_words @@ headed) / nullif(sum(weight), 0), 0) as ahead
+        from terms
+      ) as held
     ),
     placed as (
       select *, row_number() over (order by score desc, url) as place
@@ -73,11 +102,12 @@ function order(likeness: string): string {
       limit $7
     )
     select
+      id,
       url,
       title,
       lang,
       score,
-      left(body, case when place <= $8 then 20000 else 400 end) as text
+      left(body, 400) as text
     from placed
     order by place`
 }
@@ -88,23 +118,24 @@ function statement({ likeness, alike }: { likeness: string; alike: string }): st
 
 /**
  * One statement finds and ranks. Its parameters: the words as text, all of them as a query, all of them in the title,
- * the rarest, each term, their weights, how many pages at most, how many are shown, the language, how many candidates,
- * the least share of the words' weight that a page has to hold.
+ * the rarest, each term, their weights, how many pages at most, how many hold enough, the language, how many candidates,
+ * the least share of the words' weight that a page has to hold, each term in titles and addresses.
  */
 export const ranking = {
   trigrams: statement({
     likeness: `0.2 * word_similarity($1, lower(documents.title)) + similarity(${bareTitle}, $1)`,
     // Words that are wrong in more than one letter match nothing; titles that look alike still do.
     alike: `
-      select id, 0::real as share, false as every_word
+      select id, 0::real as share
       from documents
       where not exists (select from strict)
         and not exists (select from loose where share >= $11::real)
+        and numnode($4::tsquery) > 0
         and $1 <% lower(title)
       limit 200`,
   }),
   plain: statement({
     likeness: `case when lower(${bareTitle}) = $1 then 1 else 0 end`,
-    alike: 'select id, 0::real as share, false as every_word from documents where $1::text is null',
+    alike: 'select id, 0::real as share from documents where $1::text is null',
   }),
 }

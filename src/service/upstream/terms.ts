@@ -1,9 +1,16 @@
+import { stopWords } from '../enrich/words.ts'
 import type { AskedWords } from './question.ts'
 import type { Statements } from './statements.ts'
 import { misspellings } from './misspelt.ts'
+import { applyMends, findJoined, findSplit, type Mend } from './joints.ts'
+import { correctWords } from './spelled.ts'
 
 /** One word of a query as the index knows it. */
 export interface KnownTerm {
+  /** As it was asked, or put right. */
+  readonly word: string
+  /** How many pages hold it. */
+  readonly documents: number
   /** Every form that counts: as English, and as the language that was asked for. */
   readonly forms: readonly string[]
   /** Rare words tell more. */
@@ -12,11 +19,13 @@ export interface KnownTerm {
 
 /** What the index is asked for. */
 export interface KnownTerms {
+  /** The query with everything put right. */
+  readonly words: readonly string[]
   readonly known: readonly KnownTerm[]
-  /** Words that no document holds, and that resemble none that any holds. */
-  readonly unknown: number
-  /** Words that were put right, by what they were put right to. */
-  readonly corrected: ReadonlyMap<string, string>
+  /** Words that no document holds, and that resemble none that any holds: they are left out. */
+  readonly strange: readonly string[]
+  /** What was put right. */
+  readonly mends: readonly Mend[]
 }
 
 interface Row {
@@ -31,12 +40,50 @@ const mostCorrected = 4
 const rarely = 1
 const often = 30
 
-/** Looks the words of a query up, and puts those right that differ from a known one by one slip. */
+/** Looks the words of a query up, and puts those right that differ from known ones by one slip. */
 export async function readTerms(
   run: Statements,
-  { words, operators }: AskedWords,
+  question: AskedWords,
   config: string,
 ): Promise<KnownTerms> {
+  const asked = await lookUp(run, question.words, config)
+  // Who writes operators means every letter of it.
+  if (question.operators !== null) return sortOut(question.words, asked)
+  const joined = await findJoined(run, question.words, new Set(sortOut([], asked).strange))
+  const words = applyMends(question.words, joined)
+  const whole = joined.length === 0 ? asked : await lookUp(run, words, config)
+  const terms = await putRight(run, sortOut(words, whole), whole)
+  const split = await findSplit(run, terms.strange.slice(0, mostCorrected))
+  const mends = [...joined, ...terms.mends]
+  if (split.length === 0) return { ...terms, mends }
+  const parts = sortOut(
+    [],
+    await lookUp(
+      run,
+      split.flatMap(({ to }) => to.split(' ')),
+      config,
+    ),
+  )
+  const found = new Set(split.map(({ from }) => from))
+  return {
+    words: applyMends(terms.words, split),
+    known: distinct([...terms.known, ...parts.known]),
+    strange: terms.strange.filter((word) => !found.has(word)),
+    mends: [...mends, ...split],
+  }
+}
+
+interface LookedUp {
+  readonly byWord: ReadonlyMap<string, readonly Row[]>
+  /** Pages that there are. */
+  readonly total: number
+}
+
+async function lookUp(
+  run: Statements,
+  words: readonly string[],
+  config: string,
+): Promise<LookedUp> {
   const rows = await run.rows<Row>({
     name: 'read-terms',
     text: `
@@ -49,71 +96,78 @@ export async function readTerms(
       cross join lateral unnest(tsvector_to_array(to_tsvector('english', word) || to_tsvector($2::regconfig, word))) as lexeme`,
     values: [words, config],
   })
-  const total = rows[0]?.total ?? 0
   const byWord = new Map<string, Row[]>()
   for (const row of rows) byWord.set(row.word, [...(byWord.get(row.word) ?? []), row])
+  return { byWord, total: rows[0]?.total ?? 0 }
+}
+
+function sortOut(words: readonly string[], { byWord, total }: LookedUp): KnownTerms {
   const known: KnownTerm[] = []
-  const [strange, rare]: [string[], Map<string, Row[]>] = [[], new Map()]
+  const strange: string[] = []
   for (const [word, found] of byWord) {
     const forms = found.filter(({ documents }) => documents > 0)
     if (forms.length === 0) strange.push(word)
-    else if (forms.every(({ documents }) => documents <= rarely)) rare.set(word, forms)
-    else known.push(toTerm(forms, total))
+    else known.push(toTerm(word, forms, total))
   }
-  // Who writes operators means every letter of it.
-  const wrong = operators === null ? [...strange, ...rare.keys()].slice(0, mostCorrected) : []
-  const found = await correct(run, wrong)
-  for (const [word, forms] of rare) {
-    const other = found.get(word)
-    const both = other !== undefined && other.documents >= often ? [...forms, other] : forms
-    known.push(toTerm(both, total))
-    found.delete(word)
+  return { words, known: distinct(known), strange, mends: [] }
+}
+
+async function putRight(
+  run: Statements,
+  { words, known, strange }: KnownTerms,
+  { byWord, total }: LookedUp,
+): Promise<KnownTerms> {
+  const rare = known.filter(({ documents }) => documents <= rarely)
+  const sure = known.filter(({ documents }) => documents > rarely)
+  const wrong = [...strange, ...rare.map(({ word }) => word)].slice(0, mostCorrected)
+  const telling = sure.filter(({ word }) => !stopWords.has(word))
+  const titled = allOf(telling, ':A')
+  const found = await correctWords(run, wrong, { titled, bold: sure.length > wrong.length })
+  const terms = sure.slice()
+  for (const term of rare) {
+    const [other] = found.get(term.word) ?? []
+    const both = other !== undefined && other.documents >= often
+    const forms = (byWord.get(term.word) ?? []).filter(({ documents }) => documents > 0)
+    terms.push(both ? toTerm(term.word, [...forms, other], total) : term)
+    found.delete(term.word)
   }
-  const corrected = found
-  for (const [, form] of corrected) known.push(toTerm([form], total))
+  for (const [, forms] of found) terms.push(toTerm(forms[0].word, forms, total))
   return {
-    known: distinct(known),
-    unknown: strange.length - corrected.size,
-    corrected: new Map([...corrected].map(([word, right]) => [word, right.word])),
+    words: words.map((word) => found.get(word)?.[0].word ?? word),
+    known: distinct(terms),
+    strange: strange.filter((word) => !found.has(word) && !isFiller(word)),
+    mends: [...found].map(([from, [right]]) => ({ from, to: right.word })),
   }
 }
 
-function toTerm(forms: readonly Pick<Row, 'lexeme' | 'documents'>[], total: number): KnownTerm {
+/** `wehn`: a slip in a word that says nothing is no strange word. */
+function isFiller(word: string): boolean {
+  return [...misspellings(word)].some(([other, chance]) => chance >= 0.5 && stopWords.has(other))
+}
+
+function toTerm(
+  word: string,
+  forms: readonly Pick<Row, 'lexeme' | 'documents'>[],
+  total: number,
+): KnownTerm {
   const documents = Math.max(...forms.map((form) => form.documents))
   const weight = Math.log(1 + Math.max(1, total) / (1 + documents))
-  return { forms: [...new Set(forms.map(({ lexeme }) => lexeme))], weight }
+  return { word, documents, forms: [...new Set(forms.map(({ lexeme }) => lexeme))], weight }
 }
 
 function distinct(terms: readonly KnownTerm[]): KnownTerm[] {
   return [...new Map(terms.map((term) => [term.forms.join(' '), term])).values()]
 }
 
-interface Spelling {
-  readonly word: string
-  readonly lexeme: string
-  readonly documents: number
+/** A query for what holds every one of these. */
+export function allOf(terms: readonly KnownTerm[], label = ''): string {
+  return terms.map((term) => anyOf(term, label)).join(' & ')
 }
 
-/** The known word one slip away, the commonest of several. */
-async function correct(run: Statements, wrong: readonly string[]): Promise<Map<string, Spelling>> {
-  const slips = new Map(wrong.map((word) => [word, new Set(misspellings(word))]))
-  const every = [...slips.values()].flatMap((set) => [...set])
-  if (every.length === 0) return new Map()
-  const rows = await run.rows<Spelling>({
-    name: 'find-spellings',
-    text: `
-      select spellings.word, lexemes.word as lexeme, lexemes.documents
-      from spellings
-      join lexemes on lexemes.word = (tsvector_to_array(to_tsvector('english', spellings.word)))[1]
-      where spellings.word = any($1)
-        and spellings.documents > 1
-      order by spellings.documents desc`,
-    values: [every],
-  })
-  const found = new Map<string, Spelling>()
-  for (const [word, set] of slips) {
-    const best = rows.find((row) => set.has(row.word))
-    if (best !== undefined) found.set(word, best)
-  }
-  return found
+/** A query for what holds any form of a word. */
+export function anyOf({ forms }: KnownTerm, label = ''): string {
+  const quoted = forms.map(
+    (form) => `'${form.replaceAll('\\', '\\\\').replaceAll("'", "''")}'${label}`,
+  )
+  return `(${quoted.join(' | ')})`
 }

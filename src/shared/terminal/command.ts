@@ -3,6 +3,7 @@ import { processEnvironment, type Environment } from '../config.ts'
 import { Closers } from '../closers.ts'
 import { type Exit, MillError, codeOf, exits, reasonOf } from '../errors.ts'
 import { scrub } from '../secret.ts'
+import { asTyped } from './invocation.ts'
 import { refuseFlagsAsValues, refuseSwallowed } from './swallowed.ts'
 
 /** What every command is given. */
@@ -70,16 +71,16 @@ export async function runCommand<Options>(
 }
 
 function buildProgram(manual: Manual): Command {
-  const program = new Command(`npm run ${manual.name} --`)
+  const program = new Command(asTyped(`npm run ${manual.name} --`))
   program
     .description(manual.about)
     .exitOverride()
-    .showHelpAfterError(`(npm run ${manual.name} -- --help shows what there is)`)
+    .showHelpAfterError(asTyped(`(npm run ${manual.name} -- --help shows what there is)`))
     .helpOption('--help', 'show this')
     .allowExcessArguments(false)
     .configureOutput({ writeErr: (text) => process.stderr.write(text) })
   manual.define?.(program)
-  const examples = manual.examples.map((example) => `  ${example}`).join('\n')
+  const examples = asTyped(manual.examples.map((example) => `  ${example}`).join('\n'))
   program.addHelpText('after', `\nExamples:\n${examples}\n${exitHelp}`)
   return program
 }
@@ -137,15 +138,15 @@ const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 
 /** For people: everything but data goes to stderr. */
 export function say(line: string): void {
-  process.stderr.write(`${line.replace(controls, '')}\n`)
+  process.stderr.write(`${asTyped(line).replace(controls, '')}\n`)
 }
 
-/** Data: the only thing on stdout. */
+/** What a person asked for: beside JSON the only thing on stdout. */
 export function print(text: string): void {
-  process.stdout.write(`${text}\n`)
+  process.stdout.write(`${asTyped(text)}\n`)
 }
 
 /** One JSON object on stdout. */
 export function printJson(value: unknown): void {
-  print(JSON.stringify(value, null, 2))
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
 }

@@ -49,3 +49,8 @@ export function timeoutFlag(
   if (value !== null && value > 0 && value <= mostMs) return value
   throw new Misuse(`expected --timeout to be a duration like ${like}, got ${text}`)
 }
+
+/** A flag that is typed again adds to what it said before. */
+export function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value]
+}

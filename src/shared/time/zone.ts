@@ -1,3 +1,5 @@
+import { dayMs } from './duration.ts'
+
 // No zone has ever jumped by more than a day, and none changes its clock twice within two.
 const around = 26 * 3_600_000
 
@@ -41,6 +43,16 @@ export function localDate(zone: string, instant: Date): string {
 /** The date of a wall time. */
 export function formatDate(wall: number): string {
   return new Date(wall).toISOString().slice(0, 10)
+}
+
+/** A day of the calendar where pictures show it: at its beginning in UTC. */
+export function dayOf(day: string): Date {
+  return new Date(`${day}T00:00:00Z`)
+}
+
+/** Days from 1970-01-01 to a day. */
+export function dayNumber(day: string): number {
+  return dayOf(day).getTime() / dayMs
 }
 
 /** Whether a text is a day of the calendar: `2026-02-30` is none. */

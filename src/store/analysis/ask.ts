@@ -4,7 +4,8 @@ import { findReader } from './analyst.ts'
 import { cancelOn } from './cancel.ts'
 import { explain } from './explain.ts'
 import { askOnce, fetchAll, type CellBatch } from './fetch.ts'
-import { onlyList, sliceSettings, type Slice } from './slice.ts'
+import { readingSettings, setSettings } from './reading.ts'
+import { onlyList, type Slice } from './slice.ts'
 
 /** A question, and how it is to be asked. */
 export interface Inquiry {
@@ -80,20 +81,13 @@ async function beginReading(
   reader: string | null,
 ): Promise<void> {
   await client.query('begin read only')
-  const settings: Record<string, string> = {
-    statement_timeout: String(timeoutMs),
-    // Compiling a question costs more than it saves on a few million rows.
-    jit: 'off',
-    work_mem: '64MB',
+  const settings = {
+    // Where nobody asks for suspect nights, the database's own word holds.
+    ...readingSettings({ timeoutMs, origins, slice, ...(suspects ? { suspects } : {}) }),
     // Everything is read, so the plan for the first rows alone would be the wrong one.
     cursor_tuple_fraction: '1',
-    ...(origins === undefined ? {} : { 'querymill.origins': origins }),
-    ...(suspects ? { 'querymill.suspects': 'show' } : {}),
-    ...(slice === undefined ? {} : sliceSettings(slice)),
   }
-  for (const [name, value] of Object.entries(settings)) {
-    await client.query('select set_config($1, $2, true)', [name, value])
-  }
+  await client.query(setSettings, [Object.keys(settings), Object.values(settings)])
   if (reader !== null) await client.query(`set local role ${reader}`)
 }
 

@@ -21,60 +21,67 @@ export interface DomainDay {
   readonly thin: boolean
 }
 
-/** What a domain held, day by day. The numbers of analysis.share_of_voice and position_buckets, of one domain alone. */
-export async function readDomainDays(
+/** What a day says of whatever was held on it: columns over `days` and `held`. */
+export const heldColumns = sql`
+  days.run_date as "runDate", days.queries, coalesce(held.ranked, 0) as ranked, coalesce(held.top_3, 0) as top3,
+  coalesce(held.top_10, 0) as top10, coalesce(held.top_20, 0) as top20,
+  coalesce(held.clicks, 0) / nullif(days.weight, 0) as share,
+  days.queries * 2 < max(days.queries) over () as thin`
+
+/** What a domain held, day by day, over all queries. */
+export function readDomainDays(
   db: Database,
-  { domain, since, until }: DomainSpan,
+  { domain, ...span }: DomainSpan,
 ): Promise<readonly DomainDay[]> {
-  const { rows } = await sql<DomainDay>`
-    with asked as materialized (
-      select query_days.run_date, query_days.query_id, query_days.weight, observations.search_id
-      from analysis.query_days
-      join analysis.observations using (query_id, run_date)
-      where query_days.run_date between ${since}::date and ${until}::date
-    ),
-    held as (
-      select asked.run_date, asked.query_id, asked.weight, min(result_domains.place) >> 20 as position
-      from asked
-      join public.result_domains on result_domains.search_id = asked.search_id
-      where result_domains.domain = ${domain}
-        and result_domains.place is not null
-      group by asked.run_date, asked.query_id, asked.weight
-    ),
-    sums as (
-      select
-        held.run_date, count(*) as ranked,
-        count(*) filter (where held.position <= 3) as top_3,
-        count(*) filter (where held.position <= 10) as top_10,
-        count(*) filter (where held.position <= 20) as top_20,
-        coalesce(sum(held.weight * curve.ctr), 0) as clicks
-      from held
-      left join analysis.ctr as curve on curve.position = held.position
-      group by held.run_date
-    )
-    select
-      days.run_date as "runDate", days.queries, coalesce(sums.ranked, 0) as ranked, coalesce(sums.top_3, 0) as top3,
-      coalesce(sums.top_10, 0) as top10, coalesce(sums.top_20, 0) as top20,
-      coalesce(sums.clicks, 0) / nullif(days.weight, 0) as share,
-      days.queries * 2 < max(days.queries) over () as thin
-    from (
-      select run_date, count(*) as queries, sum(weight) as weight
-      from asked
-      group by run_date
-    ) as days
-    left join sums using (run_date)
-    order by days.run_date`.execute(db)
+  return readHeldDays(db, { domains: [domain], tag: '*', ...span })
+}
+
+/** What one of several domains held on one day. */
+export interface HeldDay extends DomainDay {
+  readonly domain: string
+}
+
+/** Whose days are read, over queries with which label; `*`: over all. */
+export interface ShareSpan extends Pick<ReadSpan, 'since' | 'until'> {
+  readonly domains: readonly string[]
+  readonly tag: string
+}
+
+/**
+ * What some domains held, day by day, one after the other. The numbers of analysis.share_of_voice and position_buckets,
+ * of these domains alone; one that has no row on a day held nothing.
+ */
+export async function readHeldDays(
+  db: Database,
+  { domains, tag, since, until }: ShareSpan,
+): Promise<readonly HeldDay[]> {
+  const { rows } = await sql<HeldDay>`
+    select shown.domain, ${heldColumns}
+    from analysis.label_days as days
+    cross join unnest(${domains}::text[]) with ordinality as shown (domain, place)
+    left join (
+      select *
+      from analysis.label_shares
+      where tag = ${tag}
+        and domain = any (${domains}::text[])
+        and run_date between ${since}::date and ${until}::date
+    ) as held on held.run_date = days.run_date
+      and held.domain = shown.domain
+    where days.tag = ${tag}
+      and days.queries > 0
+      and days.run_date between ${since}::date and ${until}::date
+    order by shown.place, days.run_date`.execute(db)
   return rows
 }
 
-/** A domain that there is: of some result, or ours. */
+/** A domain that there is: of some result, ours, or a rival's. */
 export interface KnownDomain {
   readonly domain: string
   /** What we call it where it is ours, or was. */
   readonly label: string | null
 }
 
-/** A domain by its name; null: no answer ever showed it, and it was never ours. */
+/** A domain by its name, or a site of our lines or of rivals'; null: no answer ever showed it, and no line names it. */
 export async function readKnownDomain(db: Database, domain: string): Promise<KnownDomain | null> {
   const { rows } = await sql<KnownDomain>`
     select named.domain, (
@@ -86,6 +93,7 @@ export async function readKnownDomain(db: Database, domain: string): Promise<Kno
     ) as label
     from (select ${domain}::text collate "C" as domain) as named
     where exists (select from domains where domains.domain = named.domain)
-      or exists (select from own_domains where own_domains.domain = named.domain)`.execute(db)
+      or exists (select from own_domains where own_domains.domain = named.domain)
+      or exists (select from rival_domains where rival_domains.domain = named.domain)`.execute(db)
   return rows[0] ?? null
 }

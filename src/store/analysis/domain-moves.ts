@@ -2,8 +2,8 @@ import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
 import type { DomainSpan } from './domain-days.ts'
 
-/** A move of a domain for one query, between the last known answers on two days. */
-export interface DomainMove {
+/** A move for one query, between the last known answers on two days. */
+export interface PlaceMove {
   readonly queryId: string
   readonly q: string
   readonly variant: string
@@ -11,7 +11,6 @@ export interface DomainMove {
   readonly position: number | null
   readonly previousDate: string
   readonly runDate: string
-  readonly places: number
   /** Clicks won or lost, by weight. */
   readonly clicks: number
 }
@@ -20,12 +19,12 @@ export interface DomainMove {
 export async function readDomainMoves(
   db: Database,
   { domain, since, until }: DomainSpan,
-): Promise<readonly DomainMove[]> {
-  const { rows } = await sql<DomainMove>`
+): Promise<readonly PlaceMove[]> {
+  const { rows } = await sql<PlaceMove>`
     select
       moves.query_id as "queryId", moves.q, analysis.variant_of(moves.query_id) as variant,
       moves.previous_position as previous, moves.position, moves.previous_run_date as "previousDate",
-      moves.run_date as "runDate", moves.places,
+      moves.run_date as "runDate",
       coalesce(weights.weight, 1) * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0)) as clicks
     from analysis.movers_between(${since}::date, ${until}::date) as moves
     left join analysis.latest_weights as weights on weights.query_id = moves.query_id

@@ -135,19 +135,22 @@ export function readFlags(flags: readonly string[]): Given {
 /** What is to be asked, and of which queries and days. */
 export type SqlQuestion = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'>
 
+/** A question of the library with the values that flags give to it. */
+export function bindQuestion(question: Question, flags: readonly string[]): SqlQuestion {
+  const day = question.parameters.findIndex(
+    ({ name, fallback }) => name === 'day' && fallback === 'newest',
+  )
+  const asked = { text: question.sql, ...bindParameters(question, flags) }
+  return day === -1 ? asked : { ...asked, day }
+}
+
 /** A question of the library by name, or a text that is SQL itself. */
 export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
   // A name has no blanks, and no SQL that asks anything does without.
   if (/\s/.test(typed.trim())) return askSql(typed, flags)
   const questions = readQuestions()
   const found = questions.find(({ name }) => name === typed)
-  if (found !== undefined) {
-    const day = found.parameters.findIndex(
-      ({ name, fallback }) => name === 'day' && fallback === 'newest',
-    )
-    const asked = { text: found.sql, ...bindParameters(found, flags) }
-    return day === -1 ? asked : { ...asked, day }
-  }
+  if (found !== undefined) return bindQuestion(found, flags)
   const near = questions.filter(({ name }) => name.includes(typed.slice(0, 4)))
   throw new Misuse(
     `expected a question of the library or SQL in quotes, got ${JSON.stringify(typed)}; ${

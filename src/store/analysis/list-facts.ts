@@ -72,6 +72,7 @@ export interface ListDay {
   readonly answered: number
   readonly bought: number
   readonly reused: number
+  readonly notAsked: number
   readonly failed: number
   readonly unknown: number
   readonly open: number
@@ -95,6 +96,7 @@ export async function readListDays(
           and runs.run_date = coverage.run_date
       ) as run,
       coverage.run_date as "runDate", coverage.planned, coverage.answered, coverage.bought, coverage.reused,
+      coverage.not_asked as "notAsked",
       coverage.failed, coverage.unknown, coverage.open,
       coverage.unreadable + coverage.suspect + coverage.hidden + coverage.unaffordable + coverage.cancelled as others,
       (
@@ -104,9 +106,21 @@ export async function readListDays(
         where lists.name = ${name}
           and runs.run_date = coverage.run_date
       ) as credits
-    from analysis.coverage
-    where coverage.list = ${name}
-      and coverage.run_date between ${since}::date and ${until}::date
+    from (
+      select distinct runs.run_date
+      from runs
+      join lists on lists.id = runs.list_id
+      where lists.name = ${name}
+        and runs.run_date between ${since}::date and ${until}::date
+    ) as days
+    -- Day by day: asked for a span, the view reads the answers of all days.
+    cross join lateral (
+      select *
+      from analysis.coverage
+      where coverage.list = ${name}
+        and coverage.run_date = days.run_date
+      offset 0
+    ) as coverage
     order by coverage.run_date desc`.execute(db)
   return rows
 }

@@ -1,5 +1,6 @@
 import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
+import type { ReadSpan } from './span.ts'
 
 /** What an analyst wrote about a day. */
 export interface Note {
@@ -8,12 +9,27 @@ export interface Note {
   readonly tag: string
 }
 
-/** The notes that concern a label, the oldest first; those about every query concern each. */
-export async function readNotes(db: Database, tag: string): Promise<readonly Note[]> {
+/** The notes that concern some labels, the oldest first; those about every query concern each. */
+export async function readNotes(db: Database, tags: readonly string[]): Promise<readonly Note[]> {
   const { rows } = await sql<Note>`
     select date, text, tag
     from notes.annotations
-    where tag in ('*', ${tag})
+    where tag = any (${['*', ...tags]}::text[])
+    order by date, id
+  `.execute(db)
+  return rows
+}
+
+/** The notes about every query that fall into a span, the oldest first: what its pictures are drawn with. */
+export async function readNotesBetween(
+  db: Database,
+  { since, until }: Pick<ReadSpan, 'since' | 'until'>,
+): Promise<readonly Note[]> {
+  const { rows } = await sql<Note>`
+    select date, text, tag
+    from notes.annotations
+    where tag = '*'
+      and date between ${since}::date and ${until}::date
     order by date, id
   `.execute(db)
   return rows

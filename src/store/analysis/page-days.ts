@@ -1,4 +1,4 @@
-import { sql } from '../kysely.ts'
+import { sql, type RawBuilder } from '../kysely.ts'
 import type { Database } from '../database.ts'
 import type { ReadSpan } from './span.ts'
 
@@ -38,6 +38,34 @@ export interface PageDay {
 /** How many places of a page are read at most. */
 export const mostPageDays = 20_000
 
+/** All spellings of a page. */
+function pagesOf(key: string): RawBuilder<unknown> {
+  return sql`select id from pages where url_key = ${key}`
+}
+
+/** Queries whose answers may show a page: those that are kept, and those that days say of which nothing is kept. */
+function queriesThatShow(
+  key: string,
+  { since, until }: Pick<ReadSpan, 'since' | 'until'>,
+): RawBuilder<unknown> {
+  return sql`
+    select query_id
+    from seen_pages
+    where page_id = any (array(${pagesOf(key)}))
+    union
+    select shown.query_id
+    from analysis.unfinished_days
+    cross join lateral (
+      select observations.query_id
+      from analysis.observations
+      join organic_results on organic_results.search_id = observations.search_id
+      where observations.run_date = unfinished_days.run_date
+        and organic_results.page_id = any (array(${pagesOf(key)}))
+      offset 0
+    ) as shown
+    where unfinished_days.run_date between ${since}::date and ${until}::date`
+}
+
 /** Every place of a page, in all its spellings, the newest first. */
 export async function readPageDays(
   db: Database,
@@ -55,8 +83,9 @@ export async function readPageDays(
       from analysis.observations
       join organic_results on organic_results.search_id = observations.search_id
       where observations.run_date between ${since}::date and ${until}::date
+        and observations.query_id = any (array(${queriesThatShow(key, { since, until })}))
         and organic_results.position is not null
-        and organic_results.page_id = any (array(select id from pages where url_key = ${key}))
+        and organic_results.page_id = any (array(${pagesOf(key)}))
       group by observations.run_date, observations.query_id, observations.search_id
       order by observations.run_date desc
       limit ${mostPageDays}::integer

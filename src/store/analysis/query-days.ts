@@ -17,6 +17,8 @@ export interface QueryDay {
   readonly errorCode: string | null
   /** The readable answer of the day; null: there is none that is shown. */
   readonly search: number | null
+  /** Why there is none: `suspect`, `unreadable`, `hidden` (of a kind that is not shown), or the state of the task. */
+  readonly silence: string | null
   readonly depth: number | null
   readonly evidence: string | null
   readonly fetchedAt: Date | null
@@ -32,11 +34,20 @@ export async function readQueryDays(
   const { rows } = await sql<QueryDay>`
     select
       runs.run_date as "runDate", runs.id as run, runs.list_id as "listId", lists.name as list, tasks.state,
-      tasks.error_code as "errorCode", observed.search_id as search, observed.depth, observed.evidence,
+      tasks.error_code as "errorCode", observed.search_id as search,
+      case
+        when observed.search_id is not null then null
+        when tasks.state not in ('answered', 'reused', 'not_asked') then tasks.state
+        when searches.parse_error is not null then 'unreadable'
+        when runs.suspect then 'suspect'
+        else 'hidden'
+      end as silence,
+      observed.depth, observed.evidence,
       observed.fetched_at as "fetchedAt", spent.calls, spent.credits
     from runs
     join lists on lists.id = runs.list_id
     join tasks on tasks.run_id = runs.id and tasks.query_id = ${query}
+    left join searches on searches.id = tasks.search_id
     left join (
       select *
       from analysis.observations

@@ -4,6 +4,9 @@ export const readable = [
   'lists',
   'list_queries',
   'list_query_history',
+  'cadences',
+  'cadence_nights',
+  'cadence_draws',
   'queries',
   'runs',
   'slices',
@@ -32,6 +35,12 @@ export const readable = [
   'own_domain_changes',
   'rival_domains',
   'ctr_curve',
+  'finished_days',
+  'finished_labels',
+  'finished_shares',
+  'finished_steps',
+  'seen_pages',
+  'expansions',
   'result_domains',
 ] as const
 

@@ -86,12 +86,36 @@ export function sliceSettings({
   }
 }
 
-/** The one list that the slice names; null where it names none, or several. */
-export function onlyList({ conditions }: Slice): string | null {
+/** The lists that the slice names; null where it names none. */
+function chosenLists({ conditions }: Slice): readonly string[] | null {
   const lists = conditions
     .filter((condition) => condition.every((label) => label.startsWith('+list=')))
     .flat()
-  return lists.length === 1 ? (lists[0]?.slice('+list='.length) ?? null) : null
+  return lists.length === 0 ? null : lists.map((label) => label.slice('+list='.length))
+}
+
+/** The one list that the slice names; null where it names none, or several. */
+export function onlyList(slice: Slice): string | null {
+  const lists = chosenLists(slice)
+  return lists?.length === 1 ? (lists[0] ?? null) : null
+}
+
+/** Tells whether the slice may be about a list: it names it, or none. */
+export function listFilter(slice: Slice): (list: string) => boolean {
+  const chosen = chosenLists(slice)
+  return (list) => chosen?.includes(list) ?? true
+}
+
+/** What the slice asks for, in words: each must hold. */
+export function sliceWords({ conditions }: Slice): readonly string[] {
+  return conditions.map((condition) => condition.map(labelWords).join(' or '))
+}
+
+function labelWords(label: string): string {
+  const name = label.slice(1)
+  const flag = sliceFlags.find((each) => each !== 'tag' && name.startsWith(`${each}=`))
+  const words = flag === undefined ? `label ${name}` : `${flag} ${name.slice(flag.length + 1)}`
+  return label.startsWith('-') ? `not ${words}` : words
 }
 
 /** A hint for the reader when no query ever had a label that the slice asks for; else null. */
@@ -115,7 +139,13 @@ export async function hintLabels(db: Database, slice: Slice): Promise<string | n
   return `no query has the label ${unknown}; select distinct unnest(labels) from analysis.query_labels lists those there are`
 }
 
-/** Labels that the slice asks for. */
+/** Labels that the slice wants queries to have, if only beside others. */
+export function wantedLabels({ conditions }: Slice): readonly string[] {
+  const wanted = conditions.flat().filter((label) => label.startsWith('+'))
+  return [...new Set(wanted.map((label) => label.slice(1)))]
+}
+
+/** Labels that the slice speaks of. */
 function labelsOf({ conditions }: Slice): readonly string[] {
   return [...new Set(conditions.flat().map((label) => label.slice(1)))]
 }

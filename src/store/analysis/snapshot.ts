@@ -1,21 +1,17 @@
 import type { Database } from '../database.ts'
 import { sql } from '../kysely.ts'
+import { prepareReading, type ViewReading } from './reading.ts'
 
 /** How one view of the tables is to be had. */
-export interface Snapshot {
-  /** Kinds of answers that the views show, as in `live,sandbox`. */
-  readonly origins: string
-  /** True: answers of suspect nights as well. */
-  readonly suspects: boolean
+export interface Snapshot extends ViewReading {
   /** Who reads; null: the user of DATABASE_URL. */
   readonly role: string | null
-  readonly timeoutMs: number
 }
 
 /** One view of the tables for all statements of a page, in a transaction that cannot write. */
 export function readSnapshot<T>(
   db: Database,
-  { origins, suspects, role, timeoutMs }: Snapshot,
+  { role, ...reading }: Snapshot,
   read: (trx: Database) => Promise<T>,
 ): Promise<T> {
   return db
@@ -23,14 +19,7 @@ export function readSnapshot<T>(
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (trx) => {
-      await sql`
-        select
-          set_config('statement_timeout', ${String(timeoutMs)}, true),
-          set_config('jit', 'off', true),
-          set_config('work_mem', '64MB', true),
-          set_config('querymill.suspects', ${suspects ? 'show' : ''}, true),
-          set_config('querymill.origins', ${origins}, true)
-      `.execute(trx)
+      await prepareReading(trx, reading)
       if (role !== null) await sql`set local role ${sql.id(role)}`.execute(trx)
       return read(trx)
     })

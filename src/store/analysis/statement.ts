@@ -1,5 +1,6 @@
 import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
+import { only } from '../statement.ts'
 
 /** What a statement is asked for. */
 export interface StatementOrder {
@@ -40,32 +41,79 @@ export interface StatementEvent {
   readonly run_id: number | null
 }
 
-/** The balance changes of each group, the oldest first. */
+/** The changes of a balance: sums of each group, and each change by itself that no call of ours surely explains. */
+export interface Statement {
+  readonly sums: readonly StatementRow[]
+  readonly events: readonly StatementEvent[]
+}
+
+/** An event as a document has it: instants are text there. */
+type WrittenEvent = Omit<StatementEvent, 'after' | 'at'> & {
+  readonly after: string | null
+  readonly at: string
+}
+
+// What no call of ours surely explains.
+const unexplained = sql<boolean>`kind in ('perhaps_ours', 'others', 'top_up')`
+
+/** Sums and events, the oldest first. Both from one look at the account: it reads every call that was ever paid. */
 export async function readStatement(
   db: Database,
   order: StatementOrder,
   by: Grouping,
-): Promise<readonly StatementRow[]> {
-  const { rows } = await sql<StatementRow>`
+): Promise<Statement> {
+  const { rows } = await sql<{
+    sums: readonly StatementRow[]
+    events: readonly WrittenEvent[]
+  }>`
+    with told as materialized (
+      select account, origin, list, run_id, call_id, after, at, kind, credits, balance, line
+      from analysis.statement
+      where ${chosen(order)}
+    ),
+    grouped as (
+      select
+        account, origin, ${groupOf(order, by)} as name,
+        (array_agg(balance - case kind when 'opening' then 0 else credits end order by line))[1] as opening,
+        coalesce(sum(credits) filter (where kind = 'ours'), 0) as ours,
+        coalesce(sum(credits) filter (where kind = 'perhaps_ours'), 0) as perhaps_ours,
+        coalesce(sum(credits) filter (where kind = 'others'), 0) as others,
+        coalesce(sum(credits) filter (where kind = 'top_up'), 0) as top_up,
+        (array_agg(balance order by line desc))[1] as closing,
+        min(line) as first
+      from told
+      group by account, origin, 3
+    )
     select
-      account,
-      origin,
-      case ${by}::text
-        when 'day' then to_char(at at time zone ${order.zone}::text, 'YYYY-MM-DD')
-        when 'list' then coalesce(list, '')
-        else coalesce(run_id::text, '')
-      end as "group",
-      (array_agg(balance - case kind when 'opening' then 0 else credits end order by line))[1]::float8 as opening,
-      coalesce(sum(credits) filter (where kind = 'ours'), 0)::float8 as ours,
-      coalesce(sum(credits) filter (where kind = 'perhaps_ours'), 0)::float8 as perhaps_ours,
-      coalesce(sum(credits) filter (where kind = 'others'), 0)::float8 as others,
-      coalesce(sum(credits) filter (where kind = 'top_up'), 0)::float8 as top_up,
-      (array_agg(balance order by line desc))[1]::float8 as closing
-    from analysis.statement
-    where ${chosen(order)}
-    group by account, origin, 3
-    order by account, origin, min(line)`.execute(db)
-  return rows
+      (
+        select coalesce(jsonb_agg(jsonb_build_object(
+          'account', account, 'origin', origin, 'group', name, 'opening', opening, 'ours', ours,
+          'perhaps_ours', perhaps_ours, 'others', others, 'top_up', top_up, 'closing', closing
+        ) order by account, origin, first), '[]'::jsonb)
+        from grouped
+      ) as sums,
+      (
+        select coalesce(jsonb_agg(jsonb_build_object(
+          'account', account, 'after', after, 'at', at, 'kind', kind, 'credits', credits, 'balance', balance,
+          'call_id', call_id, 'run_id', run_id
+        ) order by account, line), '[]'::jsonb)
+        from told
+        where ${unexplained}
+      ) as events`.execute(db)
+  const { sums, events } = only(rows)
+  return { sums, events: events.map(readWritten) }
+}
+
+function groupOf({ zone }: StatementOrder, by: Grouping) {
+  return sql`case ${by}::text
+    when 'day' then to_char(at at time zone ${zone}::text, 'YYYY-MM-DD')
+    when 'list' then coalesce(list, '')
+    else coalesce(run_id::text, '')
+  end`
+}
+
+function readWritten({ after, at, ...event }: WrittenEvent): StatementEvent {
+  return { ...event, after: after === null ? null : new Date(after), at: new Date(at) }
 }
 
 /** Each change by itself that no call of ours explains, or only perhaps: the oldest first. */
@@ -77,7 +125,7 @@ export async function readEvents(
     select account, after, at, kind, credits::float8 as credits, balance::float8 as balance, call_id, run_id
     from analysis.statement
     where ${chosen(order)}
-      and kind in ('perhaps_ours', 'others', 'top_up')
+      and ${unexplained}
     order by account, line`.execute(db)
   return rows
 }

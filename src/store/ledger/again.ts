@@ -14,7 +14,7 @@ const mayAskAgain = sql<boolean>`(
   and c.washed_at is null
   and c.mark is not null
   -- An answer that told no price is there already, and its rows say so.
-  and not exists (select from searches s where s.id = c.id)
+  and not exists (select from searches s where s.call_id = c.id)
   and c.sent_at > clock_timestamp() - a.replay_ms * interval '1 millisecond'
   and (c.asked_again < ${mostAgain}
     or c.asked_again_at > clock_timestamp() - ${lastOneMs} * interval '1 millisecond')

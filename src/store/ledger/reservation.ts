@@ -36,7 +36,7 @@ export interface Reservation {
   >
   readonly stops: readonly { reason: string; until_ms: number | null; detail: string | null }[]
   readonly cleared: readonly { reason: string; by: string }[]
-  readonly tasks: readonly { id: number; version: string; query: string; reused: boolean }[]
+  readonly tasks: readonly { id: number; version: string; reused: boolean }[]
   readonly runs: readonly {
     run: number
     budget: number | null
@@ -59,6 +59,8 @@ export interface Reservation {
   /** Classes never seen before, of which one call goes out now. */
   readonly trying: readonly string[]
   readonly reused: readonly { task: number; search: number }[]
+  /** Tasks of spent runs that were looked at: nothing but a call would answer them. */
+  readonly given_up: readonly number[]
   readonly spent_runs: readonly number[]
   readonly spent_by_list: readonly number[]
 }

@@ -48,6 +48,9 @@ export async function readCalls(
   return rows
 }
 
+/** What a row does not say is left out of the document: most calls end without an error, and all are read by Postgres. */
+type Said<T> = T | null | undefined
+
 /** What a settlement writes, and what it rests on. */
 export interface Settlement {
   readonly account_id: number
@@ -89,28 +92,28 @@ export interface Settlement {
   readonly calls: readonly {
     id: number
     /** What was read of it: anything else by now means that all of it is worked out again. */
-    mark: string | null
-    was: string | null
+    mark: Said<string>
+    was: Said<string>
     was_washed: boolean
     bound: number
     outcome: string
-    http_status: number | null
-    credits_used: number | null
-    credits_remaining: number | null
-    error_code: string | null
-    error_message: string | null
+    http_status: Said<number>
+    credits_used: Said<number>
+    credits_remaining: Said<number>
+    error_code: Said<string>
+    error_message: Said<string>
   }[]
   readonly tasks: readonly {
     id: number
     version: string
     state: string
-    search_id: number | null
+    search_id: Said<number>
     attempts: number
     ambiguous: number
     deaths: number
-    wait_ms: number | null
-    error_code: string | null
-    error_message: string | null
+    wait_ms: Said<number>
+    error_code: Said<string>
+    error_message: Said<string>
   }[]
   readonly runs: readonly { run: number; spent: number; reserved: number }[]
 }

@@ -71,51 +71,55 @@ const isBusy = sql<boolean>`(
   or ${mayBeAnswered}
 )`
 
-/** Reads what waits to be bought; nothing is locked. */
+/** A row for each task that is there; one without a task where none is. */
+type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
+
+/** Reads what waits to be bought; nothing is locked. Lease and tasks are read by one statement: as they are at one moment. */
 export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Waiting> {
-  const { rows } = await sql<Waiting>`
+  const { rows } = await sql<WaitingRow>`
     select
       (
         select w.lease_until > clock_timestamp() and w.stopped_at is null
         from workers w
         where w.id = ${wanted.worker}
       ) as lease_live,
-      (
-        select coalesce(json_agg(json_build_object(
-          'id', t.id,
-          'version', t.xmin::text,
-          'query_id', t.query_id,
-          'state', t.state,
-          'run_id', t.run_id,
-          'run_open', r.state = 'open',
-          'budget', r.budget,
-          'spent', r.spent,
-          'reserved', r.reserved,
-          'list', ${listPurse},
-          'max_age_ms', r.max_age_ms,
-          'due', t.not_before is null or t.not_before <= clock_timestamp(),
-          'busy', ${isBusy},
-          'fresh', (
-            select s.id
-            from searches s
-            where r.max_age_ms > 0
-              and s.query_id = t.query_id
-              and s.fetched_at > clock_timestamp() - r.max_age_ms * interval '1 millisecond'
-              and (t.answers_after is null or s.fetched_at > t.answers_after)
-              and s.origin = ${wanted.origin}
-              and s.api = ${wanted.api}
-            order by s.parse_error is not null, s.fetched_at desc
-            limit 1
-          )
-        )), '[]')
-        from tasks t
-        join runs r on r.id = t.run_id
-        join lists l on l.id = r.list_id
-        where t.id = any(${wanted.tasks}::bigint[])
-      ) as tasks
+      waiting.*
     from accounts a
+    left join lateral (
+      select
+        t.id,
+        t.xmin::text as version,
+        t.query_id,
+        t.state,
+        t.run_id,
+        r.state = 'open' as run_open,
+        r.budget,
+        r.spent,
+        r.reserved,
+        ${listPurse} as list,
+        r.max_age_ms,
+        t.not_before is null or t.not_before <= clock_timestamp() as due,
+        ${isBusy} as busy,
+        (
+          select s.id
+          from searches s
+          where r.max_age_ms > 0
+            and s.query_id = t.query_id
+            and s.fetched_at > clock_timestamp() - r.max_age_ms * interval '1 millisecond'
+            and (t.answers_after is null or s.fetched_at > t.answers_after)
+            and s.origin = ${wanted.origin}
+            and s.api = ${wanted.api}
+          order by s.parse_error is not null, s.fetched_at desc
+          limit 1
+        ) as fresh
+      from tasks t
+      join runs r on r.id = t.run_id
+      join lists l on l.id = r.list_id
+      where t.id = any(${wanted.tasks}::bigint[])
+    ) waiting on true
     where a.id = ${wanted.account}`.execute(db)
-  return only(rows)
+  const { lease_live } = only(rows.slice(0, 1))
+  return { lease_live, tasks: rows.flatMap((row) => (row.id === null ? [] : [row])) }
 }
 
 /** Open tasks more urgent than a priority, counted up to a limit: only asked when credit is scarce. */

@@ -54,7 +54,10 @@ export async function readSharesOn(
     select
       ${date}::date as run_date, wanted.domain, coalesce(held.share_of_voice, 0) as share, asked.queries, asked.depth
     from (
-      select count(*) as queries, coalesce(avg(nullif(observations.depth, 0)), 0)::float8 as depth
+      select
+        count(*) as queries,
+        count(*) filter (where observations.evidence <> 'not asked') as fresh,
+        coalesce(avg(nullif(observations.depth, 0)), 0)::float8 as depth
       from analysis.observations
       join analysis.query_tags using (query_id, run_date)
       where observations.run_date = ${date}::date
@@ -67,7 +70,8 @@ export async function readSharesOn(
       on held.run_date = ${date}::date
       and held.tag = ${tag}
       and held.domain = wanted.domain
-    where asked.queries > 0`.execute(trx)
+    -- Where all of it rested, nothing new is known of its share.
+    where asked.fresh > 0`.execute(trx)
   return rows
 }
 

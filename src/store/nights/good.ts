@@ -2,10 +2,10 @@ import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
 
 /**
- * A run `r` has an answer that can be read. A subquery with a limit, not `exists`: that would be joined, and read every
- * answer there is.
+ * A run `r` has an answer that can be read, or let every query rest. A subquery with a limit, not `exists`: that would be
+ * joined, and read every answer there is.
  */
-export const hasAnswer = sql<boolean>`(
+export const hasAnswer = sql<boolean>`((
   select true
   from tasks t
   join searches s on s.id = t.search_id
@@ -13,7 +13,11 @@ export const hasAnswer = sql<boolean>`(
     and t.state in ('answered', 'reused')
     and s.parse_error is null
   limit 1
-)`
+) or (
+  select bool_and(t.state = 'not_asked')
+  from tasks t
+  where t.run_id = r.id
+))`
 
 /** How a schedule has done lately. */
 export interface GoodNight {

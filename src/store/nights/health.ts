@@ -34,7 +34,7 @@ export async function readEnded(db: Database): Promise<readonly EndedRun[]> {
   return rows
 }
 
-/** What a run came to, without the queries whose older answers were young enough. */
+/** What a run came to, without the queries that rested or whose older answers were young enough. */
 export async function readNight(db: Database, run: number): Promise<NightFigures> {
   const { rows } = await sql<NightFigures>`
     select
@@ -50,7 +50,7 @@ export async function readNight(db: Database, run: number): Promise<NightFigures
       from tasks
       left join searches on searches.id = tasks.search_id
       where tasks.run_id = runs.id
-        and tasks.state <> 'reused'
+        and tasks.state not in ('reused', 'not_asked')
     ) as counted
     cross join lateral (
       select
@@ -60,7 +60,7 @@ export async function readNight(db: Database, run: number): Promise<NightFigures
       join calls on calls.task_id = tasks.id and calls.outcome in ('settled', 'unknown')
       left join searches on searches.call_id = calls.id
       where tasks.run_id = runs.id
-        and tasks.state <> 'reused'
+        and tasks.state not in ('reused', 'not_asked')
     ) as paid
     where runs.id = ${run}`.execute(db)
   return only(rows)

@@ -17,6 +17,8 @@ export interface WatchRow {
 export interface WatchedNight extends WatchRow {
   readonly max_age_ms: number | null
   readonly budget: number | null
+  /** Longest interval of an adaptive schedule; null: every query is asked each night. */
+  readonly adaptive_days: number | null
 }
 
 /** Every schedule that a scheduler has ever seen. */
@@ -31,10 +33,12 @@ export async function readWatches(db: Database): Promise<readonly WatchRow[]> {
 /** Stores a schedule as its file has it now; `known_until` never goes back. */
 export async function saveWatch(db: Database, watch: WatchedNight): Promise<void> {
   await sql`
-    insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at, max_age_ms, budget)
+    insert into schedules
+      (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at, max_age_ms, budget, adaptive_days)
     values (
       ${watch.name}, ${watch.list}, ${watch.cron}, ${watch.zone}, ${watch.missed}, ${watch.overlap},
-      ${watch.enabled}, ${watch.known_until}, clock_timestamp(), ${watch.max_age_ms}, ${watch.budget}
+      ${watch.enabled}, ${watch.known_until}, clock_timestamp(), ${watch.max_age_ms}, ${watch.budget},
+      ${watch.adaptive_days}
     )
     on conflict (name) do update
     set list = excluded.list,
@@ -46,7 +50,8 @@ export async function saveWatch(db: Database, watch: WatchedNight): Promise<void
       known_until = greatest(schedules.known_until, excluded.known_until),
       seen_at = excluded.seen_at,
       max_age_ms = excluded.max_age_ms,
-      budget = excluded.budget`.execute(db)
+      budget = excluded.budget,
+      adaptive_days = excluded.adaptive_days`.execute(db)
 }
 
 /** Turns a schedule off that is not in the file any more. */

@@ -13,6 +13,7 @@ export async function countFailures(
     from tasks t
     left join searches s on s.id = t.search_id
     where t.run_id = any(${[...runs]}::bigint[])
+      and t.state <> 'not_asked'
       and (t.state in ('failed', 'unknown') or s.parse_error is not null)
     group by 1
     order by failures desc, code`.execute(db)

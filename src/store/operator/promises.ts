@@ -48,11 +48,26 @@ export const bookPromises: Promises = {
       and (t.answers_after is null or s.fetched_at > t.answers_after)`),
   'a task has at most one call in flight': counting(sql`
     from (select task_id from calls where outcome is null group by task_id having count(*) > 1) twice`),
-  'each answered or reused task has its answer, no other has one': counting(sql`
+  'each answered, reused or not asked task has its answer, no other has one': counting(sql`
     from tasks t
     left join searches s on s.id = t.search_id
-    where (t.state in ('answered', 'reused')) <> (t.search_id is not null)
+    where (t.state in ('answered', 'reused', 'not_asked')) <> (t.search_id is not null)
       or (t.search_id is not null and (s.id is null or s.query_id <> t.query_id))`),
+  'a query that was not asked cost nothing, and an answer of its day or before stands in':
+    counting(sql`
+    from tasks t
+    join runs r on r.id = t.run_id
+    where t.state = 'not_asked'
+      and (
+        exists (select from calls c where c.task_id = t.id)
+        or exists (
+          select
+          from searches s
+          join tasks own on own.id = s.task_id
+          join runs bought on bought.id = own.run_id
+          where s.id = t.search_id and bought.run_date > r.run_date
+        )
+      )`),
   'a task that has not ended has no end, one that has ended has one': counting(sql`
     from tasks where (state = 'open') <> (finished_at is null)`),
   'no open task belongs to a run that ended': counting(sql`
@@ -113,4 +128,24 @@ export const bookPromises: Promises = {
     join calls c on c.id = s.call_id
     join accounts a on a.id = c.account_id
     where a.kind <> s.origin`),
+  'each related search that was taken is in its list, and in the run that buys it': counting(sql`
+    from expansions e
+    where not exists (select from list_queries m where m.list_id = e.list_id and m.query_id = e.query_id)
+      or not exists (select from queries q where q.id = e.query_id)
+      or (e.run_id is not null and not exists (
+        select
+        from tasks t
+        join runs r on r.id = t.run_id
+        where t.run_id = e.run_id and t.query_id = e.query_id and r.list_id = e.list_id
+      ))`),
+  'each related search that was taken was named for a query of the round before': counting(sql`
+    from expansions e
+    where case when e.round = 1
+      then not exists (select from list_queries m where m.list_id = e.source_list_id and m.query_id = e.from_query)
+      else not exists (
+        select
+        from expansions s
+        where s.list_id = e.list_id and s.query_id = e.from_query and s.round = e.round - 1
+      )
+    end`),
 }

@@ -95,6 +95,7 @@ function selected({ run, list, states, error, tag, since, buyAgain }: Selection)
     )
     and (
       ${buyAgain}::boolean
+      or t.state = 'not_asked'
       or (t.search_id is null and not (${refused}))
     )
     and exists (

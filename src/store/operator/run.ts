@@ -51,6 +51,8 @@ export interface RunMove {
   readonly q: string
   readonly domain: string
   readonly previous: number | null
+  /** The day of the answer before. */
+  readonly previous_date: string
   readonly position: number | null
   readonly change: string
   readonly page: string | null
@@ -110,7 +112,8 @@ export async function readRunMoves(
         and (until is null or until >= ${date}::date)
     )
     select
-      m.query_id, m.q, m.domain, m.previous_position as previous, m.position, m.change,
+      m.query_id, m.q, m.domain, m.previous_position as previous, m.previous_run_date as previous_date,
+      m.position, m.change,
       coalesce(m.url_key, m.previous_url_key) as page
     from analysis.movers_on(${date}::date) m
     where m.change <> 'same'

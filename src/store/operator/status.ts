@@ -7,6 +7,7 @@ export const taskStates = [
   'open',
   'answered',
   'reused',
+  'not_asked',
   'failed',
   'unknown',
   'unaffordable',

@@ -2,6 +2,7 @@ import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
 import { contentPromises } from './content.ts'
 import { evidencePromises } from './evidence.ts'
+import { finishedPromises, type DaySample } from './finished.ts'
 import { bookPromises } from './promises.ts'
 
 /** One promise, as a question that finds every row that breaks it. */
@@ -13,7 +14,7 @@ export interface Check {
 
 /** Asks every question over one snapshot: rows that change between two questions would look like a broken promise. */
 export async function verifyPromises(db: Database, zone = 'UTC'): Promise<readonly Check[]> {
-  return onSnapshot(db, (snapshot) => askPromises(snapshot, zone))
+  return onSnapshot(db, (snapshot) => askPromises(snapshot, { zone, days: null }))
 }
 
 /** Looks at the tables as they are at one moment. */
@@ -26,8 +27,16 @@ export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => 
 }
 
 /** Asks every question, in the order of their names' groups. */
-export async function askPromises(db: Database, zone: string): Promise<readonly Check[]> {
-  const promises = { ...bookPromises, ...evidencePromises(zone), ...contentPromises }
+export async function askPromises(
+  db: Database,
+  { zone, days }: { readonly zone: string; readonly days: DaySample },
+): Promise<readonly Check[]> {
+  const promises = {
+    ...bookPromises,
+    ...evidencePromises(zone),
+    ...contentPromises,
+    ...finishedPromises(days),
+  }
   const checks: Check[] = []
   for (const [name, question] of Object.entries(promises)) {
     const { rows } = await question.execute(db)

@@ -60,6 +60,8 @@ async function storeMembers(
       weight = members.weight,
       cpc = members.cpc,
       difficulty = members.difficulty,
+      every_days = members.every_days,
+      max_age_ms = members.max_age_ms,
       target_url = members.target,
       tags = members.tags,
       given = members.given,
@@ -83,8 +85,9 @@ async function addMembers(
 ): Promise<void> {
   await sql`
     insert into list_queries
-      (list_id, query_id, priority, weight, cpc, difficulty, target_url, tags, given)
-    select ${list}::bigint, id, priority, weight, cpc, difficulty, target, tags, given
+      (list_id, query_id, priority, weight, cpc, difficulty, every_days, max_age_ms, target_url, tags, given)
+    select
+      ${list}::bigint, id, priority, weight, cpc, difficulty, every_days, max_age_ms, target, tags, given
     from ${members} as members
     where not exists (
       select
@@ -101,6 +104,7 @@ function countMembers(stage: number) {
     select
       id, min(priority) as priority, max(weight) as weight,
       max(cpc) as cpc, max(difficulty) as difficulty,
+      min(every_days) as every_days, min(max_age_ms) as max_age_ms,
       null::text as target, '{}'::text[] as tags, null::text as given
     from ${heldName(stage)}
     group by id`
@@ -113,7 +117,8 @@ function describeMembers(stage: number) {
     with merged as (
       select
         id, min(ord) as ord, min(priority) as priority, max(weight) as weight,
-        max(cpc) as cpc, max(difficulty) as difficulty
+        max(cpc) as cpc, max(difficulty) as difficulty,
+        min(every_days) as every_days, min(max_age_ms) as max_age_ms
       from ${held}
       group by id
     ),
@@ -131,7 +136,8 @@ function describeMembers(stage: number) {
       order by id, ord
     )
     select
-      merged.id, merged.priority, merged.weight, merged.cpc, merged.difficulty, targets.target,
+      merged.id, merged.priority, merged.weight, merged.cpc, merged.difficulty,
+      merged.every_days, merged.max_age_ms, targets.target,
       coalesce(labels.tags, '{}') as tags, held.given
     from merged
     join ${held} as held using (ord)

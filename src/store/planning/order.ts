@@ -14,6 +14,8 @@ export interface PlanOrder {
   /** Undefined leaves the budget of a run that is joined as it is. */
   readonly budget: number | null | undefined
   readonly maxAgeMs: number
+  /** True: a query also rests when its row in the table of cadences says so. */
+  readonly adaptive: boolean
   /** An answer is reused only for the same origin and API. */
   readonly origin: Origin
   readonly api: string
@@ -25,6 +27,8 @@ export interface PlanOrder {
   readonly single: boolean
   /** True when no line says more about its query than a priority and a weight. */
   readonly plain: boolean
+  /** True when a line says how often its query is asked, or how old its answer may be. */
+  readonly wished: boolean
   /** What all queries ask for, as far as prices depend on it; null when they differ. */
   readonly request: { readonly num: number; readonly device: string | null } | null
 }
@@ -41,6 +45,10 @@ export interface Planned {
   readonly tasks: number
   readonly queued: number
   readonly reused: number
+  /** Queries that the list, or its cadence, lets rest: their last answers stand in. */
+  readonly notAsked: number
+  /** Queries that are to be asked again before their last answer is too old to be used. */
+  readonly idleWishes: number
   /** Of the reused, those whose answer cannot be read. */
   readonly unreadable: number
   readonly already: number

@@ -7,12 +7,14 @@ import {
 } from '../kysely.ts'
 import { knownList, refuseOtherSource, storeList } from './lists.ts'
 import { storeHeld } from './members.ts'
+import { mergeDuplicates, type Run } from './merge.ts'
 import type { Planned, PlanOrder } from './order.ts'
+import { countIdleWishes } from './rests.ts'
 import { countRejections, storeRejections } from './rejected.ts'
 import { only } from '../statement.ts'
 import type { DB } from '../schema.ts'
 import type { Connections } from './staged-tables.ts'
-import { addTasks, countAccepted, countClasses, mergeDuplicates, type Run } from './tasks.ts'
+import { addTasks, countAccepted, countClasses } from './tasks.ts'
 import { Misuse } from '../../shared/errors.ts'
 import { awaitedLater } from '../../shared/waiting.ts'
 
@@ -85,9 +87,10 @@ async function planRun(
   await sql`set local work_mem = '64MB'`.execute(trx)
   const { run, joined } = keep ? await findRun(trx, list, order) : await lookUpRun(trx, list, order)
   const before = joined ? await readBefore(trx, run) : { spent: 0, open: 0 }
-  await mergeDuplicates(trx, stage, { run, joined, order })
-  const { queued, reused, unreadable, already } = await addTasks(trx, run, keep)
-  const tasks = queued + reused + already
+  await mergeDuplicates(trx, stage, { run, joined, list, order })
+  const added = await addTasks(trx, run, { keep, order })
+  const { tasks, queued } = added
+  const idleWishes = await countIdleWishes(trx, order)
   const accepted = await countAccepted(trx, stage, { single: order.single, tasks })
   const reasons = keep ? await storeRejections(trx, stage, run) : await countRejections(trx, stage)
   const rejected = reasons.reduce((sum, { lines }) => sum + lines, 0)
@@ -95,7 +98,7 @@ async function planRun(
   const rows = order.usable + rejected
   const toBuy = await countClasses(trx, stage, { queued, request: order.request })
   const lines = { rows, accepted, duplicates, rejected, reasons }
-  return { run, joined, ...lines, tasks, queued, reused, unreadable, already, before, toBuy }
+  return { run, joined, ...lines, ...added, idleWishes, before, toBuy }
 }
 
 /** The run that a preview would add to: looking takes no number of a run, as making and undoing one would. */

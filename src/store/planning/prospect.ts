@@ -15,7 +15,35 @@ export interface ListedGroup {
   readonly device: string | null
   readonly queries: number
   readonly answered_at: Date | null
+  /** The day that they were bought for; null as well where no list says when they are asked again. */
+  readonly answered_on: string | null
+  /** What lists and cadences say about when they are asked again; null: nothing. */
+  readonly wishes:
+    | readonly {
+        readonly list: number
+        readonly everyDays: number | null
+        readonly maxAgeMs: number | null
+        readonly dueOn: string | null
+        readonly intervalDays: number | null
+      }[]
+    | null
 }
+
+/** What a list or its cadence says about when a query is asked again; null: nothing. */
+const askedAgain = sql`case
+  when coalesce(list_queries.every_days, list_queries.max_age_ms, cadences.interval_days) is not null
+    then jsonb_build_object(
+      'list', list_queries.list_id, 'everyDays', list_queries.every_days, 'maxAgeMs', list_queries.max_age_ms,
+      'dueOn', cadences.due_on, 'intervalDays', cadences.interval_days
+    )
+end`
+
+/** The day that the newest answer was bought for. */
+const boughtOn = sql`
+  select runs.run_date
+  from tasks
+  join runs on runs.id = tasks.run_id
+  where tasks.id = newest.task_id`
 
 /** The queries of all lists that a schedule buys, as the lists were read last. */
 export async function readGroups(
@@ -24,12 +52,16 @@ export async function readGroups(
 ): Promise<readonly ListedGroup[]> {
   const { rows } = await sql<ListedGroup>`
     with held as (
-      select members.query_id, jsonb_agg(members.list_id order by members.list_id) as lists
+      select
+        members.query_id, jsonb_agg(members.list_id order by members.list_id) as lists,
+        jsonb_agg(members.wish order by members.list_id) filter (where members.wish is not null) as wishes
       from (
         select
           list_queries.list_id, list_queries.query_id,
+          ${askedAgain} as wish,
           last_seen = max(last_seen) over (partition by list_queries.list_id) as still
         from list_queries
+        left join cadences using (list_id, query_id)
         where list_queries.list_id in (
           select lists.id
           from schedules
@@ -40,11 +72,13 @@ export async function readGroups(
       where members.still
       group by members.query_id
     )
-    select held.lists, queries.num, queries.device, count(*) as queries, newest.answered_at
+    select
+      held.lists, held.wishes, queries.num, queries.device, count(*) as queries, newest.answered_at,
+      bought.run_date as answered_on
     from held
     join queries on queries.id = held.query_id
     left join lateral (
-      select date_trunc('minute', searches.fetched_at) as answered_at
+      select date_trunc('minute', searches.fetched_at) as answered_at, searches.task_id
       from searches
       where searches.query_id = held.query_id
         and searches.origin = ${origin}
@@ -52,7 +86,10 @@ export async function readGroups(
       order by searches.fetched_at desc
       limit 1
     ) as newest on true
-    group by held.lists, queries.num, queries.device, newest.answered_at`.execute(db)
+    left join lateral (${boughtOn}) as bought on held.wishes is not null
+    group by held.lists, held.wishes, queries.num, queries.device, newest.answered_at, bought.run_date`.execute(
+    db,
+  )
   return rows
 }
 
@@ -96,6 +133,8 @@ export interface ComingSchedule {
   readonly missed: string
   readonly max_age_ms: number | null
   readonly budget: number | null
+  /** Null: it asks every query each night. */
+  readonly adaptive_days: number | null
 }
 
 /** Schedules that are on, as a scheduler last read them. */
@@ -103,7 +142,7 @@ export async function readComing(db: Database): Promise<readonly ComingSchedule[
   const { rows } = await sql<ComingSchedule>`
     select
       schedules.name, lists.id as list, lists.name as list_name, schedules.cron, schedules.zone, schedules.missed,
-      schedules.max_age_ms, schedules.budget
+      schedules.max_age_ms, schedules.budget, schedules.adaptive_days
     from schedules
     join lists on lists.name = schedules.list
     where schedules.enabled

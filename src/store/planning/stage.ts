@@ -64,10 +64,10 @@ export async function openStage(connections: Connections, number: number): Promi
 /** Adds the members of a list to what tasks are made of; the tables hold their queries already. */
 async function addMembers(connection: Kysely<DB>, number: number, list: number): Promise<number> {
   const { numAffectedRows } = await sql`
-    insert into ${wantedName(number)} (line, id, priority, weight, num, device)
+    insert into ${wantedName(number)} (line, id, priority, weight, num, device, every_days, max_age_ms)
     select
       row_number() over (order by member.priority, member.query_id), query.id, member.priority,
-      member.weight, query.num, query.device
+      member.weight, query.num, query.device, member.every_days, member.max_age_ms
     from list_queries as member
     join queries as query on query.id = member.query_id
     where member.list_id = ${list}

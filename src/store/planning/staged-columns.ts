@@ -14,6 +14,8 @@ export interface StagedQuery {
   readonly tags: readonly string[]
   readonly cpc: number | null
   readonly difficulty: number | null
+  readonly everyDays: number | null
+  readonly maxAgeMs: number | null
   readonly given: string | null
 }
 
@@ -38,6 +40,8 @@ export class Lot {
     tags: new TextColumn(),
     cpc: new DoubleColumn(),
     difficulty: new DoubleColumn(),
+    everyDays: new DoubleColumn(),
+    maxAgeMs: new DoubleColumn(),
     given: new TextColumn(),
   }
   readonly #all: readonly ArrayColumn[] = Object.values(this.columns)
@@ -71,6 +75,8 @@ export class Lot {
     columns.tags.add(tags.length === 0 ? null : tags.join(group))
     columns.cpc.add(staged.cpc)
     columns.difficulty.add(staged.difficulty)
+    columns.everyDays.add(staged.everyDays)
+    columns.maxAgeMs.add(staged.maxAgeMs)
     columns.given.add(given)
   }
 

@@ -42,6 +42,8 @@ export async function makeTables({ held, wanted }: Connections, number: number):
       num integer not null,
       priority smallint not null,
       weight double precision,
+      max_age_ms bigint,
+      every_days integer,
       id uuid not null,
       device text
     )`.execute(wanted)
@@ -59,6 +61,8 @@ export async function makeTables({ held, wanted }: Connections, number: number):
       weight double precision,
       cpc double precision,
       difficulty double precision,
+      max_age_ms bigint,
+      every_days integer,
       id uuid not null,
       key text not null,
       q text not null,
@@ -85,7 +89,7 @@ export async function addWanted(
   { columns }: Lot,
 ): Promise<void> {
   await sql`
-    insert into ${wantedName(number)} (line, id, priority, weight, num, device)
+    insert into ${wantedName(number)} (line, id, priority, weight, num, device, every_days, max_age_ms)
     select *
     from unnest(
       ${parameterOf(columns.line)}::integer[],
@@ -93,7 +97,9 @@ export async function addWanted(
       ${parameterOf(columns.priority)}::integer[],
       ${parameterOf(columns.weight)}::double precision[],
       ${parameterOf(columns.num)}::integer[],
-      ${parameterOf(columns.device)}::text[]
+      ${parameterOf(columns.device)}::text[],
+      ${parameterOf(columns.everyDays)}::double precision[],
+      ${parameterOf(columns.maxAgeMs)}::double precision[]
     )`.execute(connection)
 }
 
@@ -105,7 +111,8 @@ export async function addHeld(
 ): Promise<void> {
   await sql`
     insert into ${heldName(number)}
-      (id, key, q, location, hl, gl, num, device, priority, weight, cpc, difficulty, target, tags, given)
+      (id, key, q, location, hl, gl, num, device, priority, weight, cpc, difficulty, target, tags, given,
+      every_days, max_age_ms)
     select *
     from unnest(
       ${parameterOf(columns.id)}::uuid[],
@@ -122,7 +129,9 @@ export async function addHeld(
       ${parameterOf(columns.difficulty)}::double precision[],
       ${parameterOf(columns.target)}::text[],
       ${parameterOf(columns.tags)}::text[],
-      ${parameterOf(columns.given)}::text[]
+      ${parameterOf(columns.given)}::text[],
+      ${parameterOf(columns.everyDays)}::double precision[],
+      ${parameterOf(columns.maxAgeMs)}::double precision[]
     )`.execute(connection)
 }
 

@@ -1,63 +1,11 @@
 import { sql, type Transaction } from '../kysely.ts'
 import type { Planned, PlanOrder } from './order.ts'
+import type { RestOrder } from './rests.ts'
 import { only } from '../statement.ts'
 import type { DB } from '../schema.ts'
 import { wantedName } from './staged-tables.ts'
 
 const sliceSize = 25
-
-/** The run that a list is planned into. */
-export interface Run {
-  readonly run: number
-  /** False for a run that was just made. */
-  readonly joined: boolean
-}
-
-/** Which answers may be used again. */
-type Reuse = Pick<PlanOrder, 'maxAgeMs' | 'origin' | 'api'>
-
-/**
- * One row for each distinct query of a stage: the first line that gave it, the most urgent priority, the greatest weight,
- * whether the run
- * has it already, and the answer that can be used again, if there is one.
- */
-export async function mergeDuplicates(
-  trx: Transaction<DB>,
-  stage: number,
-  { run, joined, order }: Run & { order: Reuse },
-): Promise<void> {
-  const wanted = wantedName(stage)
-  await sql`analyze ${wanted} (id)`.execute(trx)
-  const already = joined
-    ? sql`exists (select from tasks where tasks.run_id = ${run} and tasks.query_id = lines.id)`
-    : sql`false`
-  await sql`
-    create temporary table merged on commit drop as
-    select
-      lines.id, lines.ord, lines.priority, lines.weight, known.already,
-      answer.id as search_id, answer.id is not null as reused, coalesce(answer.unreadable, false) as unreadable
-    from (
-      select id, min(ord) as ord, min(priority) as priority, max(weight) as weight
-      from ${wanted}
-      group by id
-    ) as lines
-    cross join lateral (select ${already} as already) as known
-    left join lateral (${youngAnswer(order)}) as answer on not known.already`.execute(trx)
-}
-
-/** One that cannot be read is an answer all the same: it was paid for, and is kept to be read again. */
-function youngAnswer({ maxAgeMs, origin, api }: Reuse) {
-  if (maxAgeMs === 0) return sql`select null::bigint as id, null::boolean as unreadable`
-  return sql`
-    select id, parse_error is not null as unreadable
-    from searches
-    where searches.query_id = lines.id
-      and searches.origin = ${origin}
-      and searches.api = ${api}
-      and searches.fetched_at > now() - ${maxAgeMs}::bigint * interval '1 millisecond'
-    order by unreadable, searches.fetched_at desc
-    limit 1`
-}
 
 /** Lines that gave a query first. */
 export async function countAccepted(
@@ -73,10 +21,11 @@ export async function countAccepted(
   return only(rows).accepted
 }
 
-/** Tasks that may share a slice: reused ones lie in slices that nobody needs to queue. */
+/** Tasks that may share a slice: those that rest or are reused lie in slices that nobody needs to queue. */
 interface Group {
   readonly already: boolean
   readonly reused: boolean
+  readonly rests: boolean
   readonly priority: number
   readonly tasks: number
   readonly slices: number
@@ -84,6 +33,8 @@ interface Group {
   readonly unreadable: number
   /** True when a weight is named. */
   readonly weighted: boolean
+  /** True when it is known when some of them were answered last, or that they wait too long. */
+  readonly aged: boolean
   readonly first_slice: number
 }
 
@@ -91,15 +42,17 @@ interface Group {
 export async function addTasks(
   trx: Transaction<DB>,
   run: number,
-  keep: boolean,
-): Promise<{ queued: number; reused: number; unreadable: number; already: number }> {
+  { keep, order }: { keep: boolean; order: RestOrder },
+): Promise<Pick<Planned, 'tasks' | 'queued' | 'reused' | 'notAsked' | 'unreadable' | 'already'>> {
   const groups = await groupTasks(trx, run)
   const wanted = groups.filter(({ already }) => keep && !already)
-  for (const group of wanted) await addGroup(trx, run, group)
+  for (const group of wanted) await addGroup(trx, run, { group, order })
   const count = (counted: (group: Group) => boolean) =>
     groups.filter(counted).reduce((sum, { tasks }) => sum + tasks, 0)
   return {
-    queued: count(({ already, reused }) => !already && !reused),
+    tasks: count(() => true),
+    queued: count(({ already, reused, rests }) => !already && !reused && !rests),
+    notAsked: count(({ rests }) => rests),
     reused: count(({ reused }) => reused),
     unreadable: groups.reduce((sum, { unreadable }) => sum + unreadable, 0),
     already: count(({ already }) => already),
@@ -110,50 +63,67 @@ export async function addTasks(
 async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly Group[]> {
   const { rows } = await sql<Group>`
     select
-      already, reused, priority, tasks, slices, unreadable, weighted,
+      already, reused, rests, priority, tasks, slices, unreadable, weighted, aged,
       coalesce((select max(slice) from slices where run_id = ${run}), 0)
-        + sum(slices) over (order by already, reused, priority)
+        + sum(slices) over (order by already, reused, rests, priority)
         - slices
         + 1 as first_slice
     from (
       select
-        already, reused, priority,
+        already, reused, rests, priority,
         count(*) as tasks, (count(*) + ${sliceSize} - 1) / ${sliceSize} as slices,
-        count(*) filter (where unreadable) as unreadable, count(weight) > 0 as weighted
+        count(*) filter (where unreadable) as unreadable, count(weight) > 0 as weighted,
+        count(answered) > 0 or bool_or(overdue) as aged
       from pg_temp.merged
-      group by already, reused, priority
+      group by already, reused, rests, priority
     ) as counted
-    order by already, reused, priority`.execute(trx)
+    order by already, reused, rests, priority`.execute(trx)
   return rows
 }
 
-/**
- * One group at a time: its tasks are sorted by a single number, which is three times as fast as by what groups them. Where
- * weights are named, the heaviest come first: what a stop leaves over is worth least.
- */
+/** One group at a time: its tasks are mostly sorted by a single number, three times as fast as by what groups them. */
 async function addGroup(
   trx: Transaction<DB>,
   run: number,
-  { reused, priority, slices, weighted, first_slice: first }: Group,
+  { group, order }: { group: Group; order: RestOrder },
 ): Promise<void> {
-  const order = weighted ? sql`weight desc nulls last, ord` : sql`ord`
-  const finished = reused ? sql`now()` : sql`null`
+  const { reused, rests, priority, slices, first_slice: first } = group
+  const bought = buyingOrder(group)
+  const done = reused || rests
+  const finished = done ? sql`now()` : sql`null`
+  // What a line takes may be younger than what its run takes: nobody looks at the line any more when it is bought.
+  const after =
+    order.wished && order.kind === 'nightly' && !done
+      ? sql`now() - max_age_ms * interval '1 millisecond'`
+      : sql`null::timestamptz`
   await sql`
-    insert into tasks (run_id, query_id, search_id, state, finished_at, slice, priority)
+    insert into tasks (run_id, query_id, search_id, state, finished_at, answers_after, slice, priority)
     select
-      ${run}::bigint, id, search_id, ${reused ? 'reused' : 'open'}::text, ${finished},
-      ${first}::bigint + (row_number() over (order by ${order}) - 1) / ${sliceSize}::integer,
+      ${run}::bigint, id, search_id, ${rests ? 'not_asked' : reused ? 'reused' : 'open'}::text, ${finished}, ${after},
+      ${first}::bigint + (row_number() over (order by ${bought}) - 1) / ${sliceSize}::integer,
       priority
     from pg_temp.merged
     where not already
       and reused = ${reused}
+      and rests = ${rests}
       and priority = ${priority}
-    order by ${order}`.execute(trx)
+    order by ${bought}`.execute(trx)
   await sql`
     insert into slices (run_id, slice, priority, done_at)
     select ${run}::bigint, slice, ${priority}::smallint, ${finished}
     from generate_series(${first}::bigint, ${first}::bigint + ${slices}::bigint - 1) as slice
   `.execute(trx)
+}
+
+/**
+ * What a stop leaves over is to be worth least: the heaviest queries come first, where weights are named, and of equal
+ * ones those that were never asked and whose answers are oldest. What has waited more than twice its time waits no more.
+ */
+function buyingOrder({ weighted, aged, reused, rests }: Group) {
+  if (aged && !reused && !rests) {
+    return sql`overdue desc, weight desc nulls last, answered nulls first, ord`
+  }
+  return weighted ? sql`weight desc nulls last, ord` : sql`ord`
 }
 
 /** The tasks to be bought, by what their price depends on. */
@@ -170,6 +140,7 @@ export async function countClasses(
     join ${wantedName(stage)} as wanted using (ord)
     where not already
       and not reused
+      and not rests
     group by num, device
     order by num, device`.execute(trx)
   return rows

@@ -14,7 +14,8 @@ async function read(text: string) {
   writeFileSync(path, text)
   const rows = await readRows(path, 'alerts.csv')
   const listOf = (typed: string) => (typed === 'keywords' ? 'keywords' : null)
-  return readAlertFile({ rows, shown: 'alerts.csv', listOf })
+  const sites = new Set(['medium.com/us', '*.x.com'])
+  return readAlertFile({ rows, shown: 'alerts.csv', listOf, sites })
 }
 
 async function problems(text: string): Promise<readonly string[]> {
@@ -60,6 +61,19 @@ describe('a file of rules', () => {
     ])
   })
 
+  test('may be about a folder or several hosts that a line of ours or of a rival names, and about no other', async () => {
+    const rules = await read(
+      'alert,what,threshold,domain,rival\nlost,left,,www.Medium.com/us/,\npassed,rival_passed,,,*.X.com\n',
+    )
+    expect(rules.map(({ domain, rival }) => [domain, rival])).toEqual([
+      ['medium.com/us', null],
+      [null, '*.x.com'],
+    ])
+    expect(await problems('alert,what,domain\nlost,left,medium.com/them\n')).toEqual([
+      'alerts.csv:2: domain: expected a domain like example.com, without https://, or a folder or *.domain that npm run domains lists, got "medium.com/them"',
+    ])
+  })
+
   test('may leave columns out, or hold nothing but its header', async () => {
     expect(await read('alert,what\nlost,left\n')).toHaveLength(1)
     expect(await read(`${header}\n`)).toEqual([])
@@ -85,13 +99,13 @@ describe('a file of rules', () => {
       'alerts.csv:3: threshold: expected a whole number of places from 1 to 100, got "0"',
       'alerts.csv:3: direction: expected "up", "down" or nothing for both, got "sideways"',
       'alerts.csv:3: list: expected a list that was enqueued before, or the path of one, got "elsewhere"',
-      'alerts.csv:3: domain: expected a domain like example.com, without https:// and paths, got "https://x.com/a"',
+      'alerts.csv:3: domain: expected a domain like example.com, without https://, or a folder or *.domain that npm run domains lists, got "https://x.com/a"',
       'alerts.csv:3: confirm: expected how many answers running, from 1 to 7, got "9"',
       'alerts.csv:3: on: expected "yes" or "no", got "perhaps"',
       'alerts.csv:4: threshold: expected the last place of the top, from 1 to 100, got nothing',
       'alerts.csv:4: alert: expected a name of its own, since line 3 has this one, got "fell"',
       'alerts.csv:5: threshold: expected percent of the share, above 0 and at most 100, got "140"',
-      'alerts.csv:5: domain: expected a domain like example.com, without https:// and paths, got "*"',
+      'alerts.csv:5: domain: expected a domain like example.com, without https://, or a folder or *.domain that npm run domains lists, got "*"',
       'alerts.csv:5: tag: expected a share of a list or of a label, not of both, got "brand"',
       'alerts.csv:6: direction: expected nothing for rival_passed, got "up"',
       'alerts.csv:6: rival: expected the domain that passes ours, or * for any, got nothing',

@@ -32,7 +32,7 @@ test('a demo with a history keeps the books of its two keys apart, each without 
     { account: 'bundled', used: 60, unexplained: 0 },
     { account: 'demo', used: 120, unexplained: 0 },
   ])
-}, 90_000)
+}, 180_000)
 
 test('a month in which things go wrong shows what is to come, each wrong night and nothing else, and a statement that adds up', async () => {
   const month = await freshDatabase()
@@ -81,4 +81,29 @@ test('a month with fewer nights than things can go wrong in is refused', async (
     code: 2,
     stderr: expect.stringContaining('expected --nights from 12 to 400 beside --faults, got 8'),
   })
+})
+
+test('a demo that asks less buys every query in its first half, fewer in its second, and shows the receipt', async () => {
+  const less = await freshDatabase()
+  const own = mkdtempSync(join(tmpdir(), 'querymill-less-'))
+  const env = { DATABASE_URL: less.url, MILL_HOME: own }
+  const ended = await run('demo', ['--nights', '12', '--cadence'], env)
+  const { rows } = await less.pool.query(`
+    select bought, not_asked, queries, bought + not_asked as held
+    from analysis.cadence_nights
+    where list = 'demo-cadence'`)
+  await run('stack', ['stop'], env)
+  await less.close()
+  rmSync(own, { recursive: true, force: true })
+  expect(ended).toMatchObject({ code: 0 })
+  expect(ended.stdout).toContain('demo-cadence, as decided for')
+  expect(rows).toHaveLength(6)
+  expect(rows.every(({ held }) => held === 60)).toBe(true)
+  expect(rows.reduce((sum, { not_asked: rested }) => sum + rested, 0)).toBeGreaterThan(6 * 20)
+}, 240_000)
+
+test('a demo does not ask less and go wrong at once: it says to type one of the two', async () => {
+  const { code, stderr } = await run('demo', ['--faults', '--cadence'])
+  expect(code).toBe(2)
+  expect(stderr).toContain('expected --faults or --cadence, got both')
 })

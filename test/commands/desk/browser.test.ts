@@ -30,7 +30,7 @@ describe.skipIf(!existsSync(program))(
       database = await freshDatabase()
       home = mkdtempSync(join(tmpdir(), 'querymill-desk-'))
       env = { DATABASE_URL: database.url, MILL_HOME: home }
-      const made = await run('demo', ['--nights', '12', '--faults', '--json'], env)
+      const made = await run('demo', ['--nights', '30', '--faults', '--json'], env)
       if (made.code !== 0) throw new Error(made.stderr)
       await setOrigins(database.db, 'live,sandbox')
       desk = await openDesk(database.url)
@@ -43,7 +43,7 @@ describe.skipIf(!existsSync(program))(
       await run('stack', ['stop'], env)
       await database.close()
       rmSync(home, { recursive: true, force: true })
-    }, 60_000)
+    }, 180_000)
 
     async function open(path: string, options: BrowserContextOptions = {}) {
       const context = await browser.newContext({
@@ -131,9 +131,11 @@ describe.skipIf(!existsSync(program))(
     test('tonight changes while it is looked at, in every open page, without another request for it', async () => {
       const first = await open('/')
       const second = await open('/')
-      const figure = (page: Page) => page.locator('[data-figure="runs.2.spent"]')
+      const { rows } = await database.pool.query<{ id: number }>('select max(id) as id from runs')
+      const [newest] = rows
+      const figure = (page: Page) => page.locator(`[data-figure="runs.${newest?.id}.spent"]`)
       await first.page.getByText('live', { exact: true }).waitFor()
-      await database.pool.query('update runs set spent = 4711 where id = 2')
+      await database.pool.query('update runs set spent = 4711 where id = $1', [newest?.id])
       for (const { page } of [first, second]) {
         await vi.waitFor(async () => expect(await figure(page).textContent()).toBe('4,711'), {
           // A look takes a twentieth of the time: on a busy machine the next one is long in coming.
@@ -160,6 +162,103 @@ describe.skipIf(!existsSync(program))(
       await close()
     })
 
+    /** The page of the first query that the desk lists. */
+    async function openQuery() {
+      const opened = await open('/queries')
+      await opened.page.locator('td a[href^="/queries/"]').first().click()
+      await opened.page.waitForURL(/\/queries\/[0-9a-f-]{36}$/)
+      return opened
+    }
+
+    test('a point of a picture says what it is under the pointer, and by the arrow keys', async () => {
+      const { page, problems, close } = await openQuery()
+      const picture = page.getByRole('region', { name: 'Rank history, as a picture' })
+      const tip = picture.locator('output.tip')
+      await picture.locator('circle.spot').last().hover()
+      const last = await tip.innerText()
+      expect(last).toMatch(/^[\w.-]+, \d{4}-\d\d-\d\d: (place \d+|not among the first \d+)/)
+      await page.mouse.move(1, 1)
+      await tip.waitFor({ state: 'hidden' })
+      await picture.focus()
+      await page.keyboard.press('ArrowRight')
+      await tip.waitFor()
+      expect(await tip.innerText()).toBe(last)
+      await page.keyboard.press('ArrowLeft')
+      const before = await tip.innerText()
+      expect(before).not.toBe(last)
+      expect(before.slice(before.indexOf(', ')) < last.slice(last.indexOf(', '))).toBe(true)
+      expect(problems).toEqual([])
+      await close()
+    })
+
+    test('a picture hands over its figures as a file, which the rules of the desk allow', async () => {
+      const { page, problems, close } = await openQuery()
+      const link = page.getByRole('link', { name: /^Figures as CSV: Places for / })
+      const [saved] = await Promise.all([page.waitForEvent('download'), link.click()])
+      expect(saved.suggestedFilename()).toMatch(/^places-for-.+-day-by-day\.csv$/)
+      const lines = readFileSync(await saved.path(), 'utf8')
+        .trim()
+        .split('\n')
+      expect(lines[0]).toMatch(/^day,answer,/)
+      expect(lines).toHaveLength((await page.locator('#numbers tbody tr').count()) + 1)
+      expect(problems.filter((problem) => !problem.startsWith('data:text/csv'))).toEqual([])
+      await close()
+    })
+
+    test('other days are chosen by a form that tells them in the address, and the way back brings the first ones', async () => {
+      const { page, close } = await openQuery()
+      const first = page.url()
+      const days = page.locator('#numbers tbody tr')
+      const all = await days.count()
+      const shown = await page.getByLabel('To', { exact: true }).inputValue()
+      await page.getByLabel('From', { exact: true }).fill(shown)
+      await page.getByRole('button', { name: 'Show' }).click()
+      await page.waitForURL(new RegExp(`since=${shown}`))
+      expect(await days.count()).toBe(1)
+      await page.goBack()
+      expect(page.url()).toBe(first)
+      expect(await days.count()).toBe(all)
+      expect(all).toBeGreaterThan(1)
+      await page.goForward()
+      expect(await page.getByLabel('From', { exact: true }).inputValue()).toBe(shown)
+      await close()
+    })
+
+    test('two nights of a query are laid side by side by a link, and by choosing another night', async () => {
+      const { page, problems, close } = await openQuery()
+      await page.locator('#nights a[href*="beside="]').first().click()
+      await page.getByRole('region', { name: 'Two nights side by side' }).waitFor()
+      // Each night's day stands above its own column.
+      const lefts = (row: string) =>
+        page
+          .locator(`[aria-label="Two nights side by side"] ${row} > *`)
+          .evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().left))
+      expect(await lefts('thead tr')).toEqual(await lefts('tbody tr:first-child'))
+      const field = page.getByLabel('Beside the night of')
+      const other = await page.locator('nav[aria-label="Nights"] a').first().getAttribute('href')
+      const day = /nights\/(\d{4}-\d\d-\d\d)/.exec(other ?? '')?.[1] ?? ''
+      await field.fill(day)
+      await page.getByRole('button', { name: 'Side by side' }).click()
+      await page.waitForURL(new RegExp(`beside=${day}`))
+      expect(await page.getByRole('heading', { name: new RegExp(day) }).count()).toBeGreaterThan(0)
+      expect(problems).toEqual([])
+      await close()
+    })
+
+    test('on paper there is what was read, whole, and nothing to press', async () => {
+      const { page, close } = await openQuery()
+      await page.emulateMedia({ media: 'print' })
+      for (const pressed of ['header.top', '.filters button', '.skip']) {
+        expect(await page.locator(pressed).first().isVisible(), pressed).toBe(false)
+      }
+      const cut = await page.evaluate(
+        "[...document.querySelectorAll('.scroll')].filter((one) => getComputedStyle(one).overflowX !== 'visible').length",
+      )
+      expect(cut).toBe(0)
+      expect((await page.pdf({ format: 'A4' })).subarray(0, 5).toString()).toBe('%PDF-')
+      await close()
+    })
+
     test('the keyboard skips to the content, and reaches tables that are too wide', async () => {
       const { page, close } = await open('/', { viewport: { width: 390, height: 900 } })
       await page.keyboard.press('Tab')
@@ -169,9 +268,29 @@ describe.skipIf(!existsSync(program))(
       const table = page.getByRole('region', { name: 'Runs' }).and(page.locator('.scroll'))
       await table.focus()
       await page.keyboard.press('ArrowRight')
-      await vi.waitFor(async () =>
-        expect(await table.evaluate((one) => one.scrollLeft)).toBeGreaterThan(0),
+      await vi.waitFor(
+        async () => expect(await table.evaluate((one) => one.scrollLeft)).toBeGreaterThan(0),
+        { timeout: 20_000 },
       )
+      await close()
+    })
+
+    test('each day of a calendar stands on one line, at every width', async () => {
+      const { page, close } = await open('/nights')
+      for (const width of [390, 1100, 1200, 2560]) {
+        await page.setViewportSize({ width, height: 900 })
+        const lines = await page.locator('.days a.day > span:first-child').evaluateAll((days) =>
+          days.map((day) => {
+            const text = day.firstChild
+            if (text === null) return 0
+            const range = day.ownerDocument.createRange()
+            range.selectNodeContents(text)
+            return range.getClientRects().length
+          }),
+        )
+        expect(lines.length, String(width)).toBeGreaterThan(10)
+        expect(new Set(lines), String(width)).toEqual(new Set([1]))
+      }
       await close()
     })
 
@@ -209,7 +328,7 @@ describe.skipIf(!existsSync(program))(
       expect(await still.page.locator('#pulse.bad').count()).toBe(0)
       await away.close()
       await still.close()
-    }, 90_000)
+    }, 180_000)
   },
 )
 

@@ -1,27 +1,22 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
-import { openDesk, type TestDesk } from '../../support/desk.ts'
+import { describe, expect, test } from 'vitest'
+import { openDesk } from '../../support/desk.ts'
+import { deskScene } from './scene.ts'
 
-let database: FreshDatabase
-let desk: TestDesk
-
-beforeAll(async () => {
-  database = await freshDatabase()
-  desk = await openDesk(database.url)
-})
-afterAll(async () => {
-  await desk.close()
-  await database.close()
-})
+const scene = deskScene()
 
 describe('a desk on this machine', () => {
   test('it is answered by its own names, and by no name of another site that leads here', async () => {
-    for (const host of [`127.0.0.1:${desk.port}`, `localhost:${desk.port}`, 'LOCALHOST', '[::1]']) {
-      expect((await desk.get('/', { headers: { host } })).status, host).toBe(200)
+    for (const host of [
+      `127.0.0.1:${scene.desk.port}`,
+      `localhost:${scene.desk.port}`,
+      'LOCALHOST',
+      '[::1]',
+    ]) {
+      expect((await scene.desk.get('/', { headers: { host } })).status, host).toBe(200)
     }
     const strange = ['evil.example', '127.0.0.1.evil.example', 'localhost@evil.example', '10.0.0.1']
     for (const host of strange) {
-      const { status, text } = await desk.get('/', { headers: { host } })
+      const { status, text } = await scene.desk.get('/', { headers: { host } })
       expect(status, host).toBeGreaterThanOrEqual(400)
       expect(text, host).not.toContain('Tonight')
     }
@@ -32,31 +27,33 @@ describe('a desk on this machine', () => {
     for (const headers of [
       { origin: 'http://evil.example' },
       { origin: 'null' },
-      { origin: `http://localhost:${desk.port + 1}` },
+      { origin: `http://localhost:${scene.desk.port + 1}` },
       site('cross-site'),
       site('same-site'),
       { ...site('cross-site'), 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
       { ...site('cross-site'), 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' },
     ]) {
-      expect((await desk.get('/', { headers })).status, JSON.stringify(headers)).toBe(403)
+      expect((await scene.desk.get('/', { headers })).status, JSON.stringify(headers)).toBe(403)
     }
     const link = {
       ...site('cross-site'),
       'sec-fetch-mode': 'navigate',
       'sec-fetch-dest': 'document',
     }
-    expect((await desk.get('/', { headers: link })).status).toBe(200)
-    expect((await desk.get('/', { headers: site('same-origin') })).status).toBe(200)
+    expect((await scene.desk.get('/', { headers: link })).status).toBe(200)
+    expect((await scene.desk.get('/', { headers: site('same-origin') })).status).toBe(200)
   })
 
   test('behind a proxy nobody is let in without a password', async () => {
-    const { status, text } = await desk.get('/', { headers: { 'x-forwarded-for': '1.2.3.4' } })
+    const { status, text } = await scene.desk.get('/', {
+      headers: { 'x-forwarded-for': '1.2.3.4' },
+    })
     expect(status).toBe(403)
     expect(text).toContain('--password-file')
   })
 
   test('a page may load nothing from elsewhere, and nobody may put it into a frame', async () => {
-    const { headers, text } = await desk.get('/')
+    const { headers, text } = await scene.desk.get('/')
     expect(headers['content-security-policy']).toMatch(
       /^default-src 'none'; style-src 'self'; script-src 'self';/,
     )
@@ -72,14 +69,14 @@ describe('a desk on this machine', () => {
       '//etc/passwd',
       '/assets/',
     ]) {
-      expect((await desk.get(path)).status, path).toBe(404)
+      expect((await scene.desk.get(path)).status, path).toBe(404)
     }
   })
 
   test('nothing but reading is answered', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
       expect(
-        (await desk.get('/', { method, headers: { 'content-length': '0' } })).status,
+        (await scene.desk.get('/', { method, headers: { 'content-length': '0' } })).status,
         method,
       ).toBe(404)
     }
@@ -99,7 +96,7 @@ describe('a desk behind a password', () => {
   })
 
   test('nothing is read before it is shown, and the visitor lands where they were going', async () => {
-    const closed = await openDesk(database.url, { password })
+    const closed = await openDesk(scene.url, { password })
     const first = await closed.get('/?suspects=show')
     expect([first.status, first.headers.location]).toEqual([303, '/enter?to=%2F%3Fsuspects%3Dshow'])
     const live = await closed.get('/live?page=/', {
@@ -127,7 +124,7 @@ describe('a desk behind a password', () => {
   })
 
   test('a page that was open when its visitor left hears no more', async () => {
-    const closed = await openDesk(database.url, { password })
+    const closed = await openDesk(scene.url, { password })
     const entered = await closed.get('/enter', form(password))
     const own = { cookie: (entered.headers['set-cookie']?.[0] ?? '').split(';', 1).join('') }
     // Ends when the desk ends it: nobody else does.
@@ -140,7 +137,7 @@ describe('a desk behind a password', () => {
   }, 120_000)
 
   test('a guesser is slowed down, also one who asks many times at once', async () => {
-    const closed = await openDesk(database.url, { password })
+    const closed = await openDesk(scene.url, { password })
     const tries = await Promise.all(
       Array.from({ length: 40 }, (_, n) => closed.get('/enter', form(`guess ${n}`))),
     )
@@ -151,7 +148,7 @@ describe('a desk behind a password', () => {
   })
 
   test('it leads nobody to another site, and takes no form of one', async () => {
-    const closed = await openDesk(database.url, { password })
+    const closed = await openDesk(scene.url, { password })
     for (const to of [
       '//evil.example',
       'https://evil.example',
@@ -169,7 +166,7 @@ describe('a desk behind a password', () => {
   })
 
   test('behind TLS the cookie goes no other way', async () => {
-    const closed = await openDesk(database.url, { password, publicUrl: 'https://desk.example.com' })
+    const closed = await openDesk(scene.url, { password, publicUrl: 'https://desk.example.com' })
     const host = {
       host: 'desk.example.com',
       'x-forwarded-for': '1.2.3.4',

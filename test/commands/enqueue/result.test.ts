@@ -14,6 +14,8 @@ const list: ListPlan = {
   tasks: 2,
   queued: 2,
   reused: 0,
+  notAsked: 0,
+  idleWishes: 0,
   unreadable: 0,
   already: 0,
   before: { spent: 0, open: 0 },

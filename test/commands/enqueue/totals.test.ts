@@ -11,6 +11,8 @@ const list = {
   tasks: 7,
   queued: 4,
   reused: 2,
+  notAsked: 0,
+  idleWishes: 0,
   unreadable: 0,
   already: 1,
   before: { spent: 0, open: 0 },

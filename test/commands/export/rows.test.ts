@@ -54,6 +54,10 @@ test('numbers keep every digit', async () => {
   )
 })
 
+test('yes and no are written as words that programs and spreadsheets know', async () => {
+  expect(await write({ ours: 'boolean' }, [['t'], ['f'], [null]])).toBe('ours\ntrue\nfalse\n\n')
+})
+
 test('lines of JSON are as the database wrote them, one line each', async () => {
   const rows = [['{"n":1.50}'], ['{"more":{"a":1,\r\n\n"b":"x\\ny"}}']]
   expect(await write({ line: 'text' }, rows, { format: 'ndjson' })).toBe(

@@ -81,10 +81,13 @@ describe.each(backends)('two schedulers and four workers, the queue on $name', (
     const minutes = 'select count(distinct due_at) from nights where run_id is not null'
     await until(mill, minutes, (times) => times > before)
     schedulers[1]?.kill('SIGTERM')
-    expect((await schedulers[1]?.ended)?.code).toBe(0)
+    expect(await schedulers[1]?.ended).toMatchObject({ code: 0 })
     await until(mill, `select count(*) from runs where state <> 'done'`, (open) => open === 0)
     for (const worker of workers) worker.kill('SIGTERM')
-    for (const worker of workers) expect((await worker.ended).code).toBe(0)
+    for (const worker of workers) {
+      const { code, stderr } = await worker.ended
+      expect(code, stderr).toBe(0)
+    }
 
     // One run for each night that ran, one call for each of its queries, and the money adds up.
     const runs = await count(mill, 'select count(*) from runs')

@@ -74,6 +74,10 @@ describe('a line of the file of schedules', () => {
     ['overlap', 'wait', '"skip", "queue", "merge"'],
     ['on', 'maybe', '"yes" or "no"'],
     ['on', '', '"yes" or "no"'],
+    ['cadence', 'weekly', '"adaptive 14d"'],
+    ['cadence', 'daily 3d', '"adaptive 14d"'],
+    ['cadence', 'adaptive 1d', 'from 2d to 365d'],
+    ['cadence', 'adaptive 14 d', '"adaptive 14d"'],
     ['schedule', '', 'a short name'],
     ['schedule', 'two\nlines', 'a short name'],
     ['list', '', 'the path of a list'],
@@ -87,6 +91,15 @@ describe('a line of the file of schedules', () => {
       expect(schedules.map(({ line }) => line)).toEqual([2, 4])
     },
   )
+
+  test.each([
+    ['', { kind: 'daily' }],
+    ['daily', { kind: 'daily' }],
+    ['adaptive', { kind: 'adaptive', longestDays: 14 }],
+    ['Adaptive 30d', { kind: 'adaptive', longestDays: 30 }],
+  ])('with the cadence %j lets queries rest as that says', (cadence, expected) => {
+    expect(read({ cadence }).schedules).toMatchObject([{ cadence: expected }])
+  })
 
   test('with several faults is refused with all of them', () => {
     const { refusals } = read({ zone: 'x', on: 'x' })

@@ -64,6 +64,22 @@ describe('a scheduler', () => {
     await scheduler.close()
   })
 
+  test('adds up a day when its runs have ended, which a worker does not', async () => {
+    const days = async () => {
+      const { rows } = await sql`select from finished_days where made_at is not null`.execute(
+        mill.db,
+      )
+      return rows.length
+    }
+    await mill.plan(['shoes'])
+    await mill.drain()
+    expect(await days()).toBe(0)
+    const scheduler = schedulerOf()
+    await scheduler.tick()
+    expect(await days()).toBe(1)
+    await scheduler.close()
+  })
+
   test('says each complaint about its file once', async () => {
     const scheduler = schedulerOf()
     for (let ticks = 0; ticks < 3; ticks++) await scheduler.tick()

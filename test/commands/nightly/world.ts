@@ -26,6 +26,7 @@ export function scheduleOf(changes: Partial<Schedule> & { pattern?: string } = {
     missed: 'latest',
     overlap: 'skip',
     on: true,
+    cadence: { kind: 'daily' },
     reading: {},
     ...rest,
   }

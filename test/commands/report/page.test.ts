@@ -1,132 +1,26 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { chromium, type Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { processEnvironment } from '../../../src/shared/config.ts'
-import { html, link } from '../../../src/commands/report/html.ts'
 import { renderPage } from '../../../src/commands/report/page.ts'
-import { readFigures, type Figures } from '../../../src/store/analysis/figures.ts'
+import { readReport } from '../../../src/commands/report/read.ts'
+import { readSlice } from '../../../src/store/analysis/slice.ts'
+import { readSnapshot } from '../../../src/store/analysis/snapshot.ts'
 import { Story } from '../../analysis/story.ts'
-import { freshDatabase } from '../../support/database.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { temporaryFolder } from '../../support/server.ts'
+import { evilReport, plainReport } from './findings.ts'
 import { payloads } from './payloads.ts'
 
 const made = new Date('2026-01-05T10:00:00Z')
-const asked = { tag: '*', domains: [], today: '2026-01-05' }
+const config = { zone: 'UTC', renewal: null }
+const all = readSlice(new Map())
+const asked = { slice: all, domains: [], today: '2026-01-05', config }
 
-/** Every text of the page says something evil. */
-function evil(): Figures {
-  const days = ['2026-01-01', '2026-01-02', '2026-01-03']
-  return {
-    origins: ['live', payloads[0] ?? ''],
-    tag: payloads[1] ?? '',
-    day: '2026-01-03',
-    compared: true,
-    thin: payloads,
-    notes: payloads.map((text) => ({ date: '2026-01-02', text, tag: text })),
-    suspect: payloads.map((list) => ({ runDate: '2026-01-01', list, reasons: payloads })),
-    queries: 40,
-    answers: 120,
-    credits: 120,
-    floor: 100,
-    domains: payloads.slice(0, 3).map((domain) => ({ domain, label: `${domain} label` })),
-    runs: payloads.map((list, run) => ({
-      run,
-      list,
-      runDate: days[0] ?? '',
-      kind: 'nightly',
-      state: list,
-      tasks: 1,
-      answered: 1,
-      reused: 0,
-      failed: 0,
-      unknown: 0,
-      left: 0,
-      credits: 1,
-    })),
-    balance: payloads.flatMap((account) =>
-      days.map((day, index) => ({ account, at: new Date(day), remaining: 1000 - index })),
-    ),
-    shares: payloads.flatMap((domain) => days.map((runDate) => ({ domain, runDate, share: 0.1 }))),
-    ranks: payloads.flatMap((q) =>
-      days.map((runDate) => ({
-        domain: payloads[0] ?? '',
-        queryId: q,
-        q,
-        runDate,
-        position: 3,
-        depth: 10,
-      })),
-    ),
-    variants: payloads.flatMap((q) => {
-      const none = { hl: null, gl: null, num: 10 }
-      return [
-        { queryId: q, q, device: q, location: q, ...none },
-        { queryId: `other ${q}`, q, device: null, location: null, ...none },
-      ]
-    }),
-    moves: payloads.map((text) => ({
-      variant: text,
-      q: text,
-      domain: text,
-      previous: 4,
-      position: null,
-      change: text,
-      page: text,
-      url: text,
-      title: text,
-    })),
-  }
-}
-
-/** A page of ordinary words. */
-function plain(): Figures {
-  const { runs, balance, shares, ranks, ...rest } = evil()
-  return {
-    ...rest,
-    origins: ['live'],
-    tag: '*',
-    domains: [{ domain: 'a.com', label: 'Us' }],
-    runs: runs.slice(0, 2).map((run) => ({ ...run, list: 'keywords', state: 'cancelled' })),
-    balance: balance.slice(0, 3).map((point) => ({ ...point, account: 'bundled' })),
-    shares: shares.slice(0, 3).map((point) => ({ ...point, domain: 'a.com' })),
-    ranks: ranks.slice(0, 3).map((point) => ({ ...point, domain: 'a.com', q: 'shoes' })),
-    variants: [],
-    moves: ['entered', 'down', 'same'].map((change) => ({
-      variant: '',
-      q: 'intersection observer',
-      domain: 'a.com',
-      previous: 4,
-      position: 6,
-      change,
-      page: 'a.com/observers',
-      url: 'https://a.com/observers',
-      title: 'Intersection Observer in practice',
-    })),
-  }
-}
-
-describe('a template', () => {
-  test('makes text of whatever a value says', () => {
-    expect(html`<p title="${'"><b>'}">${'<script>&'}${["'", '`']}${null}</p>`.text).toBe(
-      '<p title="&quot;&gt;&lt;b&gt;">&lt;script&gt;&amp;&#39;&#96;</p>',
-    )
-  })
-
-  test('replaces characters that HTML forbids or that turn the text around', () => {
-    expect(html`${'a\u0000b\u202ec\ud800'}`.text).toBe('a\ufffdb\ufffdc\ufffd')
-  })
-
-  test('links to the web only', () => {
-    expect(link('https://example.com/?a=1&b="2"', 'x').text).toBe(
-      '<a href="https://example.com/?a=1&amp;b=%222%22" rel="noopener noreferrer nofollow">x</a>',
-    )
-    for (const url of ['javascript:1', 'data:text/html,x', '//example.com', 'https://', null]) {
-      expect(link(url, '<x>').text).toBe('&lt;x&gt;')
-    }
-  })
-})
+const readFrom = ({ db }: FreshDatabase, origins?: string) =>
+  readSnapshot(db, { origins, role: null }, (trx) => readReport(trx, asked))
 
 describe('the page', () => {
   test('of a history says what happened in it', async () => {
@@ -136,10 +30,11 @@ describe('the page', () => {
       await database.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
       await story.night('2026-01-01', { 'red shoes': ['us.com/', 'b.com/'], boots: ['b.com/'] })
       await story.night('2026-01-02', { 'red shoes': ['b.com/', 'us.com/'], boots: 'failed' })
-      const figures = await readFigures(database.db, { ...asked, origins: undefined })
-      expect(figures).toMatchObject({
+      const found = await readFrom(database)
+      expect(found.figures).toMatchObject({
         origins: ['live'],
         day: '2026-01-02',
+        previous: '2026-01-01',
         queries: 2,
         answers: 3,
         credits: 3,
@@ -148,15 +43,19 @@ describe('the page', () => {
           { domain: 'us.com', q: 'red shoes', runDate: '2026-01-01', position: 1 },
           { domain: 'us.com', q: 'red shoes', runDate: '2026-01-02', position: 2 },
         ],
-        moves: [{ q: 'red shoes', previous: 1, position: 2, change: 'down', page: 'us.com' }],
       })
-      expect(figures.runs.map(({ answered, failed }) => [answered, failed])).toEqual([
-        [1, 1],
-        [2, 0],
+      expect(found.held).toMatchObject([{ moves: [{ q: 'red shoes', previous: 1, position: 2 }] }])
+      expect(found.lists).toMatchObject([
+        {
+          days: [
+            { answered: 1, failed: 1 },
+            { answered: 2, failed: 0 },
+          ],
+        },
       ])
-      const page = renderPage(figures, made)
+      const page = renderPage(found, made)
       expect(page).toContain('Rank history of Us')
-      expect(page).toMatch(/▼ down\s*1/)
+      expect(page.replace(/<[^>]*>/g, '')).toMatch(/▼down 1/)
       expect(page).not.toContain('Not live')
       // Nothing is fetched and nothing runs.
       expect(page).not.toMatch(/<script|<link|<img|\ssrc=|@import|url\(/i)
@@ -168,8 +67,7 @@ describe('the page', () => {
   test('of an empty database says so, and one of sandbox answers says that they are not live', async () => {
     const database = await freshDatabase()
     try {
-      const ask = (origins?: string) =>
-        readFigures(database.db, { ...asked, origins }).then((figures) => renderPage(figures, made))
+      const ask = async (origins?: string) => renderPage(await readFrom(database, origins), made)
       expect(await ask()).toContain('No readable answers yet.')
       await new Story(database.pool).night(
         '2026-01-01',
@@ -177,10 +75,22 @@ describe('the page', () => {
         { origin: 'sandbox' },
       )
       expect(await ask()).toContain('No readable answers yet.')
-      expect(await ask('sandbox')).toMatch(/Not live.*sandbox answers/s)
+      expect(await ask('sandbox')).toMatch(/Not live.*SANDBOX answers/s)
     } finally {
       await database.close()
     }
+  })
+
+  test('gives each part an id of its own, and leads nowhere but to its own parts', () => {
+    const page = renderPage(evilReport(), made)
+    const ids = [...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id)
+    expect(ids.length).toBeGreaterThan(30)
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
+    const ways = [...page.matchAll(/<a\s[^>]*href="([^"]*)"/g)].map(([, way]) => way)
+    expect(ways.length).toBeGreaterThan(0)
+    const away = ways.filter((way) => !ids.some((id) => way === `#${id}`))
+    expect(away.filter((way) => !way?.startsWith('data:text/csv;'))).toEqual([])
+    expect(page).not.toMatch(/<form|<input|<button|side by side/)
   })
 })
 
@@ -215,7 +125,7 @@ describe.skipIf(!there && !required)('in a browser', () => {
 
   test('forty evil texts in every place stay text: nothing runs, nothing is fetched', async () => {
     expect(payloads).toHaveLength(40)
-    const { page, complaints, requests, file } = await open(renderPage(evil(), made))
+    const { page, complaints, requests, file } = await open(renderPage(evilReport(), made))
     const found = await page.evaluate(() => {
       const view = globalThis as unknown as {
         hit?: unknown
@@ -255,7 +165,9 @@ describe.skipIf(!there && !required)('in a browser', () => {
       'link',
     ]
     expect(found.tags.filter((tag) => forbidden.includes(tag))).toEqual([])
-    for (const address of found.addresses) expect(address).toMatch(/^https:\/\/example\.com\//)
+    for (const address of found.addresses) {
+      expect(address).toMatch(/^(#domain-\d|data:text\/csv;charset=utf-8,[^<>"\s]*)$/)
+    }
     for (const payload of payloads) expect(found.text).toContain(payload)
     await page.close()
   }, 120_000)
@@ -267,7 +179,7 @@ describe.skipIf(!there && !required)('in a browser', () => {
       ['dark', 1100],
       ['light', 320],
     ] as const) {
-      const { page, complaints } = await open(renderPage(evil(), made), scheme, width)
+      const { page, complaints } = await open(renderPage(evilReport(), made), scheme, width)
       const look = await page.evaluate(() => {
         const view = globalThis as unknown as {
           getComputedStyle(element: unknown): { backgroundColor: string; color: string }
@@ -286,7 +198,7 @@ describe.skipIf(!there && !required)('in a browser', () => {
   }, 120_000)
 
   test('on a telephone every label can be read, and no word of a table is broken', async () => {
-    const { page } = await open(renderPage(plain(), made), 'light', 360)
+    const { page } = await open(renderPage(plainReport(), made), 'light', 360)
     const found = await page.evaluate(() => {
       interface Text {
         readonly data: string
@@ -324,8 +236,80 @@ describe.skipIf(!there && !required)('in a browser', () => {
     await page.close()
   }, 120_000)
 
+  test('of four hundred nights, in scripts from right to left and in long words, shows the newest ninety days on a telephone', async () => {
+    const database = await freshDatabase()
+    try {
+      await database.pool.query("insert into own_domains (domain, label) values ('us.com', $1)", [
+        'شركتنا الطويلة جدا '.repeat(6),
+      ])
+      const story = new Story(database.pool)
+      const long = `${'donaudampfschifffahrt'.repeat(8)} שלום עולם`
+      const dates = Array.from({ length: 400 }, (_, night) =>
+        new Date(Date.UTC(2025, 0, 1 + night)).toISOString().slice(0, 10),
+      )
+      for (const [night, date] of dates.entries()) {
+        const places = night % 2 === 0 ? ['us.com/', 'b.com/'] : ['b.com/', 'us.com/']
+        await story.night(date, { [long]: places, 'أحذية حمراء': places.toReversed() })
+      }
+      const newest = dates.at(-1) ?? ''
+      const found = await readSnapshot(database.db, { role: null }, (trx) =>
+        readReport(trx, { ...asked, today: newest }),
+      )
+      expect(found.figures.span).toMatchObject({ since: dates.at(-90), until: newest })
+      const { page, complaints } = await open(renderPage(found, made), 'light', 390)
+      const look = await page.evaluate(() => {
+        interface Part {
+          readonly textContent: string
+          readonly dir: string
+          getBoundingClientRect(): { readonly left: number; readonly right: number }
+          querySelectorAll(selector: string): Iterable<Part>
+        }
+        const { document } = globalThis as unknown as {
+          document: {
+            documentElement: { scrollWidth: number; clientWidth: number }
+            querySelectorAll(selector: string): Iterable<Part>
+          }
+        }
+        const { scrollWidth, clientWidth } = document.documentElement
+        const ends = [...document.querySelectorAll('svg[role=img] .series path')].map(
+          (line) => line.getBoundingClientRect().right,
+        )
+        return { over: scrollWidth - clientWidth, ends }
+      })
+      expect(complaints).toEqual([])
+      expect(look.over).toBe(0)
+      expect(look.ends.length).toBeGreaterThan(3)
+      // The newest days stand where the eye falls first: nobody has to move a picture to see them.
+      expect(Math.max(...look.ends)).toBeLessThanOrEqual(390)
+      await page.close()
+    } finally {
+      await database.close()
+    }
+  }, 120_000)
+
+  test('each picture hands over its figures as a file, without a server and without a script', async () => {
+    const { page, complaints, requests, file } = await open(renderPage(plainReport(), made))
+    const links = page.getByRole('link', { name: /^Figures as CSV/ })
+    const pictures = await page.locator('svg[role=img]').count()
+    expect(pictures).toBeGreaterThan(4)
+    expect(await links.count()).toBe(pictures)
+    const link = page.getByRole('link', { name: 'Figures as CSV: Share of voice of a.com,' })
+    const [saved] = await Promise.all([page.waitForEvent('download'), link.click()])
+    expect(saved.suggestedFilename()).toBe('share-of-voice-of-a-com-day-by-day.csv')
+    const days = ['2026-01-01', '2026-01-02', '2026-01-03']
+    expect(readFileSync(await saved.path(), 'utf8')).toBe(
+      ['day,a.com', ...days.map((day) => `${day},0.1`), ''].join('\n'),
+    )
+    expect(complaints).toEqual([])
+    expect(requests.filter((request) => !request.startsWith('data:'))).toEqual([
+      pathToFileURL(file).href,
+    ])
+    expect(page.url()).toBe(pathToFileURL(file).href)
+    await page.close()
+  }, 120_000)
+
   test('becomes a PDF when it is printed', async () => {
-    const { page } = await open(renderPage(evil(), made))
+    const { page } = await open(renderPage(evilReport(), made))
     const printed = await page.pdf({ format: 'A4' })
     expect(printed.subarray(0, 5).toString()).toBe('%PDF-')
     await page.close()

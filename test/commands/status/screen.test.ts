@@ -9,6 +9,7 @@ const noTasks = {
   open: 0,
   answered: 0,
   reused: 0,
+  not_asked: 0,
   failed: 0,
   unknown: 0,
   unaffordable: 0,

@@ -54,4 +54,4 @@ test('a worker whose answers cannot be stored stops buying, and loses none of th
   expect(bought()).toBe(600)
   const checks = await verifyPromises(mill.db)
   expect(checks.filter(({ ok }) => !ok)).toEqual([])
-}, 60_000)
+}, 180_000)

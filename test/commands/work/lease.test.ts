@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { entryOf, unsentCall } from '../../../src/commands/work/entry.ts'
+import { Lease } from '../../../src/commands/work/lease.ts'
+import type { Clerk } from '../../../src/credits/entry.ts'
 import { record } from '../../../src/credits/record.ts'
+import { openAccount } from '../../../src/store/ledger/books.ts'
 import { verifyPromises } from '../../../src/store/operator/verify.ts'
 import { openLedger, outlive } from './ledger.ts'
 import { bought, response } from './pieces.ts'
@@ -91,6 +94,20 @@ describe('calls in flight', () => {
     await gone.close()
     expect(await alive.reap(clerk)).toBe(1)
     expect(await callOf(call)).toMatchObject({ outcome: 'unknown', task: 'open' })
+  })
+
+  test('of a worker of another account are given up in the books of that account', async () => {
+    const ledger = await openLedger()
+    const { mill, clerk, hire, reserveCall, callOf } = ledger
+    const dead = await hire()
+    const call = await reserveCall(dead)
+    await outlive(ledger, dead)
+    const account = await openAccount(mill.db, { name: 'elsewhere.example', kind: 'live' })
+    const stranger = await Lease.open({ db: mill.db, account, floor: 0, lanes: 1, leaseMs: 60_000 })
+    // What a worker hands over names its own account as well.
+    const worksFor: Clerk = { ...clerk, account }
+    expect(await stranger.reap(worksFor)).toBe(1)
+    expect(await callOf(call)).toMatchObject({ outcome: 'unknown', task: 'open', deaths: 1 })
   })
 
   test('that their own worker gave up asking for are released, at no cost, and no others', async () => {

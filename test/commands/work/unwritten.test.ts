@@ -66,7 +66,7 @@ test('a drain whose database may only be read gives up with 5, and the next star
   expect(said.join('\n')).toContain('2 others in it are torn or of calls that this database')
   expect(spooled(mill)).toEqual([`${file}.left`])
   expect(await broken(mill)).toEqual([])
-}, 60_000)
+}, 180_000)
 
 test('a fault of the database that nobody thought of ends the worker, is named, and costs no answer', async () => {
   const { api, mill, ended } = await keepFour('XX000')
@@ -77,7 +77,7 @@ test('a fault of the database that nobody thought of ends the worker, is named, 
   expect(await mill.states()).toEqual({ answered: 5 })
   expect(api.charges()).toHaveLength(5)
   expect(spooled(mill)).toEqual([])
-}, 60_000)
+}, 180_000)
 
 test('a kept answer that cannot be stored takes none of the others along, and its body is there', async () => {
   const { api, mill } = await keepFour('25006')
@@ -90,7 +90,7 @@ test('a kept answer that cannot be stored takes none of the others along, and it
   expect(api.charges()).toHaveLength(5)
   const { rows } = await sql`select count(*) as n from raw_answers`.execute(mill.db)
   expect(rows).toEqual([{ n: 5 }])
-}, 60_000)
+}, 180_000)
 
 test('a worker that could not keep an answer in a file buys none, and says what to correct', async () => {
   const { api, mill } = await openScene()
@@ -120,4 +120,4 @@ test('a worker whose answers neither the database nor a file takes ends with 5, 
   expect(stderr).toContain('4 paid answers lost, 4 credits worth, and may be bought again')
   expect(stderr).not.toContain('    at ')
   expect(code).toBe(5)
-}, 60_000)
+}, 180_000)

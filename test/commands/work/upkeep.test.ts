@@ -72,12 +72,29 @@ describe('the upkeep of a worker', () => {
     const release = vi.spyOn(worker.lease, 'release')
     gone.mockRestore()
     // Looked after once, and the other worker is still there: its beat comes a moment later.
-    await expect.poll(() => release.mock.calls.length, { timeout: 5_000 }).toBeGreaterThan(0)
+    await expect.poll(() => release.mock.calls.length, { timeout: 30_000 }).toBeGreaterThan(0)
     await other.beat()
     const looked = release.mock.calls.length
-    await expect.poll(() => release.mock.calls.length, { timeout: 5_000 }).toBeGreaterThan(looked)
+    await expect.poll(() => release.mock.calls.length, { timeout: 30_000 }).toBeGreaterThan(looked)
     expect(await ledger.callOf(call)).toMatchObject({ outcome: null })
-  }, 20_000)
+  }, 180_000)
+
+  test('beats before it gives anybody up: what froze this machine may have kept the others from it too', async () => {
+    const ledger = await openLedger({ MILL_LEASE_MS: '3000', MILL_TIMEOUT_MS: '100' })
+    const other = await ledger.hire(3_000)
+    const call = await ledger.reserveCall(other)
+    const { worker } = await openUpkeep(ledger)
+    const beat = vi.spyOn(worker.lease, 'beat')
+    const release = vi.spyOn(worker.lease, 'release')
+    // Frozen after the first beat and before the first look around, which is due first when it wakes.
+    await expect.poll(() => beat.mock.calls.length, { interval: 5 }).toBe(1)
+    expect(release).not.toHaveBeenCalled()
+    const woken = performance.now() + 3_500
+    while (performance.now() < woken);
+    await expect.poll(() => release.mock.calls.length, { timeout: 30_000 }).toBeGreaterThan(0)
+    await other.beat()
+    expect(await ledger.callOf(call)).toMatchObject({ outcome: null })
+  }, 180_000)
 
   test('settles answers that were left in a file before it gives their calls up', async () => {
     const ledger = await openLedger(short)

@@ -318,15 +318,19 @@ describe('a worker and money', () => {
     await standing
   })
 
-  test('a task whose answer is there already takes it, although the budget of its run is spent by another', async () => {
-    const { api, mill } = await openScene()
-    await mill.plan(['known'], { list: 'first' })
-    await mill.drain()
-    await mill.plan(['new 1', 'new 2', 'known'], { list: 'second', budget: 1, maxAgeMs: 3_600_000 })
-    expect((await mill.drain({ lanes: 2 })).finish).toBe('budget')
-    expect(await mill.states()).toEqual({ answered: 2, reused: 1, unaffordable: 1 })
-    expect(api.charges()).toHaveLength(2)
-  })
+  test.each([1, 2, 8])(
+    'a task whose answer is there already takes it, although the budget of its run is spent by another, with %i lanes',
+    async (lanes) => {
+      const { api, mill } = await openScene()
+      await mill.plan(['known'], { list: 'first' })
+      await mill.drain()
+      const more = { list: 'second', budget: 1, maxAgeMs: 3_600_000 }
+      await mill.plan(['new 1', 'new 2', 'known'], more)
+      expect((await mill.drain({ lanes })).finish).toBe('budget')
+      expect(await mill.states()).toEqual({ answered: 2, reused: 1, unaffordable: 1 })
+      expect(api.charges()).toHaveLength(2)
+    },
+  )
 
   test('the budget of a run is never exceeded, and what it leaves is unaffordable', async () => {
     const { api, mill } = await openScene()

@@ -79,14 +79,16 @@ function fits(tables: Tables, reservation: Reservation, books: AccountBooks): bo
 function hasChanged(
   tables: Tables,
   { account_id: account }: Reservation,
-  { id, version, query, reused }: Reservation['tasks'][number],
+  { id, version, reused }: Reservation['tasks'][number],
 ): boolean {
   const task = tables.shelf.tasks.get(id)
   if (task === undefined || String(task.version) !== version) return true
   const asked = tables.inFlight((call) => {
-    return call.task === id || (call.account === account && call.query === query)
+    return call.task === id || (call.account === account && call.query === task.query)
   })
-  return asked || (!reused && tables.freshAnswer(query, tables.run(task.run).maxAgeMs) !== null)
+  return (
+    asked || (!reused && tables.freshAnswer(task.query, tables.run(task.run).maxAgeMs) !== null)
+  )
 }
 
 function isDrawnOn(tables: Tables, read: Reservation['runs'][number]): boolean {
@@ -131,12 +133,31 @@ function stateFrom(state: Reservation['state']): Partial<Account> {
   }
 }
 
-function giveUpTasks(tables: Tables, { spent_runs: runs, reused }: Reservation): void {
+function giveUpTasks(
+  tables: Tables,
+  { spent_runs: runs, reused, given_up: looked, account_id: account }: Reservation,
+): void {
   const kept = new Set(reused.map(({ task }) => task))
-  for (const { id, run, state } of tables.shelf.tasks.values()) {
+  for (const { id, run, query, state } of tables.shelf.tasks.values()) {
     if (!runs.includes(run) || state !== 'open' || kept.has(id)) continue
-    if (!tables.inFlight(({ task }) => task === id)) end(tables, id, { state: 'unaffordable' })
+    if (tables.inFlight(({ task }) => task === id)) continue
+    if (!looked.includes(id) && mayCome(tables, { id, run, query, account })) continue
+    end(tables, id, { state: 'unaffordable' })
   }
+}
+
+/** True when an answer is there for a task, or is on its way to another, or was lost a moment ago. */
+function mayCome(
+  tables: Tables,
+  { id, run, query, account }: { id: number; run: number; query: string; account: number },
+): boolean {
+  for (const call of tables.shelf.calls.values()) {
+    if (call.task === id && call.unknownAt > tables.now - 120_000) return true
+  }
+  const { maxAgeMs } = tables.run(run)
+  if (maxAgeMs === 0) return false
+  if (tables.freshAnswer(query, maxAgeMs) !== null) return true
+  return tables.inFlight((call) => call.account === account && call.query === query)
 }
 
 function end(tables: Tables, id: number, more: Partial<TaskRow>): void {

@@ -204,8 +204,9 @@ export class Tables {
     for (const { id, mark, was, was_washed: washed, bound } of calls) {
       const call = this.shelf.calls.get(id)
       const same =
-        call?.mark === mark &&
-        call.outcome === was &&
+        call !== undefined &&
+        call.mark === (mark ?? null) &&
+        call.outcome === (was ?? null) &&
         call.washed === washed &&
         call.bound === bound
       if (!same) throw new BooksChanged()
@@ -235,7 +236,7 @@ export class Tables {
       outcome: outcome as CallRow['outcome'],
       ...(first ? { unknownAt: this.now } : {}),
       used: outcome === 'settled' ? (used ?? 0) : 0,
-      remaining,
+      remaining: remaining ?? null,
     })
   }
 
@@ -247,8 +248,8 @@ export class Tables {
       ...task,
       ...{ state: judged.state, attempts: judged.attempts, ambiguous: judged.ambiguous },
       deaths: judged.deaths,
-      search: task.search ?? judged.search_id,
-      notBefore: judged.wait_ms === null ? 0 : this.now + judged.wait_ms,
+      search: task.search ?? judged.search_id ?? null,
+      notBefore: (judged.wait_ms ?? null) === null ? 0 : this.now + (judged.wait_ms ?? 0),
       version: this.shelf.version,
     })
   }

@@ -138,6 +138,10 @@ describe.skipIf(!withBrowser)('the dashboard in a browser without scripts', () =
     await page.getByRole('button', { name: 'Make key' }).click()
     const key = (await page.locator('.notice code').textContent()) ?? ''
     expect((await shop.ask('/v1/search?q=tea', key)).status).toBe(200)
+    const line = await page.locator('.notice pre').textContent()
+    const [, sent = '', address = ''] = /-H "Authorization: (.*)" "(.*)"$/.exec(line ?? '') ?? []
+    const answer = await fetch(address, { headers: { authorization: sent } })
+    expect(await answer.json()).toMatchObject({ success: true, query: 'css grid layout' })
     const [made] = (await shop.service.keys.list()).toReversed()
     await page.getByLabel(`Name of key ${made?.id}`).fill('orchard')
     await page.getByLabel(`Requests a second of account ${made?.account}`).fill('7')
@@ -166,6 +170,12 @@ describe.skipIf(!withBrowser)('the dashboard in a browser without scripts', () =
     expect(await page.locator('.legend').textContent()).toContain('A shop with a rather long name')
     const wide = await page.locator('html').evaluate((element) => element.scrollWidth)
     expect(wide).toBeLessThanOrEqual(width)
+    // The days under the bars can be read.
+    const label = await page.locator('svg text').last().boundingBox()
+    expect(label?.height ?? 0).toBeGreaterThan(9)
+    // Nothing of a table is hidden beside the window either.
+    const last = await page.locator('table.days th').last().boundingBox()
+    expect((last?.x ?? Infinity) + (last?.width ?? 0)).toBeLessThanOrEqual(width)
     if (pictures !== undefined) {
       await page.screenshot({ path: `${pictures}/dashboard-${width}.png`, fullPage: true })
     }

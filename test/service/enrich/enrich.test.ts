@@ -126,6 +126,22 @@ describe('clusters', () => {
     expect(labelClusters('tools', pages, isName)).toEqual(['Least Able'])
   })
 
+  test('of a row of the same kind are two at most, and what only two of many pages say is none', () => {
+    const kinds = ['Astc Extension', 'Etc Extension', 'Draw Extension', 'Heat Pump'].flatMap(
+      (phrase) => ['one', 'two', 'three'].map((word) => `${phrase}: ${word}`),
+    )
+    const others = Array.from(
+      { length: 12 },
+      (_, index) => `Nothing ${'abcdefghijkl'[index]}${index}`,
+    )
+    const texts = [...kinds, 'Rare Bird: one', 'Rare Bird: two', ...others]
+    const pages = texts.map((text, index) => page(text, `${index}.example`))
+    const labels = labelClusters('webgl', pages, isName)
+    expect(labels.filter((label) => label.endsWith('Extension'))).toHaveLength(2)
+    expect(labels).toContain('Heat Pump')
+    expect(labels).not.toContain('Rare Bird')
+  })
+
   test('what every result says is no label', () => {
     const texts = ['open source rake', 'open source hoe', 'open source spade', 'open source fork']
     expect(

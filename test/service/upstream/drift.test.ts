@@ -26,6 +26,22 @@ describe('answers that move', () => {
     }
   })
 
+  test('stand still for days where they are calm, most of them, and move in the end', () => {
+    const texts = Array.from({ length: 40 }, (_, index) => `tea ${index}`)
+    const shown = (q: string, number: number) =>
+      openDrift('a', day(number), true)
+        .rank(q, pages)
+        .map(({ url }) => url)
+        .join(' ')
+    const moved = texts.map((q) => {
+      const days = Array.from({ length: 60 }, (_, index) => shown(q, index + 1))
+      return days.filter((now, index) => index > 0 && now !== days[index - 1]).length
+    })
+    expect(moved.filter((times) => times <= 15).length).toBeGreaterThan(25)
+    expect(moved.filter((times) => times >= 55).length).toBeGreaterThan(1)
+    expect(moved.every((times) => times > 0)).toBe(true)
+  })
+
   test('over a month have a new first page at some time, and pages that come and go', () => {
     const days = Array.from({ length: 30 }, (_, index) => order('a', index + 1))
     expect(new Set(days.map(([first]) => first)).size).toBeGreaterThan(1)

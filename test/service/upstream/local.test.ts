@@ -122,6 +122,30 @@ describe('what is found offline', () => {
     }
   })
 
+  test('what was put right is said: the query as it was understood leads the related searches', async () => {
+    expect((await search('css varaibles')).related[0]).toBe('css variables')
+    expect((await search('css variables')).related).not.toContain('css variables')
+  })
+
+  test('a slip in a word that says nothing, or one in a strange word, empties no answer', async () => {
+    for (const [q, right] of [
+      ['schedule work wehn the browser is idle', /idle|schedul/i],
+      ['comment fonctionne webgl', /webgl/i],
+      ['hyphens mosaikfliese', /hyphen/i],
+    ] as const) {
+      expect([q, (await search(q)).results[0]?.url]).toEqual([q, expect.stringMatching(right)])
+    }
+  })
+
+  test('a page with all that was asked stands above one that repeats a part of it', async () => {
+    for (const [q, right] of [
+      ['blur behind an element', /backdrop-filter/],
+      ['random numbers for cryptography', /crypto/i],
+    ] as const) {
+      expect([q, (await search(q)).results[0]?.url]).toEqual([q, expect.stringMatching(right)])
+    }
+  })
+
   test('a slip that one page made, too, does not hide the pages that are meant', async () => {
     const { json } = await shop.ask('/v1/search?q=service+wrokers', live)
     expect(json.organic_results?.[0]?.url).toMatch(/service-?workers?/i)

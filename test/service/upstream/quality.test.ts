@@ -1,21 +1,64 @@
 import { expect, test } from 'vitest'
+import { gunzipSync } from 'node:zlib'
+import { readFileSync } from 'node:fs'
+import { shippedFile } from '../../../src/service/corpus/load.ts'
+import { drawCases, strangers } from '../../bench/drawn.ts'
 import { measureQuality } from '../../bench/quality.ts'
 import { freshUrl } from '../../support/database.ts'
 
-test('the judged sets are answered as well as they were', { timeout: 180_000 }, async () => {
-  const { tuned, unseen } = await measureQuality(await freshUrl())
-  expect([tuned.known.cases, unseen.known.cases]).toEqual([72, 67])
-  const least = { typos: 0.95, relevant: 0.88, related: 0.9, labels: 0.55, intent: 0.9 }
+test('the judged sets are answered as well as they were', { timeout: 400_000 }, async () => {
+  const { tuned, unseen, held, drawn } = await measureQuality(await freshUrl())
+  expect([tuned, unseen, held].map(({ known }) => known.cases)).toEqual([72, 67, 87])
+  const least = {
+    typos: 0.9,
+    unknown: 0.95,
+    relevant: 0.88,
+    varied: 0.95,
+    related: 0.9,
+    labels: 0.7,
+    intent: 0.9,
+  }
   for (const [part, share] of Object.entries(least)) {
     expect([part, tuned[part as keyof typeof least].share]).toSatisfy(reaches(share))
   }
   // Written before any answer was looked at, and a guard only: nothing is tuned on it.
-  const unseenLeast = { known: 0.75, typos: 0.75, nothing: 0.9, related: 0.9, entities: 0.8 }
-  for (const [part, share] of Object.entries(unseenLeast)) {
-    expect([part, unseen[part as keyof typeof unseenLeast].share]).toSatisfy(reaches(share))
+  const others = {
+    known: 0.8,
+    typos: 0.85,
+    nothing: 0.8,
+    relevant: 0.9,
+    varied: 0.9,
+    related: 0.9,
+    labels: 0.75,
   }
+  for (const [part, share] of Object.entries(others)) {
+    for (const set of [unseen, held]) {
+      expect([part, set[part as keyof typeof others].share]).toSatisfy(reaches(share))
+    }
+  }
+  // Drawn by a rule: nobody chose them. A kind of slip that is not mended stands far below these.
+  for (const [kind, { share }] of Object.entries(drawn)) {
+    expect([kind, share]).toSatisfy(reaches(kind === 'joined' ? 0.87 : 0.9))
+  }
+  expect(['slips', drawn['slips']?.share ?? 0]).toSatisfy(reaches(0.95))
 })
 
 function reaches(least: number) {
   return ([, share]: [string, number]) => share >= least
 }
+
+test('the titles that are practised with are none of those that are asked, and a slip is never the word itself', () => {
+  const [practice, drawn] = [drawCases('practice', new Set()), drawCases('drawn', new Set())]
+  const asked = new Set(drawn.known.map(({ q }) => q))
+  expect([practice.known.length, asked.size]).toEqual([120, 120])
+  expect(practice.known.filter(({ q }) => asked.has(q))).toEqual([])
+  for (const cases of Object.values(drawn.slips)) {
+    expect(cases.length).toBeGreaterThan(80)
+    expect(cases.filter(({ q }) => asked.has(q))).toEqual([])
+  }
+})
+
+test('the strange words beside drawn titles stand in no document', () => {
+  const text = gunzipSync(readFileSync(shippedFile)).toString('utf8').toLowerCase()
+  expect(strangers.filter((word) => text.includes(word))).toEqual([])
+})

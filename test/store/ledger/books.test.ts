@@ -94,13 +94,22 @@ async function reservationOf(pool: Pool): Promise<Reservation> {
   const { version, task, query, id } = row
   return {
     ...{ account_id: 1, worker: 1, origin: 'live', api: 'api', key: 'key', floor: 0, counts: true },
-    ...{ version, steady: false, stops: [], cleared: [], trying: [], reused: [], spent_runs: [] },
+    ...{
+      version,
+      steady: false,
+      stops: [],
+      cleared: [],
+      trying: [],
+      reused: [],
+      given_up: [],
+      spent_runs: [],
+    },
     ...{ spent_by_list: [], most_in_flight: null },
     state: {
       ...{ drained_floor: null, blind_calls: 0, probe_granted: false, last_probe_at_ms: null },
       ...{ rate_next_at_ms: null, day: null, day_spent: 0, month: null, month_spent: 0 },
     },
-    tasks: [{ id, version: task, query, reused: false }],
+    tasks: [{ id, version: task, reused: false }],
     runs: [{ run: 1, budget: null, had_spent: 0, had_reserved: 0, reserved: 1, list: null }],
     grants: [
       {
@@ -117,7 +126,7 @@ async function reservationOf(pool: Pool): Promise<Reservation> {
   }
 }
 
-/** What a look at a statement's plan says, on a connection as a worker's is. */
+/** What a look at a statement's plan says, on a connection as a worker's is: one plan for whatever it is given. */
 async function planned(
   pool: Pool,
   look: typeof mostBlocks,
@@ -129,8 +138,11 @@ async function planned(
   for (const way of ['seqscan', 'hashjoin', 'mergejoin', 'memoize']) {
     await client.query(`set local enable_${way} = off`)
   }
-  const found = await look(client, text, parameters)
-  await client.query('rollback')
+  await client.query('set local plan_cache_mode = force_generic_plan')
+  await client.query(`prepare planned as ${text}`)
+  const given = parameters.map((value) => client.escapeLiteral(String(value)))
+  const found = await look(client, `execute planned (${given.join(', ')})`, [])
+  await client.query('rollback; deallocate planned')
   return found
 }
 

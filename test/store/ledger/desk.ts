@@ -72,6 +72,12 @@ export const call = (task: number, account: number, query = task) => `
   insert into calls (task_id, query_id, account_id, worker, sent_at, start_seq, start_total, credits_reserved, class)
   values (${task}, '00000000-0000-0000-0000-00000000000${query}', ${account}, 1, now(), 99, 0, 1, '10/-')`
 
+/** A call of a task whose answer was lost. */
+export const lost = (task: number, ago: string) =>
+  `${call(task, 2)};
+  update calls
+  set outcome = 'unknown', finished_at = now() - interval '${ago}', unknown_at = now() - interval '${ago}'`
+
 /** An answer to the query of a task. */
 export const answer = (query: number, more = '') => `
   insert into searches (id, query_id, task_id, call_id, origin, api, fetched_at)

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { readFigures } from '../../../src/store/analysis/figures.ts'
 import { openAccount, readBooks } from '../../../src/store/ledger/books.ts'
 import { standingStop } from '../../../src/store/ledger/standstill.ts'
 import { closeWorker, openWorker } from '../../../src/store/ledger/workers.ts'
+import { readPurses } from '../../../src/store/operator/money.ts'
 import { readAccount } from '../../../src/store/operator/status.ts'
 import { readFunds } from '../../../src/store/planning/prices.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
@@ -25,9 +25,10 @@ const enter = (floor: number, more: { account?: number; leaseMs?: number } = {})
     floor,
   })
 
-const onThePage = async (origins?: string) => {
-  const options = { origins, tag: '*', domains: [], today: '2026-01-05' }
-  return (await readFigures(database.db, options)).floor
+const onThePages = async (named: string = market.name) => {
+  const span = { since: '2026-01-01', until: '2026-01-05', zone: 'UTC' }
+  const purses = await readPurses(database.db, span)
+  return purses.find((purse) => purse.account === named)?.floor
 }
 
 /** The floor as each of its readers says it. */
@@ -38,12 +39,12 @@ async function readings() {
     ledger: books.floor,
     status: (await readAccount(db, market))?.floor,
     forecast: (await readFunds(db, market)).floor,
-    page: await onThePage(),
+    page: await onThePages(),
   }
 }
 
 describe('the floor in force', () => {
-  test('is the highest among live workers, for the ledger, status, a forecast and the page', async () => {
+  test('is the highest among live workers, for the ledger, status, a forecast and the pages of desk and report', async () => {
     await enter(300, { leaseMs: -1 })
     await enter(200)
     await enter(100)
@@ -52,20 +53,19 @@ describe('the floor in force', () => {
     expect(await readings()).toEqual({ ledger: 200, status: 200, forecast: 200, page: 200 })
   })
 
-  test('is unknown where no worker lives; the page shows that of the last one', async () => {
+  test('is unknown where no worker lives; the pages show that of the last one', async () => {
     await enter(200, { leaseMs: -1 })
     await enter(100, { leaseMs: -1 })
     expect(await readings()).toEqual({ ledger: 0, status: null, forecast: null, page: 100 })
   })
 
-  test('is that of the accounts whose answers are shown', async () => {
-    expect(await onThePage()).toBe(null)
+  test('is shown for each account by itself', async () => {
+    expect(await onThePages()).toBe(null)
     const sandbox = await openAccount(database.db, { name: 'bundled', kind: 'sandbox' })
     await enter(100)
     await enter(900, { account: sandbox })
-    expect(await onThePage()).toBe(100)
-    expect(await onThePage('sandbox')).toBe(900)
-    expect(await onThePage('live,sandbox')).toBe(900)
+    expect(await onThePages()).toBe(100)
+    expect(await onThePages('bundled')).toBe(900)
   })
 
   test('keeps a drain standing when another worker’s floor is higher than its own', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { saveReservation } from '../../../src/store/ledger/reservation.ts'
-import { answer, call, day, openDesk } from './desk.ts'
+import { answer, call, day, lost, openDesk } from './desk.ts'
 
 interface Meanwhile {
   readonly what: string
@@ -37,6 +37,7 @@ const overtakers: readonly Meanwhile[] = [
     list: 100,
   },
   { what: 'its list was given a budget', by: 'update lists set budget = 1000' },
+  { what: 'the budget of its list was lowered', by: 'update lists set budget = 90', list: 100 },
   { what: 'another month began', by: `update accounts set month = '2027-02-01' where id = 1` },
   {
     what: 'others filled the cap on calls in flight',
@@ -121,6 +122,76 @@ describe('a reservation', () => {
     expect(await desk.rows('select state from tasks order by id')).toEqual(
       ['unaffordable', 'unaffordable', 'unaffordable', 'open'].map((state) => ({ state })),
     )
+  })
+
+  test.each([
+    { what: 'that is there', by: answer(4) },
+    { what: 'that another run is getting', by: call(5, 1, 4) },
+    { what: 'that was lost a moment ago', by: lost(4, '1 minute') },
+  ])('leaves a task of a spent run open for an answer $what', async ({ by }) => {
+    const desk = await openDesk()
+    await desk.meanwhile(`update runs set budget = 8, spent = 8; ${by}`)
+    await saveReservation(desk.db, await desk.decide({}, [1, 2]))
+    expect(await desk.rows('select state from tasks order by id')).toEqual(
+      ['unaffordable', 'unaffordable', 'unaffordable', 'open'].map((state) => ({ state })),
+    )
+  })
+
+  test.each([
+    {
+      what: 'too old',
+      by: `${answer(4)}; update searches set fetched_at = now() - interval '2 days'`,
+    },
+    { what: 'not what was asked for', by: `${answer(4)}; update tasks set answers_after = now()` },
+    { what: 'of a test account', by: `${answer(4)}; update searches set origin = 'test'` },
+    { what: 'of another API', by: `${answer(4)}; update searches set api = 'elsewhere'` },
+    { what: 'never taken', by: `${answer(4)}; ${call(5, 1, 4)}; update runs set max_age_ms = 0` },
+    { what: 'lost long ago', by: lost(4, '3 minutes') },
+  ])('gives a task of a spent run up although there is an answer $what', async ({ by }) => {
+    const desk = await openDesk()
+    await desk.meanwhile(`update runs set budget = 8, spent = 8; ${by}`)
+    await saveReservation(desk.db, await desk.decide({}, [1, 2]))
+    expect(await desk.rows('select distinct state from tasks')).toEqual([{ state: 'unaffordable' }])
+  })
+
+  test('gives nothing up that was answered since it was looked at', async () => {
+    const desk = await openDesk()
+    await desk.meanwhile('update runs set budget = 8, spent = 8')
+    const reservation = await desk.decide({}, [1, 2])
+    await desk.meanwhile(answer(2))
+    expect(await saveReservation(desk.db, reservation)).toBeNull()
+    const again = await desk.decide({}, [1, 2])
+    expect(again).toMatchObject({ given_up: [1], reused: [{ task: 2, search: 7 }] })
+    await saveReservation(desk.db, again)
+    expect(await desk.rows('select state from tasks order by id')).toEqual(
+      ['unaffordable', 'reused', 'unaffordable', 'unaffordable'].map((state) => ({ state })),
+    )
+  })
+
+  test('gives up no more tasks of a spent run at once than others can wait for, those that come next in it first', async () => {
+    const desk = await openDesk()
+    await desk.meanwhile(`
+      insert into tasks (run_id, query_id, slice) select 1, gen_random_uuid(), n from generate_series(1, 6000) n;
+      update runs set budget = 8, spent = 8`)
+    const left = () =>
+      desk.rows<{ n: number }>(`select count(*) as n from tasks where state = 'open'`)
+    await saveReservation(desk.db, await desk.decide({}, [1000, 6004]))
+    expect(await left()).toEqual([{ n: 6004 - 2001 }])
+    expect(
+      await desk.rows(
+        `select min(slice) as first, max(slice) as last from tasks where state = 'unaffordable' and id < 6004`,
+      ),
+    ).toEqual([{ first: 996, last: 2995 }])
+    let turns = 0
+    for (; turns < 5; turns += 1) {
+      const [next] = await desk.rows<{ id: number }>(
+        `select id from tasks where state = 'open' order by id limit 1`,
+      )
+      if (next === undefined) break
+      await saveReservation(desk.db, await desk.decide({}, [next.id]))
+    }
+    expect(turns).toBe(3)
+    expect(await left()).toEqual([{ n: 0 }])
   })
 
   test('names the budget of the list where that is spent, and counts no run of another month', async () => {

@@ -74,6 +74,54 @@ test('each sum of an account and of a run that its calls do not say is found', a
   }
 })
 
+test('a task with two calls in flight, or with the answer of another task, is found', async () => {
+  const { mill } = await openScene()
+  await mill.plan(['shoes', 'hats'])
+  await mill.drain()
+  const foundAfter = async (by: string) => {
+    await sql.raw(by).execute(mill.db)
+    const checks = await verifyPromises(mill.db)
+    return checks.filter(({ ok }) => !ok).map(({ name }) => name)
+  }
+  const swap =
+    'update tasks set search_id = other.search_id from tasks other where tasks.id <> other.id'
+  expect(await foundAfter(swap)).toContain(
+    'each answered, reused or not asked task has its answer, no other has one',
+  )
+  // The tables refuse it by an index: it takes a damaged one.
+  const twice = `
+    ${swap};
+    drop index calls_task_in_flight, calls_query_in_flight;
+    update calls set task_id = (select min(id) from tasks), outcome = null`
+  expect(await foundAfter(twice)).toContain('a task has at most one call in flight')
+})
+
+test('a query that is said not to have been asked, and was, or has nothing or what came later for an answer, is found', async () => {
+  const { mill } = await openScene()
+  await mill.plan(['shoes'])
+  await mill.drain()
+  await sql`update runs set run_date = run_date - 9`.execute(mill.db)
+  const later = await mill.plan(['shoes'], { list: 'later' })
+  await sql`update slices set done_at = now()`.execute(mill.db)
+  await sql`update runs set state = 'done', finished_at = now()`.execute(mill.db)
+  const foundAfter = async (by: string) => {
+    await sql.raw(by).execute(mill.db)
+    const checks = await verifyPromises(mill.db)
+    return checks.filter(({ ok }) => !ok).map(({ name }) => name)
+  }
+  const rests =
+    'a query that was not asked cost nothing, and an answer of its day or before stands in'
+  const has = 'each answered, reused or not asked task has its answer, no other has one'
+  const rest = `update tasks set state = 'not_asked', finished_at = now()`
+  expect(await foundAfter(`${rest} where run_id = ${later}`)).toEqual([has])
+  const given = `update tasks set search_id = (select max(id) from searches)`
+  expect(await foundAfter(given)).toEqual([])
+  const day = (days: number) => `update runs set run_date = run_date + ${days} where id <> ${later}`
+  expect(await foundAfter(day(99))).toEqual([rests])
+  expect(await foundAfter(day(-99))).toEqual([])
+  expect(await foundAfter(rest)).toEqual([rests])
+})
+
 test('a thing in a block of an answer that names a page or a host nobody knows is found', async () => {
   const { mill } = await openScene()
   await mill.plan(['shoes'])

@@ -32,6 +32,8 @@ function queries(count: number, q = 'shoes'): StagedQuery[] {
     target: null,
     cpc: null,
     difficulty: null,
+    everyDays: null,
+    maxAgeMs: null,
     tags: [],
     given: null,
   }

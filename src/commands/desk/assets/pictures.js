@@ -2,7 +2,8 @@
 class Points {
   constructor(svg) {
     this.svg = svg
-    this.figure = svg.parentElement
+    this.frame = svg.parentElement
+    this.figure = svg.closest('.scroll') ?? this.frame
     this.lines = [...svg.querySelectorAll('[data-points]')].map((line) => ({
       name: line.dataset.name,
       points: JSON.parse(line.dataset.points),
@@ -14,11 +15,10 @@ class Points {
 
   offer() {
     if (this.stops.length === 0) return
-    this.figure.classList.add('points')
     this.tip = document.createElement('output')
     this.tip.className = 'tip'
     this.tip.hidden = true
-    this.figure.append(this.tip)
+    this.frame.append(this.tip)
     this.ruler = document.createElementNS('http://www.w3.org/2000/svg', 'line')
     this.ruler.setAttribute('class', 'ruler')
     this.ruler.setAttribute('y1', '8')

@@ -1,4 +1,4 @@
-import { html, type Html } from '../../report/html.ts'
+import { html, type Html } from '../../drawing/html.ts'
 import type { PageAddress } from '../address.ts'
 import type { PagePlace } from '../page.ts'
 import type { AskedSpan, ReadSpan } from '../../../store/analysis/span.ts'
@@ -24,24 +24,20 @@ export function daysText({ since, until, cut }: ReadSpan, place: PagePlace): str
 
 /** A form that asks the same page for something else: without script, and with an address for every choice. */
 export function chooser(
-  { place, name, path }: { place: PagePlace; name: string; path?: string },
+  { place, name, keep = [] }: { place: PagePlace; name: string; keep?: readonly string[] },
   fields: Html | readonly Html[],
   button = 'Show',
 ): Html {
-  return html`<form
-    class="filters"
-    method="get"
-    action="${path ?? place.path}"
-    aria-label="${name}"
-  >
-    ${keptFilters(place)} ${fields}
+  if (place.still) return html``
+  return html`<form class="filters" method="get" action="${place.path}" aria-label="${name}">
+    ${keptFilters(place, keep)} ${fields}
     <button>${button}</button>
   </form>`
 }
 
-/** What every page keeps, for forms. */
-export function keptFilters(place: PagePlace): readonly Html[] {
-  return ['origins', 'suspects'].flatMap((name) => {
+/** What every page keeps, for forms, and what one of them keeps besides. */
+export function keptFilters(place: PagePlace, more: readonly string[] = []): readonly Html[] {
+  return ['origins', 'suspects', ...more].flatMap((name) => {
     const value = place.filters.get(name)
     return value === null || value === ''
       ? []

@@ -1,6 +1,6 @@
-import { html, type Html } from '../../report/html.ts'
+import { html, type Html } from '../../drawing/html.ts'
 import type { PagePlace } from '../page.ts'
-import { given, to, unknown } from '../parts.ts'
+import { given, to, unknown } from '../../drawing/parts.ts'
 
 // The addresses of what analysts look at, and how each is named in a link.
 
@@ -21,9 +21,14 @@ export function nightPath(query: string, day: string): string {
 }
 
 /** A domain by its name. */
-export function toDomain(place: PagePlace, domain: string | null, days: Days = {}): Html {
+export function toDomain(
+  place: PagePlace,
+  domain: string | null,
+  // Of a span that was read its days alone: the rest of it belongs to no address.
+  { since = null, until = null }: Days = {},
+): Html {
   if (domain === null) return unknown
-  return to(place.href(`/domains/${encodeURIComponent(domain)}`, { ...days }), given(domain))
+  return to(place.href(`/domains/${encodeURIComponent(domain)}`, { since, until }), given(domain))
 }
 
 /** A page by its address. */

@@ -1,28 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { pages } from '../../../../src/commands/desk/pages.ts'
-import { freshDatabase, type FreshDatabase } from '../../../support/database.ts'
-import { openDesk, type TestDesk } from '../../../support/desk.ts'
 import { payloads } from '../../report/payloads.ts'
+import { deskScene } from '../scene.ts'
 
 const plain = pages.filter(({ path }) => !path.includes(':')).map(({ path }) => path)
 const query = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
 
-let database: FreshDatabase
-let desk: TestDesk
-
-beforeAll(async () => {
-  database = await freshDatabase()
-  for (const [index, text] of payloads.entries()) await spread(index + 1, text)
-  desk = await openDesk(database.url, { settings: { MILL_ACCOUNT: payloads[0] } })
-})
-afterAll(async () => {
-  await desk.close()
-  await database.close()
-})
+const scene = deskScene(
+  async () => {
+    for (const [index, text] of payloads.entries()) await spread(index + 1, text)
+  },
+  { settings: { MILL_ACCOUNT: payloads[0] } },
+)
 
 /** Writes a text wherever somebody else's words may come to stand. */
 async function spread(n: number, text: string): Promise<void> {
-  const ask = (statement: string, values: unknown[]) => database.pool.query(statement, values)
+  const ask = (statement: string, values: unknown[]) => scene.pool.query(statement, values)
   await ask('insert into lists (id, name, source) overriding system value values ($1, $2, $2)', [
     n,
     text,
@@ -90,7 +83,7 @@ describe('texts of strangers', () => {
   test.each([...plain, '/runs/1', '/runs/2', '/runs/3'])(
     'on %s they are text and nothing else',
     async (path) => {
-      const { status, text } = await desk.get(path)
+      const { status, text } = await scene.desk.get(path)
       expect(status).toBe(200)
       expect(moreThanText(text)).toEqual([])
       for (const payload of payloads.filter((one) => one.includes('<')))
@@ -108,7 +101,7 @@ describe('texts of strangers', () => {
         `/?origins=${typed}`,
         `/${typed}`,
       ]) {
-        const { text } = await desk.get(path)
+        const { text } = await scene.desk.get(path)
         expect(moreThanText(text), path).toEqual([])
       }
     }

@@ -1,29 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { migrateAll } from '../../../../src/commands/mill/mill.ts'
 import { openPool } from '../../../../src/store/database.ts'
 import { pages } from '../../../../src/commands/desk/pages.ts'
-import { emptyUrl, freshDatabase, type FreshDatabase } from '../../../support/database.ts'
-import { openDesk, type TestDesk } from '../../../support/desk.ts'
+import { emptyUrl } from '../../../support/database.ts'
+import { openDesk } from '../../../support/desk.ts'
+import { deskScene } from '../scene.ts'
 
 const plain = pages.filter(({ path }) => !path.includes(':')).map(({ path }) => path)
 
-let database: FreshDatabase
-let desk: TestDesk
-
-beforeAll(async () => {
-  database = await freshDatabase()
-  desk = await openDesk(database.url)
-})
-afterAll(async () => {
-  await desk.close()
-  await database.close()
-})
+const scene = deskScene()
 
 describe('pages', () => {
   test.each(plain)(
     '%s says with nothing in the tables what would be here and what to type',
     async (path) => {
-      const { status, text } = await desk.get(path)
+      const { status, text } = await scene.desk.get(path)
       expect(status).toBe(200)
       expect(text).toMatch(/class="nothing"[\s\S]*npm run [a-z]+/)
       expect(text).not.toMatch(/\b(undefined|null|NaN|\[object)\b/)
@@ -31,10 +22,10 @@ describe('pages', () => {
   )
 
   test.each(plain)('%s takes ten years, and no day that is none', async (path) => {
-    const ten = await desk.get(`${path}?since=2016-01-01&until=2026-01-01&year=2016`)
+    const ten = await scene.desk.get(`${path}?since=2016-01-01&until=2026-01-01&year=2016`)
     expect(ten.status).toBe(200)
     for (const wrong of ['origins=nonsense', `origins=${'x'.repeat(9000)}`]) {
-      expect((await desk.get(`${path}?${wrong}`)).status, wrong).toBe(400)
+      expect((await scene.desk.get(`${path}?${wrong}`)).status, wrong).toBe(400)
     }
   })
 

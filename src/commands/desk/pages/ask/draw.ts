@@ -1,6 +1,6 @@
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import type { PagePlace } from '../../page.ts'
-import { amount, given, nothing, section, table, to, unknown } from '../../parts.ts'
+import { amount, given, nothing, section, table, to, unknown } from '../../../drawing/parts.ts'
 import { toDomain } from '../ways.ts'
 import type { AskedRows } from './answer.ts'
 import { picture } from './picture.ts'
@@ -8,7 +8,7 @@ import { picture } from './picture.ts'
 /** An answer: as a picture where one fits, as a table, and the way to it as a file. */
 export function drawAnswer(
   asked: AskedRows,
-  { place, title, file }: { place: PagePlace; title: string; file: string },
+  { place, title, file }: { place: PagePlace; title: string; file: string | null },
 ): Html {
   const { rows, more, ms, warnings } = asked
   const seconds = (ms / 1000).toFixed(ms < 10_000 ? 2 : 0)

@@ -1,8 +1,9 @@
 import type { PageAddress } from '../../address.ts'
 import { BadAddress } from '../../address.ts'
 import type { Question } from '../../../../store/analysis/library.ts'
+import { typed as typedWord } from '../../../../shared/terminal/wording.ts'
 import { isDay } from '../../../../shared/time/zone.ts'
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import type { PagePlace } from '../../page.ts'
 import { keptFilters } from '../choose.ts'
 
@@ -38,12 +39,8 @@ export function flagsOf(typed: FormValues): readonly string[] {
 
 /** What to type for the same in a terminal. */
 export function lineOf(name: string, typed: FormValues): string {
-  const flags = [...typed].map(([flag, value]) => ` --${flag} ${quoted(value)}`)
+  const flags = [...typed].map(([flag, value]) => ` --${flag} ${typedWord(value)}`)
   return `npm run sql -- ${name}${flags.join('')}`
-}
-
-function quoted(value: string): string {
-  return /^[\w.,:-]+$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`
 }
 
 /** True: nothing that must be told is missing. */

@@ -1,7 +1,7 @@
 import { readQuestions, type Question } from '../../../../store/analysis/library.ts'
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import { definePage, type PagePlace } from '../../page.ts'
-import { nothing, section, to } from '../../parts.ts'
+import { nothing, section, to } from '../../../drawing/parts.ts'
 import { chooser, textField } from '../choose.ts'
 
 /** What may be asked: the library, and SQL of one's own. */

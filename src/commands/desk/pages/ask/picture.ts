@@ -1,5 +1,7 @@
-import { html, type Html } from '../../../report/html.ts'
-import { lineChart, type Point } from '../../../report/lines.ts'
+import { dayOf } from '../../../../shared/time/zone.ts'
+import type { Html } from '../../../drawing/html.ts'
+import type { Point } from '../../../drawing/lines.ts'
+import { drawPicture } from '../../../drawing/picture.ts'
 import type { AskedRows } from './answer.ts'
 
 const dateType = 1082
@@ -22,25 +24,19 @@ export function picture({ columns, rows }: AskedRows, title: string): Html | nul
   const range = /position|rank$/.test(column)
     ? ([Math.max(10, most) + 0.5, 0.5] as const)
     : ([least, most === least ? least + 1 : most * 1.05] as const)
-  const chart = lineChart({
+  const chart = {
     title: `${title} (${column})`,
     series: [...lines].map(([name, points]) => ({ name: name === '' ? column : name, points })),
-    grain: 'day',
+    grain: 'day' as const,
     width: 1040,
     height: 280,
     range,
-    format: (number) => new Intl.NumberFormat('en', { maximumFractionDigits: 4 }).format(number),
+    format: (number: number) =>
+      new Intl.NumberFormat('en', { maximumFractionDigits: 4 }).format(number),
     named: true,
     hover: true,
-  })
-  return html`<div
-    class="scroll wide"
-    role="region"
-    aria-label="${title}, as a picture"
-    tabindex="0"
-  >
-    ${chart}
-  </div>`
+  }
+  return drawPicture(chart, { name: `${title}, as a picture` })
 }
 
 /** A line for each name; null where a day would have two values, where there are too many lines, or one day alone. */
@@ -70,7 +66,7 @@ function linesOf(
   return new Map(
     [...lines].map(([name, line]) => [
       name,
-      inOrder.map((date) => ({ at: new Date(`${date}T00:00:00Z`), value: line.get(date) ?? null })),
+      inOrder.map((date) => ({ at: dayOf(date), value: line.get(date) ?? null })),
     ]),
   )
 }

@@ -1,10 +1,10 @@
 import { Misuse } from '../../../../shared/errors.ts'
-import { findQuestion, readQuestions, type Question } from '../../../../store/analysis/library.ts'
+import { bindQuestion, readQuestions, type Question } from '../../../../store/analysis/library.ts'
 import { writeRows } from '../../../export/rows.ts'
-import { html } from '../../../report/html.ts'
+import { html } from '../../../drawing/html.ts'
 import { NotThere, type PageAddress } from '../../address.ts'
 import { definePage, type DeskReading, type FilePage } from '../../page.ts'
-import { nothing, to } from '../../parts.ts'
+import { nothing, to } from '../../../drawing/parts.ts'
 import { askFor, askForAll, type AskedRows } from './answer.ts'
 import { drawAnswer, drawRefusal, drawSql } from './draw.ts'
 import { drawForm, flagsOf, isWhole, lineOf, readTyped, type FormValues } from './form.ts'
@@ -60,11 +60,11 @@ const notYet = nothing(
 
 async function answered(
   reading: DeskReading,
-  { name }: Question,
+  question: Question,
   typed: FormValues,
 ): Promise<QuestionFound> {
   try {
-    const asked = await askFor(reading, findQuestion(name, flagsOf(typed)), limits)
+    const asked = await askFor(reading, bindQuestion(question, flagsOf(typed)), limits)
     return { asked, refusal: null }
   } catch (error) {
     if (error instanceof Misuse) return { asked: null, refusal: error.message }
@@ -77,7 +77,7 @@ export const questionFile: FilePage = {
   path: '/ask/:question/rows.csv',
   send: async (address, reading) => {
     const { question, typed } = askTyped(address)
-    const asked = findQuestion(question.name, flagsOf(typed))
+    const asked = bindQuestion(question, flagsOf(typed))
     const pieces = writeRows(askForAll(reading, asked, fileSeconds), 'csv')
     return { type: 'text/csv; charset=utf-8', name: `${question.name}.csv`, pieces }
   },

@@ -1,9 +1,9 @@
 import { Misuse } from '../../../../shared/errors.ts'
 import { writeRows } from '../../../export/rows.ts'
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import { BadAddress, type PageAddress } from '../../address.ts'
 import { definePage, type FilePage, type PagePlace } from '../../page.ts'
-import { nothing, to } from '../../parts.ts'
+import { nothing, to } from '../../../drawing/parts.ts'
 import { keptFilters } from '../choose.ts'
 import { askFor, askForAll, expectStrangers, type AskedRows, type Limits } from './answer.ts'
 import { drawAnswer, drawRefusal } from './draw.ts'
@@ -29,23 +29,32 @@ export const sqlPage = definePage({
   path: '/sql',
   ask: askTyped,
   read: async (reading, { text, ...limits }) => {
-    if (text === null) return { asked: null, refusal: null }
+    const { walled } = reading
+    if (text === null) return { asked: null, refusal: null, walled }
     try {
       await expectStrangers(reading, text)
-      return { asked: await askFor(reading, { text }, limits), refusal: null }
+      return { asked: await askFor(reading, { text }, limits), refusal: null, walled }
     } catch (error) {
-      if (error instanceof Misuse) return { asked: null, refusal: error.message }
+      if (error instanceof Misuse) return { asked: null, refusal: error.message, walled }
       throw error
     }
   },
-  show: ({ asked, refusal }, place, typed) => ({
+  show: ({ asked, refusal, walled }, place, typed) => ({
     title: 'SQL',
-    lead: html`${to(place.href('/ask'), 'The library')} · one statement that reads, as the role that
-    may only read. Leaving the page, or pressing stop in the browser, ends it.`,
-    body: html`${form(typed, place)} ${refusal === null ? null : drawRefusal(refusal)}
+    lead: html`${to(place.href('/ask'), 'The library')} · one statement that reads, as
+    ${walled ? 'a login that may only read' : 'the role that may only read'}. Leaving the page, or
+    pressing stop in the browser, ends it.`,
+    body: html`${form(typed, place)} ${walled ? null : unwalled}
+    ${refusal === null ? null : drawRefusal(refusal)}
     ${asked === null ? (refusal === null ? notYet : null) : answer(asked, typed, place)}`,
   }),
 })
+
+const unwalled = html`<p class="soft">
+  The desk is connected as the user of DATABASE_URL, who acts as that role: words by which a
+  statement could leave it are refused. <code>MILL_ANALYST_URL</code> gives statements a login of
+  their own.
+</p>`
 
 const notYet = nothing(
   'The answer would be here. Views of analysis.* and tables may be read, docs/schema.md names each column; in a terminal the same goes by',

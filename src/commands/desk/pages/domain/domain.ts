@@ -1,5 +1,6 @@
-import { domainName } from '../../../../shared/hostname.ts'
-import { html } from '../../../report/html.ts'
+import { siteName } from '../../../../shared/hostname.ts'
+import { html } from '../../../drawing/html.ts'
+import { noteList } from '../../../drawing/notes.ts'
 import { definePage } from '../../page.ts'
 import { askedSpan, chooser, dayFields, daysText } from '../choose.ts'
 import { drawHoldings } from './holdings.ts'
@@ -11,7 +12,7 @@ import { drawPages, drawRivals } from './rivals.ts'
 export const domainPage = definePage({
   path: '/domains/:domain',
   ask: (address) => ({
-    domain: domainName(address.part('domain')),
+    domain: siteName(address.part('domain')),
     span: askedSpan(address, { days: 30, most: 120 }),
   }),
   read: (reading, asked) => reading.answers((db) => readDomainPage(db, asked)),
@@ -20,7 +21,8 @@ export const domainPage = definePage({
     lead: html`${found.known.label === null ? null : html`Ours: ${found.known.label}. `}From
     ${daysText(found.span, place)}.`,
     body: html`${chooser({ place, name: 'Which days' }, dayFields(found.span))}
-      ${drawHoldings(found)} ${drawMoves(found, place)}
+      ${noteList(found.notes)} ${drawHoldings({ ...found, name: found.known.domain }, place)}
+      ${drawMoves(found, place)}
       <div class="pair">${drawPages(found, place)} ${drawRivals(found, place)}</div>`,
   }),
 })

@@ -1,16 +1,22 @@
 import { readDomainTable, type DomainRow } from '../../../../store/analysis/domain-table.ts'
+import { readHeldDays } from '../../../../store/analysis/domain-days.ts'
+import { readNotesBetween } from '../../../../store/analysis/notes.ts'
+import { readSuspects } from '../../../../store/analysis/ranks.ts'
 import { fromFirstAnswers, readSpan, type ReadSpan } from '../../../../store/analysis/span.ts'
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import { definePage, type PagePlace } from '../../page.ts'
-import { amount, badge, nothing, percent, section, table } from '../../parts.ts'
+import { amount, badge, nothing, percent, section, table } from '../../../drawing/parts.ts'
 import { askedSpan, chooser, dayFields, daysText, textField } from '../choose.ts'
 import { toDomain } from '../ways.ts'
-import { change } from './change.ts'
+import { drawShares, type ShareFound } from './shares.ts'
+import { change } from '../../../drawing/change.ts'
 
-interface DomainsFound {
+interface DomainsFound extends ShareFound {
   readonly span: ReadSpan
   readonly rows: readonly DomainRow[]
 }
+
+const drawn = 6
 
 /** Who holds how much, and who won and lost between two days. */
 export const domainsPage = definePage({
@@ -23,18 +29,31 @@ export const domainsPage = definePage({
   read: (reading, { span, word }) =>
     reading.answers(async (db): Promise<DomainsFound> => {
       const days = await fromFirstAnswers(db, await readSpan(db, span))
-      return { span: days, rows: await readDomainTable(db, days, word) }
+      const rows = await readDomainTable(db, days, word)
+      const domains = rows.slice(0, drawn).map(({ domain }) => domain)
+      return {
+        span: days,
+        rows,
+        shares: await readHeldDays(db, { domains, tag: '*', ...days }),
+        notes: await readNotesBetween(db, days),
+        suspect: await readSuspects(db, days),
+      }
     }),
-  show: ({ span, rows }, place, { word }) => ({
+  show: ({ span, rows, ...found }, place, { word }) => ({
     title: 'Domains',
     lead: `Shares of the clicks in the last known answers on two days: ${daysText(span, place)}.`,
     body: html`${chooser({ place, name: 'Which domains, which days' }, [
       textField({ name: 'word', label: 'Name, or a part of it', value: word }),
       dayFields(span),
     ])}
-    ${rows.length === 0 ? empty(word) : html`${winners(rows, { place, span })} ${shares(rows, { place, span })}`}`,
+    ${rows.length === 0 ? empty(word) : html`${winners(rows, { place, span })} ${drawShares(found, greatest, place)} ${shares(rows, { place, span })}`}`,
   }),
 })
+
+const greatest = {
+  picture: 'Share of voice of the domains that stand first below, day by day',
+  about: 'Share of the clicks that their best places would get, by weight, over all queries.',
+}
 
 function empty(word: string | null): Html {
   return word === null

@@ -1,17 +1,30 @@
+import { dayOf } from '../../../../shared/time/zone.ts'
 import type { DomainDay } from '../../../../store/analysis/domain-days.ts'
-import { html, type Html } from '../../../report/html.ts'
-import { lineChart, type Series } from '../../../report/lines.ts'
-import { amount, nothing, percent, section, table, tiles } from '../../parts.ts'
-import { change } from './change.ts'
-import type { DomainFound } from './read.ts'
+import { html, type Html } from '../../../drawing/html.ts'
+import type { Series } from '../../../drawing/lines.ts'
+import { drawPicture } from '../../../drawing/picture.ts'
+import { amount, nothing, percent, section, table, tiles } from '../../../drawing/parts.ts'
+import type { Note } from '../../../../store/analysis/notes.ts'
+import type { SuspectRun } from '../../../../store/analysis/ranks.ts'
+import type { PagePlace } from '../../page.ts'
+import { change } from '../../../drawing/change.ts'
+import { dayPicture, drawShares, suspectBands } from './shares.ts'
 
-/** The share and the places of a domain over time, as pictures and in numbers. */
-export function drawHoldings(found: DomainFound): Html {
+/** What a domain, or a page, held over some days. */
+export interface Holdings {
+  readonly name: string
+  readonly days: readonly DomainDay[]
+  readonly notes: readonly Note[]
+  readonly suspect: readonly SuspectRun[]
+}
+
+/** The share and the places of a domain or a page over time, as pictures and in numbers. */
+export function drawHoldings(found: Holdings, place: PagePlace): Html {
   const days = found.days.filter(({ thin }) => !thin)
   const [first, last] = [days[0], days.at(-1)]
   if (first === undefined || last === undefined) {
     return nothing(
-      'No query was answered in these days; the share of the domain, day by day, would be here.',
+      'No query was answered in these days; its share, day by day, would be here.',
       'npm run enqueue inputs/keywords.csv',
     )
   }
@@ -24,36 +37,18 @@ export function drawHoldings(found: DomainFound): Html {
     { value: amount(last.ranked), text: `queries with a place, of ${last.queries}` },
     { value: amount(last.top3), text: 'of these at 1 to 3' },
   ])}
-  ${shareSection(found, days)} ${placesSection(found, days)}`
-}
-
-const at = ({ runDate }: DomainDay) => new Date(`${runDate}T00:00:00Z`)
-const picture = { grain: 'day', width: 1040, height: 260, named: true, hover: true } as const
-
-function shareSection({ known, days: all, notes }: DomainFound, days: readonly DomainDay[]): Html {
-  const thin = all.filter((day) => day.thin).map(({ runDate }) => runDate)
-  const greatest = Math.max(0.001, ...days.map(({ share }) => share ?? 0))
-  const title = `Share of voice of ${known.domain}, day by day`
-  const chart = lineChart({
-    ...picture,
-    title,
-    notes,
-    series: [
-      { name: known.domain, points: days.map((day) => ({ at: at(day), value: day.share })) },
-    ],
-    range: [0, greatest * 1.05],
-    format: (value) => `${Math.round(value * 1000) / 10} %`,
-  })
-  const left = thin.length === 0 ? '' : ` Left out, with too few answers: ${thin.join(', ')}.`
-  return section(
+  ${drawShares(
+    { ...found, shares: found.days.map((day) => ({ ...day, domain: found.name })) },
     {
-      id: 'share',
-      title: 'Share of voice',
-      about: `Share of the clicks that its best places would get, by weight, over all queries.${left}`,
+      picture: `Share of voice of ${found.name}, day by day`,
+      about: 'Share of the clicks that its best places would get, by weight.',
     },
-    scrolled(title, chart),
-  )
+    place,
+  )}
+  ${drawPlaces(found, days, place)}`
 }
+
+const at = ({ runDate }: DomainDay) => dayOf(runDate)
 
 const buckets: readonly { name: string; count: (day: DomainDay) => number }[] = [
   { name: '1 to 3', count: ({ top3 }) => top3 },
@@ -63,7 +58,11 @@ const buckets: readonly { name: string; count: (day: DomainDay) => number }[] = 
   { name: 'not in', count: ({ queries, ranked }) => queries - ranked },
 ]
 
-function placesSection({ known, notes }: DomainFound, days: readonly DomainDay[]): Html {
+function drawPlaces(
+  { name: whose, notes, suspect }: Holdings,
+  days: readonly DomainDay[],
+  place: PagePlace,
+): Html {
   const series: Series[] = buckets.slice(0, 4).map(({ name, count }) => ({
     name,
     points: days.map((day) => ({ at: at(day), value: count(day) })),
@@ -72,17 +71,33 @@ function placesSection({ known, notes }: DomainFound, days: readonly DomainDay[]
     1,
     ...series.flatMap(({ points }) => points.map(({ value }) => value ?? 0)),
   )
-  const title = `Queries for which ${known.domain} stands at 1 to 3, 4 to 10 and further down, day by day`
-  const chart = lineChart({
-    ...picture,
+  const title = `Queries for which ${whose} stands at 1 to 3, 4 to 10 and further down, day by day`
+  const picture = drawPicture({
     title,
     notes,
+    bands: suspectBands(suspect, place),
     series,
     range: [0, greatest * 1.05],
     format: String,
+    ...dayPicture,
     ticks: whole(greatest),
   })
-  const rows = table(
+  return section(
+    {
+      id: place.id('places'),
+      title: 'Places',
+      about: 'For how many queries its best place is among the first, and further down.',
+    },
+    html`${picture}
+      <details id="${place.id('places-numbers')}">
+        <summary>In numbers</summary>
+        ${placeTable(days)}
+      </details>`,
+  )
+}
+
+function placeTable(days: readonly DomainDay[]): Html {
+  return table(
     'Places in numbers',
     [
       { head: 'Day', word: true, cell: ({ runDate }) => runDate },
@@ -96,28 +111,10 @@ function placesSection({ known, notes }: DomainFound, days: readonly DomainDay[]
     ],
     days.toReversed(),
   )
-  return section(
-    {
-      id: 'places',
-      title: 'Places',
-      about: 'For how many queries its best place is among the first, and further down.',
-    },
-    html`${scrolled(title, chart)}
-      <details id="places-numbers">
-        <summary>In numbers</summary>
-        ${rows}
-      </details>`,
-  )
 }
 
 /** Numbers of queries are whole. */
 function whole(greatest: number): readonly number[] {
   const step = Math.max(1, Math.ceil(greatest / 4))
   return [0, 1, 2, 3, 4].map((n) => n * step).filter((tick) => tick <= greatest * 1.05)
-}
-
-function scrolled(name: string, chart: Html): Html {
-  return html`<div class="scroll wide" role="region" aria-label="${name}" tabindex="0">
-    ${chart}
-  </div>`
 }

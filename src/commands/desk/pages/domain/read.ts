@@ -10,11 +10,12 @@ import {
   readDomainPages,
   readRivals,
   type DomainFlow,
-  type DomainMove,
   type DomainPage,
+  type PlaceMove,
   type Rival,
 } from '../../../../store/analysis/domain-moves.ts'
-import { readNotes, type Note } from '../../../../store/analysis/notes.ts'
+import { readNotesBetween, type Note } from '../../../../store/analysis/notes.ts'
+import { readSuspects, type SuspectRun } from '../../../../store/analysis/ranks.ts'
 import {
   fromFirstAnswers,
   readSpan,
@@ -31,7 +32,8 @@ export interface DomainFound {
   readonly compared: ReadSpan
   readonly days: readonly DomainDay[]
   readonly notes: readonly Note[]
-  readonly moves: readonly DomainMove[]
+  readonly suspect: readonly SuspectRun[]
+  readonly moves: readonly PlaceMove[]
   readonly flows: readonly DomainFlow[]
   readonly pages: readonly DomainPage[]
   readonly rivals: readonly Rival[]
@@ -44,15 +46,29 @@ export async function readDomainPage(
 ): Promise<DomainFound> {
   const known = await expectDomain(db, asked.domain)
   const span = await readSpan(db, asked.span)
-  const of = { domain: known.domain, ...span }
-  const notes = await readNotes(db, '*')
-  const compared = await fromFirstAnswers(db, span)
-  return {
-    known,
+  return readDomain(db, known, {
     span,
+    compared: await fromFirstAnswers(db, span),
+    notes: await readNotesBetween(db, span),
+    suspect: await readSuspects(db, span),
+  })
+}
+
+/** What is the same for every domain that is told of the same days. */
+type DomainDays = Pick<DomainFound, 'span' | 'compared' | 'notes' | 'suspect'>
+
+/** Reads all that is told of a domain in some days, be it in some answer or in none. */
+export async function readDomain(
+  db: Database,
+  known: KnownDomain,
+  told: DomainDays,
+): Promise<DomainFound> {
+  const { span, compared } = told
+  const of = { domain: known.domain, ...span }
+  return {
+    ...told,
+    known,
     days: await readDomainDays(db, of),
-    notes: notes.filter(({ date }) => date >= span.since && date <= span.until),
-    compared,
     moves: await readDomainMoves(db, { ...of, ...compared }),
     flows: await readDomainFlows(db, { ...of, ...compared }),
     pages: await readDomainPages(db, of),
@@ -64,6 +80,6 @@ async function expectDomain(db: Database, domain: string): Promise<KnownDomain> 
   const known = await readKnownDomain(db, domain)
   if (known !== null) return known
   throw new NotThere(
-    `No answer ever showed ${JSON.stringify(domain.slice(0, 80))}, and it is not ours.`,
+    `No answer ever showed ${JSON.stringify(domain.slice(0, 80))}, and it is neither ours nor a rival's.`,
   )
 }

@@ -1,13 +1,13 @@
-import type { Html } from '../../../report/html.ts'
+import type { Html } from '../../../drawing/html.ts'
 import type { PagePlace } from '../../page.ts'
-import { amount, nothing, section, table } from '../../parts.ts'
+import { amount, nothing, section, table } from '../../../drawing/parts.ts'
 import { toDomain, toPage, toQuery } from '../ways.ts'
 import type { DomainFound } from './read.ts'
 
 /** Pages of a domain with the queries that show them. */
 export function drawPages({ pages, span }: DomainFound, place: PagePlace): Html {
   return section(
-    { id: 'pages', title: 'Pages', about: `In the last known answers on ${span.until}.` },
+    { id: place.id('pages'), title: 'Pages', about: `In the last known answers on ${span.until}.` },
     pages.length === 0
       ? nothing('Pages of the domain would be here; no answer of that day shows one.', null)
       : table(
@@ -26,7 +26,7 @@ export function drawPages({ pages, span }: DomainFound, place: PagePlace): Html 
 /** Domains that stand in the same answers. */
 export function drawRivals({ rivals, span }: DomainFound, place: PagePlace): Html {
   return section(
-    { id: 'rivals', title: 'Rivals', about: `In the same answers, on ${span.until}.` },
+    { id: place.id('rivals'), title: 'Rivals', about: `In the same answers, on ${span.until}.` },
     rivals.length === 0
       ? nothing('Domains of the same answers would be here.', null)
       : table(

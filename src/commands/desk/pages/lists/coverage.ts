@@ -1,13 +1,21 @@
+import { dayOf } from '../../../../shared/time/zone.ts'
 import type { ListDay } from '../../../../store/analysis/list-facts.ts'
-import { html, type Html } from '../../../report/html.ts'
-import { lineChart } from '../../../report/lines.ts'
+import { html, type Html } from '../../../drawing/html.ts'
+import { drawPicture } from '../../../drawing/picture.ts'
+import { numberText } from '../../../drawing/numbers.ts'
 import type { PagePlace } from '../../page.ts'
-import { amount, nothing, percent, section, table, to } from '../../parts.ts'
+import { amount, given, nothing, percent, section, table, to } from '../../../drawing/parts.ts'
 import { chooser, dayFields } from '../choose.ts'
+import { dayPicture } from '../domain/shares.ts'
 import type { ListFound } from './read.ts'
 
+/** A list with what became of it on some days. */
+export type CoverageFound = Pick<ListFound, 'span' | 'days'> & {
+  readonly list: Pick<ListFound['list'], 'id' | 'name'>
+}
+
 /** What was answered of a list, day by day, and what it cost. */
-export function drawCoverage({ list, span, days }: ListFound, place: PagePlace): Html {
+export function drawCoverage({ list, span, days }: CoverageFound, place: PagePlace): Html {
   const form = chooser({ place, name: 'Which days' }, dayFields(span))
   const body =
     days.length === 0
@@ -15,34 +23,45 @@ export function drawCoverage({ list, span, days }: ListFound, place: PagePlace):
       : html`${days.length < 2 ? null : picture(list.name, days.toReversed())}
         ${dayTable(days, place)}`
   const about =
-    'Bought or reused is answered; others are unreadable, suspect, of a kind that is not shown, too dear or cancelled. Credits hold the bound of each call whose price is not known.'
-  return section({ id: 'coverage', title: 'Coverage and costs', about }, html`${form} ${body}`)
+    'Bought or reused is answered, and so is not asked: its last answer stands in. Others are unreadable, suspect, of a kind that is not shown, too dear or cancelled. Credits hold the bound of each call whose price is not known.'
+  return section(
+    {
+      id: place.id('coverage'),
+      title: place.still ? html`Coverage and costs of ${given(list.name)}` : 'Coverage and costs',
+      about,
+    },
+    html`${form} ${body}`,
+  )
 }
 
 function picture(name: string, days: readonly ListDay[]): Html {
   const title = `Queries of ${name} that were to be asked, and those answered, day by day`
-  const at = ({ runDate }: ListDay) => new Date(`${runDate}T00:00:00Z`)
+  const at = ({ runDate }: ListDay) => dayOf(runDate)
   const most = Math.max(1, ...days.map(({ planned }) => planned))
-  return html`<div class="scroll wide" role="region" aria-label="${title}" tabindex="0">
-    ${lineChart({
-      title,
-      series: [
-        { name: 'answered', points: days.map((day) => ({ at: at(day), value: day.answered })) },
-        { name: 'planned', points: days.map((day) => ({ at: at(day), value: day.planned })) },
-      ],
-      grain: 'day',
-      width: 1040,
-      height: 200,
-      range: [0, most * 1.05],
-      format: (value) => new Intl.NumberFormat('en').format(value),
-      named: true,
-      hover: true,
-    })}
-  </div>`
+  return drawPicture({
+    title,
+    series: [
+      { name: 'answered', points: days.map((day) => ({ at: at(day), value: day.answered })) },
+      { name: 'planned', points: days.map((day) => ({ at: at(day), value: day.planned })) },
+    ],
+    ...dayPicture,
+    height: 200,
+    range: [0, most * 1.05],
+    format: numberText,
+  })
 }
 
 function dayTable(days: readonly ListDay[], place: PagePlace): Html {
-  const counts = ['planned', 'bought', 'reused', 'failed', 'unknown', 'open', 'others'] as const
+  const counts = [
+    'planned',
+    'bought',
+    'reused',
+    'notAsked',
+    'failed',
+    'unknown',
+    'open',
+    'others',
+  ] as const
   return table(
     'Coverage day by day',
     [
@@ -58,7 +77,7 @@ function dayTable(days: readonly ListDay[], place: PagePlace): Html {
         cell: ({ answered, planned }) => percent(planned === 0 ? null : answered / planned),
       },
       ...counts.map((name) => ({
-        head: name,
+        head: name === 'notAsked' ? 'not asked' : name,
         number: true as const,
         cell: (day: ListDay) => amount(day[name]),
       })),

@@ -1,6 +1,6 @@
-import { html } from '../../../report/html.ts'
+import { html } from '../../../drawing/html.ts'
 import { definePage } from '../../page.ts'
-import { amount, given, percent, tiles } from '../../parts.ts'
+import { amount, given, percent, tiles } from '../../../drawing/parts.ts'
 import { daysText } from '../choose.ts'
 import { drawCoverage } from './coverage.ts'
 import { drawMembers, drawRejected } from './members.ts'

@@ -1,7 +1,16 @@
 import { readListFacts, type ListFacts } from '../../../../store/analysis/list-facts.ts'
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import { definePage, type PagePlace } from '../../page.ts'
-import { amount, given, nothing, runBadge, section, table, to, unknown } from '../../parts.ts'
+import {
+  amount,
+  given,
+  nothing,
+  runBadge,
+  section,
+  table,
+  to,
+  unknown,
+} from '../../../drawing/parts.ts'
 import { toList } from '../ways.ts'
 
 /** Every list, and what its newest run came to. */

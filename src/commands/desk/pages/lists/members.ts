@@ -1,6 +1,6 @@
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import type { PagePlace } from '../../page.ts'
-import { amount, given, nothing, section, table, to } from '../../parts.ts'
+import { amount, given, nothing, section, table, to } from '../../../drawing/parts.ts'
 import { chooser, textField } from '../choose.ts'
 import { toQuery } from '../ways.ts'
 import type { ListAsked, ListFound } from './read.ts'

@@ -1,10 +1,11 @@
 import type { AccountPurse, PursePoint } from '../../../../store/operator/money.ts'
-import { html, type Html } from '../../../report/html.ts'
-import { lineChart } from '../../../report/lines.ts'
+import { html, type Html } from '../../../drawing/html.ts'
+import { drawPicture } from '../../../drawing/picture.ts'
+import { numberText } from '../../../drawing/numbers.ts'
 import type { NamedEvent } from '../../../statement/lines.ts'
 import type { DaySpan } from '../../address.ts'
 import type { PagePlace } from '../../page.ts'
-import { amount, figure, given, instant, section, tiles, to } from '../../parts.ts'
+import { amount, figure, given, instant, section, tiles, to } from '../../../drawing/parts.ts'
 import { tickText } from './scale.ts'
 
 interface BalanceFound {
@@ -14,8 +15,6 @@ interface BalanceFound {
   readonly events: readonly NamedEvent[] | null
   readonly span: DaySpan
 }
-
-const grouped = new Intl.NumberFormat('en')
 
 /** One account: what is left, how it came to that, and what others did to it. */
 export function drawBalance(found: BalanceFound, place: PagePlace): Html {
@@ -37,34 +36,41 @@ export function drawBalance(found: BalanceFound, place: PagePlace): Html {
       ${instant(purse.observed_at, place.zone)}.`,
     },
     html`${tiles([
-        { text: 'credits left', value: figure(`${purse.account}.remaining`, purse.remaining) },
-        { text: 'must stay (floor)', value: amount(purse.floor) },
-        {
-          text: 'used by our calls in this time',
-          value: figure(`${purse.account}.used`, purse.used),
-        },
-        { text: 'added: top-ups and renewals', value: amount(sum(['top-up', 'renewal'])) },
-        { text: 'spent by others', value: amount(spentByOthers) },
-      ])}
-      ${picture(found)}
-      ${
-        told.length === 0
-          ? null
-          : html`<ul class="lines">
-              ${told.slice(-8).map((event) => happened(event, place))}
-            </ul>`
-      }
-      <p>
-        ${to(place.href('/money/statement', { account: purse.account, ...found.span }), 'Every change explained: the statement')}
-      </p>`,
+      { text: 'credits left', value: figure(`${purse.account}.remaining`, purse.remaining) },
+      { text: 'must stay (floor)', value: amount(purse.floor) },
+      {
+        text: 'used by our calls in this time',
+        value: figure(`${purse.account}.used`, purse.used),
+      },
+      { text: 'added: top-ups and renewals', value: amount(sum(['top-up', 'renewal'])) },
+      { text: 'spent by others', value: amount(spentByOthers) },
+    ])}
+    ${picture(found)}
+    ${
+      told.length === 0
+        ? null
+        : html`<ul class="lines">
+            ${told.slice(-8).map((event) => happened(event, place))}
+          </ul>`
+    }
+    ${wayToStatement(found, place)}`,
   )
+}
+
+function wayToStatement({ purse, span }: BalanceFound, { href }: PagePlace): Html | null {
+  const way = href('/money/statement', {
+    account: purse.account,
+    since: span.since,
+    until: span.until,
+  })
+  return way === null ? null : html`<p>${to(way, 'Every change explained: the statement')}</p>`
 }
 
 function happened({ what, at, credits, balance }: NamedEvent, { zone }: PagePlace): Html {
   const sign = credits > 0 ? '+' : '−'
   return html`<li>
-    ${instant(at, zone)}: ${what} ${sign} ${grouped.format(Math.abs(credits))}, balance
-    ${grouped.format(balance)}
+    ${instant(at, zone)}: ${what} ${sign} ${numberText(Math.abs(credits))}, balance
+    ${numberText(balance)}
   </li>`
 }
 
@@ -86,35 +92,31 @@ function picture({ purse, points, events }: BalanceFound): Html {
   const mark =
     floor === null || floor < from
       ? {}
-      : { mark: { value: floor, name: `floor ${grouped.format(floor)}` } }
-  return html`<div
-      class="scroll wide"
-      role="region"
-      tabindex="0"
-      aria-label="Picture of the balance"
-    >
-      ${lineChart({
-        title: `Balance of ${purse.account} over time`,
-        series: [
-          {
-            name: purse.account,
-            points: points.map(({ at, remaining }) => ({ at, value: remaining })),
-          },
-        ],
-        events: (events ?? [])
-          .filter(({ what }) => what === 'top-up' || what === 'renewal')
-          .map(({ at, what, credits }) => ({
-            at,
-            name: `${what}: ${grouped.format(credits)} credits`,
-          })),
-        grain: 'instant',
-        hover: true,
-        width: 1040,
-        height: 230,
-        range: [from, greatest > from ? greatest : from + 1],
-        format: tickText,
-        ...mark,
-      })}
-    </div>
-    ${from > 0 ? html`<p class="soft">The scale does not begin at nought.</p>` : null}`
+      : { mark: { value: floor, name: `floor ${numberText(floor)}` } }
+  return html`${drawPicture(
+    {
+      title: `Balance of ${purse.account} over time`,
+      series: [
+        {
+          name: purse.account,
+          points: points.map(({ at, remaining }) => ({ at, value: remaining })),
+        },
+      ],
+      events: (events ?? [])
+        .filter(({ what }) => what === 'top-up' || what === 'renewal')
+        .map(({ at, what, credits }) => ({
+          at,
+          name: `${what}: ${numberText(credits)} credits`,
+        })),
+      grain: 'instant',
+      hover: true,
+      width: 1040,
+      height: 230,
+      range: [from, greatest > from ? greatest : from + 1],
+      format: tickText,
+      ...mark,
+    },
+    { name: 'Picture of the balance' },
+  )}
+  ${from > 0 ? html`<p class="soft">The scale does not begin at nought.</p>` : null}`
 }

@@ -1,4 +1,6 @@
 import type { CreditOutlook } from '../../../../credits/foresee.ts'
+import type { Config } from '../../../../shared/config.ts'
+import type { Database } from '../../../../store/database.ts'
 import { readEvents } from '../../../../store/analysis/statement.ts'
 import {
   readCosts,
@@ -7,21 +9,27 @@ import {
   type SpentRow,
   type AccountPurse,
   type PursePoint,
+  type ZonedSpan,
 } from '../../../../store/operator/money.ts'
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import { nameRises, type NamedEvent } from '../../../statement/lines.ts'
 import { dayAfter, type DaySpan } from '../../address.ts'
 import { definePage, type DeskReading, type PagePlace } from '../../page.ts'
-import { amount, given, nothing, section, spanForm, table } from '../../parts.ts'
+import { amount, given, nothing, section, table } from '../../../drawing/parts.ts'
+import { chooser, dayFields } from '../choose.ts'
 import { drawBalance } from './balance.ts'
 import { drawOutlook } from './outlook.ts'
 
-interface MoneyFound {
+/** What was spent and what is left. */
+export interface PurseFound {
   readonly purses: readonly AccountPurse[]
   readonly points: readonly PursePoint[]
   readonly costs: readonly SpentRow[]
   /** Null: too many calls for a look. */
   readonly events: readonly NamedEvent[] | null
+}
+
+interface MoneyFound extends PurseFound {
   readonly outlook: CreditOutlook | null
 }
 
@@ -38,36 +46,60 @@ export const money = definePage({
     plain: true,
     lead: html`Credits from ${span.since} to ${span.until}, days in ${place.zone}, by when calls
     ended.`,
-    body: html`${spanForm('/money', span, place)} ${balances(found, place, span)}
-      ${drawOutlook(found.outlook, place)}
-      <div class="pair">
-        ${costs(
-          { id: 'lists', title: 'Cost by list', head: 'list' },
-          found.costs.filter(({ by }) => by === 'list'),
-        )}
-        ${costs(
-          { id: 'classes', title: 'Cost by kind of call', head: 'results / device' },
-          found.costs.filter(({ by }) => by === 'class'),
-        )}
-      </div>`,
+    body: html`${chooser({ place, name: 'Which days' }, dayFields(span))}
+    ${drawBalances(found, place, span)} ${drawOutlook(found.outlook, place)} ${drawCosts(found)}`,
   }),
 })
 
 async function readMoney(reading: DeskReading, span: DaySpan): Promise<MoneyFound> {
   const zoned = { ...span, zone: reading.config.zone }
-  const order = { account: null, since: span.since, until: dayAfter(span.until), zone: zoned.zone }
   const outlook = await reading.outlook()
-  const events = await reading.briefly((db) => readEvents(db, order))
-  return reading.books(async (db) => ({
-    purses: await readPurses(db, zoned),
-    points: await readPursePoints(db, zoned),
-    costs: await readCosts(db, zoned),
-    events: events === null ? null : nameRises(events, reading.config),
-    outlook,
-  }))
+  const events = await reading.briefly((db) => readRises(db, zoned, reading.config))
+  return reading.books(async (db) => ({ ...(await readPurseFound(db, zoned)), events, outlook }))
 }
 
-function balances({ purses, points, events }: MoneyFound, place: PagePlace, span: DaySpan): Html {
+/** What no call of ours surely explains, in some days. */
+export async function readRises(
+  db: Database,
+  { since, until, zone }: ZonedSpan,
+  config: Pick<Config, 'renewal' | 'zone'>,
+): Promise<readonly NamedEvent[]> {
+  const order = { account: null, since, until: dayAfter(until), zone }
+  return nameRises(await readEvents(db, order), config)
+}
+
+/** The accounts, their balances and the costs of some days. */
+export async function readPurseFound(
+  db: Database,
+  span: ZonedSpan,
+): Promise<Omit<PurseFound, 'events'>> {
+  return {
+    purses: await readPurses(db, span),
+    points: await readPursePoints(db, span),
+    costs: await readCosts(db, span),
+  }
+}
+
+/** What was spent for each list, and for calls of each kind. */
+export function drawCosts({ costs: all }: PurseFound): Html {
+  return html`<div class="pair">
+    ${costs(
+      { id: 'lists', title: 'Cost by list', head: 'list' },
+      all.filter(({ by }) => by === 'list'),
+    )}
+    ${costs(
+      { id: 'classes', title: 'Cost by kind of call', head: 'results / device' },
+      all.filter(({ by }) => by === 'class'),
+    )}
+  </div>`
+}
+
+/** Every account with its balance over time. */
+export function drawBalances(
+  { purses, points, events }: PurseFound,
+  place: PagePlace,
+  span: DaySpan,
+): Html {
   if (purses.length === 0) {
     const text =
       'No account was used yet. Its balance over time would be a picture here, with its floor, top-ups and renewals.'

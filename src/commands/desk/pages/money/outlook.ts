@@ -1,29 +1,22 @@
 import type { CreditOutlook } from '../../../../credits/foresee.ts'
 import type { ForecastStep } from '../../../../credits/prospect.ts'
 import { outlookSentences } from '../../../mill/outlook.ts'
-import { html, type Html } from '../../../report/html.ts'
-import { lineChart } from '../../../report/lines.ts'
+import { html, type Html } from '../../../drawing/html.ts'
+import { drawPicture } from '../../../drawing/picture.ts'
+import { numberText } from '../../../drawing/numbers.ts'
 import type { PagePlace } from '../../page.ts'
-import { amount, command, given, instant, nothing, section, table } from '../../parts.ts'
+import { amount, command, given, instant, nothing, section, table } from '../../../drawing/parts.ts'
 import { tickText } from './scale.ts'
-
-const grouped = new Intl.NumberFormat('en')
 
 /** What open runs and coming nights will cost, as paid lately and at the dearest. */
 export function drawOutlook(outlook: CreditOutlook | null, { zone }: PagePlace): Html {
   const about = html`The coming seven days of the account in the settings;
   ${command('npm run outlook')} looks further.`
   if (outlook === null) {
-    return section(
-      { id: 'outlook', title: 'Outlook', about },
-      html`<p>It takes too long to compute for a look.</p>`,
-    )
+    return section({ id: 'outlook', title: 'Outlook', about }, drawOutlookLines(outlook, zone))
   }
   const { forecast } = outlook
   const steps = forecast.kind === 'known' ? forecast.steps : []
-  const lines = html`<ul class="lines">
-    ${outlookSentences(outlook, zone).map((line) => html`<li>${line}</li>`)}
-  </ul>`
   const body =
     steps.length === 0
       ? nothing(
@@ -31,7 +24,18 @@ export function drawOutlook(outlook: CreditOutlook | null, { zone }: PagePlace):
           'npm run nightly -- --show',
         )
       : html`${band(outlook, steps)} ${table('What is to come', columns(zone), steps)}`
-  return section({ id: 'outlook', title: 'Outlook', about }, html`${lines} ${body}`)
+  return section(
+    { id: 'outlook', title: 'Outlook', about },
+    html`${drawOutlookLines(outlook, zone)} ${body}`,
+  )
+}
+
+/** The outlook in sentences; null: nobody could wait for it. */
+export function drawOutlookLines(outlook: CreditOutlook | null, zone: string): Html {
+  if (outlook === null) return html`<p>It takes too long to compute for a look.</p>`
+  return html`<ul class="lines">
+    ${outlookSentences(outlook, zone).map((line) => html`<li>${line}</li>`)}
+  </ul>`
 }
 
 function columns(zone: string) {
@@ -74,13 +78,8 @@ function band({ balance, now, floor }: CreditOutlook, steps: readonly ForecastSt
   })
   const usual = steps.map(({ at, after }) => ({ at: new Date(at), value: after }))
   const greatest = Math.max(balance, ...usual.map(({ value }) => value), floor)
-  return html`<div
-    class="scroll wide"
-    role="region"
-    tabindex="0"
-    aria-label="Picture of the outlook"
-  >
-    ${lineChart({
+  return drawPicture(
+    {
       title: 'Balance to come, as paid lately and at the dearest price',
       series: [
         { name: 'as paid lately', points: [begin, ...usual] },
@@ -93,7 +92,8 @@ function band({ balance, now, floor }: CreditOutlook, steps: readonly ForecastSt
       range: [0, greatest],
       format: tickText,
       named: true,
-      mark: { value: floor, name: `floor ${grouped.format(floor)}` },
-    })}
-  </div>`
+      mark: { value: floor, name: `floor ${numberText(floor)}` },
+    },
+    { name: 'Picture of the outlook', seen: 'beginning' },
+  )
 }

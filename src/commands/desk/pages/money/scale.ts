@@ -1,7 +1,6 @@
-const grouped = new Intl.NumberFormat('en')
-const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 })
+import { numberText, shortNumber } from '../../../drawing/numbers.ts'
 
 /** A number beside a picture, where there is little room. */
 export function tickText(value: number): string {
-  return Math.abs(value) < 10_000 ? grouped.format(value) : compact.format(value)
+  return Math.abs(value) < 10_000 ? numberText(value) : shortNumber(value)
 }

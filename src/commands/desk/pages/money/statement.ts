@@ -1,10 +1,9 @@
 import {
-  readEvents,
   readStatement,
   type Grouping,
   type StatementRow,
 } from '../../../../store/analysis/statement.ts'
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import { nameRises, type NamedEvent } from '../../../statement/lines.ts'
 import { dayAfter, type DaySpan } from '../../address.ts'
 import { definePage, type PagePlace } from '../../page.ts'
@@ -15,10 +14,10 @@ import {
   instant,
   nothing,
   section,
-  spanForm,
   table,
   to,
-} from '../../parts.ts'
+} from '../../../drawing/parts.ts'
+import { chooser, dayFields } from '../choose.ts'
 
 interface StatementAsked {
   readonly span: DaySpan
@@ -51,18 +50,16 @@ export const statementPage = definePage({
         until: dayAfter(span.until),
         zone: reading.config.zone,
       }
-      return {
-        sums: await readStatement(db, order, by),
-        events: nameRises(await readEvents(db, order), reading.config),
-      }
+      const read = await readStatement(db, order, by)
+      return { ...read, events: nameRises(read.events, reading.config) }
     }),
   show: (found, place, asked) => ({
     title: asked.account === null ? 'Statement' : `Statement of ${asked.account}`,
     plain: true,
     lead: html`From ${asked.span.since} to ${asked.span.until}, days in ${place.zone}; each change
     of the balance is ours, perhaps ours, somebody else's, or a top-up.`,
-    body: html`${spanForm('/money/statement', asked.span, place)} ${choices(asked, place)}
-    ${sums(found, asked)} ${events(found, place)}`,
+    body: html`${chooser({ place, name: 'Which days', keep: ['account', 'by'] }, dayFields(asked.span))}
+    ${choices(asked, place)} ${sums(found, asked)} ${events(found, place)}`,
   }),
 })
 

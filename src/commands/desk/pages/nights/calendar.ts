@@ -1,8 +1,9 @@
+import { dayOf } from '../../../../shared/time/zone.ts'
 import type { CalendarEntry } from '../../../../store/operator/calendar.ts'
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import type { PagePlace } from '../../page.ts'
-import { groupBy } from '../../group.ts'
-import { given, section } from '../../parts.ts'
+import { groupBy } from '../../../../shared/group.ts'
+import { given, section } from '../../../drawing/parts.ts'
 import { healthOf, verdicts, type NightVerdict } from './verdict.ts'
 
 /** A calendar for each list: months below each other, a square for each day. */
@@ -38,7 +39,7 @@ const monthName = new Intl.DateTimeFormat('en-GB', {
 })
 
 function drawMonth(month: string, entries: readonly CalendarEntry[], place: PagePlace): Html {
-  const first = new Date(`${month}-01T00:00:00Z`)
+  const first = dayOf(`${month}-01`)
   const length = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate()
   const byDay = groupBy(entries, ({ run_date: day }) => Number(day.slice(8)))
   const days = Array.from({ length }, (_, index) => index + 1)
@@ -59,10 +60,11 @@ function drawDay(day: number, entries: readonly CalendarEntry[], { href }: PageP
   const { sign } = verdicts[verdict]
   const face = html`<span aria-hidden="true">${day}<b>${sign}</b></span
     ><span class="unseen">${label}</span>`
-  return worst.run === null
+  const way = worst.run === null ? null : href(`/runs/${worst.run}`)
+  return way === null
     ? html`<li><span class="day ${verdict}" title="${label}">${face}</span></li>`
     : html`<li>
-        <a class="day ${verdict}" title="${label}" href="${href(`/runs/${worst.run}`)}">${face}</a>
+        <a class="day ${verdict}" title="${label}" href="${way}">${face}</a>
       </li>`
 }
 

@@ -1,6 +1,6 @@
 import type { RunFacts } from '../../../../store/operator/run.ts'
-import { html, type Html } from '../../../report/html.ts'
-import { amount, figure, percent, section } from '../../parts.ts'
+import { html, type Html } from '../../../drawing/html.ts'
+import { amount, figure, percent, section } from '../../../drawing/parts.ts'
 
 /** What a run cost beside what was foreseen, and what it brought. */
 export function drawCost({

@@ -6,7 +6,7 @@ import {
   type RunMove,
   type TaskCount,
 } from '../../../../store/operator/run.ts'
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import { NotThere } from '../../address.ts'
 import { definePage, type PagePlace } from '../../page.ts'
 import {
@@ -21,7 +21,8 @@ import {
   table,
   tiles,
   to,
-} from '../../parts.ts'
+} from '../../../drawing/parts.ts'
+import { nightPath, toDomain, toQuery } from '../ways.ts'
 import { drawCost } from './cost.ts'
 
 interface NightFound {
@@ -94,6 +95,7 @@ function counted({ facts, counts }: NightFound): Html {
     { text: 'planned', value: figure('tasks', all) },
     { text: 'bought', value: figure('answered', of('answered')) },
     { text: 'reused', value: figure('reused', of('reused')) },
+    { text: 'not asked', value: figure('not_asked', of('not_asked')) },
     { text: 'failed', value: figure('failed', of('failed')) },
     { text: 'unknown: perhaps charged', value: figure('unknown', of('unknown')) },
     {
@@ -132,11 +134,11 @@ const words: Readonly<Record<string, string>> = {
   left: '▼ left',
 }
 
-function moved({ moves, facts }: NightFound, { href }: PagePlace): Html {
+function moved({ moves, facts }: NightFound, place: PagePlace): Html {
   const number = true as const
   const columns = [
-    { head: 'query', cell: (row: RunMove) => to(href(`/queries/${row.query_id}`), given(row.q)) },
-    { head: 'domain', cell: (row: RunMove) => given(row.domain) },
+    { head: 'query', cell: (row: RunMove) => toQuery(place, row.query_id, row.q) },
+    { head: 'domain', cell: (row: RunMove) => toDomain(place, row.domain) },
     { head: 'before', number, cell: (row: RunMove) => amount(row.previous) },
     { head: 'now', number, cell: (row: RunMove) => amount(row.position) },
     {
@@ -146,6 +148,15 @@ function moved({ moves, facts }: NightFound, { href }: PagePlace): Html {
         html`<span class="${row.change}">${words[row.change] ?? row.change}</span>`,
     },
     { head: 'page', cell: (row: RunMove) => given(row.page) },
+    {
+      head: 'both nights',
+      word: true as const,
+      cell: (row: RunMove) =>
+        to(
+          place.href(nightPath(row.query_id, facts.run_date), { beside: row.previous_date }),
+          'side by side',
+        ),
+    },
   ]
   const text = facts.suspect
     ? 'A suspect night is compared with none, unless suspect nights are shown (below).'

@@ -1,12 +1,14 @@
 import { readCalendar, type CalendarEntry } from '../../../../store/operator/calendar.ts'
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import { definePage, type PagePlace } from '../../page.ts'
-import { amount, badge, given, nothing, section, spanForm, table, to } from '../../parts.ts'
+import { amount, badge, given, nothing, section, table, to } from '../../../drawing/parts.ts'
+import { chooser, dayFields } from '../choose.ts'
 import { drawCalendars, legend } from './calendar.ts'
 import { healthOf, verdicts } from './verdict.ts'
 
 const usualDays = 92
-const mostEntries = 5_000
+/** How many runs and nights are shown at most. */
+export const mostEntries = 5_000
 const listed = 60
 
 /** How the nights went: a calendar of every list, and the newest ones in words. */
@@ -19,19 +21,24 @@ export const nights = definePage({
     title: 'Nights',
     plain: true,
     lead: html`Every run and every night without one, by its date, from ${span.since} to
-    ${span.until}.`,
-    body: html`${spanForm('/nights', span, place)}
-    ${
-      entries.length === 0
-        ? nothing(
-            'No run of these days. Each night is a square here, coloured by what became of it, and a page of its own.',
-            'npm run nightly -- --show',
-          )
-        : html`${legend(entries)} ${drawCalendars(entries, place)} ${newest(entries, place)}`
-    }
+    ${span.until}. What lists save that do not ask every query every night:
+    ${to(place.href('/cadence'), 'asking less')}.`,
+    body: html`${chooser({ place, name: 'Which days' }, dayFields(span))}
+    ${drawCalendar(entries, place)}
     ${entries.length < mostEntries ? null : html`<p class="warn">Only the newest ${mostEntries} are shown: choose a shorter span.</p>`}`,
   }),
 })
+
+/** A calendar of every list, and the newest nights in words. */
+export function drawCalendar(entries: readonly CalendarEntry[], place: PagePlace): Html {
+  if (entries.length === 0) {
+    return nothing(
+      'No run of these days. Each night is a square here, coloured by what became of it, and a page of its own.',
+      'npm run nightly -- --show',
+    )
+  }
+  return html`${legend(entries)} ${drawCalendars(entries, place)} ${newest(entries, place)}`
+}
 
 function newest(entries: readonly CalendarEntry[], { href }: PagePlace): Html {
   const number = true as const

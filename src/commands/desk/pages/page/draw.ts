@@ -1,47 +1,11 @@
-import type { PageDay } from '../../../../store/analysis/page-days.ts'
-import { html, type Html } from '../../../report/html.ts'
-import { lineChart } from '../../../report/lines.ts'
-import { groupBy } from '../../group.ts'
+import type { PageMove } from '../../../../store/analysis/page-moves.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import type { PagePlace } from '../../page.ts'
-import { amount, given, section, table, to, unknown } from '../../parts.ts'
+import { amount, given, section, table, to, unknown } from '../../../drawing/parts.ts'
 import { moved, nightPath, toDomain, toQuery } from '../ways.ts'
+import { drawWonAndLost } from '../domain/moves.ts'
+import type { PageFound } from './read.ts'
 import { isGone, type PageQuery, type PageTitle } from './history.ts'
-
-/** For how many queries a page stands, day by day. */
-export function drawStanding(key: string, days: readonly PageDay[]): Html | null {
-  const byDay = [...groupBy(days, ({ runDate }) => runDate)].toReversed()
-  if (byDay.length < 2) return null
-  const title = `Queries that show ${key}, day by day`
-  const points = (count: (own: readonly PageDay[]) => number) =>
-    byDay.map(([runDate, own]) => ({ at: new Date(`${runDate}T00:00:00Z`), value: count(own) }))
-  const most = Math.max(...byDay.map(([, own]) => own.length))
-  const chart = lineChart({
-    title,
-    series: [
-      { name: 'anywhere', points: points((own) => own.length) },
-      {
-        name: 'at 1 to 3',
-        points: points((own) => own.filter(({ position }) => position <= 3).length),
-      },
-    ],
-    grain: 'day',
-    width: 1040,
-    height: 200,
-    range: [0, most * 1.05],
-    format: String,
-    ticks: [0, Math.ceil(most / 2), most],
-    named: true,
-    hover: true,
-  })
-  return section(
-    {
-      id: 'standing',
-      title: 'Queries that show it',
-      about: 'Days on which no answer shows it have no point.',
-    },
-    html`<div class="scroll wide" role="region" aria-label="${title}" tabindex="0">${chart}</div>`,
-  )
-}
 
 /** Each query with the first and the last place of the page, and who stands there now that it is gone. */
 export function drawPageQueries(queries: readonly PageQuery[], place: PagePlace): Html {
@@ -101,4 +65,13 @@ export function drawTitles(titles: readonly PageTitle[]): Html {
       titles.slice(0, 50),
     ),
   )
+}
+
+/** What a page won and lost between two days, and who stands now where it stood. */
+export function drawPageMoves(
+  { compared, moves }: Pick<PageFound, 'compared' | 'moves'>,
+  place: PagePlace,
+): Html {
+  const taker = { head: 'In its place', cell: (move: PageMove) => toDomain(place, move.taker) }
+  return drawWonAndLost({ compared, moves }, place, [taker])
 }

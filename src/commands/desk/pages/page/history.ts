@@ -1,5 +1,5 @@
 import type { NewestAnswer, PageDay } from '../../../../store/analysis/page-days.ts'
-import { groupBy } from '../../group.ts'
+import { groupBy } from '../../../../shared/group.ts'
 
 /** How a page went for one query. */
 export interface PageQuery {

@@ -1,29 +1,14 @@
-import {
-  mostPageDays,
-  readNewestAnswers,
-  readPageDays,
-  readPageFacts,
-  type NewestAnswer,
-  type PageDay,
-  type PageFacts,
-} from '../../../../store/analysis/page-days.ts'
-import { readSpan, type ReadSpan } from '../../../../store/analysis/span.ts'
-import { NotThere } from '../../address.ts'
-import { groupBy } from '../../group.ts'
-import { html, link } from '../../../report/html.ts'
+import { mostPageDays } from '../../../../store/analysis/page-days.ts'
+import { html, link } from '../../../drawing/html.ts'
+import { noteList } from '../../../drawing/notes.ts'
 import { definePage } from '../../page.ts'
-import { amount, nothing, tiles } from '../../parts.ts'
+import { amount, nothing, tiles } from '../../../drawing/parts.ts'
 import { askedSpan, chooser, dayFields, daysText } from '../choose.ts'
 import { toDomain } from '../ways.ts'
-import { drawPageQueries, drawStanding, drawTitles } from './draw.ts'
+import { drawPageMoves, drawPageQueries, drawTitles } from './draw.ts'
+import { drawHoldings } from '../domain/holdings.ts'
+import { readPagePage } from './read.ts'
 import { isGone, queriesOf, titlesOf } from './history.ts'
-
-export interface PageFound {
-  readonly page: PageFacts
-  readonly span: ReadSpan
-  readonly days: readonly PageDay[]
-  readonly newest: readonly NewestAnswer[]
-}
 
 /** What happened to a page: for which queries it stands, since when, and who stands where it stood. */
 export const onePage = definePage({
@@ -32,18 +17,9 @@ export const onePage = definePage({
     id: address.uuid('page'),
     span: askedSpan(address, { days: 30, most: 120 }),
   }),
-  read: (reading, asked) =>
-    reading.answers(async (db): Promise<PageFound> => {
-      const page = await readPageFacts(db, asked.id)
-      if (page === null) throw new NotThere('There is no such page in any answer.')
-      const span = await readSpan(db, asked.span)
-      const days = await readPageDays(db, { key: page.key, ...span })
-      const last = [...groupBy(days, ({ queryId }) => queryId).values()].flatMap((own) =>
-        own.slice(0, 1),
-      )
-      return { page, span, days, newest: await readNewestAnswers(db, last, span) }
-    }),
-  show: ({ page, span, days, newest }, place) => {
+  read: (reading, asked) => reading.answers((db) => readPagePage(db, asked)),
+  show: (found, place) => {
+    const { page, span, days, newest, held } = found
     const queries = queriesOf(days, newest)
     const gone = queries.filter(isGone)
     const standing = queries.length - gone.length
@@ -69,7 +45,9 @@ export const onePage = definePage({
               },
               { value: amount(titlesOf(days).length), text: 'titles' },
             ])}
-            ${drawStanding(page.key, days)} ${drawPageQueries(queries, place)}
+            ${noteList(found.notes)}
+            ${drawHoldings({ name: page.key, days: held, notes: found.notes, suspect: found.suspect }, place)}
+            ${drawPageMoves(found, place)} ${drawPageQueries(queries, place)}
             ${drawTitles(titlesOf(days))}`
       }`,
     }

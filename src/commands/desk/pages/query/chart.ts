@@ -1,16 +1,19 @@
+import { dayOf } from '../../../../shared/time/zone.ts'
 import { scaleLinear } from 'd3-scale'
 import { line } from 'd3-shape'
-import { timeLabels, timeScale } from '../../../report/axis.ts'
-import { html, type Html } from '../../../report/html.ts'
-import { noteMarks } from '../../../report/notes.ts'
+import { timeLabels, timeScale } from '../../../drawing/axis.ts'
+import { html, type Html } from '../../../drawing/html.ts'
+import { noteMarks } from '../../../drawing/notes.ts'
 import type { QueryFound } from './read.ts'
 
 /** A day on which the query was asked. */
 export interface ChartDay {
   readonly at: Date
   readonly runDate: string
-  /** Null: nothing was answered. */
+  /** Null: no answer of the day is shown. */
   readonly evidence: string | null
+  /** Why none is shown; null where one is. */
+  readonly silence: string | null
   readonly depth: number | null
 }
 
@@ -19,13 +22,26 @@ const size = { width: 1040, height: 340, left: 52, right: 12, top: 16, bottom: 2
 /** The days of a query, one each, the oldest first: of several runs the one with an answer counts. */
 export function daysOf({ days }: Pick<QueryFound, 'days'>): readonly ChartDay[] {
   const found = new Map<string, ChartDay>()
-  for (const { runDate, evidence, search, depth } of days) {
-    const known = found.get(runDate)?.evidence ?? null
-    if (known !== null) continue
-    const at = new Date(`${runDate}T00:00:00Z`)
-    found.set(runDate, { at, runDate, evidence: search === null ? null : evidence, depth })
+  for (const { runDate, evidence, silence, depth } of days) {
+    const known = found.get(runDate)
+    if (known !== undefined && (known.evidence !== null || silence !== null)) continue
+    const told = silence === null ? null : silenceWords(silence)
+    found.set(runDate, { at: dayOf(runDate), runDate, evidence, silence: told, depth })
   }
   return [...found.values()].toReversed()
+}
+
+const words: Readonly<Record<string, string>> = {
+  suspect: 'answered in a suspect night, left out',
+  unreadable: 'answered, not readable',
+  hidden: 'answered, of a kind that is not shown',
+  open: 'not answered yet',
+  unaffordable: 'not asked, the budget was used',
+  cancelled: 'not asked, the run was cancelled',
+}
+
+function silenceWords(silence: string): string {
+  return words[silence] ?? 'asked, not answered'
 }
 
 interface Spot {
@@ -61,7 +77,7 @@ export function rankChart(found: QueryFound, title: string): Html {
           >${text}</text
         >`,
     )}
-    ${days.filter(({ evidence }) => evidence === null).map((day) => unansweredLine(day, x(day.at)))}
+    ${days.map((day) => (day.silence === null ? null : silentLine(day, x(day.at))))}
     ${noteMarks(found.notes, { x, top: size.top, bottom, within: [Math.min(...times), Math.max(...times)] })}
     ${found.shown.map(({ domain }, index) =>
       drawLine(
@@ -72,7 +88,7 @@ export function rankChart(found: QueryFound, title: string): Html {
   </svg>`
 }
 
-function unansweredLine({ runDate }: ChartDay, at: number): Html {
+function silentLine({ runDate, silence }: ChartDay, at: number): Html {
   const [top, bottom] = [size.top, size.height - size.bottom]
   return html`<line
     class="unanswered"
@@ -80,7 +96,7 @@ function unansweredLine({ runDate }: ChartDay, at: number): Html {
     x2="${round(at)}"
     y1="${top}"
     y2="${bottom}"
-    ><title>${runDate}: asked, not answered</title></line
+    ><title>${runDate}: ${silence}</title></line
   >`
 }
 
@@ -119,7 +135,7 @@ function drawLine(
       .map(
         (spot) =>
           html`<circle
-            class="${spot.day.evidence === 'reused' ? 'spot reused' : 'spot'}"
+            class="${spot.day.evidence === 'bought' ? 'spot' : 'spot reused'}"
             cx="${round(x(spot.day.at))}"
             cy="${round(y(spot))}"
             r="3.2"
@@ -129,9 +145,16 @@ function drawLine(
   >`
 }
 
+/** What stands for a day that bought nothing. */
+function evidenceWords(evidence: string | null): string {
+  return evidence === 'not asked'
+    ? 'not asked: the last answer stands in'
+    : 'an older answer used again'
+}
+
 function placeWords({ day, position }: Spot): string {
   const place = position === null ? `not among the first ${day.depth ?? 0}` : `place ${position}`
-  return day.evidence === 'reused' ? `${place}, an older answer used again` : place
+  return day.evidence === 'bought' ? place : `${place}, ${evidenceWords(day.evidence)}`
 }
 
 function gridLine(at: number, text: string): Html {

@@ -1,6 +1,7 @@
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
+import { figuresLink } from '../../../drawing/picture.ts'
 import type { PagePlace } from '../../page.ts'
-import { amount, given, nothing, section, table, to } from '../../parts.ts'
+import { amount, given, nothing, scrolled, section, table, to } from '../../../drawing/parts.ts'
 import { chooser, dayFields, textField } from '../choose.ts'
 import { nightPath, toDomain } from '../ways.ts'
 import { daysOf, rankChart, type ChartDay } from './chart.ts'
@@ -9,6 +10,7 @@ import type { QueryFound } from './read.ts'
 /** Places day by day, as a picture and in numbers, with what chooses the days. */
 export function drawHistory(found: QueryFound, place: PagePlace, asked: readonly string[]): Html {
   const days = daysOf(found)
+  const title = `Places for ${found.query.q}, day by day`
   const form = chooser({ place, name: 'What the history shows' }, [
     dayFields(found.span),
     textField({
@@ -27,24 +29,34 @@ export function drawHistory(found: QueryFound, place: PagePlace, asked: readonly
       id: 'history',
       title: 'Rank history',
       about:
-        'The first place is at the top. A hollow point is an older answer used again, a dotted line a day that was asked and not answered, "not in" an answer without the domain.',
+        'The first place is at the top. A hollow point is an older answer used again, a dotted line a day without an answer to show (it says why under the pointer), "not in" an answer without the domain.',
     },
     html`${form}
     ${
       days.length === 0
         ? empty
         : html`${legend(found, place)}
-            <div
-              class="scroll wide"
-              role="region"
-              aria-label="Rank history, as a picture"
-              tabindex="0"
-            >
-              ${rankChart(found, `Places for ${found.query.q}, day by day`)}
-            </div>
-            ${numbers(found, place)}`
+          ${scrolled('Rank history, as a picture', rankChart(found, title))}
+          ${figuresLink(title, figureRows(found, days))} ${numbers(found, place)}`
     }`,
   )
+}
+
+/** As in the picture; what the answer of a day was tells a domain that is not in it from a day without one. */
+function figureRows({ shown, ranks }: QueryFound, days: readonly ChartDay[]) {
+  const places = placesOf(ranks)
+  return [
+    ['day', 'answer', ...shown.map(({ domain }) => domain)],
+    ...days.map(({ runDate, evidence, silence }) => [
+      runDate,
+      silence ?? evidence,
+      ...shown.map(({ domain }) => (silence === null ? places.get(`${runDate} ${domain}`) : null)),
+    ]),
+  ]
+}
+
+function placesOf(ranks: QueryFound['ranks']): ReadonlyMap<string, number> {
+  return new Map(ranks.map((rank) => [`${rank.runDate} ${rank.domain}`, rank.position]))
 }
 
 function legend({ shown, span }: QueryFound, place: PagePlace): Html {
@@ -61,9 +73,9 @@ function legend({ shown, span }: QueryFound, place: PagePlace): Html {
 
 /** The picture in numbers. */
 function numbers({ query, days, shown, ranks, notes }: QueryFound, place: PagePlace): Html {
-  const places = new Map(ranks.map((rank) => [`${rank.runDate} ${rank.domain}`, rank.position]))
-  const cell = ({ runDate, evidence }: ChartDay, domain: string) => {
-    if (evidence === null) return html`<span class="none">not answered</span>`
+  const places = placesOf(ranks)
+  const cell = ({ runDate, silence }: ChartDay, domain: string) => {
+    if (silence !== null) return html`<span class="none">no answer</span>`
     return amount(places.get(`${runDate} ${domain}`) ?? null)
   }
   const shownDays = daysOf({ days }).toReversed()
@@ -77,7 +89,7 @@ function numbers({ query, days, shown, ranks, notes }: QueryFound, place: PagePl
           word: true,
           cell: ({ runDate }) => to(place.href(nightPath(query.id, runDate)), runDate),
         },
-        { head: 'Answer', word: true, cell: ({ evidence }) => evidence ?? 'not answered' },
+        { head: 'Answer', word: true, cell: ({ evidence, silence }) => silence ?? evidence },
         ...shown.map(({ domain }) => ({
           head: domain,
           number: true as const,

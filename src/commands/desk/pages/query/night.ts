@@ -1,8 +1,8 @@
 import { readNeighbours } from '../../../../store/analysis/serp.ts'
 import { NotThere } from '../../address.ts'
-import { html, type Html } from '../../../report/html.ts'
-import { definePage, type FilePage, type PagePlace } from '../../page.ts'
-import { amount, given, instant, nothing, section, tiles, to } from '../../parts.ts'
+import { html, type Html } from '../../../drawing/html.ts'
+import { definePage, inOnePiece, type FilePage, type PagePlace } from '../../page.ts'
+import { amount, given, instant, nothing, section, tiles, to } from '../../../drawing/parts.ts'
 import { chooser, dayField } from '../choose.ts'
 import { askedAs, nightPath, toQuery } from '../ways.ts'
 import { readKeptBody } from '../../../../store/analysis/serp.ts'
@@ -102,6 +102,12 @@ function ways({ query, day, before, after, beside, other }: NightFound, place: P
     )}`
 }
 
+const evidences: Readonly<Record<string, string>> = {
+  bought: 'bought for this day.',
+  reused: 'an older answer used again for this day.',
+  'not asked': 'not asked on this day: the last answer stands in.',
+}
+
 function facts(query: string, { serp, results }: NightAnswer, place: PagePlace): Html {
   const { call, bytes } = serp
   const body =
@@ -117,7 +123,7 @@ function facts(query: string, { serp, results }: NightAnswer, place: PagePlace):
     ])}
     <p class="soft">
       Answered ${instant(serp.fetchedAt, place.zone)}, ${serp.origin};
-      ${serp.evidence === 'reused' ? 'an older answer used again for this day.' : 'bought for this day.'}
+      ${evidences[serp.evidence] ?? serp.evidence}
     </p>`
 }
 
@@ -133,11 +139,7 @@ export const keptBody: FilePage = {
     return {
       type: json ? 'application/json' : 'application/octet-stream',
       name: `answer-${call}${kept.truncated ? '-truncated' : ''}.${json ? 'json' : 'txt'}`,
-      pieces: once(kept.body),
+      pieces: inOnePiece(kept.body),
     }
   },
-}
-
-async function* once(body: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield body
 }

@@ -1,13 +1,14 @@
 import type { QueryDay } from '../../../../store/analysis/query-days.ts'
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import type { PagePlace } from '../../page.ts'
-import { amount, badge, instant, section, table, to, unknown } from '../../parts.ts'
+import { amount, badge, instant, section, table, to, unknown } from '../../../drawing/parts.ts'
 import { nightPath, toList } from '../ways.ts'
 import type { QueryFound } from './read.ts'
 
 const stateTones: Readonly<Record<string, 'good' | 'bad' | 'warn' | 'soft'>> = {
   answered: 'good',
   reused: 'good',
+  not_asked: 'soft',
   failed: 'bad',
   unknown: 'warn',
   unaffordable: 'warn',
@@ -47,7 +48,7 @@ export function drawNights({ query, days }: QueryFound, place: PagePlace): Html 
           head: 'State',
           word: true,
           cell: ({ state, errorCode }) =>
-            html`${badge(state, stateTones[state] ?? 'soft')} ${errorCode}`,
+            html`${badge(state.replace('_', ' '), stateTones[state] ?? 'soft')} ${errorCode}`,
         },
         { head: 'Depth', number: true, cell: ({ depth }) => amount(depth) },
         { head: 'Calls', number: true, cell: ({ calls }) => amount(calls) },

@@ -1,8 +1,17 @@
-import { domainName } from '../../../../shared/hostname.ts'
-import { html, type Html } from '../../../report/html.ts'
-import { nameVariants } from '../../../report/variants.ts'
+import { siteName } from '../../../../shared/hostname.ts'
+import { html, type Html } from '../../../drawing/html.ts'
+import { nameVariants } from '../../../drawing/variants.ts'
 import { definePage, type PagePlace } from '../../page.ts'
-import { amount, given, instant, nothing, section, table, tiles, to } from '../../parts.ts'
+import {
+  amount,
+  given,
+  instant,
+  nothing,
+  section,
+  table,
+  tiles,
+  to,
+} from '../../../drawing/parts.ts'
 import { askedSpan, daysText } from '../choose.ts'
 import { askedAs, nightPath, toList, toQuery } from '../ways.ts'
 import { drawHistory } from './history.ts'
@@ -19,7 +28,7 @@ export const queryPage = definePage({
     domains: address
       .texts('domain')
       .flatMap((typed) => typed.split(/[\s,]+/))
-      .map(domainName)
+      .map(siteName)
       .filter((name) => name !== '')
       .slice(0, 6),
   }),

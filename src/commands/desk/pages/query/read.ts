@@ -1,4 +1,4 @@
-import { readNotes, type Note } from '../../../../store/analysis/notes.ts'
+import { readNotesBetween, type Note } from '../../../../store/analysis/notes.ts'
 import {
   readDayRanks,
   readInteresting,
@@ -80,9 +80,7 @@ export async function readQueryPage(db: Database, asked: QueryAsked): Promise<Qu
     said: await readSaidOf(db, query.id),
     variants: await readVariants(db, [query.q]),
     ranks: await readDayRanks(db, { query: query.id, ...span }, names),
-    notes: (await readNotes(db, '*')).filter(
-      ({ date }) => date >= span.since && date <= span.until,
-    ),
+    notes: await readNotesBetween(db, span),
   }
 }
 

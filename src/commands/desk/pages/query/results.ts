@@ -1,7 +1,7 @@
 import type { SerpResult, SerpWords } from '../../../../store/analysis/serp.ts'
-import { html, link, type Html } from '../../../report/html.ts'
+import { html, link, type Html } from '../../../drawing/html.ts'
 import type { PagePlace } from '../../page.ts'
-import { amount, badge, given, nothing, table } from '../../parts.ts'
+import { amount, badge, given, nothing, table } from '../../../drawing/parts.ts'
 import { toDomain, toPage, toQuery } from '../ways.ts'
 
 /** The results of one answer. */

@@ -1,7 +1,7 @@
 import { findQueries, type FoundQuery } from '../../../../store/analysis/query-facts.ts'
-import { html, type Html } from '../../../report/html.ts'
-import { definePage, type FilePage, type PagePlace } from '../../page.ts'
-import { amount, given, instant, nothing, section, table } from '../../parts.ts'
+import { html, type Html } from '../../../drawing/html.ts'
+import { definePage, inOnePiece, type FilePage, type PagePlace } from '../../page.ts'
+import { amount, given, instant, nothing, section, table } from '../../../drawing/parts.ts'
 import { keptFilters } from '../choose.ts'
 import { toQuery } from '../ways.ts'
 
@@ -90,10 +90,10 @@ export const suggestions: FilePage = {
     const word = address.text('word')
     const found = await reading.answers((db) => findQueries(db, { word, most: suggested * 2 }))
     const texts = [...new Set(found.map(({ q }) => q))].slice(0, suggested)
-    return { type: 'application/json', name: 'suggested.json', pieces: once(JSON.stringify(texts)) }
+    return {
+      type: 'application/json',
+      name: 'suggested.json',
+      pieces: inOnePiece(JSON.stringify(texts)),
+    }
   },
-}
-
-async function* once(text: string): AsyncGenerator<string> {
-  yield text
 }

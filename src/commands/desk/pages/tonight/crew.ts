@@ -1,7 +1,15 @@
 import type { LiveWorker } from '../../../../store/operator/crew.ts'
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import type { PagePlace } from '../../page.ts'
-import { command, given, instant, nothing, section, table, unknown } from '../../parts.ts'
+import {
+  command,
+  given,
+  instant,
+  nothing,
+  section,
+  table,
+  unknown,
+} from '../../../drawing/parts.ts'
 import type { TonightFound } from './found.ts'
 
 /** Who works, and with how many calls on their way. */

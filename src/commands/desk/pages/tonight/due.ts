@@ -1,7 +1,7 @@
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import { describeLastNight, type NightSummary } from '../../../status/nights.ts'
 import type { PagePlace } from '../../page.ts'
-import { badge, given, instant, nothing, section, table, to } from '../../parts.ts'
+import { badge, given, instant, nothing, section, table, to } from '../../../drawing/parts.ts'
 import type { TonightFound } from './found.ts'
 
 /** What the schedules did last, and when they are due. */

@@ -1,8 +1,8 @@
-import { html, type Html } from '../../../report/html.ts'
-import { outlookSentences } from '../../../mill/outlook.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import { ago } from '../../../status/screen.ts'
 import type { PagePlace } from '../../page.ts'
-import { figure, given, nothing, section, tiles, to } from '../../parts.ts'
+import { figure, given, nothing, section, tiles, to } from '../../../drawing/parts.ts'
+import { drawOutlookLines } from '../money/outlook.ts'
 import type { TonightFound } from './found.ts'
 
 /** What is left, what must stay, what is to come. */
@@ -40,9 +40,5 @@ export function drawMoney(found: TonightFound, { zone, href }: PagePlace): Html 
 
 function outlookLinesOf({ outlook, origin }: TonightFound, zone: string): Html {
   if (origin === 'test') return html`<p>A test account never stops for credit.</p>`
-  if (outlook === null) return html`<p>It takes too long to compute for a look.</p>`
-  const lines = outlookSentences(outlook, zone)
-  return html`<ul class="lines">
-    ${lines.map((line) => html`<li>${line}</li>`)}
-  </ul>`
+  return drawOutlookLines(outlook, zone)
 }

@@ -1,15 +1,16 @@
 import type { AlertRow } from '../../../../store/operator/alerts.ts'
 import type { NoticeRow } from '../../../../store/operator/notices.ts'
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import type { PagePlace } from '../../page.ts'
-import { badge, command, given, instant, nothing, section } from '../../parts.ts'
+import { badge, command, given, instant, nothing, section, to } from '../../../drawing/parts.ts'
+import { nightPath } from '../ways.ts'
 import type { TonightFound } from './found.ts'
 
 const states = { standing: 'warn', recovered: 'good', withdrawn: 'soft' } as const
 const told = { told: 'good', waiting: 'warn', 'given up': 'bad' } as const
 
 /** What moved against the rules, the newest first. */
-export function drawAlerts({ alerts }: TonightFound): Html {
+export function drawAlerts({ alerts }: TonightFound, place: PagePlace): Html {
   return section(
     { id: 'alerts-now', title: 'Alerts' },
     alerts.length === 0
@@ -18,7 +19,7 @@ export function drawAlerts({ alerts }: TonightFound): Html {
           'npm run alerts -- rules',
         )
       : html`<ul class="news">
-          ${alerts.map((alert) => alertLine(alert))}
+          ${alerts.map((alert) => alertLine(alert, place))}
         </ul>`,
   )
 }
@@ -38,10 +39,13 @@ export function drawNotices({ notices }: TonightFound, place: PagePlace): Html {
   )
 }
 
-function alertLine({ id, run_date: date, state, text }: AlertRow): Html {
+function alertLine(alert: AlertRow, { href }: PagePlace): Html {
+  const { id, run_date: date, state, text, query_id: query, base_run_date: beside } = alert
+  const nights =
+    query === null ? null : html` · ${to(href(nightPath(query, date), { beside }), 'both nights')}`
   return html`<li>
     <p>${badge(state, states[state])} <span class="soft">${date}</span> ${given(text)}</p>
-    <p class="soft">Evidence: ${command(`npm run alerts -- show ${id}`)}</p>
+    <p class="soft">Evidence: ${command(`npm run alerts -- show ${id}`)}${nights}</p>
   </li>`
 }
 

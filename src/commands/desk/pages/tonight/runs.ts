@@ -1,7 +1,16 @@
 import type { RunStatus } from '../../../../store/operator/status.ts'
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import type { PagePlace } from '../../page.ts'
-import { figure, given, nothing, progress, runBadge, section, table, to } from '../../parts.ts'
+import {
+  figure,
+  given,
+  nothing,
+  progress,
+  runBadge,
+  section,
+  table,
+  to,
+} from '../../../drawing/parts.ts'
 import type { TonightFound } from './found.ts'
 
 const leastShown = 6
@@ -58,6 +67,11 @@ function columns({ href }: PagePlace) {
       head: 'reused',
       number,
       cell: (row: RunStatus) => figure(of(row, 'reused'), row.tasks.reused),
+    },
+    {
+      head: 'not asked',
+      number,
+      cell: (row: RunStatus) => figure(of(row, 'not_asked'), row.tasks.not_asked),
     },
     {
       head: 'failed',

@@ -1,8 +1,8 @@
 import { count } from '../../../../shared/terminal/wording.ts'
-import { html, type Html } from '../../../report/html.ts'
+import { html, type Html } from '../../../drawing/html.ts'
 import { etaOf, nextStep } from '../../../status/screen.ts'
 import type { PagePlace } from '../../page.ts'
-import { command, figure, given, instant, tiles } from '../../parts.ts'
+import { command, figure, given, instant, tiles, to } from '../../../drawing/parts.ts'
 import type { TonightFound } from './found.ts'
 
 const stopWords: Readonly<Record<string, string>> = {
@@ -12,12 +12,13 @@ const stopWords: Readonly<Record<string, string>> = {
 }
 
 /** In one look: whether work goes on, why not, and what to type. */
-export function drawState(found: TonightFound, { zone }: PagePlace): Html {
+export function drawState(found: TonightFound, { zone, href }: PagePlace): Html {
   const stops = found.account?.stops ?? []
   const { tone, title, text } = headline(found)
   return html`<section class="state ${tone}" aria-labelledby="state-title">
     <h2 id="state-title">${title}</h2>
     <p>${text}</p>
+    ${wrongRuns(found, href)}
     ${stops.map(
       ({ reason, since, until, detail }) =>
         html`<p>
@@ -34,6 +35,22 @@ export function drawState(found: TonightFound, { zone }: PagePlace): Html {
     }
     ${totals(found)}
   </section>`
+}
+
+/** The runs with tasks that failed or may have: those below are often others. */
+function wrongRuns({ runs }: TonightFound, href: PagePlace['href']): Html | null {
+  const wrong = runs.filter(({ tasks }) => tasks.failed + tasks.unknown > 0)
+  if (wrong.length === 0) return null
+  return html`<p>
+    Failed or unknown:
+    ${wrong
+      .slice(0, 6)
+      .map(
+        ({ run, run_date: date, tasks }, index) =>
+          html`${index === 0 ? '' : ', '}${to(href(`/runs/${run}`), `run ${run} of ${date}`)}
+          (${tasks.failed + tasks.unknown})`,
+      )}${wrong.length > 6 ? ` and ${count(wrong.length - 6, 'other run')}` : ''}.
+  </p>`
 }
 
 interface Headline {
@@ -57,7 +74,7 @@ function headline({ runs, account, crew, endedLastMinute, outlook }: TonightFoun
   if (open === 0) {
     const wrong = runs.reduce((sum, { tasks: of }) => sum + of.failed + of.unknown, 0)
     if (wrong === 0) return { tone: 'good', title: 'All done', text: 'Nothing is open.' }
-    const text = `Nothing is open; ${count(wrong, 'task')} of the runs below failed or may have.`
+    const text = `Nothing is open; ${count(wrong, 'task')} failed or may have.`
     return { tone: 'warn', title: 'Done, but not all of it', text }
   }
   if (crew.length === 0) {

@@ -1,4 +1,4 @@
-import { html } from '../../../report/html.ts'
+import { html } from '../../../drawing/html.ts'
 import { definePage, type LiveParts, type PagePlace } from '../../page.ts'
 import { drawCrew } from './crew.ts'
 import { drawDue } from './due.ts'
@@ -38,7 +38,7 @@ function drawTonight(found: TonightFound, place: PagePlace): LiveParts {
     money: drawMoney(found, place),
     crew: drawCrew(found, place),
     due: drawDue(found, place),
-    alerts: drawAlerts(found),
+    alerts: drawAlerts(found, place),
     notices: drawNotices(found, place),
   }
 }

@@ -1,40 +1,28 @@
 import { request } from 'node:http'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { dropReader, placed, Story, ten } from '../../../../analysis/story.ts'
-import { ensureReader } from '../../../../../src/store/analysis/analyst.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { dropReader, placed, ten } from '../../../../analysis/story.ts'
 import { readQuestions } from '../../../../../src/store/analysis/library.ts'
-import { freshDatabase, type FreshDatabase } from '../../../../support/database.ts'
-import { openDesk, type TestDesk } from '../../../../support/desk.ts'
+import { freshDatabase } from '../../../../support/database.ts'
+import { openDesk } from '../../../../support/desk.ts'
+import { deskScene, wordsOf } from '../../scene.ts'
 
 const hostile = '<script>alert(1)</script>'
 
-let database: FreshDatabase
-let desk: TestDesk
-
-beforeAll(async () => {
-  database = await freshDatabase()
-  await ensureReader(database.pool)
-  const story = new Story(database.pool)
-  await database.pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
+const scene = deskScene(async ({ story, pool }) => {
+  await pool.query("insert into own_domains (domain, label) values ('us.com', 'Us')")
   await story.night('2026-01-01', { boots: placed(ten('r'), 4, 'us.com/1') })
   await story.night('2026-01-02', { boots: placed(ten('r'), 2, 'us.com/1') })
-  desk = await openDesk(database.url)
-})
-afterAll(async () => {
-  await desk.close()
-  await dropReader(database.pool)
-  await database.close()
 })
 
 const get = async (path: string) => {
-  const { status, text } = await desk.get(path)
+  const { status, text } = await scene.desk.get(path)
   expect(text, path).not.toContain('<script>alert')
-  return { status, text, words: text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ') }
+  return { status, text, words: wordsOf(text) }
 }
 const sql = (text: string, more = '') => `/sql?text=${encodeURIComponent(text)}${more}`
 /** Statements of the role that may only read that run now. */
 const running = async (part: string) => {
-  const { rows } = await database.pool.query<{ pid: number }>(
+  const { rows } = await scene.pool.query<{ pid: number }>(
     "select pid from pg_stat_activity where datname = current_database() and state = 'active' and pid <> pg_backend_pid() and query like $1",
     [`%${part}%`],
   )
@@ -58,7 +46,7 @@ describe('the library', () => {
     expect(words).toContain('2026-01-02 us.com 2')
     expect(text).toMatch(/<svg[^>]*role="img"/)
     expect(text).toContain('href="/ask/rank_history/rows.csv?q=boots"')
-    const file = await desk.get('/ask/rank_history/rows.csv?q=boots')
+    const file = await scene.desk.get('/ask/rank_history/rows.csv?q=boots')
     expect(file.headers['content-type']).toBe('text/csv; charset=utf-8')
     expect(file.text.split('\n').slice(0, 2)).toEqual([
       'run_date,domain,position,page,depth,evidence,variant',
@@ -102,7 +90,9 @@ describe('SQL of strangers', () => {
     const { words, text } = await get(sql(`select '${hostile}' as a, 1 as b`))
     expect(words).toContain('&lt;script&gt;alert(1)')
     expect(text).toContain('href="/sql/rows.csv?text=select')
-    const file = await desk.get(sql('select 1 as a, null as b').replace('/sql', '/sql/rows.csv'))
+    const file = await scene.desk.get(
+      sql('select 1 as a, null as b').replace('/sql', '/sql/rows.csv'),
+    )
     expect(file.text).toBe('a,b\n1,\n')
   })
 
@@ -130,9 +120,9 @@ describe('SQL of strangers', () => {
     expect(status).toBe(200)
     expect(words).toMatch(/expected (SQL|a question|views)/)
     expect(words).not.toMatch(/Answer \d/)
-    const { status: filed } = await desk.get(sql(text).replace('/sql', '/sql/rows.csv'))
+    const { status: filed } = await scene.desk.get(sql(text).replace('/sql', '/sql/rows.csv'))
     expect(filed).toBe(400)
-    const { rows } = await database.pool.query('select count(*) as tasks from tasks')
+    const { rows } = await scene.pool.query('select count(*) as tasks from tasks')
     expect(rows).toEqual([{ tasks: 2 }])
   })
 
@@ -164,7 +154,7 @@ describe('SQL of strangers', () => {
   test('is ended when its visitor leaves, and the connection serves the next one', async () => {
     const sent = request({
       host: '127.0.0.1',
-      port: desk.port,
+      port: scene.desk.port,
       path: sql('select pg_sleep(55)', '&seconds=60'),
     })
     sent.on('error', () => undefined)
@@ -176,7 +166,7 @@ describe('SQL of strangers', () => {
   })
 
   test('waits for nobody: of three at once the third is told to ask again', async () => {
-    const long = [1, 2].map(() => desk.get(sql('select pg_sleep(4)', '&seconds=30')))
+    const long = [1, 2].map(() => scene.desk.get(sql('select pg_sleep(4)', '&seconds=30')))
     await vi.waitFor(async () => expect(await running('fetch')).toBe(2), { timeout: 20_000 })
     expect((await get(sql('select 1'))).words).toContain('at most 2 questions at once')
     await Promise.all(long)

@@ -1,24 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { dropReader, placed, Story, ten } from '../../../../analysis/story.ts'
-import { ensureReader } from '../../../../../src/store/analysis/analyst.ts'
+import { describe, expect, test } from 'vitest'
+import { placed, ten } from '../../../../analysis/story.ts'
 import { readDomainDays } from '../../../../../src/store/analysis/domain-days.ts'
 import { readDomainTable } from '../../../../../src/store/analysis/domain-table.ts'
-import { freshDatabase, type FreshDatabase } from '../../../../support/database.ts'
-import { openDesk, type TestDesk } from '../../../../support/desk.ts'
+import { deskScene } from '../../scene.ts'
 
 const hostile = '<script>alert(1)</script>'
 const days = 'since=2026-01-01&until=2026-01-03'
 
-let database: FreshDatabase
-let desk: TestDesk
-let story: Story
-
-beforeAll(async () => {
-  database = await freshDatabase()
-  await ensureReader(database.pool)
-  story = new Story(database.pool)
+const scene = deskScene(async ({ story, pool }) => {
   story.says('boots', { weight: 3 }).says('socks', { weight: 1 })
-  const { pool } = database
   await pool.query("insert into own_domains (domain, label) values ('us.com', $1)", [hostile])
   const deep = [...ten('r'), ...ten('s')]
   await story.night('2026-01-01', {
@@ -30,29 +20,16 @@ beforeAll(async () => {
     boots: placed(placed(deep, 1, 'them.com/'), 4, 'us.com/1'),
     socks: placed(deep, 2, 'us.com/3'),
   })
-  desk = await openDesk(database.url)
 })
-afterAll(async () => {
-  await desk.close()
-  await dropReader(database.pool)
-  await database.close()
-})
-
-const view = async (path: string) => {
-  const { status, text } = await desk.get(path)
-  expect(status, path).toBe(200)
-  expect(text, path).not.toContain('<script>alert')
-  return text.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
-}
 
 describe('the page of a domain', () => {
   test('its days are those of the share of voice and the position buckets', async () => {
-    const found = await readDomainDays(database.db, {
+    const found = await readDomainDays(scene.db, {
       domain: 'us.com',
       since: '2026-01-01',
       until: '2026-01-03',
     })
-    const { rows } = await database.pool.query(
+    const { rows } = await scene.pool.query(
       `select run_date as "runDate", share_of_voice as share, ranked, queries, from_1_to_3 as top3,
         from_1_to_3 + from_4_to_10 as top10
       from analysis.share_of_voice
@@ -67,19 +44,21 @@ describe('the page of a domain', () => {
   })
 
   test('what it won, what it lost and who took it are told, each with both nights side by side', async () => {
-    const text = await view(`/domains/us.com?${days}`)
+    const text = await scene.view(`/domains/us.com?${days}`)
     expect(text).toContain('Won (1)')
     expect(text).toMatch(/socks 5 2 ▲ up 3/)
     expect(text).toContain('Lost (1)')
     expect(text).toMatch(/boots 1 4 ▼ down 3/)
     expect(text).toMatch(/Who took it .* them\.com/)
-    const { text: page } = await desk.get(`/domains/us.com?${days}`)
-    expect(page).toContain(`/queries/${story.idOf('boots')}/nights/2026-01-03?beside=2026-01-01`)
+    const { text: page } = await scene.desk.get(`/domains/us.com?${days}`)
+    expect(page).toContain(
+      `/queries/${scene.story.idOf('boots')}/nights/2026-01-03?beside=2026-01-01`,
+    )
     expect(page).toMatch(/href="\/pages\/[0-9a-f-]{36}"/)
   })
 
   test('its pages and rivals are those of the last known answers', async () => {
-    const text = await view(`/domains/WWW.Us.com?${days}`)
+    const text = await scene.view(`/domains/WWW.Us.com?${days}`)
     expect(text).toMatch(/us\.com\/3 1 2 socks/)
     expect(text).toMatch(/us\.com\/1 1 4 boots/)
     expect(text).not.toContain('us.com/2')
@@ -87,28 +66,28 @@ describe('the page of a domain', () => {
   })
 
   test('ten years are read in part, and moves are counted from the first answers', async () => {
-    const text = await view('/domains/us.com?since=2016-01-01&until=2026-01-03')
+    const text = await scene.view('/domains/us.com?since=2016-01-01&until=2026-01-03')
     expect(text).toContain('more days are not read at once')
     expect(text).toContain('on 2026-01-01 and on 2026-01-03')
     expect(text).toContain('Won (1)')
   })
 
   test('a domain that no answer showed, and impossible days, are refused', async () => {
-    expect((await desk.get('/domains/nowhere.example')).status).toBe(404)
-    expect((await desk.get(`/domains/${encodeURIComponent(hostile)}`)).status).toBe(404)
-    expect((await desk.get('/domains/%E0%A4%A')).status).toBeLessThan(500)
-    expect((await desk.get('/domains/us.com?since=2026-02-30')).status).toBe(400)
+    expect((await scene.desk.get('/domains/nowhere.example')).status).toBe(404)
+    expect((await scene.desk.get(`/domains/${encodeURIComponent(hostile)}`)).status).toBe(404)
+    expect((await scene.desk.get('/domains/%E0%A4%A')).status).toBeLessThan(500)
+    expect((await scene.desk.get('/domains/us.com?since=2026-02-30')).status).toBe(400)
   })
 })
 
 describe('all domains', () => {
   test('shares are those of the day, for every domain', async () => {
     const found = await readDomainTable(
-      database.db,
+      scene.db,
       { since: '2026-01-01', until: '2026-01-03' },
       null,
     )
-    const { rows } = await database.pool.query<{ domain: string; share: number; ranked: number }>(
+    const { rows } = await scene.pool.query<{ domain: string; share: number; ranked: number }>(
       `select domain, share_of_voice as share, ranked
       from analysis.share_of_voice
       where tag = '*' and run_date = '2026-01-03'`,
@@ -122,12 +101,17 @@ describe('all domains', () => {
     }
   })
 
+  test('a way to a domain takes the days along, and nothing else', async () => {
+    const markup = await scene.markup(`/domains?${days}`)
+    expect(markup).toContain('href="/domains/us.com?since=2026-01-01&amp;until=2026-01-03"')
+  })
+
   test('winners stand apart from losers, and a part of a name finds a domain', async () => {
-    const text = await view(`/domains?${days}`)
+    const text = await scene.view(`/domains?${days}`)
     expect(/Winners (.*?) Losers/.exec(text)?.[1]).toContain('them.com')
     expect(/Losers (.*?) Shares/.exec(text)?.[1]).toContain('us.com')
-    expect(await view(`/domains?${days}&word=THEM`)).not.toContain('us.com')
-    expect(await view(`/domains?${days}&word=${encodeURIComponent(hostile)}`)).toContain(
+    expect(await scene.view(`/domains?${days}&word=THEM`)).not.toContain('us.com')
+    expect(await scene.view(`/domains?${days}&word=${encodeURIComponent(hostile)}`)).toContain(
       'No domain with',
     )
   })

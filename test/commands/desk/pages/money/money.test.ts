@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { freshDatabase, type FreshDatabase } from '../../../../support/database.ts'
-import { openDesk, type TestDesk } from '../../../../support/desk.ts'
-
-let database: FreshDatabase
-let desk: TestDesk
+import { describe, expect, test } from 'vitest'
+import { readEvents, readStatement } from '../../../../../src/store/analysis/statement.ts'
+import { deskScene } from '../../scene.ts'
 
 const query = '00000000-0000-4000-8000-000000000001'
 
-beforeAll(async () => {
-  database = await freshDatabase()
-  await database.pool.query(`
+const scene = deskScene(async ({ pool }) => {
+  await pool.query(`
     insert into lists (id, name, source) overriding system value values (1, 'shoes', 'a.csv');
     insert into queries (id, key, q, num) values ('${query}', 'q-1', 'red shoes', 10);
     insert into runs (id, list_id, run_date, kind, state, max_age_ms) overriding system value
@@ -26,16 +22,11 @@ beforeAll(async () => {
       (1, 1, '${query}', 1, 1, '2026-01-01 10:00Z', '2026-01-01 10:01Z', 1, 0, 1000, 5, 5, 'settled', false, '10/-'),
       (2, 1, '${query}', 1, 1, '2026-01-02 10:00Z', '2026-01-02 10:01Z', 2, 5, 995, 5, 5, 'settled', false, '10/-'),
       (3, 1, '${query}', 1, 1, '2026-01-03 10:00Z', '2026-01-03 10:01Z', 3, 10, 1090, 5, 5, 'settled', false, '10/mobile')`)
-  desk = await openDesk(database.url)
-})
-afterAll(async () => {
-  await desk.close()
-  await database.close()
 })
 
 describe('money', () => {
   test('what each list and each kind of call cost adds up to what the tables hold', async () => {
-    const { text } = await desk.get('/money?since=2026-01-01&until=2026-01-31')
+    const { text } = await scene.desk.get('/money?since=2026-01-01&until=2026-01-31')
     expect(text).toMatch(/data-figure="acme.used" data-value="15"/)
     const cells = (name: string) =>
       new RegExp(
@@ -48,13 +39,13 @@ describe('money', () => {
   })
 
   test('a rise of the balance is told as a top-up, in the picture and in words', async () => {
-    const { text } = await desk.get('/money?since=2026-01-01&until=2026-01-31')
+    const { text } = await scene.desk.get('/money?since=2026-01-01&until=2026-01-31')
     expect(text).toContain('<title>top-up: 100 credits</title')
     expect(text).toMatch(/top-up \+ 100, balance\s+1,/)
   })
 
   test('days in which nothing ended show nothing of other days', async () => {
-    const { text } = await desk.get('/money?since=2025-01-01&until=2025-01-31')
+    const { text } = await scene.desk.get('/money?since=2025-01-01&until=2025-01-31')
     expect(text).toMatch(/data-figure="acme.used" data-value="0"/)
     expect(text).toContain('No call ended in this time.')
   })
@@ -62,11 +53,38 @@ describe('money', () => {
   test('the statement explains each change, by day, list and run', async () => {
     const address = '/money/statement?since=2026-01-01&until=2026-01-31'
     for (const by of ['day', 'list', 'run']) {
-      const { status, text } = await desk.get(`${address}&by=${by}`)
+      const { status, text } = await scene.desk.get(`${address}&by=${by}`)
       expect(status).toBe(200)
       expect(text).toContain('acme')
     }
-    expect((await desk.get(`${address}&by=moon`)).status).toBe(400)
-    expect((await desk.get(`${address}&account=nobody`)).text).toContain('No balance was told')
+    expect((await scene.desk.get(`${address}&by=moon`)).status).toBe(400)
+    expect((await scene.desk.get(`${address}&account=nobody`)).text).toContain(
+      'No balance was told',
+    )
   })
+})
+
+describe('the statement', () => {
+  const order = { account: null, since: null, until: null, zone: 'UTC' }
+
+  test.each(['day', 'list', 'run'] as const)(
+    'by %s reads the account once, for its sums and for what no call explains',
+    async (by) => {
+      const asked: string[] = []
+      const listening = scene.db.withPlugin({
+        transformQuery: ({ node }) => {
+          asked.push(JSON.stringify(node))
+          return node
+        },
+        transformResult: async ({ result }) => result,
+      })
+      const { sums, events } = await readStatement(listening, order, by)
+      expect(asked.join().match(/from analysis\.statement/g)).toHaveLength(1)
+      // The same as the Money page reads, which asks for events alone.
+      expect(events).toEqual(await readEvents(scene.db, order))
+      expect(events.map(({ kind, credits }) => [kind, credits])).toEqual([['top_up', 100]])
+      expect(sums.reduce((sum, row) => sum + row.ours, 0)).toBe(-15)
+      expect(sums.reduce((sum, row) => sum + row.top_up, 0)).toBe(100)
+    },
+  )
 })

@@ -1,13 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { freshDatabase, type FreshDatabase } from '../../../../support/database.ts'
-import { openDesk, type TestDesk } from '../../../../support/desk.ts'
+import { describe, expect, test } from 'vitest'
+import { deskScene } from '../../scene.ts'
 
-let database: FreshDatabase
-let desk: TestDesk
-
-beforeAll(async () => {
-  database = await freshDatabase()
-  await database.pool.query(`
+const scene = deskScene(async ({ pool }) => {
+  await pool.query(`
     insert into lists (id, name, source) overriding system value values (1, 'shoes', 'a.csv'), (2, '<b>bold</b>', 'b.csv');
     insert into runs (id, list_id, run_date, kind, state, max_age_ms, spent, suspect, finished_at) overriding system value
     values
@@ -25,16 +20,11 @@ beforeAll(async () => {
     values
       ('each night', '2026-01-01 02:00Z', '2026-01-01', 'ran', 1, null),
       ('each night', '2026-01-04 02:00Z', '2026-01-04', 'missed', null, 'nobody was there')`)
-  desk = await openDesk(database.url)
-})
-afterAll(async () => {
-  await desk.close()
-  await database.close()
 })
 
 describe('nights', () => {
   test('each night has a square that says in words what became of it, those without a run among them', async () => {
-    const { text } = await desk.get('/nights?since=2026-01-01&until=2026-01-31')
+    const { text } = await scene.desk.get('/nights?since=2026-01-01&until=2026-01-31')
     for (const label of [
       '2026-01-01: done, 60 of 60 answered',
       '2026-01-02: suspect, 31 of 60 answered: an answer cost 3.0 credits',
@@ -49,7 +39,7 @@ describe('nights', () => {
   })
 
   test('other days show other nights', async () => {
-    const { text } = await desk.get('/nights?since=2026-01-02&until=2026-01-02')
+    const { text } = await scene.desk.get('/nights?since=2026-01-02&until=2026-01-02')
     expect(text).toContain('2026-01-02: suspect')
     expect(text).not.toContain('2026-01-01: done')
     for (const wrong of [
@@ -57,12 +47,12 @@ describe('nights', () => {
       'until=yesterday',
       'since=2026-01-05&until=2026-01-01',
     ]) {
-      expect((await desk.get(`/nights?${wrong}`)).status, wrong).toBe(400)
+      expect((await scene.desk.get(`/nights?${wrong}`)).status, wrong).toBe(400)
     }
   })
 
   test('a night shows what it cost beside what was foreseen, and leads to those beside it', async () => {
-    const { status, text } = await desk.get('/runs/2')
+    const { status, text } = await scene.desk.get('/runs/2')
     expect(status).toBe(200)
     expect(text).toContain('an answer cost 3.0 credits')
     expect(text).toMatch(/foreseen, at the price of the nights before<\/dt>\s*<dd>60<\/dd>/)
@@ -74,7 +64,7 @@ describe('nights', () => {
 
   test('a run that never was is not here, whatever stands for its number', async () => {
     for (const run of ['99', '0', '-1', '1e3', 'x', '9'.repeat(40), "1'--"]) {
-      const { status, text } = await desk.get(`/runs/${encodeURIComponent(run)}`)
+      const { status, text } = await scene.desk.get(`/runs/${encodeURIComponent(run)}`)
       expect(status, run).toBe(404)
       expect(text).toContain('There is no run')
     }

@@ -1,0 +1,10 @@
+#!/usr/bin/env node
+// The program of an installed package: `querymill work --drain` is what `npm run work -- --drain` is in a checkout.
+import { dispatch } from '../src/commands/package/dispatch.ts'
+
+const ending = import.meta.url.slice(import.meta.url.lastIndexOf('.'))
+
+await dispatch({
+  name: process.argv[2],
+  load: (name) => import(new URL(`${name}${ending}`, import.meta.url).href),
+})

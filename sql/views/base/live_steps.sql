@@ -1,0 +1,47 @@
+-- Each new answer with how it differs from the one before it, from the answers themselves.
+create or replace view analysis.live_steps as
+select
+  steps.query_id,
+  steps.run_date,
+  steps.search_id,
+  steps.fetched_at,
+  steps.previous_search_id,
+  steps.previous_run_date,
+  steps.depth::integer as depth,
+  steps.previous_depth::integer as previous_depth,
+  compared.volatility,
+  compared.places,
+  compared.entered,
+  compared.left_it,
+  compared.stayed
+from analysis.steps
+left join (
+  select
+    query_id, run_date,
+    -- Below the shallower answer's last place nothing is known of the other: both end there.
+    coalesce(
+      sum(abs(
+        case when position <= places then position else places + 1 end
+        - case when previous_position <= places then previous_position else places + 1 end
+      ))
+      -- What it would be if no page had stayed. Counted, since places may be shared by two pages or held by none.
+      / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
+      0
+    ) as volatility,
+    max(places)::integer as places,
+    (count(*) filter (where position <= firsts and (previous_position > firsts or previous_position is null)))::integer as entered,
+    (count(*) filter (where previous_position <= firsts and (position > firsts or position is null)))::integer as left_it,
+    (count(*) filter (where position <= firsts and previous_position <= firsts))::integer as stayed
+  from (
+    select *, least(depth, previous_depth) as places, least(10, depth, previous_depth) as firsts
+    from analysis.page_steps
+  ) as placed
+  where places > 0
+  group by query_id, run_date
+) as compared on compared.query_id = steps.query_id and compared.run_date = steps.run_date;
+comment on view analysis.live_steps is 'Each new answer to a query with how it differs from the answer before, worked out from the answers: analysis.step_days says the same, and reads what is kept of finished days.';
+comment on column analysis.live_steps.volatility is 'How much the answer differs from the one before, from 0 (the same) to 1 (nothing stayed); null where they cannot be compared.';
+comment on column analysis.live_steps.places is 'Places that both answers show; null where they cannot be compared.';
+comment on column analysis.live_steps.entered is 'Pages that came into the first ten.';
+comment on column analysis.live_steps.left_it is 'Pages that left the first ten.';
+comment on column analysis.live_steps.stayed is 'Pages in the first ten of both.';

@@ -1,0 +1,62 @@
+-- Each new answer with how it differs from the one before it: what is kept of finished days, the rest anew.
+create or replace view analysis.step_days as
+select
+  kept.query_id,
+  finished_days.run_date,
+  kept.search_id,
+  kept.fetched_at,
+  kept.previous_search_id,
+  kept.previous_run_date,
+  kept.depth,
+  kept.previous_depth,
+  kept.volatility,
+  kept.places,
+  kept.entered,
+  kept.left_it,
+  kept.stayed
+from finished_days
+join finished_steps as kept on kept.finish_id = finished_days.id
+where finished_days.made_at is not null
+  and finished_days.basis = (select analysis.basis())
+union all
+-- Day by day: a look at all would be planned for all, however few are left.
+select
+  found.query_id,
+  found.run_date,
+  found.search_id,
+  found.fetched_at,
+  found.previous_search_id,
+  found.previous_run_date,
+  found.depth,
+  found.previous_depth,
+  found.volatility,
+  found.places,
+  found.entered,
+  found.left_it,
+  found.stayed
+from analysis.unfinished_days
+cross join lateral analysis.compared_on(unfinished_days.run_date) as found
+where (select analysis.basis() is not null)
+union all
+select
+  live.query_id,
+  live.run_date,
+  live.search_id,
+  live.fetched_at,
+  live.previous_search_id,
+  live.previous_run_date,
+  live.depth,
+  live.previous_depth,
+  live.volatility,
+  live.places,
+  live.entered,
+  live.left_it,
+  live.stayed
+from analysis.live_steps as live
+where (select analysis.basis() is null);
+comment on view analysis.step_days is 'Each new answer to a query with how it differs from the answer before: what volatility and churn add up.';
+comment on column analysis.step_days.volatility is 'How much the answer differs from the one before, from 0 (the same) to 1 (nothing stayed); null where they cannot be compared.';
+comment on column analysis.step_days.places is 'Places that both answers show; null where they cannot be compared.';
+comment on column analysis.step_days.entered is 'Pages that came into the first ten.';
+comment on column analysis.step_days.left_it is 'Pages that left the first ten.';
+comment on column analysis.step_days.stayed is 'Pages in the first ten of both.';

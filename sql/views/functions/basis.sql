@@ -1,0 +1,23 @@
+-- What the sums of finished days rest on besides answers, in one word; null where they may not be used at all.
+create or replace function analysis.basis() returns text
+language sql stable parallel safe as $$
+  select case
+    when analysis.slice() is null and not analysis.shows_suspects()
+      then md5(concat_ws(
+        chr(31),
+        array_to_string(analysis.origins(), ','),
+        (select string_agg(ctr.position || ' ' || ctr.ctr, ',' order by ctr.position) from analysis.ctr),
+        (
+          select string_agg(domain, ',' order by domain)
+          from (
+            select domain from public.own_domains
+            union
+            select domain from public.rival_domains
+          ) as lines
+          where domain like '*.%'
+            or domain like '%/%'
+        )
+      ))
+  end
+$$;
+comment on function analysis.basis() is 'What the sums of finished days rest on besides answers: kinds of answers, curve of clicks, lines of folders and hosts. Sums kept under another basis are not used. Null: only some queries are wanted, or suspect nights as well, of which no sums are kept.';

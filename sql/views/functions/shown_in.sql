@@ -1,0 +1,40 @@
+-- The results of one answer, by its key: the rows of public.result_domains, which a test holds it to.
+create or replace function analysis.shown_in(search bigint) returns setof public.result_domains
+language sql stable parallel safe rows 10 as $$
+  select
+    shown.search_id,
+    shown.ordinal,
+    shown.position,
+    shown.page_id,
+    case
+      when coalesce(named.domain, addressed.domain) like any ((select analysis.site_patterns())::text[])
+        then analysis.site_of(coalesce(named.domain, addressed.domain), addressed.url_key)
+      else coalesce(named.domain, addressed.domain)
+    end,
+    coalesce(named.site, addressed.site),
+    shown.title,
+    shown.snippet,
+    case when shown.position between 0 and 1099511627775 then (shown.position << 20) | shown.ordinal end,
+    pages.url_key
+  from public.organic_results as shown
+  left join public.domains as named on named.id = shown.domain_id
+  -- For its key alone: whoever does not ask for that reads no page.
+  left join public.pages on pages.id = shown.page_id
+  -- Looked up for results without a host, or of one whose folders count apart: for a few results that costs less than a
+  -- join, and for all results of all answers more.
+  left join lateral (
+    select
+      addresses.url_key,
+      case when shown.domain_id is null then domains.domain end as domain,
+      case when shown.domain_id is null then domains.site end as site
+    from public.pages as addresses
+    left join public.domains on domains.id = addresses.domain_id
+    where addresses.id = shown.page_id
+      and (shown.domain_id is null or named.domain like any ((select analysis.site_patterns())::text[]))
+    offset 0
+  ) as addressed on true
+  where shown.search_id = search
+  -- Kept apart: the planner expects more answers than a day has, and would read the results of them all.
+  offset 0
+$$;
+comment on function analysis.shown_in(bigint) is 'The rows of result_domains of one answer: beside the answers of a day, at the cost of that day.';

@@ -1,0 +1,109 @@
+-- What each round of an expansion cost, and what it brought that nobody knew before.
+create or replace view analysis.expansion_rounds as
+with taken as (
+  select
+    expansions.list_id, expansions.source_list_id, expansions.round, expansions.query_id, expansions.decided_at,
+    tasks.id as task_id, tasks.state, searches.id as search_id
+  from expansions
+  left join tasks on tasks.run_id = expansions.run_id and tasks.query_id = expansions.query_id
+  -- An answer that another list had bought already is none that the round brought.
+  left join searches
+    on searches.id = tasks.search_id
+    and searches.task_id = tasks.id
+    and searches.parse_error is null
+  where expansions.origin = any ((select analysis.origins())::text[])
+),
+shown as materialized (
+  select taken.list_id, taken.round, results.search_id, results.page_id, results.domain
+  from taken
+  join public.result_domains as results on results.search_id = taken.search_id
+),
+-- Answers are numbered in the order in which they were asked for: the least number was first.
+first_pages as (
+  select results.page_id, min(results.search_id) as search_id
+  from organic_results as results
+  join searches on searches.id = results.search_id
+  where searches.origin = any ((select analysis.origins())::text[])
+    and results.page_id in (select page_id from shown)
+  group by results.page_id
+),
+first_domains as (
+  select results.domain, min(results.search_id) as search_id
+  from public.result_domains as results
+  join searches on searches.id = results.search_id
+  where searches.origin = any ((select analysis.origins())::text[])
+    and results.domain in (select domain from shown)
+  group by results.domain
+),
+brought as (
+  select
+    shown.list_id, shown.round,
+    count(distinct shown.page_id) as pages,
+    count(distinct shown.page_id) filter (where first_pages.search_id = shown.search_id) as new_pages,
+    count(distinct shown.domain) as domains,
+    count(distinct shown.domain) filter (where first_domains.search_id = shown.search_id) as new_domains
+  from shown
+  left join first_pages on first_pages.page_id = shown.page_id
+  left join first_domains on first_domains.domain = shown.domain
+  group by shown.list_id, shown.round
+),
+paid as (
+  select taken.list_id, taken.round, sum(calls.credits_used)::bigint as credits_used
+  from taken
+  join calls on calls.task_id = taken.task_id
+  group by taken.list_id, taken.round
+)
+select
+  lists.name as list,
+  sources.name as source_list,
+  counted.round,
+  counted.queries,
+  counted.open,
+  counted.answers,
+  counted.failed,
+  counted.unaffordable,
+  coalesce(paid.credits_used, 0) as credits_used,
+  coalesce(brought.pages, 0) as pages,
+  coalesce(brought.new_pages, 0) as new_pages,
+  coalesce(brought.domains, 0) as domains,
+  coalesce(brought.new_domains, 0) as new_domains,
+  coalesce(brought.new_pages, 0) / nullif(counted.answers, 0)::double precision as new_pages_per_answer,
+  coalesce(brought.new_domains, 0) / nullif(counted.answers, 0)::double precision as new_domains_per_answer,
+  coalesce(brought.new_pages, 0) / nullif(paid.credits_used, 0)::double precision as new_pages_per_credit,
+  coalesce(brought.new_domains, 0) / nullif(paid.credits_used, 0)::double precision as new_domains_per_credit,
+  counted.decided_at
+from (
+  select
+    list_id, source_list_id, round,
+    count(*) as queries,
+    count(*) filter (where coalesce(state, 'open') = 'open') as open,
+    count(search_id) as answers,
+    count(*) filter (where state in ('failed', 'unknown')) as failed,
+    count(*) filter (where state in ('unaffordable', 'cancelled')) as unaffordable,
+    min(decided_at) as decided_at
+  from taken
+  group by list_id, source_list_id, round
+) as counted
+join lists on lists.id = counted.list_id
+join lists as sources on sources.id = counted.source_list_id
+left join brought on brought.list_id = counted.list_id and brought.round = counted.round
+left join paid on paid.list_id = counted.list_id and paid.round = counted.round;
+comment on view analysis.expansion_rounds is 'What each round of npm run expand cost, and how many pages and domains it brought that no answer had shown before: where that falls off, it is time to stop.';
+comment on column analysis.expansion_rounds.list is 'The list that took the related searches.';
+comment on column analysis.expansion_rounds.source_list is 'The list that was expanded.';
+comment on column analysis.expansion_rounds.round is '1: related searches of the expanded list; 2: related searches of round 1; and so on.';
+comment on column analysis.expansion_rounds.queries is 'Related searches that were taken.';
+comment on column analysis.expansion_rounds.open is 'Of these, not done yet.';
+comment on column analysis.expansion_rounds.answers is 'Readable answers that were bought for them.';
+comment on column analysis.expansion_rounds.failed is 'Failed, or perhaps charged and never read.';
+comment on column analysis.expansion_rounds.unaffordable is 'Not asked: the budget was spent or the run was cancelled.';
+comment on column analysis.expansion_rounds.credits_used is 'Credits that their answers say they used.';
+comment on column analysis.expansion_rounds.pages is 'Pages in these answers.';
+comment on column analysis.expansion_rounds.new_pages is 'Of these, pages whose first answer of all was one of them.';
+comment on column analysis.expansion_rounds.domains is 'Domains in these answers.';
+comment on column analysis.expansion_rounds.new_domains is 'Of these, domains whose first answer of all was one of them.';
+comment on column analysis.expansion_rounds.new_pages_per_answer is 'New pages for each answer.';
+comment on column analysis.expansion_rounds.new_domains_per_answer is 'New domains for each answer.';
+comment on column analysis.expansion_rounds.new_pages_per_credit is 'New pages for each credit.';
+comment on column analysis.expansion_rounds.new_domains_per_credit is 'New domains for each credit.';
+comment on column analysis.expansion_rounds.decided_at is 'When the first of them was taken.';

@@ -1,0 +1,44 @@
+/** The first ten of a query's answer on one night. Nights are days since 1970-01-01: dates of the calendar, no instants. */
+export interface FirstTen {
+  readonly day: number
+  /** Greatest position in the answer: below it nothing is known. */
+  readonly depth: number
+  /** Pages that stood at 1 to 10, best first, each as a number of its own. */
+  readonly pages: readonly number[]
+}
+
+/** Two answers to one query, one after the other, and how many pages came into the first ten or left them between. */
+export interface Comparison {
+  readonly since: number
+  readonly day: number
+  readonly moves: number
+}
+
+const firsts = 10
+
+/** Pages that entered or left the first ten, as far down as both answers reach; null: they cannot be compared. */
+export function movesBetween(
+  before: FirstTen,
+  after: FirstTen,
+): { readonly entered: readonly number[]; readonly left: readonly number[] } | null {
+  const places = Math.min(firsts, before.depth, after.depth)
+  if (places < 1) return null
+  const old = reaching(before, places)
+  const now = reaching(after, places)
+  return {
+    entered: now.filter((page, place) => !old.includes(page) && now.indexOf(page) === place),
+    left: old.filter((page, place) => !now.includes(page) && old.indexOf(page) === place),
+  }
+}
+
+function reaching({ pages }: FirstTen, places: number): readonly number[] {
+  // Ten places may hold eleven pages, two of them sharing one.
+  return places < firsts ? pages.slice(0, places) : pages
+}
+
+/** What two answers come to; null: they cannot be compared. */
+export function stepBetween(before: FirstTen, after: FirstTen): Comparison | null {
+  const moves = movesBetween(before, after)
+  if (moves === null) return null
+  return { since: before.day, day: after.day, moves: moves.entered.length + moves.left.length }
+}

@@ -1,0 +1,80 @@
+// What a program of one's own calls: `import { openMill } from 'querymill'`.
+import { processEnvironment, readConfig } from '../../shared/config.ts'
+import { Closers } from '../../shared/closers.ts'
+import type { Name } from '../../shared/settings.ts'
+import { asTyped } from '../../shared/terminal/invocation.ts'
+import { onSnapshot } from '../../store/operator/verify.ts'
+import { enqueue } from '../enqueue/enqueue.ts'
+import type { EnqueueReport } from '../enqueue/result.ts'
+import { openIntake, type EnqueueFlags } from '../enqueue/intake.ts'
+import { openMill as openParts, workerPool, type Mill } from '../mill/mill.ts'
+import { prove, type Verified } from '../verify/verify.ts'
+import type { Summary } from '../work/tally.ts'
+import { work } from '../work/work.ts'
+
+/** Settings by their names, such as `SEARCH_API_KEY`; they go before the environment and `.env`. */
+export type PackageSettings = Partial<Record<Name, string>>
+
+/** What `enqueue` may be told: its flags, without the dashes and with capitals for them. */
+export type EnqueueOptions = Omit<EnqueueFlags, 'json'>
+
+export interface WorkChoices {
+  /** True: ends when nothing is left to do; false: works until `signal` says stop. */
+  readonly drain?: boolean
+  readonly signal?: AbortSignal
+}
+
+export interface OpenedMill {
+  /** Reads lists, plans a run of each, and queues what has to be bought; null: nothing was to be queued. */
+  enqueue(files: readonly string[], options?: EnqueueOptions): Promise<EnqueueReport | null>
+  /** Buys an answer for each open task under the floor and the budgets; says why it ended. */
+  work(choices?: WorkChoices): Promise<Summary>
+  /** Asks the tables for every row that breaks a promise. */
+  verify(how?: { readonly deep?: boolean }): Promise<Verified & { readonly ok: boolean }>
+  /** Lets go of database and queue. Nothing may be called afterwards. */
+  close(): Promise<void>
+}
+
+/** Opens the tables and the queue; `tell` hears what a person at a terminal would read. */
+async function openPackage(
+  settings: PackageSettings = {},
+  tell: (line: string) => void = () => undefined,
+): Promise<OpenedMill> {
+  const env = processEnvironment()
+  const config = readConfig(env, settings)
+  const closers = new Closers()
+  const say = (line: string) => tell(asTyped(line))
+  try {
+    const mill = await openParts({ config, closers, say, name: 'program', ...workerPool })
+    return {
+      enqueue: (files, flags = {}) => enqueueFiles(mill, { files, flags, say }),
+      work: ({ drain = true, signal = new AbortController().signal } = {}) =>
+        work(mill, { drain, signal, lanes: config.concurrency, tell: say }),
+      async verify({ deep = false } = {}) {
+        const asked = { zone: config.zone, deep }
+        const verified = await onSnapshot(mill.db, (snapshot) => prove(snapshot, asked))
+        return { ...verified, ok: verified.checks.every(({ ok }) => ok) }
+      },
+      close: () => closers.close(),
+    }
+  } catch (error) {
+    await closers.close()
+    throw error
+  }
+}
+
+interface Files {
+  readonly files: readonly string[]
+  readonly flags: EnqueueOptions
+  readonly say: (line: string) => void
+}
+
+/** Nobody is there to be asked: a purchase that a person would be asked about needs `yes: true`. */
+async function enqueueFiles(mill: Mill, { files, flags, say }: Files) {
+  const { config } = mill
+  const intake = await openIntake({ args: files, flags, env: processEnvironment(), config })
+  const talk = { say, show: say, progress: () => undefined, ask: null }
+  return enqueue({ mill, intake, flags, talk, stream: process.stdin })
+}
+
+export { openPackage as openMill }

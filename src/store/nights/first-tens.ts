@@ -1,0 +1,123 @@
+import type { Origin } from '../answers/answer.ts'
+import type { Database } from '../database.ts'
+import { sql } from '../kysely.ts'
+
+/** Which answers count: of which list, nights, origin and API. */
+export interface SightOrder {
+  readonly list: number
+  readonly since: string
+  readonly until: string
+  readonly origin: Origin
+  readonly api: string
+  /** True: only answers that runs of the list itself brought, as it would be without other lists. */
+  readonly own: boolean
+}
+
+/** A query of a list with the first ten of its answers, one for each night. */
+export interface SeenQuery {
+  readonly id: string
+  readonly tags: readonly string[]
+  /** For each answer, the oldest first: its day, its depth, how many pages there are, and a number for each page. */
+  readonly sights: Buffer
+}
+
+/** The first ten of all answers to the queries of a list as it was last read, in one look at the tables. */
+export async function readSights(db: Database, order: SightOrder): Promise<readonly SeenQuery[]> {
+  return db.transaction().execute(async (trx) => {
+    // Two months of a large list are sorted in memory, not on the disk.
+    await sql`set local work_mem = '64MB'`.execute(trx)
+    return readPacked(trx, order)
+  })
+}
+
+async function readPacked(trx: Database, order: SightOrder): Promise<readonly SeenQuery[]> {
+  const { rows } = await sql<SeenQuery>`
+    with members as (${membersOf(order)}),
+    answers as materialized (${answersOf(order)}),
+    seen as (
+      select
+        answers.query_id,
+        string_agg(
+          -- An answer may be deeper than a small number holds; below the first ten its depth says nothing here.
+          int4send(answers.run_date - date '1970-01-01') || int2send(least(answers.depth, 10)::int2)
+            || int2send(shown.count::int2) || coalesce(shown.pages, ''),
+          ''::bytea
+          order by answers.run_date
+        ) as sights
+      from answers
+      cross join lateral (
+        select
+          count(*) as count,
+          string_agg(int4send(hashtext(pages.url_key)), ''::bytea order by held.position, held.ordinal) as pages
+        from organic_results as held
+        join pages on pages.id = held.page_id
+        where held.search_id = answers.id
+          and held.position between 1 and 10
+      ) as shown
+      group by answers.query_id
+    )
+    select members.query_id as id, members.tags, coalesce(seen.sights, '') as sights
+    from members
+    left join seen using (query_id)
+    order by members.query_id`.execute(trx)
+  return rows
+}
+
+/** What the list held when it was last read; where it is alone, whatever it ever held. */
+function membersOf({ list, own }: SightOrder) {
+  return sql`
+    select query_id, tags
+    from list_queries
+    where list_id = ${list}
+      and (
+        ${own}::boolean
+        or last_seen = (select max(others.last_seen) from list_queries as others where others.list_id = ${list})
+      )`
+}
+
+/** The newest readable answer to each member for each night. */
+function answersOf({ list, since, until, origin, api, own }: SightOrder) {
+  return sql`
+    select distinct on (tasks.query_id, runs.run_date)
+      tasks.query_id, runs.run_date, searches.id, coalesce(searches.depth, 0) as depth
+    from runs
+    join tasks on tasks.run_id = runs.id and tasks.state = 'answered'
+    join searches on searches.id = tasks.search_id
+    where runs.run_date between ${since}::date and ${until}::date
+      and (runs.list_id = ${list} or not ${own}::boolean)
+      and not runs.suspect
+      and tasks.query_id in (select query_id from members)
+      and searches.parse_error is null
+      and searches.origin = ${origin}
+      and searches.api = ${api}
+    order by tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc`
+}
+
+/** A list that has been answered, and what an answer cost it. */
+export interface HistoryList {
+  readonly id: number
+  readonly name: string
+  /** Mean credits of an answer; null: none told. */
+  readonly price: number | null
+  /** The first night that was decided; null: it never rested. */
+  readonly rests_since: string | null
+}
+
+/** Lists with answers of an origin and an API. */
+export async function readHistoryLists(
+  db: Database,
+  { origin, api }: Pick<SightOrder, 'origin' | 'api'>,
+): Promise<readonly HistoryList[]> {
+  const { rows } = await sql<HistoryList>`
+    select lists.id, lists.name, avg(searches.credits_used)::double precision as price,
+      (select min(run_date) from cadence_nights where cadence_nights.list_id = lists.id) as rests_since
+    from lists
+    join runs on runs.list_id = lists.id
+    join tasks on tasks.run_id = runs.id and tasks.state = 'answered'
+    join searches on searches.id = tasks.search_id
+    where searches.origin = ${origin}
+      and searches.api = ${api}
+    group by lists.id
+    order by lists.name`.execute(db)
+  return rows
+}

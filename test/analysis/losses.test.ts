@@ -1,0 +1,117 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { histories } from '../support/schedules.ts'
+import { tellByChance } from './chance.ts'
+import { readBase, stepsOf, type Answer } from './oracle.ts'
+import { Story } from './story.ts'
+
+let database: FreshDatabase
+beforeEach(async () => {
+  database = await freshDatabase()
+})
+afterEach(() => database.close())
+
+interface Shown {
+  readonly search: number
+  readonly position: number
+  readonly key: string
+  readonly domain: string
+}
+
+const named = (key: string) => key.replace(/^www\./, '')
+
+/** Results of each answer in their order, from the tables alone. */
+async function readShown(): Promise<ReadonlyMap<number, readonly Shown[]>> {
+  const { rows } = await database.pool.query<Omit<Shown, 'domain'>>(
+    `select search_id as search, position, url_key as key
+    from organic_results join pages on pages.id = page_id order by search_id, position, ordinal`,
+  )
+  const found = new Map<number, Shown[]>()
+  for (const row of rows) {
+    const domain = named(row.key).replace(/\/.*$/, '')
+    found.set(row.search, [...(found.get(row.search) ?? []), { ...row, domain }])
+  }
+  return found
+}
+
+async function ask(text: string): Promise<string[]> {
+  const { rows } = await database.pool.query<unknown[]>({ text, rowMode: 'array' })
+  return rows.map((row) => row.join(' ')).toSorted()
+}
+
+type Results = ReadonlyMap<number, readonly Shown[]>
+
+/** Best page of the wanted page's domain, where it is another one. */
+function wrongOf(answers: readonly Answer[], shown: Results, targets: ReadonlyMap<string, string>) {
+  return answers.flatMap(({ query, day, search }) => {
+    const target = targets.get(query)
+    if (target === undefined) return []
+    const own = shown.get(search) ?? []
+    const best = own.find(({ domain }) => domain === named(target).replace(/\/.*$/, ''))
+    if (best === undefined || named(best.key) === named(target)) return []
+    const right = own.find(({ key }) => named(key) === named(target))?.position
+    return [[query, day, best.domain, best.position, best.key, right ?? ''].join(' ')]
+  })
+}
+
+/** From a place in the first ten to two answers in a row without it. */
+function lostFrom(series: readonly Answer[], from: number, shown: Results): string[] {
+  const placeOf = ({ search }: Answer, domain: string) =>
+    shown.get(search)?.find((one) => one.domain === domain)?.position
+  const base = series[from]
+  if (base === undefined) return []
+  const held = new Set((shown.get(base.search) ?? []).map(({ domain }) => domain))
+  return [...held].flatMap((domain) => {
+    const place = placeOf(base, domain) ?? Infinity
+    if (place > 10) return []
+    let before = false
+    for (const later of series.slice(from + 1)) {
+      const now = placeOf(later, domain)
+      if (now !== undefined && now <= 10) return []
+      const lost = now === undefined ? later.depth >= place : now > place + 5
+      if (lost && before) {
+        const ends = [later.day, now ?? '', place, base.day, later.search, base.search]
+        return [[base.query, domain, ...ends].join(' ')]
+      }
+      before = lost
+    }
+    return []
+  })
+}
+
+describe('losses and wrong pages over random histories', () => {
+  test.each(histories)(
+    'are what the base tables say, history %i',
+    async (seed) => {
+      const story = new Story(database.pool)
+      await tellByChance(story, { seed, days: 26, restless: 4 })
+      const wanted = { shoes: 'd1.com/0', hats: 'www.d2.com/1', 'boots @m': 'd3.com/2' }
+      const targets = new Map<string, string>()
+      for (const [q, target] of Object.entries(wanted)) {
+        targets.set(story.idOf(q), target)
+        await database.pool.query('update list_queries set target_url = $2 where query_id = $1', [
+          ...[story.idOf(q), `https://${target}`],
+        ])
+      }
+      // What a list says from now on holds for its earlier nights where it said nothing else then.
+      await database.pool.query('delete from list_query_history')
+      const base = await readBase(database.pool)
+      const shown = await readShown()
+      const columns = 'query_id, run_date, domain, position, url_key, target_position'
+      const wrong = wrongOf(base.answers, shown, targets)
+      expect(wrong.length).toBeGreaterThan(0)
+      expect(await ask(`select ${columns} from analysis.wrong_pages`)).toEqual(wrong.toSorted())
+      const steps = stepsOf(base).map(({ now }) => now)
+      const lost = [...new Set(steps.map(({ series }) => series))].flatMap((name) => {
+        const series = steps.filter((step) => step.series === name)
+        return series.flatMap((_, from) => lostFrom(series, from, shown))
+      })
+      expect(lost.length).toBeGreaterThan(0)
+      const said = 'query_id, domain, run_date, position, base_position, base_run_date'
+      expect(
+        await ask(`select ${said}, search_id, base_search_id from analysis.confirmed_losses`),
+      ).toEqual(lost.toSorted())
+    },
+    60_000,
+  )
+})

@@ -1,0 +1,86 @@
+// What questions and views cost: CPU of the one connection that asks, read from the system, not the clock.
+import type { Pool } from 'pg'
+import { readBatches } from '../../src/store/analysis/ask.ts'
+import { findQuestion, readQuestions } from '../../src/store/analysis/library.ts'
+import { cpuOf } from './meter.ts'
+
+export interface AskedFigures {
+  readonly name: string
+  readonly cpu: number
+  readonly seconds: number
+  readonly rows: number
+}
+
+/** What questions must be told, said of the history that is measured. */
+const told: Readonly<Record<string, string>> = {
+  q: 'question 77 about topic 7',
+  word: 'topic 7',
+  rival: 'site-1.example.com',
+}
+
+// Without them one connection does all the work, and its CPU is the whole.
+const alone = 'set max_parallel_workers_per_gather = 0'
+
+/** Asks each question of the library at its defaults, as `npm run sql` does. */
+export async function askLibrary(
+  pool: Pool,
+  only: readonly string[] = [],
+): Promise<readonly AskedFigures[]> {
+  const asked = readQuestions().filter(({ name }) => only.length === 0 || only.includes(name))
+  const figures: AskedFigures[] = []
+  for (const { name, parameters } of asked) {
+    const flags = parameters
+      .filter(({ fallback }) => fallback === undefined)
+      .flatMap((parameter) => [`--${parameter.name}`, told[parameter.name] ?? ''])
+    const question = findQuestion(name, flags)
+    figures.push(
+      await measure(pool, name, async () => {
+        let rows = 0
+        const inquiry = { ...question, timeoutMs: 0, warn: () => undefined }
+        for await (const batch of readBatches(pool, inquiry)) rows += batch.rows.length
+        return rows
+      }),
+    )
+  }
+  return figures
+}
+
+/** Reads every view of analysts from end to end, with every column: a plain count would leave out what it does not need. */
+export async function readWholeViews(
+  pool: Pool,
+  only: readonly string[] = [],
+): Promise<readonly AskedFigures[]> {
+  const { rows } = await pool.query<{ view: string }>(
+    "select viewname as view from pg_views where schemaname = 'analysis' order by viewname",
+  )
+  const figures: AskedFigures[] = []
+  for (const { view } of rows) {
+    if (only.length > 0 && !only.includes(view)) continue
+    figures.push(
+      await measure(pool, view, async () => {
+        const text = `select whole from analysis.${view} as whole`
+        const counted = await pool.query<{ rows: number }>(
+          `select count(whole) as rows from (${text} offset 0) as whole`,
+        )
+        return counted.rows[0]?.rows ?? 0
+      }),
+    )
+  }
+  return figures
+}
+
+/** Does some work on the only connection of a pool; gives the CPU that its server process used for it. */
+export async function measure(
+  pool: Pool,
+  name: string,
+  work: () => Promise<number>,
+): Promise<AskedFigures> {
+  await pool.query(`${alone}; set jit = off; set work_mem = '64MB'`)
+  const { rows: own } = await pool.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const pid = own[0]?.pid ?? 0
+  const before = cpuOf(pid)
+  const began = performance.now()
+  const rows = await work()
+  const seconds = (performance.now() - began) / 1000
+  return { name, rows, seconds, cpu: (cpuOf(pid) - before) / 1e6 }
+}

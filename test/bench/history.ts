@@ -1,0 +1,28 @@
+// A history that nobody bought, for benches that ask about it: makeHistory(pool, { queries: 1000, nights: 30 }) fills the
+// tables of an empty database. Days are not added up: `finishDays` does that, as `npm run nightly` does it every night.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Pool } from 'pg'
+import { root } from '../../src/shared/root.ts'
+
+/** Straight into the tables: buying a million results takes longer than asking about them. */
+export async function makeHistory(
+  pool: Pool,
+  { queries, nights }: { readonly queries: number; readonly nights: number },
+): Promise<void> {
+  const text = readFileSync(join(root, 'test', 'bench', 'history.sql'), 'utf8')
+  const client = await pool.connect()
+  try {
+    await client.query('begin')
+    await client.query(
+      `select set_config('bench.queries', $1, true), set_config('bench.nights', $2, true),
+        set_config('jit', 'off', true), set_config('work_mem', '256MB', true)`,
+      [String(queries), String(nights)],
+    )
+    await client.query(text)
+    await client.query('commit')
+    await client.query('vacuum analyze')
+  } finally {
+    client.release()
+  }
+}

@@ -1,0 +1,127 @@
+// What a person sees who types the command, and what a program reads.
+import { describe, expect, test } from 'vitest'
+import { run } from '../../support/run.ts'
+import { openScene } from '../../support/scene.ts'
+import { plant, rowsOf, seed } from './seed.ts'
+
+describe('npm run expand', () => {
+  test('shows what it takes and what each round brought, until the credits are used', async () => {
+    const { mill } = await openScene({ api: { credits: 200 } })
+    await seed(mill, 'seeds', ['red shoes', 'green boots'])
+    const expandOnce = (...more: string[]) =>
+      run('expand', ['--list', 'seeds', '--credits', '8', '--depth', '2', ...more], mill.env)
+    const tried = await expandOnce('--dry-run')
+    expect(tried).toMatchObject({ code: 0, stderr: '' })
+    expect(tried.stdout).toContain(
+      'from        2 answers of the list "seeds", which name 16 related',
+    )
+    expect(tried.stdout).toContain(
+      'cost        4 calls, about 4 credits, 4 at the worst; all rounds',
+    )
+    expect(tried.stdout).toContain('balance     198 now, 194 after; the floor is 100')
+    expect(tried.stdout).toContain('a dry run: nothing was taken or queued')
+    expect((await expandOnce()).stdout).toContain(
+      'round 1 of 2: 4 queries in the list "seeds-expanded", run 2',
+    )
+    expect((await expandOnce()).stdout).toContain('round 1 is queued: 4 queries of')
+    await mill.drain()
+    expect((await expandOnce()).stdout).toContain(
+      'from        4 answers of round 1, which name 32 related',
+    )
+    await mill.drain()
+    const { code, stdout } = await expandOnce()
+    expect(code).toBe(3)
+    expect(stdout).toMatch(/^round 2 brought \d+\.\d new domains a credit after \d+\.\d$/m)
+    expect(stdout).toContain('8 of 8 credits are used')
+  }, 90_000)
+
+  test('tells a program the same in one object', async () => {
+    const { mill } = await openScene()
+    await seed(mill, 'seeds', ['red shoes', 'green boots'])
+    const flags = ['--list', 'seeds', '--credits', '5', '--as', 'more', '--not', 'green', '--json']
+    const { code, stdout, stderr } = await run('expand', flags, mill.env)
+    expect(code).toBe(0)
+    expect(stderr).toContain('left out: ')
+    const told: unknown = JSON.parse(stdout)
+    expect(told).toMatchObject({
+      list: 'seeds',
+      into: 'more',
+      state: 'queued',
+      dry_run: false,
+      round: 1,
+      depth: 1,
+      run: 2,
+      credits: { limit: 5, used: 0, left: 5 },
+      taken: 5,
+      candidates: 16,
+      estimate: { credits: 5, worst: 5, basis: 'seen' },
+      rounds: [{ round: 1, queries: 5, open: 5, answers: 0, new_domains_per_credit: null }],
+    })
+    expect(told).toHaveProperty('queries[0].from_q', 'red shoes')
+  }, 60_000)
+
+  test('says by its exit code that a dry run would meet the floor', async () => {
+    const { mill } = await openScene({ api: { credits: 110 } })
+    await seed(mill, 'seeds', ['red shoes', 'green boots'])
+    const flags = ['--list', 'seeds', '--credits', '15', '--dry-run']
+    const { code, stdout } = await run('expand', flags, mill.env)
+    expect(stdout).toContain('108 now, 93 after; the floor is 100: work will stop there')
+    expect(code).toBe(3)
+  }, 60_000)
+
+  test('refuses with exit code 2 what makes no sense, and takes nothing', async () => {
+    const { mill } = await openScene()
+    await plant(mill, 'bare', ['query', 'shoes'])
+    await plant(mill, 'seeds', ['query', 'boots'])
+    await plant(mill, 'seeds-expanded', ['query', 'socks'])
+    const lines = [
+      ['--credits', '5'],
+      ['--list', 'bare'],
+      ['--list', 'bare', '--credits', '0'],
+      ['--list', 'bare', '--credits', '5', '--match', '/(/'],
+      ['--list', 'nobody', '--credits', '5'],
+      ['--list', 'bare', '--credits', '5'],
+      ['--list', 'seeds', '--credits', '5'],
+    ]
+    const said: string[] = []
+    for (const flags of lines) {
+      const { code, stderr } = await run('expand', flags, mill.env)
+      said.push(`${code} ${/^error: (.{30})/m.exec(stderr)?.[1]}`)
+    }
+    expect(said).toEqual([
+      '2 expected --list with the name ',
+      '2 expected --credits with the mo',
+      '2 expected --credits to be a who',
+      '2 expected --match to be words o',
+      '2 expected --list to be the name',
+      '2 expected readable answers to q',
+      '2 expected the name "seeds-expan',
+    ])
+    expect(await rowsOf(mill, 'select from expansions')).toEqual([])
+  }, 60_000)
+
+  test('refuses to expand what was made by expanding, and names the list to type instead', async () => {
+    const { mill } = await openScene()
+    await seed(mill, 'seeds', ['red shoes'])
+    await run('expand', ['--list', 'seeds', '--credits', '2'], mill.env)
+    const again = ['--list', 'seeds-expanded', '--credits', '2']
+    const { code, stderr } = await run('expand', again, mill.env)
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        'took related searches of "seeds"; to go on from these, expand "seeds"',
+      ),
+    ])
+  }, 60_000)
+
+  test('says what is left out when nothing is left to take', async () => {
+    const { mill } = await openScene()
+    await seed(mill, 'seeds', ['red shoes'])
+    const flags = ['--list', 'seeds', '--credits', '2', '--match', 'zebra']
+    const { code, stdout } = await run('expand', flags, mill.env)
+    expect([code, stdout]).toEqual([
+      0,
+      'nothing is left to take of 8 related texts in the answers to the list "seeds" that you never asked; left out: 8 by --match and --not\n',
+    ])
+  }, 60_000)
+})

@@ -1,0 +1,122 @@
+// A server and its standby, of Debian's PostgreSQL: replication is what is tested, and the tests' own server has none.
+import { execFile } from 'node:child_process'
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { migrateAll } from '../../src/commands/mill/mill.ts'
+import { openDatabase, openPool, type Pool } from '../../src/store/database.ts'
+import { ensureReader } from '../../src/store/analysis/analyst.ts'
+import { freePort } from '../../src/embedded/port.ts'
+import { run, start } from '../support/run.ts'
+import { testMill, type TestMill } from '../support/mill.ts'
+import { startFaulty } from '../../src/service/standin/faulty.ts'
+import { temporaryFolder } from '../support/server.ts'
+
+const call = promisify(execFile)
+const places = '/usr/lib/postgresql'
+const newest = existsSync(places) ? Math.max(0, ...readdirSync(places).map(Number)) : 0
+const bin = join(places, String(newest), 'bin')
+const nobody = 65_534
+const asUser = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
+
+const folder = temporaryFolder('replica')
+const tool = (name: string, ...args: readonly string[]) =>
+  call(join(bin, name), args, { cwd: '/', ...asUser })
+
+function startServer(data: string, port: number) {
+  const options = `-p ${port} -h 127.0.0.1 -k '' -c fsync=off -c jit=off -c max_connections=50`
+  return tool('pg_ctl', '-D', data, '-w', '-l', `${data}.log`, '-o', options, 'start')
+}
+
+describe.skipIf(newest === 0)('a replica', () => {
+  const data = join(folder, 'servers', 'primary')
+  const copy = join(folder, 'servers', 'standby')
+  let mill: TestMill
+  let pool: Pool
+  let replica: string
+  let api: Awaited<ReturnType<typeof startFaulty>>
+
+  beforeAll(async () => {
+    mkdirSync(join(folder, 'servers'), { mode: 0o700 })
+    if (process.getuid?.() === 0) chownSync(join(folder, 'servers'), nobody, nobody)
+    const [port, second] = [await freePort(), await freePort()]
+    await tool('initdb', '-D', data, '-U', 'tests', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8')
+    await startServer(data, port)
+    const url = `postgres://tests@127.0.0.1:${port}/postgres`
+    replica = `postgres://tests@127.0.0.1:${second}/postgres`
+    pool = openPool(url, { name: 'test', max: 8 })
+    await migrateAll(pool, url)
+    await ensureReader(pool)
+    await tool('pg_basebackup', '-D', copy, '-R', '-X', 'stream', '-c', 'fast', '-d', url)
+    await startServer(copy, second)
+    api = await startFaulty({ seed: 'replica', credits: 1_000, kind: 'live', cost: 1 })
+    const database = { url, pool, db: openDatabase(pool), close: async () => undefined }
+    mill = await testMill({ api, database, settings: { MILL_REPLICA_URL: replica } })
+    await mill.plan(['tea', 'coffee', 'cocoa'])
+    await mill.drain()
+  }, 180_000)
+
+  afterAll(async () => {
+    await mill?.close()
+    await api?.close()
+    await pool?.end()
+    for (const server of [copy, data]) {
+      if (existsSync(join(server, 'postmaster.pid'))) {
+        await tool('pg_ctl', '-D', server, '-m', 'immediate', '-w', 'stop')
+      }
+    }
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const caughtUp = async () => {
+    const there = openPool(replica, { name: 'test', max: 1 })
+    try {
+      const found = async () =>
+        (await there.query<{ n: number }>('select count(*)::integer as n from searches')).rows[0]?.n
+      await expect.poll(found).toBe(3)
+    } finally {
+      await there.end()
+    }
+  }
+
+  /** The commands of analysts, while nothing is where everything is written: what they print can be of the replica alone. */
+  const away = () => ({ ...mill.env, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' })
+
+  test('answers what sql, export and report ask, though the server itself is away', async () => {
+    await caughtUp()
+    const asked = await run(
+      'sql',
+      ['select count(*) as n from searches', '--format', 'json'],
+      away(),
+    )
+    expect([asked.code, JSON.parse(asked.stdout)]).toEqual([
+      0,
+      { columns: ['n'], rows: [{ n: 3 }] },
+    ])
+    const library = await run('sql', ['find', '--word', 'tea', '--format', 'json'], away())
+    expect(library.code).toBe(0)
+    const written = await run('export', ['searches', '--to', '-'], away())
+    expect([written.code, written.stdout.trim().split('\n').length]).toEqual([0, 4])
+    const page = join(folder, 'page.html')
+    expect((await run('report', ['--to', page], away())).code).toBe(0)
+    expect(readFileSync(page, 'utf8')).toContain('<h1')
+  })
+
+  test('shows the pages of the desk, though the server itself is away', async () => {
+    await caughtUp()
+    const desk = start('desk', ['--port', '0', '--json'], away())
+    const [address = ''] =
+      /http:\/\/127\.0\.0\.1:\d+/.exec(await desk.line('http://127.0.0.1')) ?? []
+    const answer = await fetch(`${address}/lists`)
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('test')])
+    desk.kill('SIGTERM')
+    expect((await desk.ended).code).toBe(0)
+  })
+
+  test('is not asked by what writes, or tells how things stand', async () => {
+    const { code, stderr } = await run('status', [], away())
+    expect([code, stderr]).toEqual([5, expect.stringContaining('127.0.0.1:1')])
+    expect((await run('status', [], mill.env)).code).toBe(0)
+  })
+})
