@@ -202,7 +202,7 @@ describe('the embedded PostgreSQL', () => {
       const script = `import(${JSON.stringify(files)}).then(({ openHome }) => openHome('/proc/x/home'))`
       const tried = promisify(execFile)(process.execPath, ['--import', 'tsx', '--eval', script], {
         cwd: root,
-        timeout: 20_000,
+        timeout: 90_000,
         killSignal: 'SIGKILL',
       })
       await expect(tried).rejects.toThrow(/MILL_HOME: expected a folder that can be made/)

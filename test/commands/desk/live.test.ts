@@ -49,7 +49,7 @@ describe('live pages', () => {
     const listeners = await Promise.all(Array.from({ length: 50 }, listen))
     for (const { heard } of listeners) {
       await vi.waitFor(() => expect(heard()).toMatch(/^data: \{"parts":\{"state":/m), {
-        timeout: 20_000,
+        timeout: 90_000,
       })
     }
     // Each look takes a handful of transactions; fifty of their own would take hundreds.
@@ -63,11 +63,11 @@ describe('live pages', () => {
 
   test('a change is told to who listens', async () => {
     const { heard, leave } = await listen()
-    await vi.waitFor(() => expect(heard()).toContain('Nothing here yet'), { timeout: 20_000 })
+    await vi.waitFor(() => expect(heard()).toContain('Nothing here yet'), { timeout: 90_000 })
     await scene.pool.query(`
       insert into lists (id, name, source) overriding system value values (1, 'shoes', 'a.csv');
       insert into runs (list_id, run_date, kind, state) values (1, '2026-01-01', 'manual', 'open')`)
-    await vi.waitFor(() => expect(heard()).toContain('2026-01-01'), { timeout: 20_000 })
+    await vi.waitFor(() => expect(heard()).toContain('2026-01-01'), { timeout: 90_000 })
     leave()
   })
 

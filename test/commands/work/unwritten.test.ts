@@ -28,7 +28,7 @@ async function keepFour(
   await refuse(mill, 'raw_answers', { code })
   // A process of its own: what it leaves open ends with it, as it does outside of tests.
   const work = start('work', leave === 'by itself' ? ['--drain'] : [], mill.env)
-  await expect.poll(() => api.charges(), { timeout: 20_000 }).toHaveLength(5)
+  await expect.poll(() => api.charges(), { timeout: 90_000 }).toHaveLength(5)
   if (leave === 'when told') work.kill('SIGTERM')
   const ended = await work.ended
   await allow(mill, 'raw_answers')
@@ -111,7 +111,7 @@ test('a worker whose answers neither the database nor a file takes ends with 5, 
   await mill.plan(queries(4).map((q) => `lost ${q}`))
   await refuse(mill, 'raw_answers', { code: '25006' })
   const work = start('work', [], mill.env)
-  await expect.poll(() => api.charges(), { timeout: 20_000 }).toHaveLength(5)
+  await expect.poll(() => api.charges(), { timeout: 90_000 }).toHaveLength(5)
   const folder = join(mill.config.home, 'spool')
   rmSync(folder, { recursive: true })
   writeFileSync(folder, 'no folder any more')

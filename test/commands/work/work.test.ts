@@ -310,7 +310,7 @@ describe('a worker and money', () => {
       .poll(
         async () =>
           (await sql`select from stops where reason = 'credit_floor'`.execute(mill.db)).rows,
-        { timeout: 20_000 },
+        { timeout: 90_000 },
       )
       .toHaveLength(1)
     expect((await mill.drain()).finish).toBe('credit_floor')

@@ -17,21 +17,36 @@ function watch(pulse) {
   })
 }
 
-/** Whoever stands in a part with the keyboard, or has opened something in it, keeps their place. */
+const reached = 'a[href], button, summary, [tabindex]'
+
+/** What somebody who uses it would call it: by this it is found again when its part is drawn anew. */
+function nameOf(one) {
+  const name = one.getAttribute('aria-label') ?? one.getAttribute('href') ?? one.textContent
+  return `${one.tagName} ${name}`
+}
+
+/** Whoever stands in a part with the keyboard, has scrolled or opened something in it, keeps their place. */
 function replace(element, text) {
   if (element === null || element.dataset.shown === text) return
   const selection = document.getSelection()
   const selecting = selection !== null && !selection.isCollapsed
   if (selecting && element.contains(selection.anchorNode)) return
-  const focused = element.contains(document.activeElement)
-    ? document.activeElement.dataset.copy
-    : undefined
+  const within = element.contains(document.activeElement)
+  const focused = within ? nameOf(document.activeElement) : undefined
   const open = [...element.querySelectorAll('details[open]')].map(({ id }) => id)
+  const scrolled = new Map(
+    [...element.querySelectorAll('.scroll')].map((one) => [nameOf(one), one.scrollLeft]),
+  )
   element.innerHTML = text
   element.dataset.shown = text
   for (const id of open) if (id !== '') document.getElementById(id)?.setAttribute('open', '')
   offerCopies(element)
-  if (focused !== undefined) element.querySelector(`[data-copy="${CSS.escape(focused)}"]`)?.focus()
+  for (const one of element.querySelectorAll('.scroll')) {
+    one.scrollLeft = scrolled.get(nameOf(one)) ?? one.scrollLeft
+  }
+  if (focused === undefined) return
+  const again = [...element.querySelectorAll(reached)].find((one) => nameOf(one) === focused)
+  again?.focus({ preventScroll: true })
 }
 
 /** What is to be typed gets a button that copies it. */

@@ -40,7 +40,7 @@ describe('pages', () => {
     await migrateAll(pool, url)
     await pool.end()
     await vi.waitFor(async () => expect((await early.get('/')).status).toBe(200), {
-      timeout: 20_000,
+      timeout: 90_000,
     })
     await early.close()
   })
