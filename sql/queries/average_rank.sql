@@ -16,10 +16,8 @@ where tag = '*'
   and case
     when :domain::text is null then exists (
       select
-      from own_domains
-      where own_domains.domain = average_rank.domain
-        and (own_domains.since is null or own_domains.since <= average_rank.run_date)
-        and (own_domains.until is null or own_domains.until >= average_rank.run_date)
+      from analysis.ours_on(average_rank.run_date) as ours
+      where ours.domain = average_rank.domain
     )
     else domain = :domain
   end

@@ -11,10 +11,8 @@ where run_date = :day::date
   and case
     when :domain::text is null then exists (
       select
-      from own_domains
-      where own_domains.domain = cannibalised_serps.domain
-        and (own_domains.since is null or own_domains.since <= cannibalised_serps.run_date)
-        and (own_domains.until is null or own_domains.until >= cannibalised_serps.run_date)
+      from analysis.ours_on(cannibalised_serps.run_date) as ours
+      where ours.domain = cannibalised_serps.domain
     )
     else domain = :domain
   end

@@ -11,10 +11,8 @@ where analysis.in_span(run_date)
   and case
     when :domain::text is null then exists (
       select
-      from own_domains
-      where own_domains.domain = confirmed_losses.domain
-        and (own_domains.since is null or own_domains.since <= confirmed_losses.run_date)
-        and (own_domains.until is null or own_domains.until >= confirmed_losses.run_date)
+      from analysis.ours_on(confirmed_losses.run_date) as ours
+      where ours.domain = confirmed_losses.domain
     )
     else domain = :domain
   end

@@ -15,10 +15,8 @@ where run_date = :day::date
   and case
     when :domain::text is null then exists (
       select
-      from own_domains
-      where own_domains.domain = domain_coverage.domain
-        and (own_domains.since is null or own_domains.since <= domain_coverage.run_date)
-        and (own_domains.until is null or own_domains.until >= domain_coverage.run_date)
+      from analysis.ours_on(domain_coverage.run_date) as ours
+      where ours.domain = domain_coverage.domain
     )
     else domain = :domain
   end

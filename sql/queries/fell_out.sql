@@ -18,10 +18,7 @@ from (
   from analysis.step_days as steps
   join queries on queries.id = steps.query_id
   cross join lateral analysis.shown_in(steps.previous_search_id) as held
-  join own_domains
-    on own_domains.domain = held.domain
-    and (own_domains.since is null or own_domains.since <= steps.run_date)
-    and (own_domains.until is null or own_domains.until >= steps.run_date)
+  join lateral analysis.ours_on(steps.run_date) as ours on ours.domain = held.domain
   join pages on pages.id = held.page_id
   where steps.run_date = :day::date
     and held.position <= 10

@@ -38,9 +38,7 @@ from (
       or case
         when :domain::text is null then ranks.domain in (
           select domain
-          from own_domains
-          where (since is null or since <= :day::date)
-            and (until is null or until >= :day::date)
+          from analysis.ours_on(:day::date)
         )
         else ranks.domain = :domain
       end

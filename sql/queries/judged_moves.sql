@@ -11,9 +11,7 @@ from analysis.judged_moves(
   case
     when :domain::text is null then array(
       select distinct domain
-      from own_domains
-      where (since is null or since <= :day::date)
-        and (until is null or until >= :day::date)
+      from analysis.ours_on(:day::date)
     )
     else array[:domain]
   end

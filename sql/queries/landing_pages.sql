@@ -14,9 +14,7 @@ where run_date = :day::date
   and case
     when :domain::text is null then domain in (
       select domain
-      from own_domains
-      where (since is null or since <= :day::date)
-        and (until is null or until >= :day::date)
+      from analysis.ours_on(:day::date)
     )
     else domain = :domain
   end

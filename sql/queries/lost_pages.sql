@@ -12,9 +12,7 @@ with losses as materialized (
     and case
       when :domain::text is null then changes.domain in (
         select domain
-        from own_domains
-        where (since is null or since <= :day::date)
-          and (until is null or until >= :day::date)
+        from analysis.ours_on(:day::date)
       )
       else changes.domain = :domain
     end

@@ -13,10 +13,8 @@ where movers.change <> 'same'
   and case
     when :domain::text is null then exists (
       select
-      from own_domains
-      where own_domains.domain = movers.domain
-        and (own_domains.since is null or own_domains.since <= movers.run_date)
-        and (own_domains.until is null or own_domains.until >= movers.run_date)
+      from analysis.ours_on(movers.run_date) as ours
+      where ours.domain = movers.domain
     )
     else movers.domain = :domain
   end

@@ -13,9 +13,7 @@ where moves.change <> 'same'
   and case
     when :domain::text is null then moves.domain in (
       select domain
-      from own_domains
-      where (since is null or since <= :day::date)
-        and (until is null or until >= :day::date)
+      from analysis.ours_on(:day::date)
     )
     else moves.domain = :domain
   end

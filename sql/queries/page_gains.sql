@@ -17,9 +17,7 @@ where changes.domain = any (array(select domain from own_domains union all selec
   and case
     when :domain::text is null then changes.domain in (
       select domain
-      from own_domains
-      where (since is null or since <= :day::date)
-        and (until is null or until >= :day::date)
+      from analysis.ours_on(:day::date)
     )
     else changes.domain = :domain
   end

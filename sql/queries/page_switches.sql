@@ -8,10 +8,8 @@ where page_switches.domain = any (array(select domain from own_domains union all
   and case
     when :domain::text is null then exists (
       select
-      from own_domains
-      where own_domains.domain = page_switches.domain
-        and (own_domains.since is null or own_domains.since <= page_switches.run_date)
-        and (own_domains.until is null or own_domains.until >= page_switches.run_date)
+      from analysis.ours_on(page_switches.run_date) as ours
+      where ours.domain = page_switches.domain
     )
     else domain = :domain
   end

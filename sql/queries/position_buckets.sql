@@ -9,10 +9,8 @@ where tag = '*'
   and case
     when :domain::text is null then exists (
       select
-      from own_domains
-      where own_domains.domain = position_buckets.domain
-        and (own_domains.since is null or own_domains.since <= position_buckets.run_date)
-        and (own_domains.until is null or own_domains.until >= position_buckets.run_date)
+      from analysis.ours_on(position_buckets.run_date) as ours
+      where ours.domain = position_buckets.domain
     )
     else domain = :domain
   end

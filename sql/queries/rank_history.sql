@@ -18,10 +18,8 @@ where lower(queries.q) = lower(analysis.canonical(:q))
   and case
     when :domain::text is null then exists (
       select
-      from own_domains
-      where own_domains.domain = rank_history.domain
-        and (own_domains.since is null or own_domains.since <= rank_history.run_date)
-        and (own_domains.until is null or own_domains.until >= rank_history.run_date)
+      from analysis.ours_on(rank_history.run_date) as ours
+      where ours.domain = rank_history.domain
     )
     else rank_history.domain = :domain
   end

@@ -16,10 +16,8 @@ where tag = '*'
   and case
     when :domain::text is null then exists (
       select
-      from own_domains
-      where own_domains.domain = share_bounds.domain
-        and (own_domains.since is null or own_domains.since <= share_bounds.run_date)
-        and (own_domains.until is null or own_domains.until >= share_bounds.run_date)
+      from analysis.ours_on(share_bounds.run_date) as ours
+      where ours.domain = share_bounds.domain
     )
     else domain = :domain
   end

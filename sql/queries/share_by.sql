@@ -17,10 +17,8 @@ where run_date = :day::date
   and case
     when :domain::text is null then exists (
       select
-      from own_domains
-      where own_domains.domain = share_of_voice.domain
-        and (own_domains.since is null or own_domains.since <= share_of_voice.run_date)
-        and (own_domains.until is null or own_domains.until >= share_of_voice.run_date)
+      from analysis.ours_on(share_of_voice.run_date) as ours
+      where ours.domain = share_of_voice.domain
     )
     else domain = :domain
   end

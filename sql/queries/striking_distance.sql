@@ -8,9 +8,7 @@ from analysis.striking_distance
 where case
   when :domain::text is null then domain in (
     select domain
-    from own_domains
-    where (since is null or since <= current_date)
-      and (until is null or until >= current_date)
+    from analysis.ours_on(current_date)
   )
   else domain = :domain
 end

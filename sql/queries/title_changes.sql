@@ -10,10 +10,8 @@ where analysis.in_span(run_date)
   and case
     when :domain::text is null then exists (
       select
-      from own_domains
-      where own_domains.domain = title_changes.domain
-        and (own_domains.since is null or own_domains.since <= title_changes.run_date)
-        and (own_domains.until is null or own_domains.until >= title_changes.run_date)
+      from analysis.ours_on(title_changes.run_date) as ours
+      where ours.domain = title_changes.domain
     )
     else domain = :domain
   end

@@ -9,9 +9,7 @@ from analysis.flows_between(analysis.since(:day::date, :days::integer), :day::da
 where case
     when :domain::text is null then flows.loser in (
       select domain
-      from own_domains
-      where (since is null or since <= :day::date)
-        and (until is null or until >= :day::date)
+      from analysis.ours_on(:day::date)
     )
     else flows.loser = :domain
   end

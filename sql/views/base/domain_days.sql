@@ -34,11 +34,9 @@ from (
     from analysis.label_shares
     union all
     -- Ours have a row even where nothing of theirs ranks: a missing row would hide the worst day.
-    select asked.run_date, asked.tag, own_domains.domain, 0, 0, 0, 0, 0, null
+    select asked.run_date, asked.tag, ours.domain, 0, 0, 0, 0, 0, null
     from asked
-    join own_domains
-      on (own_domains.since is null or own_domains.since <= asked.run_date)
-      and (own_domains.until is null or own_domains.until >= asked.run_date)
+    cross join lateral analysis.ours_on(asked.run_date) as ours
   ) as counted
   group by run_date, tag, domain
 ) as held

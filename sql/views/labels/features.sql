@@ -11,10 +11,8 @@ select
   counted.domain,
   exists (
     select
-    from own_domains
-    where own_domains.domain = counted.domain
-      and (own_domains.since is null or own_domains.since <= observations.run_date)
-      and (own_domains.until is null or own_domains.until >= observations.run_date)
+    from analysis.ours_on(observations.run_date) as ours
+    where ours.domain = counted.domain
   ) as ours,
   search_features.text,
   pages.url,

@@ -19,10 +19,8 @@ left join (
     count(*) as losses,
     count(*) filter (where exists (
       select
-      from own_domains
-      where own_domains.domain = lost.domain
-        and (own_domains.since is null or own_domains.since <= lost.run_date)
-        and (own_domains.until is null or own_domains.until >= lost.run_date)
+      from analysis.ours_on(lost.run_date) as ours
+      where ours.domain = lost.domain
     )) as ours
   from analysis.confirmed_losses as lost
   -- A loss counts for each list that asked the query that day: each might have had it alone.

@@ -2,9 +2,7 @@
 create or replace view analysis.competitors as
 with ours as materialized (
   select distinct domain
-  from own_domains
-  where (since is null or since <= current_date)
-    and (until is null or until >= current_date)
+  from analysis.ours_on(current_date)
 ),
 -- What left all lists does not count any more.
 asked as materialized (

@@ -2,9 +2,7 @@
 create or replace view analysis.content_gaps as
 with ours as materialized (
   select distinct domain
-  from own_domains
-  where (since is null or since <= current_date)
-    and (until is null or until >= current_date)
+  from analysis.ours_on(current_date)
 )
 select
   latest.query_id,

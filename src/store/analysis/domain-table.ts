@@ -53,9 +53,8 @@ export async function readDomainTable(
     select
       summed.domain, exists (
         select
-        from own_domains
-        where own_domains.domain = summed.domain
-          and ${until}::date between coalesce(since, '-infinity') and coalesce(until, 'infinity')
+        from analysis.ours_on(${until}::date) as ours
+        where ours.domain = summed.domain
       ) as ours, coalesce(summed.clicks / nullif(totals.weight, 0), 0) as share,
       coalesce(summed.previous / nullif(totals.previous, 0), 0) as "previousShare", summed.ranked, summed.top_3 as top3
     from summed

@@ -106,9 +106,7 @@ async function endMissing(trx: Transaction<DB>, { table, given, same, today }: E
 export async function readOursOn(db: Database, date: string): Promise<readonly string[]> {
   const { rows } = await sql<{ domain: string }>`
     select distinct domain
-    from own_domains
-    where (since is null or since <= ${date}::date)
-      and (until is null or until >= ${date}::date)
+    from analysis.ours_on(${date}::date)
     order by domain`.execute(db)
   return rows.map(({ domain }) => domain)
 }

@@ -106,9 +106,7 @@ export async function readInteresting(
     select domain, bool_or(ours) as ours
     from (
       select domain, true as ours, 0 as position
-      from own_domains
-      where (since is null or since <= ${day}::date)
-        and (until is null or until >= ${day}::date)
+      from analysis.ours_on(${day}::date)
       union all
       select domain, false, position
       from public.result_domains

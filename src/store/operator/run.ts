@@ -107,9 +107,7 @@ export async function readRunMoves(
   const { rows } = await sql<RunMove>`
     with ours as materialized (
       select distinct domain
-      from own_domains
-      where (since is null or since <= ${date}::date)
-        and (until is null or until >= ${date}::date)
+      from analysis.ours_on(${date}::date)
     )
     select
       m.query_id, m.q, m.domain, m.previous_position as previous, m.previous_run_date as previous_date,

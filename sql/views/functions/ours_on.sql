@@ -1,0 +1,9 @@
+-- The domains that are ours on a day: what every question, view and page means by "ours".
+create or replace function analysis.ours_on(day date) returns setof public.own_domains
+language sql stable parallel safe rows 10 as $$
+  select *
+  from public.own_domains
+  where (since is null or since <= day)
+    and (until is null or until >= day)
+$$;
+comment on function analysis.ours_on(date) is 'The lines of our domains that hold on a day, as the command domains was told them.';
