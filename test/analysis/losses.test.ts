@@ -79,7 +79,49 @@ function lostFrom(series: readonly Answer[], from: number, shown: Results): stri
   })
 }
 
-describe('losses and wrong pages over random histories', () => {
+/** Domains of which an answer shows more than one page, www. or not. */
+function crowdedOf(answers: readonly Answer[], shown: Results): string[] {
+  return answers.flatMap(({ query, day, search, depth }) => {
+    const all = shown.get(search) ?? []
+    return [...new Set(all.map(({ domain }) => domain))].flatMap((domain) => {
+      const own = all.filter((one) => one.domain === domain)
+      const pages = new Set(own.map(({ key }) => named(key))).size
+      const lists = [own.map(({ position }) => position), own.map(({ key }) => key)]
+      return pages < 2 ? [] : [[query, day, domain, pages, ...lists.map(String), depth].join(' ')]
+    })
+  })
+}
+
+interface Switch {
+  readonly day: string
+  readonly from: string
+  readonly to: string
+}
+
+/** Domains whose best page for a query was another one than in the answer before, twice or more. */
+function switchesOf(steps: ReturnType<typeof stepsOf>, shown: Results): string[] {
+  const found = new Map<string, Switch[]>()
+  for (const { now, before } of steps) {
+    const earlier = before === null ? [] : (shown.get(before.search) ?? [])
+    const here = shown.get(now.search) ?? []
+    for (const domain of new Set(here.map((one) => one.domain))) {
+      const to = here.find((one) => one.domain === domain)?.key ?? ''
+      const from = earlier.find((one) => one.domain === domain)?.key
+      if (from === undefined || named(from) === named(to)) continue
+      const name = `${now.query} ${domain}`
+      found.set(name, [...(found.get(name) ?? []), { day: now.day, from, to }])
+    }
+  }
+  return [...found].flatMap(([name, all]) => {
+    const sorted = all.toSorted((a, b) => (a.day < b.day ? -1 : 1))
+    const pages = new Set(sorted.flatMap(({ from, to }) => [named(from), named(to)])).size
+    const days = [sorted[0]?.day, sorted.at(-1)?.day]
+    const keys = sorted.map(({ to }) => to)
+    return all.length < 2 ? [] : [[name, all.length, pages, String(keys), ...days].join(' ')]
+  })
+}
+
+describe('losses, wrong pages and pages side by side over random histories', () => {
   test.each(histories)(
     'are what the base tables say, history %i',
     async (seed) => {
@@ -101,6 +143,20 @@ describe('losses and wrong pages over random histories', () => {
       const wrong = wrongOf(base.answers, shown, targets)
       expect(wrong.length).toBeGreaterThan(0)
       expect(await ask(`select ${columns} from analysis.wrong_pages`)).toEqual(wrong.toSorted())
+      const crowded = crowdedOf(base.answers, shown)
+      expect(crowded.length).toBeGreaterThan(0)
+      const lists = `array_to_string(positions, ','), array_to_string(url_keys, ',')`
+      expect(
+        await ask(
+          `select query_id, run_date, domain, pages, ${lists}, depth from analysis.cannibalised_serps`,
+        ),
+      ).toEqual(crowded.toSorted())
+      const switched = switchesOf(stepsOf(base), shown)
+      expect(switched.length).toBeGreaterThan(0)
+      const spread = `switches, pages, array_to_string(url_keys, ','), first_run_date, run_date`
+      expect(await ask(`select query_id, domain, ${spread} from analysis.page_switches`)).toEqual(
+        switched.toSorted(),
+      )
       const steps = stepsOf(base).map(({ now }) => now)
       const lost = [...new Set(steps.map(({ series }) => series))].flatMap((name) => {
         const series = steps.filter((step) => step.series === name)

@@ -7,16 +7,19 @@ select
   min(searches.fetched_at) as first_seen,
   max(searches.fetched_at) as last_seen,
   count(*) as answers
-from searches
-cross join lateral (
-  select 'answer' as place, field
-  from jsonb_object_keys(searches.extra) as field
-  union
-  select 'result', field
+from (
+  select id as search_id, 'answer' as place, field
+  from searches
+  cross join jsonb_object_keys(extra) as field
+  where extra is not null
+  union all
+  -- An answer counts once for a field, however many of its results carry it.
+  select distinct search_id, 'result', field
   from organic_results
-  cross join jsonb_object_keys(organic_results.extra) as field
-  where organic_results.search_id = searches.id
+  cross join jsonb_object_keys(extra) as field
+  where extra is not null
 ) as fields
+join searches on searches.id = fields.search_id
 where searches.parse_error is null
   and searches.origin = any ((select analysis.origins())::text[])
 group by fields.place, fields.field, searches.api;
