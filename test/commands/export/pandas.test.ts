@@ -1,21 +1,25 @@
 // CSV and lines of JSON, read back by a program that most analysts read them with.
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { writeRows } from '../../../src/commands/export/rows.ts'
 import { processEnvironment } from '../../../src/shared/config.ts'
+import { root } from '../../../src/shared/root.ts'
 import { readBatches } from '../../../src/store/analysis/ask.ts'
 import { asLines } from '../../../src/store/analysis/export.ts'
+import { placed, Story, ten } from '../../analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { temporaryFolder } from '../../support/server.ts'
 
 // Debian's own: another one on the path knows nothing of its packages.
 const python = '/usr/bin/python3'
 const required = processEnvironment()['REQUIRE_PANDAS'] === '1'
-const there = spawnSync(python, ['-c', 'import pandas']).status === 0
+const there = spawnSync(python, ['-c', 'import pandas, sqlalchemy, psycopg2']).status === 0
 if (!there && !required) {
-  process.stderr.write(`${python} has no pandas: no export was read back with it\n`)
+  process.stderr.write(
+    `${python} has no pandas with SQLAlchemy and psycopg2: nothing was read with it\n`,
+  )
 }
 
 const drawn = `
@@ -116,5 +120,28 @@ describe.skipIf(!there && !required)('pandas', () => {
     const read = inPandas(readLines, await write(asLines(text), 'ndjson'))
     expect(read).toHaveLength(20_000)
     expect(read).toEqual(await kept())
+  }, 60_000)
+
+  test('reads a view by the line of the page for analysts', async () => {
+    const story = new Story(database.pool)
+    await story.night('2026-01-01', { shoes: placed(ten('r'), 4, 'caniuse.com/=x') })
+    await story.night('2026-01-02', { shoes: placed(ten('r'), 4, '=taker.com/') })
+    const page = readFileSync(join(root, 'docs', 'analysis.md'), 'utf8')
+    const line = /^\| pandas \| `(.+?)` \|$/m.exec(page)?.[1] ?? ''
+    const address = database.url.replace(/^postgres(ql)?:/, 'postgresql+psycopg2:')
+    // Debian's SQLAlchemy is the one before psycopg 3, whose name is all that differs.
+    const typed = line.replace(/"postgresql\+psycopg:[^"]+"/, JSON.stringify(address))
+    expect(typed).toContain(address)
+    const reader = `
+import sqlalchemy
+for row in (${typed}).sort_values('domain').itertuples():
+    print(json.dumps([row.domain, row.change, row.run_date.strftime('%Y-%m-%d'), row.previous_run_date.isoformat()]))`
+    const { rows } = await database.pool.query<unknown[]>({
+      text: `select domain, change, run_date::text, previous_run_date::text
+        from analysis.movers_on(analysis.newest_day()) order by domain collate "C"`,
+      rowMode: 'array',
+    })
+    expect(rows.length).toBeGreaterThan(1)
+    expect(inPandas(reader, '')).toEqual(rows)
   }, 60_000)
 })
