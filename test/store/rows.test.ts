@@ -52,7 +52,14 @@ async function makeStage() {
   const { db } = server
   await makeTables({ held: db, wanted: db }, 0)
   const price = { maxAgeMs: 0, origin: 'live', api: 'api.example.com', budget: null } as const
-  const rest = { kind: 'nightly', runDate: '2026-03-02', adaptive: true, wished: true } as const
+  const rest = {
+    kind: 'nightly',
+    runDate: '2026-03-02',
+    adaptive: true,
+    wished: true,
+    shares: [{ tag: 'brand', share: 0.3 }],
+    prices: [],
+  } as const
   await db.transaction().execute(async (trx) => {
     await mergeDuplicates(trx, 0, { run: 1, joined: false, list: 1, order: { ...price, ...rest } })
     await sql`create temporary table kept (like merged)`.execute(trx)

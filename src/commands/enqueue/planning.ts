@@ -113,7 +113,16 @@ async function planStage(
   { desk, funds, keep }: { desk: Desk; funds: Funds; keep: boolean },
 ): Promise<ListPlan> {
   desk.progress?.({ kind: 'planning', list: order.list, lines })
-  const planned = await planStaged(connections, { stage: stage.number, order, keep, record })
+  const prices = funds.costs.map(({ class: name, average, dearest }) => {
+    return { class: name, credits: average ?? dearest }
+  })
+  const priced = { ...order, prices }
+  const planned = await planStaged(connections, {
+    stage: stage.number,
+    order: priced,
+    keep,
+    record,
+  })
   const estimate = estimateCost(planned.toBuy, funds.costs, costClass)
   const notices = [...found, ...mergeNotice(planned, heading), ...wishNotice(planned)]
   return { ...planned, list: order.list, heading, headersAgain, notices, sample, estimate }

@@ -34,9 +34,13 @@ export interface ListOrder extends Omit<
   | 'reading'
   | 'join'
   | 'adaptive'
+  | 'shares'
+  | 'prices'
 > {
   /** True: a query also rests when its row in the table of cadences says so. */
   readonly adaptive?: boolean
+  /** Labels that are given a share of the credits; none unless told. */
+  readonly shares?: PlanOrder['shares']
   /** True: what was read from another source before may join it. */
   readonly join?: boolean
   readonly from: ListSource
@@ -67,7 +71,7 @@ export type EnqueueProgress =
 /** A list whose lines lie in temporary tables, ready to be planned. */
 export interface Staged {
   readonly stage: Stage
-  readonly order: PlanOrder
+  readonly order: Omit<PlanOrder, 'prices'>
   readonly record: ListOrder['record']
   readonly heading: Heading | null
   readonly headersAgain: readonly number[]
@@ -88,7 +92,7 @@ export async function stageList(
   number: number,
   { desk, order }: { desk: Desk; order: ListOrder },
 ): Promise<Staged> {
-  const stage = await openStage(connections, number)
+  const stage = await openStage(connections, number, labelsOf(order))
   const { from } = order
   if (from.kind === 'members') return stageMembers(stage, from.list, { desk, order })
   const source = from.kind === 'file' ? from.path : streamName
@@ -120,6 +124,10 @@ export async function stageList(
     sample: { first: tally.first, last: tally.last },
     lines: tally.lines,
   }
+}
+
+function labelsOf({ shares = [] }: ListOrder): readonly string[] {
+  return shares.map(({ tag }) => tag)
 }
 
 async function readInto(
@@ -174,6 +182,7 @@ function orderOf({ supplier }: Desk, order: ListOrder) {
   const { origin, api } = supplier
   const join = order.join ?? kind === 'nightly'
   const adaptive = order.adaptive ?? false
-  const rest = { origin, api, join, adaptive, reading: undefined }
+  const shares = order.shares ?? []
+  const rest = { origin, api, join, adaptive, shares, reading: undefined }
   return { list, kind, runDate, budget, maxAgeMs, into, ...rest }
 }

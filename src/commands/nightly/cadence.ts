@@ -1,3 +1,4 @@
+import type { Cell } from './columns.ts'
 import { usualLongestDays } from '../mill/cadence/night.ts'
 
 /** How often the queries of a list are asked: each night, or each as often as its history says. */
@@ -5,8 +6,14 @@ export type Cadence =
   | { readonly kind: 'daily' }
   | { readonly kind: 'adaptive'; readonly longestDays: number }
 
-/** Reads a cell of the column of cadences; null for words that are none. */
-export function readCadence(text: string): Cadence | null {
+/** The column of cadences. */
+export const cadenceCell: Cell<Cadence> = {
+  read: readCadence,
+  expected: '"daily" or "adaptive 14d", from 2d to 365d',
+  usual: { kind: 'daily' },
+}
+
+function readCadence(text: string): Cadence | null {
   const [word = '', longest, ...more] = text.toLowerCase().split(/\s+/)
   if (more.length > 0) return null
   if (word === '' || word === 'daily') return longest === undefined ? { kind: 'daily' } : null

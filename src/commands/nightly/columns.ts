@@ -13,10 +13,18 @@ const columns = [
   'overlap',
   'on',
   'cadence',
+  'share',
 ] as const
 
 /** A column that the file of schedules has, or may have. */
 export type ScheduleColumn = (typeof columns)[number] | (typeof listWords)[number]
+
+/** How the cells of a column are read: null for words that are none, and what stands for them then. */
+export interface Cell<T> {
+  readonly read: (text: string) => T | null
+  readonly expected: string
+  readonly usual: T
+}
 
 /** What is wrong with the header of the file of schedules; null: nothing. */
 export function unknownColumns(names: readonly string[]): string | null {

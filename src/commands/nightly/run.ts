@@ -6,6 +6,7 @@ import { decideByName } from '../mill/cadence/cadence.ts'
 import type { Supplier } from '../mill/supplier.ts'
 import type { NightStep } from './decide.ts'
 import type { Schedule } from './schedule.ts'
+import { sharesPhrase } from './shares.ts'
 import type { ListOrder } from '../enqueue/staging.ts'
 import type { Database } from '../../store/database.ts'
 import {
@@ -50,11 +51,12 @@ export async function runNight(desk: NightDesk, schedule: Schedule, step: RunSte
   }
 }
 
-function planPhrase({ queued, reused, notAsked, rejected }: ListPlan): string {
+function planPhrase({ queued, reused, notAsked, rejected, shares }: ListPlan): string {
   return [
     `${queued} to buy`,
     `${reused} reused`,
     ...(notAsked === 0 ? [] : [`${notAsked} not asked`]),
+    ...shares.map((one) => `${sharesPhrase([one])} for ${one.queued} of them`),
     ...(rejected === 0 ? [] : [`${rejected} lines rejected`]),
   ].join(', ')
 }
@@ -106,6 +108,7 @@ function orderOf(
     budget: step.into === null ? schedule.budget : undefined,
     maxAgeMs: schedule.maxAgeMs ?? maxAgeMs,
     adaptive: schedule.cadence.kind === 'adaptive',
+    shares: schedule.shares,
     into: step.into?.run ?? null,
     record: (trx, id) =>
       takeNight(trx, {

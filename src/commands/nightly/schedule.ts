@@ -1,7 +1,10 @@
+import type { Cell } from './columns.ts'
 import type { Agreed } from '../../lists/agreed.ts'
-import { readCadence, type Cadence } from './cadence.ts'
+import { cadenceCell, type Cadence } from './cadence.ts'
 import { unknownColumns, type ScheduleColumn } from './columns.ts'
 import { readListWords } from './list-words.ts'
+import { shareCell } from './shares.ts'
+import type { TaggedShare } from '../../store/planning/order.ts'
 import type { TableRow } from '../../lists/table.ts'
 import { readDuration } from '../../shared/time/duration.ts'
 import { isZone } from '../../shared/settings.ts'
@@ -36,6 +39,8 @@ export interface Schedule extends ListPlace {
   readonly overlap: OverlapRule
   readonly on: boolean
   readonly cadence: Cadence
+  /** Labels that are given a share of the credits of a night, for when money is short. */
+  readonly shares: readonly TaggedShare[]
   /** How the list is read: as the file says, and where it says nothing as a person last agreed to. */
   readonly reading: Agreed
 }
@@ -109,8 +114,9 @@ class LineReader {
       priority: this.#whole('priority', 'a priority from 1 to 9, or nothing', [1, 9]),
       missed: this.#word('missed', missedRules, 'latest'),
       overlap: this.#word('overlap', overlapRules, 'skip'),
-      on: this.#on(),
-      cadence: this.#cadence(),
+      on: this.#read('on', { read: readSwitch, expected: '"yes" or "no"', usual: false }),
+      cadence: this.#read('cadence', cadenceCell),
+      shares: this.#read('share', shareCell),
     }
     return cron === null ? null : { ...schedule, cron }
   }
@@ -185,15 +191,9 @@ class LineReader {
     return found ?? usual
   }
 
-  #on(): boolean {
-    const on = readSwitch(this.text('on'))
-    if (on === null) this.#refuse('on', '"yes" or "no"')
-    return on ?? false
-  }
-
-  #cadence(): Cadence {
-    const cadence = readCadence(this.text('cadence'))
-    if (cadence === null) this.#refuse('cadence', '"daily" or "adaptive 14d", from 2d to 365d')
-    return cadence ?? { kind: 'daily' }
+  #read<T>(column: ScheduleColumn, { read, expected, usual }: Cell<T>): T {
+    const value = read(this.text(column))
+    if (value === null) this.#refuse(column, expected)
+    return value ?? usual
   }
 }

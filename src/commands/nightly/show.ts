@@ -1,5 +1,6 @@
 import { latelyDays, type Outlook, type ScheduleView } from './outlook.ts'
 import { describeLastNight } from '../status/nights.ts'
+import { sharesPhrase } from './shares.ts'
 import { formatTable } from '../../shared/terminal/table.ts'
 import { formatMinute } from '../../shared/time/zone.ts'
 
@@ -33,7 +34,8 @@ function formatSchedule(view: ScheduleView): string {
 
 function rulesOf({ schedule }: ScheduleView): string {
   const budget = schedule.budget === null ? '' : `, at most ${schedule.budget} credits a night`
-  return `missed: ${schedule.missed}, overlap: ${schedule.overlap}${budget}`
+  const shares = schedule.shares.length === 0 ? '' : `, shares: ${sharesPhrase(schedule.shares)}`
+  return `missed: ${schedule.missed}, overlap: ${schedule.overlap}${budget}${shares}`
 }
 
 function latelyOf({ lately }: ScheduleView): string {
@@ -54,6 +56,7 @@ export function nightsJson({ schedules, refusals }: Outlook) {
       on: schedule.on,
       missed: schedule.missed,
       overlap: schedule.overlap,
+      shares: schedule.shares,
       next,
       last:
         last === null

@@ -1,6 +1,7 @@
 import { sql, type Transaction } from '../kysely.ts'
 import type { DB } from '../schema.ts'
 import { restsOf, type RestOrder } from './rests.ts'
+import { shareColumns } from './shares.ts'
 import { wantedName } from './staged-tables.ts'
 
 /** The run that a list is planned into. */
@@ -26,17 +27,18 @@ export async function mergeDuplicates(
     ? sql`exists (select from tasks where tasks.run_id = ${run} and tasks.query_id = lines.id)`
     : sql`false`
   const { joins, rests, standIn, answered, overdue } = restsOf(list, order)
+  const columns = shareColumns(order)
   await sql`
     create temporary table merged on commit drop as
     select
       lines.id, lines.ord, lines.priority, lines.weight, lines.every_days, lines.max_age_ms, known.already,
       case when rest.rests then ${standIn} else answer.id end as search_id, rest.rests,
       answer.id is not null as reused, coalesce(answer.unreadable, false) as unreadable,
-      ${answered} as answered, ${overdue} as overdue
+      ${answered} as answered, ${overdue} as overdue ${columns.shown}
     from (
       select
         id, min(ord) as ord, min(priority) as priority, max(weight) as weight,
-        min(every_days) as every_days, min(max_age_ms) as max_age_ms
+        min(every_days) as every_days, min(max_age_ms) as max_age_ms ${columns.merged}
       from ${wanted}
       group by id
     ) as lines

@@ -1,5 +1,11 @@
 import type { Origin } from '../answers/answer.ts'
 
+/** A share of a night's credits, from 0 to 1, for the queries of a label. */
+export interface TaggedShare {
+  readonly tag: string
+  readonly share: number
+}
+
 /** What a list is to become. */
 export interface PlanOrder {
   readonly list: string
@@ -16,6 +22,10 @@ export interface PlanOrder {
   readonly maxAgeMs: number
   /** True: a query also rests when its row in the table of cadences says so. */
   readonly adaptive: boolean
+  /** Labels that are given a share of the credits, for when money is short; the first that a query holds is its own. */
+  readonly shares: readonly TaggedShare[]
+  /** What a call of each class is expected to cost, as far as that is known. */
+  readonly prices: readonly { readonly class: string; readonly credits: number }[]
   /** An answer is reused only for the same origin and API. */
   readonly origin: Origin
   readonly api: string
@@ -51,6 +61,8 @@ export interface Planned {
   readonly idleWishes: number
   /** Of the reused, those whose answer cannot be read. */
   readonly unreadable: number
+  /** Labels with a share of the credits, and how many of the queries to be bought are theirs. */
+  readonly shares: readonly (TaggedShare & { readonly queued: number })[]
   readonly already: number
   /** Of a run that was joined: credits used and set aside, and tasks still to be bought, before anything was added. */
   readonly before: { readonly spent: number; readonly open: number }

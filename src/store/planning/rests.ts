@@ -6,7 +6,16 @@ import { only } from '../statement.ts'
 /** What decides which queries of a plan rest, and which of them are bought first. */
 export type RestOrder = Pick<
   PlanOrder,
-  'kind' | 'runDate' | 'budget' | 'maxAgeMs' | 'origin' | 'api' | 'adaptive' | 'wished'
+  | 'kind'
+  | 'runDate'
+  | 'budget'
+  | 'maxAgeMs'
+  | 'origin'
+  | 'api'
+  | 'adaptive'
+  | 'wished'
+  | 'shares'
+  | 'prices'
 >
 
 /** How the queries of a plan are looked up, and what comes of it; made of nothing where nobody asks. */

@@ -8,13 +8,16 @@ const mostBytes = 4_000_000
 /** Sends rows in lots: one is gathered while the one before is on its way. */
 export class Sender {
   // The two change places with each lot, so that no lot needs new memory.
-  #gathering = new Lot()
-  #travelling = new Lot()
+  #gathering: Lot
+  #travelling: Lot
   #sent: Promise<void> = Promise.resolve()
   readonly #send: (lot: Lot) => Promise<void>
 
-  constructor(send: (lot: Lot) => Promise<void>) {
+  /** `labels` are those that are given a share of the credits. */
+  constructor(send: (lot: Lot) => Promise<void>, labels: readonly string[] = []) {
     this.#send = send
+    this.#gathering = new Lot(labels)
+    this.#travelling = new Lot(labels)
   }
 
   /** Waits only while two lots are full. */

@@ -38,20 +38,24 @@ export async function onConnections<T>(
     .execute(async (held) => db.connection().execute(async (wanted) => work({ held, wanted })))
 }
 
-/** Makes the temporary tables of one list. */
-export async function openStage(connections: Connections, number: number): Promise<Stage> {
+/** Makes the temporary tables of one list; `labels` are those that are given a share of the credits. */
+export async function openStage(
+  connections: Connections,
+  number: number,
+  labels: readonly string[],
+): Promise<Stage> {
   const { held, wanted } = connections
   await dropTables(connections, number)
   await makeTables(connections, number)
   const sender = new Sender(async (lot) => {
     await Promise.all([addWanted(wanted, number, lot), addHeld(held, number, lot)])
-  })
+  }, labels)
   return {
     number,
     add: async (queries) => sender.add(queries),
     reject: async (lines) => addRejections(wanted, number, lines),
     end: async () => sender.end(),
-    addMembers: async (list) => addMembers(wanted, number, list),
+    addMembers: async (list) => addMembers(wanted, number, { list, labels }),
     empty: async () => {
       await sender.end()
       await dropTables(connections, number)
@@ -62,12 +66,21 @@ export async function openStage(connections: Connections, number: number): Promi
 }
 
 /** Adds the members of a list to what tasks are made of; the tables hold their queries already. */
-async function addMembers(connection: Kysely<DB>, number: number, list: number): Promise<number> {
+async function addMembers(
+  connection: Kysely<DB>,
+  number: number,
+  { list, labels }: { list: number; labels: readonly string[] },
+): Promise<number> {
   const { numAffectedRows } = await sql`
-    insert into ${wantedName(number)} (line, id, priority, weight, num, device, every_days, max_age_ms)
+    insert into ${wantedName(number)} (line, id, priority, weight, num, device, every_days, max_age_ms, share)
     select
       row_number() over (order by member.priority, member.query_id), query.id, member.priority,
-      member.weight, query.num, query.device, member.every_days, member.max_age_ms
+      member.weight, query.num, query.device, member.every_days, member.max_age_ms,
+      (
+        select min(place) - 1
+        from unnest(${[...labels]}::text[]) with ordinality as labels (label, place)
+        where label = any(member.tags)
+      )
     from list_queries as member
     join queries as query on query.id = member.query_id
     where member.list_id = ${list}

@@ -43,9 +43,16 @@ export class Lot {
     everyDays: new DoubleColumn(),
     maxAgeMs: new DoubleColumn(),
     given: new TextColumn(),
+    share: new DoubleColumn(),
   }
+  readonly #labels: readonly string[]
   readonly #all: readonly ArrayColumn[] = Object.values(this.columns)
   #rows = 0
+
+  /** With the labels that are given a share of the credits, the first of them first. */
+  constructor(labels: readonly string[]) {
+    this.#labels = labels
+  }
 
   get rows(): number {
     return this.#rows
@@ -78,6 +85,7 @@ export class Lot {
     columns.everyDays.add(staged.everyDays)
     columns.maxAgeMs.add(staged.maxAgeMs)
     columns.given.add(given)
+    columns.share.add(placeAmong(this.#labels, tags))
   }
 
   /** Empties the columns for the next lot; what was made of them before must have been sent. */
@@ -85,4 +93,10 @@ export class Lot {
     this.#rows = 0
     for (const column of this.#all) column.clear()
   }
+}
+
+/** Which of some labels a query holds: of several the first; null: none of them. */
+function placeAmong(labels: readonly string[], tags: readonly string[]): number | null {
+  const place = labels.findIndex((label) => tags.includes(label))
+  return place === -1 ? null : place
 }

@@ -44,6 +44,7 @@ export async function makeTables({ held, wanted }: Connections, number: number):
       weight double precision,
       max_age_ms bigint,
       every_days integer,
+      share integer,
       id uuid not null,
       device text
     )`.execute(wanted)
@@ -89,7 +90,7 @@ export async function addWanted(
   { columns }: Lot,
 ): Promise<void> {
   await sql`
-    insert into ${wantedName(number)} (line, id, priority, weight, num, device, every_days, max_age_ms)
+    insert into ${wantedName(number)} (line, id, priority, weight, num, device, every_days, max_age_ms, share)
     select *
     from unnest(
       ${parameterOf(columns.line)}::integer[],
@@ -99,7 +100,8 @@ export async function addWanted(
       ${parameterOf(columns.num)}::integer[],
       ${parameterOf(columns.device)}::text[],
       ${parameterOf(columns.everyDays)}::double precision[],
-      ${parameterOf(columns.maxAgeMs)}::double precision[]
+      ${parameterOf(columns.maxAgeMs)}::double precision[],
+      ${parameterOf(columns.share)}::double precision[]
     )`.execute(connection)
 }
 

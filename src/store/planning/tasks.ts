@@ -1,6 +1,7 @@
 import { sql, type Transaction } from '../kysely.ts'
 import type { Planned, PlanOrder } from './order.ts'
 import type { RestOrder } from './rests.ts'
+import { countShares, queuedWithTurns } from './shares.ts'
 import { only } from '../statement.ts'
 import type { DB } from '../schema.ts'
 import { wantedName } from './staged-tables.ts'
@@ -43,7 +44,9 @@ export async function addTasks(
   trx: Transaction<DB>,
   run: number,
   { keep, order }: { keep: boolean; order: RestOrder },
-): Promise<Pick<Planned, 'tasks' | 'queued' | 'reused' | 'notAsked' | 'unreadable' | 'already'>> {
+): Promise<
+  Pick<Planned, 'tasks' | 'queued' | 'reused' | 'notAsked' | 'unreadable' | 'already' | 'shares'>
+> {
   const groups = await groupTasks(trx, run)
   const wanted = groups.filter(({ already }) => keep && !already)
   for (const group of wanted) await addGroup(trx, run, { group, order })
@@ -56,6 +59,7 @@ export async function addTasks(
     reused: count(({ reused }) => reused),
     unreadable: groups.reduce((sum, { unreadable }) => sum + unreadable, 0),
     already: count(({ already }) => already),
+    shares: await countShares(trx, order),
   }
 }
 
@@ -88,8 +92,11 @@ async function addGroup(
   { group, order }: { group: Group; order: RestOrder },
 ): Promise<void> {
   const { reused, rests, priority, slices, first_slice: first } = group
-  const bought = buyingOrder(group)
   const done = reused || rests
+  const shared = order.shares.length > 0 && !done
+  const usual = buyingOrder(group)
+  // What has waited too long comes before all shares, and counts to them.
+  const bought = shared ? sql`overdue desc, turn, ${usual}` : usual
   const finished = done ? sql`now()` : sql`null`
   // What a line takes may be younger than what its run takes: nobody looks at the line any more when it is bought.
   const after =
@@ -102,7 +109,7 @@ async function addGroup(
       ${run}::bigint, id, search_id, ${rests ? 'not_asked' : reused ? 'reused' : 'open'}::text, ${finished}, ${after},
       ${first}::bigint + (row_number() over (order by ${bought}) - 1) / ${sliceSize}::integer,
       priority
-    from pg_temp.merged
+    from ${shared ? queuedWithTurns(order, usual) : sql`pg_temp.merged`}
     where not already
       and reused = ${reused}
       and rests = ${rests}

@@ -17,6 +17,7 @@ const list: ListPlan = {
   notAsked: 0,
   idleWishes: 0,
   unreadable: 0,
+  shares: [],
   already: 0,
   before: { spent: 0, open: 0 },
   done: false,

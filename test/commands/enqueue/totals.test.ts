@@ -14,6 +14,7 @@ const list = {
   notAsked: 0,
   idleWishes: 0,
   unreadable: 0,
+  shares: [],
   already: 1,
   before: { spent: 0, open: 0 },
   done: false,
