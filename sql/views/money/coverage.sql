@@ -18,7 +18,8 @@ select
   min(fetched_at) as oldest,
   count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and suspect) as suspect,
   count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and not suspect) as hidden,
-  count(*) filter (where evidence = 'not asked') as not_asked
+  count(*) filter (where evidence = 'not asked') as not_asked,
+  count(*) filter (where evidence = 'not asked' and lent) as lent
 from (
   -- Several runs of one day may hold a query, in several states: it counts once, by the one that says most.
   select
@@ -26,17 +27,23 @@ from (
     max(evidence) as evidence,
     max(fetched_at) as fetched_at,
     bool_or(broken) as broken,
+    bool_or(lent) as lent,
     bool_and(suspect) as suspect,
     ranking[min(array_position(ranking, state))] as state
   from (
     select
       runs.run_date, lists.name as list, tasks.query_id, tasks.state, observations.evidence, observations.fetched_at,
       coalesce(searches.parse_error is not null, false) as broken, runs.suspect,
+      tasks.state = 'not_asked' and lendings.query_id is not null as lent,
       array['answered', 'reused', 'not_asked', 'open', 'unknown', 'failed', 'unaffordable', 'cancelled'] as ranking
     from tasks
     join runs on runs.id = tasks.run_id
     left join lists on lists.id = runs.list_id
     left join searches on searches.id = tasks.search_id
+    left join lendings
+      on lendings.list_id = runs.list_id
+      and lendings.run_date = runs.run_date
+      and lendings.query_id = tasks.query_id
     left join analysis.observations
       on observations.query_id = tasks.query_id
       and observations.run_date = runs.run_date
@@ -65,3 +72,4 @@ comment on column analysis.coverage.share is 'Answered divided by planned, 0 to 
 comment on column analysis.coverage.newest is 'When the newest of these answers was received.';
 comment on column analysis.coverage.oldest is 'When the oldest of them was received.';
 comment on column analysis.coverage.not_asked is 'Queries that the list or its cadence let rest: their last answers stand in, and cost nothing.';
+comment on column analysis.coverage.lent is 'Of those not asked, queries for which another one lent its answer as well: analysis.lent tells which. It counts nowhere else.';

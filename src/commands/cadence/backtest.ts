@@ -10,6 +10,7 @@ export interface Backtest {
   readonly list: HistoryList
   readonly longest: number
   readonly share: number
+  readonly lends: boolean
   readonly nights: readonly ReplayedNight[]
   readonly whole: Receipt
   readonly tags: readonly { readonly tag: string; readonly receipt: Receipt }[]
@@ -19,7 +20,7 @@ export interface Backtest {
 export async function backtestList(
   { db, supplier: { origin, api } }: Pick<Mill, 'db' | 'supplier'>,
   list: HistoryList,
-  { longest, share }: { readonly longest: number; readonly share: number },
+  { longest, share, lends }: Pick<Backtest, 'longest' | 'share' | 'lends'>,
 ): Promise<Backtest> {
   const all = { since: '0001-01-01', until: '9999-12-31', own: true }
   const seen = await readSights(db, { list: list.id, origin, api, ...all })
@@ -27,7 +28,7 @@ export async function backtestList(
     id,
     sights: unpackSights(sights),
   }))
-  const nights = replayNights(histories, { list: String(list.id), longest, share })
+  const nights = replayNights(histories, { list: String(list.id), longest, share, lends })
   const moves = movesSeen(histories, nights)
   const tags = new Map<string, Set<string>>()
   for (const query of seen) {
@@ -37,6 +38,7 @@ export async function backtestList(
     list,
     longest,
     share,
+    lends,
     nights,
     whole: sumUp(histories, nights, moves),
     tags: [...tags]
@@ -49,21 +51,23 @@ export async function backtestList(
 }
 
 /** A backtest for programs. */
-export function backtestJson({ list, longest, share, nights, whole, tags }: Backtest) {
+export function backtestJson({ list, longest, share, lends, nights, whole, tags }: Backtest) {
   return {
     list: list.name,
     longest_days: longest,
     share,
+    lends,
     price: list.price,
     confidence:
       '95 %, Wilson with correction for continuity, a query with its moves as one cluster',
     whole,
     tags: tags.map(({ tag, receipt }) => ({ tag, ...receipt })),
-    nights: nights.map(({ day, queries, asked, byChance }) => ({
+    nights: nights.map(({ day, queries, asked, byChance, lent }) => ({
       run_date: dateOf(day),
       queries,
       asked: asked.length,
       by_chance: byChance.length,
+      lent: lent.filter(({ drawn }) => !drawn).length,
     })),
   }
 }

@@ -14,6 +14,7 @@ export interface CadenceOptions {
   readonly list?: string
   readonly longest: string
   readonly share: string
+  readonly lend?: true
   readonly json?: true
 }
 
@@ -21,6 +22,7 @@ export interface CadenceOptions {
 export async function runCadence({ options, env, closers }: Call<CadenceOptions>): Promise<Exit> {
   const longest = longestOf(options.longest)
   const share = shareOf(options.share)
+  const lends = options.lend === true
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'cadence', reading: true })
   const only = options.list ?? null
@@ -36,7 +38,7 @@ export async function runCadence({ options, env, closers }: Call<CadenceOptions>
     return exits.done
   }
   const tests = []
-  for (const list of wanted) tests.push(await backtestList(mill, list, { longest, share }))
+  for (const list of wanted) tests.push(await backtestList(mill, list, { longest, share, lends }))
   if (options.json === true) printJson({ lists: tests.map(backtestJson) })
   else print(backtestLines(tests).join('\n'))
   return exits.done

@@ -5,7 +5,7 @@ import type { Bounds } from '../mill/cadence/bounds.ts'
 import { dateOf } from '../mill/cadence/days.ts'
 import type { Receipt } from '../mill/cadence/tally.ts'
 import type { Backtest } from './backtest.ts'
-import { hiddenIn } from './resting.ts'
+import { hiddenIn, wrongIn } from './resting.ts'
 
 /** How lists rest, for a person. */
 export function restingLines(lists: readonly RestingList[]): readonly string[] {
@@ -23,8 +23,18 @@ export function restingLines(lists: readonly RestingList[]): readonly string[] {
       `${list.list}, as decided for ${list.run_date}: ${intervalWords(list.intervals)}`,
       `  the last ${count(list.nights, 'night')}: ${list.asked} of ${list.queries} askings, ${percent(list.rested / Math.max(1, list.queries))} rested; ${list.credits} credits spent, about ${Math.round(list.credits_saved)} saved`,
       `  ${list.compared} that could rest were asked by chance, ${list.moved} of them hid a move: of all ${could} that could, ${range(share)} did (${Math.round(queries.low)} to ${Math.round(queries.high)})`,
+      ...lentLines(list),
     ]
   })
+}
+
+function lentLines(list: RestingList): readonly string[] {
+  const { lent, lent_by_chance: chance, lent_compared: compared, lent_differed: differed } = list
+  if (lent + chance === 0) return []
+  const { share, queries } = wrongIn(list)
+  return [
+    `  ${count(lent, 'answer')} lent by twins; of ${compared} that could be lent one and were asked by chance ${differed} differed, by ${count(list.lent_pages, 'page')}: of all ${lent + chance}, ${range(share)} do (${Math.round(queries.low)} to ${Math.round(queries.high)})`,
+  ]
 }
 
 function intervalWords(intervals: readonly number[]): string {
@@ -66,8 +76,17 @@ function wholeLines({ list, longest, share, nights, whole, tags }: Backtest): re
     `  in time      ${whole.in_time} within two nights, ${whole.at_once} of them at once: ${range(whole.seen_in_time)}`,
     `  late         ${whole.late}, the latest by ${count(whole.latest ?? 0, 'night')}`,
     `  never        ${whole.never}, as they were undone before the next asking: ${range(whole.never_seen)}`,
+    ...lentInBacktest(whole),
     ...tagTable(tags),
     '  in brackets: 95 of 100 such histories lie between (Wilson, each query with its moves as one)',
+  ]
+}
+
+function lentInBacktest({ lent }: Receipt): readonly string[] {
+  const { queries, answers, differed, pages, wrong, oldest } = lent
+  if (answers === 0) return []
+  return [
+    `  lent         ${count(answers, 'answer')} to ${count(queries, 'twin')}, the oldest of ${count(oldest ?? 0, 'night')} before: ${differed} differed, by ${count(pages, 'page')}: ${range(wrong)}`,
   ]
 }
 

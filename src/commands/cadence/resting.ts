@@ -6,8 +6,24 @@ export function hiddenIn({ rested, by_chance: chance, compared, moved }: Resting
   return unseenOf({ resting: rested + chance, drawn: compared, moved })
 }
 
+/** What the draws say of all answers that were lent: how many were wrong. */
+export function wrongIn(list: RestingList) {
+  return unseenOf({
+    resting: list.lent + list.lent_by_chance,
+    drawn: list.lent_compared,
+    moved: list.lent_differed,
+  })
+}
+
 /** A list that rests, for programs. */
 export function restingJson(list: RestingList) {
   const { share, queries } = hiddenIn(list)
-  return { ...list, hidden_share: share, hidden_query_nights: queries }
+  const wrong = wrongIn(list)
+  return {
+    ...list,
+    hidden_share: share,
+    hidden_query_nights: queries,
+    wrong_share: wrong.share,
+    wrong_answers: wrong.queries,
+  }
 }

@@ -20,7 +20,7 @@ const columns = [
 export type ScheduleColumn = (typeof columns)[number] | (typeof listWords)[number]
 
 /** How the cells of a column are read: null for words that are none, and what stands for them then. */
-export interface Cell<T> {
+export interface ColumnReading<T> {
   readonly read: (text: string) => T | null
   readonly expected: string
   readonly usual: T

@@ -51,11 +51,12 @@ export async function runNight(desk: NightDesk, schedule: Schedule, step: RunSte
   }
 }
 
-function planPhrase({ queued, reused, notAsked, rejected, shares }: ListPlan): string {
+function planPhrase({ queued, reused, notAsked, lent, rejected, shares }: ListPlan): string {
+  const lentNote = lent === 0 ? '' : ` (${lent} of them lent the answer of a twin)`
   return [
     `${queued} to buy`,
     `${reused} reused`,
-    ...(notAsked === 0 ? [] : [`${notAsked} not asked`]),
+    ...(notAsked === 0 ? [] : [`${notAsked} not asked${lentNote}`]),
     ...shares.map((one) => `${sharesPhrase([one])} for ${one.queued} of them`),
     ...(rejected === 0 ? [] : [`${rejected} lines rejected`]),
   ].join(', ')
@@ -69,8 +70,8 @@ async function planNight(desk: NightDesk, schedule: Schedule, step: RunStep) {
     planList(desk, orderOf(desk, { schedule, step, from, note }))
   const { cadence } = schedule
   if (cadence.kind === 'adaptive') {
-    const { longestDays } = cadence
-    await decideByName(desk, { listName, runDate: step.night.date, longestDays })
+    const { longestDays, lends } = cadence
+    await decideByName(desk, { listName, runDate: step.night.date, longestDays, lends })
   }
   try {
     return { plan: await plan({ kind: 'file', path, shown }, joins), note: joins }

@@ -1,4 +1,4 @@
-import type { Cell } from './columns.ts'
+import type { ColumnReading } from './columns.ts'
 import type { Agreed } from '../../lists/agreed.ts'
 import { cadenceCell, type Cadence } from './cadence.ts'
 import { unknownColumns, type ScheduleColumn } from './columns.ts'
@@ -191,7 +191,7 @@ class LineReader {
     return found ?? usual
   }
 
-  #read<T>(column: ScheduleColumn, { read, expected, usual }: Cell<T>): T {
+  #read<T>(column: ScheduleColumn, { read, expected, usual }: ColumnReading<T>): T {
     const value = read(this.text(column))
     if (value === null) this.#refuse(column, expected)
     return value ?? usual

@@ -1,8 +1,8 @@
-import type { Cell } from './columns.ts'
+import type { ColumnReading } from './columns.ts'
 import type { TaggedShare } from '../../store/planning/order.ts'
 
 /** The column of shares: the part of a night's credits that queries of a label are given when money is short. */
-export const shareCell: Cell<readonly TaggedShare[]> = {
+export const shareCell: ColumnReading<readonly TaggedShare[]> = {
   read: readShares,
   expected: 'labels with at most 100 % together, like brand=30%|guides=20%, or nothing',
   usual: [],

@@ -7,6 +7,7 @@ export const readable = [
   'cadences',
   'cadence_nights',
   'cadence_draws',
+  'lendings',
   'queries',
   'runs',
   'slices',

@@ -7,6 +7,8 @@ export interface KeptDecision {
   readonly interval: number
   readonly dueOn: string
   readonly byChance: boolean
+  /** The query whose answer it is lent; null: none. */
+  readonly lentBy: string | null
   readonly why: string
 }
 
@@ -24,15 +26,24 @@ export interface DrawOutcome {
   readonly id: string
   readonly runDate: string
   readonly moves: number
+  /** Pages in which its answer differed from the one that would have been lent; null: none would have been. */
+  readonly differences: number | null
 }
 
-/** Queries drawn by chance in nights before one, of which nobody has looked yet what they showed. */
+/** A query that was drawn by chance, of which nobody has looked yet what it showed. */
+export interface OpenDraw {
+  readonly id: string
+  readonly runDate: string
+  readonly lentBy: string | null
+}
+
+/** Those of nights before one. */
 export async function readOpenDraws(
   db: Database,
   { list, before }: { readonly list: number; readonly before: string },
-): Promise<readonly { readonly id: string; readonly runDate: string }[]> {
-  const { rows } = await sql<{ id: string; runDate: string }>`
-    select query_id as id, run_date as "runDate"
+): Promise<readonly OpenDraw[]> {
+  const { rows } = await sql<OpenDraw>`
+    select query_id as id, run_date as "runDate", lent_by as "lentBy"
     from cadence_draws
     where list_id = ${list}
       and run_date < ${before}::date
@@ -46,6 +57,7 @@ export async function keepNight(db: Database, night: KeptNight): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await keepDecisions(trx, night)
     await keepSums(trx, night)
+    await keepLendings(trx, night)
     await keepDraws(trx, night)
     await keepOutcomes(trx, night)
   })
@@ -60,16 +72,17 @@ async function keepDecisions(trx: Database, { list, runDate, decisions }: KeptNi
         ${decisions.map(({ interval }) => interval)}::integer[],
         ${decisions.map(({ dueOn }) => dueOn)}::date[],
         ${decisions.map(({ byChance }) => byChance)}::boolean[],
+        ${decisions.map(({ lentBy }) => lentBy)}::uuid[],
         ${decisions.map(({ why }) => why)}::text[]
-      ) as decision (query_id, interval_days, due_on, by_chance, why)
+      ) as decision (query_id, interval_days, due_on, by_chance, lent_by, why)
     ),
     gone as (
       delete from cadences
       where list_id = ${list}
         and not exists (select from decided where decided.query_id = cadences.query_id)
     )
-    insert into cadences (list_id, query_id, decided_on, interval_days, due_on, by_chance, why)
-    select ${list}::bigint, query_id, ${runDate}::date, interval_days, due_on, by_chance, why
+    insert into cadences (list_id, query_id, decided_on, interval_days, due_on, by_chance, lent_by, why)
+    select ${list}::bigint, query_id, ${runDate}::date, interval_days, due_on, by_chance, lent_by, why
     from decided
     order by query_id
     on conflict (list_id, query_id) do update
@@ -77,18 +90,21 @@ async function keepDecisions(trx: Database, { list, runDate, decisions }: KeptNi
       interval_days = excluded.interval_days,
       due_on = excluded.due_on,
       by_chance = excluded.by_chance,
+      lent_by = excluded.lent_by,
       why = excluded.why`.execute(trx)
 }
 
 async function keepSums(trx: Database, { list, runDate, longestDays }: KeptNight) {
   await sql`
     insert into cadence_nights
-      (list_id, run_date, longest_days, queries, due, by_chance, rested, intervals)
+      (list_id, run_date, longest_days, queries, due, by_chance, rested, lent, lent_by_chance, intervals)
     select
       ${list}::bigint, ${runDate}::date, ${longestDays}::integer, count(*),
       count(*) filter (where due_on <= decided_on),
-      count(*) filter (where by_chance),
-      count(*) filter (where due_on > decided_on and not by_chance),
+      count(*) filter (where by_chance and lent_by is null),
+      count(*) filter (where due_on > decided_on and not by_chance and lent_by is null),
+      count(*) filter (where not by_chance and lent_by is not null),
+      count(*) filter (where by_chance and lent_by is not null),
       array(
         select (select count(*)::integer from cadences as held where held.list_id = ${list} and held.interval_days = days)
         from generate_series(1, ${longestDays}::integer) as days
@@ -103,7 +119,24 @@ async function keepSums(trx: Database, { list, runDate, longestDays }: KeptNight
       due = excluded.due,
       by_chance = excluded.by_chance,
       rested = excluded.rested,
+      lent = excluded.lent,
+      lent_by_chance = excluded.lent_by_chance,
       intervals = excluded.intervals`.execute(trx)
+}
+
+/** Whose answer stands beside the last one of a query that the night does not ask. */
+async function keepLendings(trx: Database, { list, runDate }: KeptNight) {
+  await sql`
+    delete from lendings
+    where list_id = ${list}
+      and run_date = ${runDate}::date`.execute(trx)
+  await sql`
+    insert into lendings (list_id, run_date, query_id, lent_by)
+    select list_id, decided_on, query_id, lent_by
+    from cadences
+    where list_id = ${list}
+      and lent_by is not null
+      and not by_chance`.execute(trx)
 }
 
 async function keepDraws(trx: Database, { list, runDate }: KeptNight) {
@@ -114,23 +147,25 @@ async function keepDraws(trx: Database, { list, runDate }: KeptNight) {
         and run_date = ${runDate}::date
         and query_id not in (select query_id from cadences where list_id = ${list} and by_chance)
     )
-    insert into cadence_draws (list_id, run_date, query_id)
-    select list_id, decided_on, query_id
+    insert into cadence_draws (list_id, run_date, query_id, lent_by)
+    select list_id, decided_on, query_id, lent_by
     from cadences
     where list_id = ${list}
       and by_chance
-    on conflict do nothing`.execute(trx)
+    on conflict (list_id, run_date, query_id) do update set lent_by = excluded.lent_by`.execute(trx)
 }
 
 async function keepOutcomes(trx: Database, { list, outcomes }: KeptNight) {
   await sql`
     update cadence_draws
-    set moves = outcome.moves
+    set moves = outcome.moves,
+      differences = outcome.differences
     from unnest(
       ${outcomes.map(({ id }) => id)}::uuid[],
       ${outcomes.map(({ runDate }) => runDate)}::date[],
-      ${outcomes.map(({ moves }) => moves)}::integer[]
-    ) as outcome (query_id, run_date, moves)
+      ${outcomes.map(({ moves }) => moves)}::integer[],
+      ${outcomes.map(({ differences }) => differences)}::integer[]
+    ) as outcome (query_id, run_date, moves, differences)
     where cadence_draws.list_id = ${list}
       and cadence_draws.query_id = outcome.query_id
       and cadence_draws.run_date = outcome.run_date`.execute(trx)

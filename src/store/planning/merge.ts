@@ -26,13 +26,14 @@ export async function mergeDuplicates(
   const already = joined
     ? sql`exists (select from tasks where tasks.run_id = ${run} and tasks.query_id = lines.id)`
     : sql`false`
-  const { joins, rests, standIn, answered, overdue } = restsOf(list, order)
+  const { joins, rests, lent, standIn, answered, overdue } = restsOf(list, order)
   const columns = shareColumns(order)
   await sql`
     create temporary table merged on commit drop as
     select
       lines.id, lines.ord, lines.priority, lines.weight, lines.every_days, lines.max_age_ms, known.already,
       case when rest.rests then ${standIn} else answer.id end as search_id, rest.rests,
+      rest.rests and ${lent} as lent,
       answer.id is not null as reused, coalesce(answer.unreadable, false) as unreadable,
       ${answered} as answered, ${overdue} as overdue ${columns.shown}
     from (

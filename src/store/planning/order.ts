@@ -57,6 +57,8 @@ export interface Planned {
   readonly reused: number
   /** Queries that the list, or its cadence, lets rest: their last answers stand in. */
   readonly notAsked: number
+  /** Of these, queries that are lent the answer of a twin. */
+  readonly lent: number
   /** Queries that are to be asked again before their last answer is too old to be used. */
   readonly idleWishes: number
   /** Of the reused, those whose answer cannot be read. */

@@ -27,6 +27,8 @@ interface Group {
   readonly already: boolean
   readonly reused: boolean
   readonly rests: boolean
+  /** Of these tasks, those that are lent an answer. */
+  readonly lent: number
   readonly priority: number
   readonly tasks: number
   readonly slices: number
@@ -45,7 +47,10 @@ export async function addTasks(
   run: number,
   { keep, order }: { keep: boolean; order: RestOrder },
 ): Promise<
-  Pick<Planned, 'tasks' | 'queued' | 'reused' | 'notAsked' | 'unreadable' | 'already' | 'shares'>
+  Pick<
+    Planned,
+    'tasks' | 'queued' | 'reused' | 'notAsked' | 'lent' | 'unreadable' | 'already' | 'shares'
+  >
 > {
   const groups = await groupTasks(trx, run)
   const wanted = groups.filter(({ already }) => keep && !already)
@@ -56,6 +61,7 @@ export async function addTasks(
     tasks: count(() => true),
     queued: count(({ already, reused, rests }) => !already && !reused && !rests),
     notAsked: count(({ rests }) => rests),
+    lent: groups.reduce((sum, { lent }) => sum + lent, 0),
     reused: count(({ reused }) => reused),
     unreadable: groups.reduce((sum, { unreadable }) => sum + unreadable, 0),
     already: count(({ already }) => already),
@@ -67,7 +73,7 @@ export async function addTasks(
 async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly Group[]> {
   const { rows } = await sql<Group>`
     select
-      already, reused, rests, priority, tasks, slices, unreadable, weighted, aged,
+      already, reused, rests, priority, tasks, slices, unreadable, lent, weighted, aged,
       coalesce((select max(slice) from slices where run_id = ${run}), 0)
         + sum(slices) over (order by already, reused, rests, priority)
         - slices
@@ -76,7 +82,7 @@ async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly G
       select
         already, reused, rests, priority,
         count(*) as tasks, (count(*) + ${sliceSize} - 1) / ${sliceSize} as slices,
-        count(*) filter (where unreadable) as unreadable, count(weight) > 0 as weighted,
+        count(*) filter (where unreadable) as unreadable, count(*) filter (where lent) as lent, count(weight) > 0 as weighted,
         count(answered) > 0 or bool_or(overdue) as aged
       from pg_temp.merged
       group by already, reused, rests, priority

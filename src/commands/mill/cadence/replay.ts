@@ -1,6 +1,7 @@
 import { drawn } from './chance.ts'
 import { decideNight, type KnownQuery, type CadenceRules } from './night.ts'
 import { stepBetween, type FirstTen, type Comparison } from './sight.ts'
+import { differencesBetween } from './twins.ts'
 
 /** A query with what it was answered, night by night, the oldest first. */
 export interface QueryHistory {
@@ -17,6 +18,20 @@ export interface ReplayedNight {
   readonly asked: readonly string[]
   /** Of these, those that chance chose among the sleeping. */
   readonly byChance: readonly string[]
+  /** Queries to which the answer of another was lent, or would have been, had chance not chosen them. */
+  readonly lent: readonly LentAnswer[]
+}
+
+/** An answer that was lent, beside what daily asking was answered. */
+export interface LentAnswer {
+  readonly id: string
+  readonly lender: string
+  /** True: the query was asked by chance. */
+  readonly drawn: boolean
+  /** Nights since the lender was asked. */
+  readonly age: number
+  /** Pages of the first ten that one of the two has and the other has not; null: they cannot be compared. */
+  readonly differences: number | null
 }
 
 /** How many days back a decision looks. */
@@ -46,7 +61,16 @@ export function replayNights(
       if (decision?.byChance === true) byChance.push(history.id)
       logs.get(history.id)?.add(sight)
     }
-    return { day, queries: held.length, asked, byChance }
+    const lent = held.flatMap(({ history: { id }, sight }): LentAnswer[] => {
+      const decision = decisions.get(id)
+      const lender = decision?.lentBy ?? null
+      const answer = lender === null ? null : (logs.get(lender)?.newest ?? null)
+      if (lender === null || answer === null) return []
+      const drawnToo = decision?.byChance === true
+      const differences = differencesBetween(answer, sight)
+      return [{ id, lender, drawn: drawnToo, age: day - answer.day, differences }]
+    })
+    return { day, queries: held.length, asked, byChance, lent }
   })
 }
 
@@ -103,14 +127,18 @@ class Log {
     this.#sights.push(sight)
   }
 
+  get newest(): FirstTen | null {
+    return this.#sights.at(-1) ?? null
+  }
+
   /** What is known from a day on. */
   since(day: number): KnownQuery {
     const query = { id: this.#id, spread: this.#spread }
     const first = this.#sights.findIndex((sight) => sight.day >= day)
-    if (first === -1) return { ...query, steps: [], last: null, before: null }
+    if (first === -1) return { ...query, sights: [], steps: [], last: null, before: null }
     const steps = this.#steps.slice(first + 1).filter((step) => step !== null)
     const last = this.#sights.at(-1) ?? null
     const before = this.#sights.length - first > 1 ? (this.#sights.at(-2) ?? null) : null
-    return { ...query, steps, last, before }
+    return { ...query, sights: this.#sights.slice(first), steps, last, before }
   }
 }

@@ -1,4 +1,5 @@
 import { clustered, type Bounds } from './bounds.ts'
+import { sumUpLent, type LentReceipt } from './lent.ts'
 import type { Move } from './receipt.ts'
 import type { QueryHistory, ReplayedNight } from './replay.ts'
 
@@ -20,6 +21,7 @@ export interface Receipt {
   readonly latest: number | null
   readonly seen_in_time: Bounds
   readonly never_seen: Bounds
+  readonly lent: LentReceipt
 }
 
 /** Adds up the nights of a replay for some of its queries; the bounds are Wilson's, a query with its moves as one cluster. */
@@ -55,6 +57,7 @@ export function sumUp(
     latest: lates.length === 0 ? null : lates.reduce((most, late) => Math.max(most, late), 0),
     seen_in_time: shareOf(held, ({ late }) => late !== null && late <= inTimeNights),
     never_seen: shareOf(held, ({ late }) => late === null),
+    lent: sumUpLent(nights.flatMap(({ lent }) => lent.filter(({ id }) => calls.has(id)))),
   }
 }
 

@@ -23,7 +23,14 @@ function known(
     const before = sights[index]
     return (before === undefined ? null : stepBetween(before, sight)) ?? []
   })
-  return { id, spread: 0, steps, last: sights.at(-1) ?? null, before: sights.at(-2) ?? null }
+  return {
+    id,
+    spread: 0,
+    sights,
+    steps,
+    last: sights.at(-1) ?? null,
+    before: sights.at(-2) ?? null,
+  }
 }
 
 const days = (count: number) => Array.from({ length: count }, (_, day) => day)
@@ -148,7 +155,7 @@ describe('a replay', () => {
   test('of one day asks every query once, and saves nothing', () => {
     const sights = [{ day: firstDay, depth: 20, pages: still }]
     const nights = replayNights([{ id: 'one', sights }], rules)
-    expect(nights).toEqual([{ day: firstDay, queries: 1, asked: ['one'], byChance: [] }])
+    expect(nights).toEqual([{ day: firstDay, queries: 1, asked: ['one'], byChance: [], lent: [] }])
   })
 
   test('of a list whose members are others each night asks each of them', () => {

@@ -1,7 +1,16 @@
 import type { QueryDay } from '../../../../store/analysis/query-days.ts'
 import { html, type Html } from '../../../drawing/html.ts'
 import type { PagePlace } from '../../page.ts'
-import { amount, badge, instant, section, table, to, unknown } from '../../../drawing/parts.ts'
+import {
+  amount,
+  badge,
+  given,
+  instant,
+  section,
+  table,
+  to,
+  unknown,
+} from '../../../drawing/parts.ts'
 import { nightPath, toList } from '../ways.ts'
 import type { QueryFound } from './read.ts'
 
@@ -47,8 +56,9 @@ export function drawNights({ query, days }: QueryFound, place: PagePlace): Html 
         {
           head: 'State',
           word: true,
-          cell: ({ state, errorCode }) =>
-            html`${badge(state.replace('_', ' '), stateTones[state] ?? 'soft')} ${errorCode}`,
+          cell: ({ state, errorCode, lentBy }) =>
+            html`${badge(state.replace('_', ' '), stateTones[state] ?? 'soft')} ${errorCode}
+            ${lentBy === null ? null : html`lent by ${given(lentBy)}`}`,
         },
         { head: 'Depth', number: true, cell: ({ depth }) => amount(depth) },
         { head: 'Calls', number: true, cell: ({ calls }) => amount(calls) },
