@@ -48,7 +48,7 @@ svg { display: block; width: 100%; height: auto; }
 ${[0, 1, 2, 3, 4, 5, 6, 7]
   .map(
     (n) =>
-      `.c${n} path { stroke: var(--c${n}); } .c${n} circle, text.c${n} { fill: var(--c${n}); }`,
+      `.c${n} path { stroke: var(--c${n}); } .c${n} circle, .bars.c${n} rect, text.c${n} { fill: var(--c${n}); }`,
   )
   .join('\n')}
 .smalls { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(300px, 100%), 1fr)); gap: 14px 20px; }

@@ -36,3 +36,23 @@ export async function readBrought(
     return rows
   })
 }
+
+/** A round of a list that took related searches, with the list. */
+export interface FrontierRound extends Pick<
+  BroughtRound,
+  'round' | 'answers' | 'credits_used' | 'new_pages' | 'new_domains'
+> {
+  readonly list: string
+  readonly pages: number
+  readonly domains: number
+}
+
+/** Every round that was answered, of all lists, from answers of the kinds that are shown. */
+export async function readFrontierRounds(db: Database): Promise<readonly FrontierRound[]> {
+  const { rows } = await sql<FrontierRound>`
+    select list, round, answers, credits_used, pages, new_pages, domains, new_domains
+    from analysis.expansion_rounds
+    where answers > 0
+    order by list, round`.execute(db)
+  return rows
+}

@@ -1,21 +1,26 @@
+import { readFrontierRounds } from '../../../../store/analysis/expansion.ts'
 import { readRestingLists, readRestingNights } from '../../../../store/nights/receipts.ts'
 import { html } from '../../../drawing/html.ts'
 import { nothing } from '../../../drawing/parts.ts'
 import { definePage } from '../../page.ts'
 import { chooser, dayFields } from '../choose.ts'
 import { drawResting } from './draw.ts'
+import { drawFrontier } from './frontier.ts'
 
 const usualDays = 92
 
-/** What asking less came to: credits and moves before and after, what rest hid, and how long queries rest. */
+/** What asking less came to: credits and moves before and after, what rest hid, how long queries rest, and what the frontier brought. */
 export const cadencePage = definePage({
   path: '/cadence',
   ask: (address, today) => address.span({ today, days: usualDays }),
-  read: (reading, span) =>
-    reading.books(async (db) => {
+  read: async (reading, span) => {
+    const resting = await reading.books(async (db) => {
       return { lists: await readRestingLists(db), nights: await readRestingNights(db, span) }
-    }),
-  show: ({ lists, nights }, place, span) => ({
+    })
+    // Where a long history makes it slow, the page can do without.
+    return { ...resting, rounds: await reading.briefly(readFrontierRounds) }
+  },
+  show: ({ lists, nights, rounds }, place, span) => ({
     title: 'Asking less',
     plain: true,
     lead: html`Lists of which each query is asked as often as it changes: what that saved from
@@ -34,6 +39,7 @@ export const cadencePage = definePage({
               nth,
             ),
           )
-    }`,
+    }
+    ${drawFrontier(rounds)}`,
   }),
 })
