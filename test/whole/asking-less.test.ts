@@ -1,0 +1,120 @@
+// Everything that asks less at once, on the real parts: a schedule with an adaptive cadence, a budget and a share, rules of
+// alerts, and a night that cannot be believed.
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { decideCadence } from '../../src/commands/mill/cadence/cadence.ts'
+import { tick } from '../../src/commands/nightly/tick.ts'
+import { replaceAlertRules, type AlertRule } from '../../src/store/nights/alert-rules.ts'
+import { listAlerts } from '../../src/store/operator/alerts.ts'
+import { verifyPromises } from '../../src/store/operator/verify.ts'
+import { scheduleOf } from '../commands/nightly/world.ts'
+import { openScene, queries } from '../support/scene.ts'
+
+const budget = 9
+
+const rule = (name: string, what: AlertRule['what'], more: Partial<AlertRule> = {}): AlertRule => ({
+  ...{ name, what, threshold: null, direction: null, list: null, tag: null },
+  ...{ domain: null, rival: null, feature: null, confirm: 1, ...more },
+})
+
+/** A list of which each query rests as its history allows, bought night by night from an API that fails on purpose. */
+async function openNightsAndApi() {
+  const { api, mill } = await openScene({ settings: { MILL_CREDIT_FLOOR: '50' } })
+  const file = join(mkdtempSync(join(tmpdir(), 'querymill-less-')), 'words.csv')
+  const lines = queries(12).map((q, index) => `${q},${index < 4 ? 'brand' : 'rest'}`)
+  writeFileSync(file, `query,tags\n${lines.join('\n')}\n`)
+  const schedule = scheduleOf({
+    list: file,
+    budget,
+    cadence: { kind: 'adaptive', longestDays: 7, lends: true },
+    shares: [{ tag: 'brand', share: 0.5 }],
+  })
+  const told: string[] = []
+  const desk = {
+    db: mill.db,
+    supplier: mill.supplier,
+    maxAgeMs: 0,
+    queue: mill.queue,
+    tell: (line: string) => told.push(line),
+  }
+  const planAt = (date: string, time: string) =>
+    tick(
+      { ...desk, now: async () => new Date(`${date}T${time}:20Z`) },
+      { schedules: [schedule], refusals: [], names: [schedule.name] },
+    )
+  await planAt(dateOf(1), '01:00')
+  const night = async (day: number) => {
+    await planAt(dateOf(day), '02:00')
+    const before = api.charges().length
+    await mill.drain()
+    return api.charges().length - before
+  }
+  return { api, mill, night, told }
+}
+
+const dateOf = (day: number) => `2026-01-${String(day).padStart(2, '0')}`
+
+test('queries rest, budgets hold, nobody is alarmed by what was not asked, and a suspect night teaches nothing', async () => {
+  const { api, mill, night, told } = await openNightsAndApi()
+  await replaceAlertRules(mill.db, [
+    rule('lost', 'left', { domain: '*' }),
+    rule('won', 'entered', { domain: '*' }),
+    rule('moved', 'moved', { threshold: 1, domain: '*' }),
+    rule('part', 'new_feature', { feature: 'knowledge_graph' }),
+  ])
+  const alerts = () => listAlerts(mill.db, { id: null, rule: null, standing: false, limit: 99 })
+  const statesOf = async (day: number) => {
+    const { rows } = await sql<{ q: string; tag: string; state: string }>`
+      select queries.q, list_queries.tags[1] as tag, tasks.state
+      from tasks
+      join runs on runs.id = tasks.run_id
+      join queries on queries.id = tasks.query_id
+      join list_queries on list_queries.query_id = queries.id
+      where runs.run_date = ${dateOf(day)}::date`.execute(mill.db)
+    return rows
+  }
+  for (let day = 1; day <= 10; day++) expect(await night(day)).toBeLessThanOrEqual(budget)
+  // Money was short for new queries, of which each is asked: the label has had its share of it, and then rests.
+  const firstNight = await statesOf(1)
+  expect(firstNight.filter(({ state }) => state === 'answered')).toHaveLength(budget)
+  expect(
+    firstNight.filter(({ tag, state }) => tag === 'brand' && state === 'answered'),
+  ).toHaveLength(4)
+  const { rows: rested } = await sql<{ rested: number }>`
+    select count(*) as rested from tasks where state = 'not_asked'`.execute(mill.db)
+  expect(rested[0]?.rested).toBeGreaterThan(5)
+  expect(await alerts()).toEqual([])
+
+  const { rows: lists } = await sql<{ id: number }>`select id from lists`.execute(mill.db)
+  const decide = async () => {
+    const { origin, api: name } = mill.supplier
+    const asked = { list: lists[0]?.id ?? 0, runDate: dateOf(12), longestDays: 7, lends: true }
+    await decideCadence(mill.db, { ...asked, origin, api: name })
+    return mill.db.selectFrom('cadences').selectAll().orderBy('query_id').execute()
+  }
+  const before = await decide()
+  api.set({ faults: [{ kind: 'fields', what: 'empty' }] })
+  expect(await night(11)).toBeLessThanOrEqual(budget)
+  const { rows: suspect } = await sql<{ run_date: string }>`
+    select run_date from runs where suspect`.execute(mill.db)
+  expect(suspect).toEqual([{ run_date: dateOf(11) }])
+  expect(await decide()).toEqual(before)
+  expect(await alerts()).toEqual([])
+
+  api.set({ faults: [{ kind: 'fields', what: 'extra' }] })
+  expect(await night(12)).toBeLessThanOrEqual(budget)
+  const last = await statesOf(12)
+  const asked = last.filter(({ state }) => state === 'answered').map(({ q }) => q)
+  expect(asked.length).toBeGreaterThan(0)
+  expect(last.map(({ state }) => state)).toContain('not_asked')
+  const found = await alerts()
+  expect(new Set(found.map(({ alert }) => alert))).toEqual(new Set(['part']))
+  expect(found.map(({ q }) => q).toSorted()).toEqual(asked.toSorted())
+
+  expect(api.least()).toBeGreaterThanOrEqual(50)
+  expect(told.join(' ')).toContain('not asked')
+  expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])
+}, 180_000)
