@@ -4069,6 +4069,17 @@ export interface FinishedSteps {
   volatility: number | null;
 }
 
+export interface FirstTens {
+  /**
+   * The answer.
+   */
+  search_id: number;
+  /**
+   * Its depth (10 at most) and the number of pages in two bytes each, then four bytes for each page: the beginning of the MD5 of its url_key.
+   */
+  sight: Buffer;
+}
+
 export interface Installation {
   /**
    * When the tables were made.
@@ -5335,6 +5346,7 @@ export interface DB {
   finished_labels: FinishedLabels;
   finished_shares: FinishedShares;
   finished_steps: FinishedSteps;
+  first_tens: FirstTens;
   installation: Installation;
   lendings: Lendings;
   list_queries: ListQueries;

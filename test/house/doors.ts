@@ -27,6 +27,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   'commands/drawing': [
     'axis',
     'bands',
+    'bars',
     'change',
     'html',
     'lines',

@@ -37,7 +37,7 @@ async function openNightsAndApi() {
     db: mill.db,
     supplier: mill.supplier,
     maxAgeMs: 0,
-    queue: mill.queue,
+    queue: () => mill.queue(),
     tell: (line: string) => told.push(line),
   }
   const planAt = (date: string, time: string) =>
@@ -112,7 +112,8 @@ test('queries rest, budgets hold, nobody is alarmed by what was not asked, and a
   expect(last.map(({ state }) => state)).toContain('not_asked')
   const found = await alerts()
   expect(new Set(found.map(({ alert }) => alert))).toEqual(new Set(['part']))
-  expect(found.map(({ q }) => q).toSorted()).toEqual(asked.toSorted())
+  expect(found).toHaveLength(asked.length)
+  expect(new Set(found.map(({ q }) => q))).toEqual(new Set(asked))
 
   expect(api.least()).toBeGreaterThanOrEqual(50)
   expect(told.join(' ')).toContain('not asked')

@@ -24,7 +24,7 @@ export async function mergeDuplicates(
   const wanted = wantedName(stage)
   await sql`analyze ${wanted} (id)`.execute(trx)
   const already = joined
-    ? sql`exists (select from tasks where tasks.run_id = ${run} and tasks.query_id = lines.id)`
+    ? sql`exists (select from tasks where tasks.run_id = ${run} and tasks.query_id = lines.id and ${isDecided(order)})`
     : sql`false`
   const { joins, rests, lent, standIn, answered, overdue } = restsOf(list, order)
   const columns = shareColumns(order)
@@ -49,6 +49,11 @@ export async function mergeDuplicates(
     left join lateral (${youngAnswer(order)}) as answer on not known.already and not rest.rests`.execute(
     trx,
   )
+}
+
+/** What a run let rest on its own night may be due on a later one that joins it. */
+function isDecided({ kind }: RestOrder) {
+  return kind === 'nightly' ? sql`tasks.state <> 'not_asked'` : sql`true`
 }
 
 /** One that cannot be read is an answer all the same: it was paid for, and is kept to be read again. */

@@ -88,7 +88,7 @@ async function planRun(
   const { run, joined } = keep ? await findRun(trx, list, order) : await lookUpRun(trx, list, order)
   const before = joined ? await readBefore(trx, run) : { spent: 0, open: 0 }
   await mergeDuplicates(trx, stage, { run, joined, list, order })
-  const added = await addTasks(trx, run, { keep, order })
+  const added = await addTasks(trx, run, { keep, joined, order })
   const { tasks, queued } = added
   const idleWishes = await countIdleWishes(trx, order)
   const accepted = await countAccepted(trx, stage, { single: order.single, tasks })

@@ -45,7 +45,7 @@ interface Group {
 export async function addTasks(
   trx: Transaction<DB>,
   run: number,
-  { keep, order }: { keep: boolean; order: RestOrder },
+  { keep, joined, order }: { keep: boolean; joined: boolean; order: RestOrder },
 ): Promise<
   Pick<
     Planned,
@@ -54,7 +54,7 @@ export async function addTasks(
 > {
   const groups = await groupTasks(trx, run)
   const wanted = groups.filter(({ already }) => keep && !already)
-  for (const group of wanted) await addGroup(trx, run, { group, order })
+  for (const group of wanted) await addGroup(trx, run, { group, joined, order })
   const count = (counted: (group: Group) => boolean) =>
     groups.filter(counted).reduce((sum, { tasks }) => sum + tasks, 0)
   return {
@@ -95,7 +95,7 @@ async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly G
 async function addGroup(
   trx: Transaction<DB>,
   run: number,
-  { group, order }: { group: Group; order: RestOrder },
+  { group, joined, order }: { group: Group; joined: boolean; order: RestOrder },
 ): Promise<void> {
   const { reused, rests, priority, slices, first_slice: first } = group
   const done = reused || rests
@@ -120,13 +120,25 @@ async function addGroup(
       and reused = ${reused}
       and rests = ${rests}
       and priority = ${priority}
-    order by ${bought}`.execute(trx)
+    order by ${bought}
+    ${joined ? askedAfterAll : sql``}`.execute(trx)
   await sql`
     insert into slices (run_id, slice, priority, done_at)
     select ${run}::bigint, slice, ${priority}::smallint, ${finished}
     from generate_series(${first}::bigint, ${first}::bigint + ${slices}::bigint - 1) as slice
   `.execute(trx)
 }
+
+/** What a run that is joined let rest so far; in a new one there is nothing to be looked for. */
+const askedAfterAll = sql`
+  on conflict (run_id, query_id) do update
+  set search_id = excluded.search_id,
+    state = excluded.state,
+    finished_at = excluded.finished_at,
+    answers_after = excluded.answers_after,
+    slice = excluded.slice,
+    priority = excluded.priority
+  where tasks.state = 'not_asked'`
 
 /**
  * What a stop leaves over is to be worth least: the heaviest queries come first, where weights are named, and of equal

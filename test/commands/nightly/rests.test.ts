@@ -140,6 +140,35 @@ describe('a query of a line that says every', () => {
     expect((await night(2)).states).toEqual({ 'red shoes': 'open' })
   })
 
+  test('is asked by a night that joins an older run, which had let it rest, and by none twice', async () => {
+    const merged = schedule({ overlap: 'merge' })
+    write('query,every\nred shoes,2d\ngreen shoes,weekly\nblue shoes,\n')
+    await table.tickAt(due(1).replace('02:00', '01:00'), merged)
+    await night(1)
+    await table.tickAt(due(2), merged)
+    const run = (await table.runs()).at(-1)?.id ?? 0
+    expect(await statesOf(run)).toMatchObject({ 'red shoes': 'not_asked', 'blue shoes': 'open' })
+    await table.tickAt(due(3), merged)
+    const after = { 'red shoes': 'open', 'green shoes': 'not_asked', 'blue shoes': 'open' }
+    expect(await statesOf(run)).toEqual(after)
+    expect(table.told.at(-1)).toMatch(/joined run 2 .*: 1 to buy, 0 reused, 1 not asked/)
+    const { rows } = await sql<{ q: string; done: boolean }>`
+      select q, slices.done_at is not null as done
+      from tasks
+      join slices using (run_id, slice)
+      join queries on queries.id = query_id
+      where run_id = ${run}
+      order by q`.execute(table.db)
+    expect(rows.map(({ q, done }) => [q, done])).toEqual([
+      ['blue shoes', false],
+      ['green shoes', true],
+      ['red shoes', false],
+    ])
+    await table.tickAt(due(4), merged)
+    expect(await statesOf(run)).toEqual(after)
+    expect(table.told.at(-1)).toMatch(/joined run 2 .*: 0 to buy/)
+  })
+
   test('is not held back by an answer of a day that has not come, from a clock that was ahead', async () => {
     write('query,every\nred shoes,2d\n')
     await table.tickAt(due(1).replace('02:00', '01:00'), schedule())

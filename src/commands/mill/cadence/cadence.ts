@@ -6,7 +6,7 @@ import {
   type DrawOutcome,
   type OpenDraw,
 } from '../../../store/nights/cadence.ts'
-import { readSights } from '../../../store/nights/first-tens.ts'
+import { keepSights } from '../../../store/nights/first-tens.ts'
 import { findList } from '../../../store/nights/nights.ts'
 import type { Supplier } from '../supplier.ts'
 import { dateOf, unpackSights } from './days.ts'
@@ -52,7 +52,7 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
   const today = dayNumber(runDate)
   const since = dateOf(today - memoryOf(longestDays))
   const order = { list, since, until: runDate, origin, api, own: false }
-  const queries = await readSights(db, order)
+  const queries = await keepSights(db, order)
   if (queries.length === 0) return
   const known = queries.map(({ id, sights }) => knownOf(String(list), id, unpackSights(sights)))
   const rules = { list: String(list), longest: longestDays, share: usualShare, lends }

@@ -7,17 +7,26 @@ export function dateOf(day: number): string {
   return formatDate(day * dayMs)
 }
 
-/** Answers as the tables hand them over. */
+/** Answers as the tables hand them over; those that show the same pages, one after the other, share them. */
 export function unpackSights(packed: Buffer): readonly FirstTen[] {
   const sights: FirstTen[] = []
+  let before = { from: 0, to: 0, pages: [] as readonly number[] }
   for (let at = 0; at < packed.length;) {
     const day = packed.readInt32BE(at)
     const depth = packed.readInt16BE(at + 4)
-    const count = packed.readInt16BE(at + 6)
-    at += 8
-    const pages = Array.from({ length: count }, (_, nth) => packed.readInt32BE(at + 4 * nth))
-    at += 4 * count
-    sights.push({ day, depth, pages })
+    const from = at + 8
+    const to = from + 4 * packed.readInt16BE(at + 6)
+    if (packed.compare(packed, from, to, before.from, before.to) !== 0) {
+      before = { from, to, pages: unpackPages(packed, from, to) }
+    }
+    sights.push({ day, depth, pages: before.pages })
+    at = to
   }
   return sights
+}
+
+function unpackPages(packed: Buffer, from: number, to: number): readonly number[] {
+  const pages: number[] = []
+  for (let at = from; at < to; at += 4) pages.push(packed.readInt32BE(at))
+  return pages
 }

@@ -23,6 +23,8 @@ export function movesBetween(
 ): { readonly entered: readonly number[]; readonly left: readonly number[] } | null {
   const places = Math.min(firsts, before.depth, after.depth)
   if (places < 1) return null
+  // Mostly nothing has changed.
+  if (before.pages === after.pages) return { entered: [], left: [] }
   const old = reaching(before, places)
   const now = reaching(after, places)
   return {
