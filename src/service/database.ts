@@ -80,6 +80,7 @@ async function prepare(databaseUrl: string): Promise<string | null> {
     )
   }
   try {
+    await refusePooler(client)
     await client.query('select pg_advisory_lock($1)', [migrationLock])
     await migrate(client)
     const schema = await findTrigrams(client)
@@ -88,6 +89,16 @@ async function prepare(databaseUrl: string): Promise<string | null> {
   } finally {
     await client.end()
   }
+}
+
+/** A pooler refuses, or drops, the settings that each connection begins with, and gives a session a number of its own. */
+async function refusePooler(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const told = 'processID' in client ? Number(client.processID) : 0
+  if (rows[0]?.pid === told) return
+  throw new WrongDatabase(
+    `expected PostgreSQL itself at ${client.host}:${client.port} for the search service, got a pooler before it; name PostgreSQL itself in DATABASE_URL, or another search API in SEARCH_API_URL`,
+  )
 }
 
 async function migrate(client: pg.Client): Promise<void> {

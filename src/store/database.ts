@@ -1,8 +1,9 @@
 import { Kysely, PostgresDialect, sql, type Transaction as KyselyTransaction } from './kysely.ts'
 import pg from 'pg'
-import { Unreachable, reasonOf } from '../shared/errors.ts'
+import { MillError, Unreachable, reasonOf } from '../shared/errors.ts'
 import { preparedDialect } from './prepared.ts'
 import type { DB } from './schema.ts'
+import { settleSession, type SessionSettings } from './session.ts'
 
 /** The tables, typed. */
 export type Database = Kysely<DB>
@@ -34,16 +35,23 @@ export interface PoolOptions {
   readonly reading?: boolean
 }
 
-/** A server lets go of what a silent process holds well before anybody takes it for away. */
-const ledgerSettings = ['-c idle_in_transaction_session_timeout=1000', '-c lock_timeout=2000']
+/**
+ * A server lets go of what a silent process holds well before anybody takes it for away. Those that know the last setting
+ * end a transaction that a silent process left halfway through a statement as well.
+ */
+const ledgerSettings = {
+  idle_in_transaction_session_timeout: '1000',
+  lock_timeout: '2000',
+  transaction_timeout: '30000',
+}
 /** A connection on which nothing comes back for so long is given up, whatever TCP still hopes for. */
 const ledgerSilenceMs = 15_000
-// Servers that know the setting end a transaction that a silent process left halfway through a statement as well.
-const ledgerStart = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off';
-select set_config('transaction_timeout', '30000', false) where current_setting('server_version_num')::integer >= 170000`
+// A server that acknowledges what it may lose, by its own settings, must not do so here; one that asks a standby may.
+const ledgerStart = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`
 
 /** Opens a pool that survives a restart of the server; nothing is connected yet. */
 export function openPool(url: string, options: PoolOptions): pg.Pool {
+  const settings = settingsOf(options)
   const pool = new pg.Pool({
     connectionString: url,
     max: options.max ?? 4,
@@ -52,11 +60,8 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     keepAlive: true,
     // BullMQ's own statements wait for each other; ours need not.
     pipeline: options.schema === undefined,
-    ...settingsOf(options),
     ...(options.ledger === true ? { query_timeout: ledgerSilenceMs } : {}),
-    ...(options.statementTimeoutMs === undefined
-      ? {}
-      : { statement_timeout: options.statementTimeoutMs }),
+    ...settling(settings, url),
   })
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => undefined)
@@ -71,14 +76,20 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
   return pool
 }
 
-function settingsOf({ schema, hasty, ledger, reading }: PoolOptions): { options?: string } {
-  const settings = [
-    ...(schema === undefined ? [] : [`-c search_path=${schema}`]),
-    ...(hasty === true ? ['-c synchronous_commit=off'] : []),
-    ...(ledger === true ? ledgerSettings : []),
-    ...(reading === true ? ['-c default_transaction_read_only=on'] : []),
-  ]
-  return settings.length === 0 ? {} : { options: settings.join(' ') }
+/** The pool waits for it: nothing is asked before. What it throws is why there is no connection. */
+function settling(settings: SessionSettings, url: string) {
+  return { onConnect: (client: pg.ClientBase) => settleSession(client, settings, url) }
+}
+
+function settingsOf(options: PoolOptions): SessionSettings {
+  const { schema, hasty, ledger, reading, statementTimeoutMs } = options
+  return {
+    ...(schema === undefined ? {} : { search_path: schema }),
+    ...(hasty === true ? { synchronous_commit: 'off' } : {}),
+    ...(ledger === true ? ledgerSettings : {}),
+    ...(statementTimeoutMs === undefined ? {} : { statement_timeout: String(statementTimeoutMs) }),
+    ...(reading === true ? { default_transaction_read_only: 'on' } : {}),
+  }
 }
 
 /** Gives an error without a code, which the driver throws when a connection broke, the code that a server would give. */
@@ -121,6 +132,7 @@ export async function probeDatabase(db: Database): Promise<void> {
   try {
     await sql`select 1`.execute(db)
   } catch (cause) {
+    if (cause instanceof MillError) throw cause
     throw new Unreachable(
       `expected a PostgreSQL server at DATABASE_URL, got ${reasonOf(cause)}; start it, or correct the address`,
       { cause },

@@ -1,0 +1,78 @@
+// const pooler = await openPooler(databaseUrl, 'session') → { url, close }: Debian's PgBouncer before that database, on a
+// port of its own. `hasPooler` is false where the program is not there; REQUIRE_PGBOUNCER=1 makes that a failure.
+import { spawn } from 'node:child_process'
+import { chownSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createConnection } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { processEnvironment } from '../../src/shared/config.ts'
+import { freePort } from '../../src/embedded/port.ts'
+import { temporaryFolder } from './server.ts'
+
+const program = '/usr/sbin/pgbouncer'
+const nobody = 65_534
+
+export const hasPooler = existsSync(program)
+
+if (!hasPooler && processEnvironment()['REQUIRE_PGBOUNCER'] === '1') {
+  throw new Error(`expected ${program}, since REQUIRE_PGBOUNCER=1, got none; install it`)
+}
+if (!hasPooler) {
+  process.stderr.write('notice: no PgBouncer here: the tests behind one are skipped\n')
+}
+
+/** As its package ships it: no parameter of a connection is ignored. */
+function settingsOf(server: URL, { port, mode }: { port: number; mode: string }): string {
+  const { hostname, username, password } = server
+  const words = [`host=${hostname}`, `port=${server.port}`, `user=${decodeURIComponent(username)}`]
+  if (password !== '') words.push(`password=${decodeURIComponent(password)}`)
+  return `[databases]
+* = ${words.join(' ')}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+auth_file = /dev/null
+pool_mode = ${mode}
+`
+}
+
+export async function openPooler(
+  databaseUrl: string,
+  mode: 'session' | 'transaction' | 'statement',
+): Promise<{ url: string; close: () => Promise<void> }> {
+  const folder = temporaryFolder('pooler')
+  const port = await freePort()
+  const url = Object.assign(new URL(databaseUrl), { hostname: '127.0.0.1', port: String(port) })
+  const own = join(folder, 'own')
+  mkdirSync(own)
+  const file = join(own, 'pgbouncer.ini')
+  writeFileSync(file, settingsOf(new URL(databaseUrl), { port, mode }))
+  // It refuses to run as root.
+  const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
+  if ('uid' in user) for (const path of [own, file]) chownSync(path, nobody, nobody)
+  const child = spawn(program, ['--quiet', file], { cwd: '/', stdio: 'ignore', ...user })
+  const ended = new Promise((done) => child.once('exit', done))
+  const close = async () => {
+    child.kill('SIGKILL')
+    await ended
+    rmSync(folder, { recursive: true, force: true })
+  }
+  for (const deadline = Date.now() + 20_000; !(await listens(port)); await sleep(20)) {
+    if (child.exitCode === null && Date.now() < deadline) continue
+    await close()
+    throw new Error(`expected PgBouncer to listen on port ${port}, got silence`)
+  }
+  return { url: url.href, close }
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = createConnection({ port, host: '127.0.0.1' }, () => {
+      socket.destroy()
+      done(true)
+    })
+    socket.once('error', () => done(false))
+  })
+}

@@ -1,0 +1,107 @@
+// Debian's PgBouncer before the server of the tests, as it ships: nothing is ignored of what a connection begins with.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import pg from 'pg'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { migrateAll } from '../../src/commands/mill/mill.ts'
+import { openTables } from '../../src/service/database.ts'
+import { startFaulty } from '../../src/service/standin/faulty.ts'
+import {
+  openDatabase,
+  openPool,
+  probeDatabase,
+  type PoolOptions,
+} from '../../src/store/database.ts'
+import { emptyUrl, freshUrl } from '../support/database.ts'
+import { hasPooler, openPooler } from '../support/pooler.ts'
+import { run } from '../support/run.ts'
+import { queries } from '../support/scene.ts'
+import { temporaryFolder } from '../support/server.ts'
+
+type Mode = Parameters<typeof openPooler>[1]
+
+async function before(server: string, mode: Mode): Promise<string> {
+  const pooler = await openPooler(server, mode)
+  onTestFinished(pooler.close)
+  return pooler.url
+}
+
+function openPoolBy(url: string, options: Partial<PoolOptions> = {}) {
+  const pool = openPool(url, { name: 'test', ...options })
+  onTestFinished(() => pool.end())
+  return pool
+}
+
+const setting = async (url: string, name: string, options: Partial<PoolOptions>) => {
+  const { rows } = await openPoolBy(url, options).query<{ value: string }>(
+    'select current_setting($1) as value',
+    [name],
+  )
+  return rows[0]?.value
+}
+
+const sentence =
+  /expected a session of its own .* pool_mode = session .* or name PostgreSQL itself in DATABASE_URL/
+
+describe.skipIf(!hasPooler)('behind a pooler', () => {
+  test('that keeps a session for each connection a list is enqueued, worked and proven, its queue on PostgreSQL too', async () => {
+    const DATABASE_URL = await before(await emptyUrl(), 'session')
+    await migrateAll(openPoolBy(DATABASE_URL), DATABASE_URL)
+    const api = await startFaulty({ seed: 'pooler', credits: 500, kind: 'live', cost: 1 })
+    onTestFinished(() => api.close())
+    const home = temporaryFolder('pooled')
+    const env = {
+      DATABASE_URL,
+      MILL_HOME: home,
+      SEARCH_API_URL: api.url,
+      SEARCH_API_KEY: api.key,
+    }
+    const list = join(home, 'list.csv')
+    writeFileSync(list, ['query', ...queries(60)].join('\n'))
+    expect(await run('enqueue', [list, '--yes'], env)).toMatchObject({ code: 0 })
+    const { code, stdout } = await run('work', ['--drain', '--json'], env)
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { finish: 'completed', answered: 60 }])
+    expect(api.charges()).toHaveLength(60)
+    expect(await run('verify', ['--deep'], env)).toMatchObject({ code: 0 })
+  })
+
+  test('that keeps a session for each connection the bounds of the ledger and of readers are in force', async () => {
+    const url = await before(await freshUrl(), 'session')
+    expect(await setting(url, 'lock_timeout', { ledger: true })).toBe('2s')
+    expect(await setting(url, 'idle_in_transaction_session_timeout', { ledger: true })).toBe('1s')
+    expect(await setting(url, 'search_path', { schema: 'bullmq' })).toBe('bullmq')
+    const reader = openDatabase(openPoolBy(url, { reading: true }))
+    await expect(sql`delete from tasks`.execute(reader)).rejects.toMatchObject({ code: '25006' })
+  })
+
+  test.each<Mode>(['transaction', 'statement'])(
+    'that shares sessions by %s every connection is refused with what to set, and nothing is set in a session of others',
+    async (mode) => {
+      const server = await freshUrl()
+      const url = await before(server, mode)
+      const everybody = { reading: true, ledger: true, statementTimeoutMs: 1_000 }
+      const refused = openDatabase(openPoolBy(url, everybody))
+      await expect(probeDatabase(refused)).rejects.toThrow(sentence)
+      // The pooler still has the session that the refused connection was given first.
+      const other = new pg.Client({ connectionString: url })
+      await other.connect()
+      onTestFinished(() => other.end())
+      const { rows } = await other.query<{ value: string }>(
+        "select string_agg(setting, ' ' order by name) as value from pg_settings where name in ('default_transaction_read_only', 'lock_timeout', 'statement_timeout')",
+      )
+      expect(rows[0]?.value).toBe('off 0 0')
+    },
+  )
+
+  test('a command ends with 5 and that sentence where sessions are shared', async () => {
+    const DATABASE_URL = await before(await freshUrl(), 'transaction')
+    const { stderr, code } = await run('status', [], { DATABASE_URL })
+    expect([code, stderr]).toEqual([5, expect.stringMatching(sentence)])
+  })
+
+  test('the search service says that it needs PostgreSQL itself', async () => {
+    const url = await before(await freshUrl(), 'session')
+    await expect(openTables(url)).rejects.toThrow(/PostgreSQL itself .* for the search service/)
+  })
+})
