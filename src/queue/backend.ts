@@ -1,9 +1,7 @@
 import { createPostgresBackend, Queue, Worker, type WorkerOptions } from 'bullmq'
-import { Redis } from 'ioredis'
-import { Unreachable, WrongDatabase, reasonOf } from '../shared/errors.ts'
-import { late, within } from '../shared/waiting.ts'
 import { openDatabase, type Pool } from '../store/database.ts'
 import { undoLeaps } from '../store/leaps.ts'
+import { openRedis } from './redis.ts'
 
 export type BackendName = 'postgres' | 'redis'
 
@@ -67,10 +65,7 @@ function postgresBackend(pool: Pool): Backend {
 }
 
 async function redisBackend(url: string, id: string): Promise<Backend> {
-  // One connection for commands; each worker opens a blocking one beside it.
-  const connection = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true })
-  connection.on('error', () => undefined)
-  await checkRedis(connection)
+  const connection = await openRedis(url)
   // The braces keep all keys of a queue in one slot of a cluster.
   const shared = { connection, prefix: `{querymill-${id}}` }
   return {
@@ -96,35 +91,4 @@ function listen<T extends { on(event: 'error', listener: (error: Error) => void)
 ): T {
   emitter.on('error', () => undefined)
   return emitter
-}
-
-/** As long as the first connections to PostgreSQL are tried: a machine on which many start at once is slow. */
-const firstAnswerMs = 30_000
-
-/** A Redis that may drop keys hands out jobs without data: refused before the first one. */
-async function checkRedis(connection: Redis): Promise<void> {
-  const info = await firstAnswer(connection)
-  const value = (name: string) => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim()
-  const policy = value('maxmemory_policy') ?? 'noeviction'
-  if (value('maxmemory') === '0' || policy === 'noeviction') return
-  connection.disconnect()
-  throw new WrongDatabase(
-    `expected a Redis that keeps every key, got maxmemory-policy ${policy}; set it to noeviction`,
-  )
-}
-
-async function firstAnswer(connection: Redis): Promise<string> {
-  const asked = connection.connect().then(() => connection.info('memory'))
-  try {
-    const info = await within(asked, { ms: firstAnswerMs })
-    if (info === late) throw new Error(`no answer within ${firstAnswerMs / 1000} s`)
-    return info
-  } catch (cause) {
-    connection.disconnect()
-    const reason = reasonOf(cause)
-    throw new Unreachable(
-      `expected a Redis server at REDIS_URL, got ${reason}; start it, or unset REDIS_URL to queue on Postgres`,
-      { cause },
-    )
-  }
 }

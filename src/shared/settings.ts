@@ -4,7 +4,7 @@ import { readCron } from './time/cron.ts'
 import { dayMs } from './time/duration.ts'
 import { workplace } from './root.ts'
 import { Secret } from './secret.ts'
-import { address, duration, postgres, some, whole } from './shapes.ts'
+import { address, duration, postgres, redis, some, whole } from './shapes.ts'
 
 /** What a webhook can be told of. */
 export const webhookEvents = [
@@ -55,7 +55,7 @@ export const settings = {
     hint: 'npm run migrate -- --analyst NAME prints it; leave it unset to ask as the user of DATABASE_URL',
   },
   REDIS_URL: {
-    shape: address(['redis:', 'rediss:'], 'redis://127.0.0.1:6379'),
+    shape: redis(),
     hint: 'leave it unset to queue on Postgres',
   },
   MILL_HOME: {

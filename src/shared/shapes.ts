@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { readRedisAddress } from './redis-address.ts'
 import { readDuration } from './time/duration.ts'
 
 /** A whole number within bounds. */
@@ -28,6 +29,14 @@ export function address(protocols: readonly string[], example: string) {
 /** A database, as this user reaches it. */
 export function postgres(user: string) {
   return address(['postgres:', 'postgresql:'], `postgres://${user}:password@host:5432/name`)
+}
+
+const redisText =
+  'an address like redis://127.0.0.1:6379, rediss://host:6379, redis+sentinel://host:26379,host:26379/NAME or redis+cluster://host:6379,host:6379'
+
+/** A Redis, or servers that know where it is. */
+export function redis() {
+  return z.string().refine((text) => readRedisAddress(text) !== null, { error: redisText })
 }
 
 /** A duration, as people write it. */

@@ -83,7 +83,7 @@ function answers(port: number): Promise<boolean> {
       socket.destroy()
       done(answer)
     }
-    socket.once('data', (data) => tell(data.toString().startsWith('+PONG')))
+    socket.once('data', (data) => tell(/^(\+PONG|-NOAUTH)/.test(data.toString())))
     socket.once('error', () => tell(false))
   })
 }

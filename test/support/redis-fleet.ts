@@ -1,0 +1,128 @@
+// const guarded = await startGuarded() → a Redis with TLS and one user, whose rights are those of docs/operations.md.
+// const watched = await startWatched() → a master, its copy and a sentinel; `killMaster()` ends the first of them.
+// const cluster = await startCluster() → three servers that share the slots. Each has `url` and `close()`.
+import { execFileSync, spawn } from 'node:child_process'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { expect } from 'vitest'
+import { freePort } from '../../src/embedded/port.ts'
+import { root } from '../../src/shared/root.ts'
+import { startRedis, type RedisServer } from './redis-server.ts'
+import { temporaryFolder } from './server.ts'
+
+const patient = { timeout: 20_000, interval: 50 }
+
+/** The line of the page that says which rights a user of Redis needs. */
+function rightsOfPage(): readonly string[] {
+  const page = readFileSync(join(root, 'docs', 'operations.md'), 'utf8')
+  return (/^user querymill .*$/m.exec(page)?.[0] ?? '').split(' ').slice(1)
+}
+
+/** A certificate of one's own for this machine, and its key. */
+function makeCertificate(folder: string): { certificate: string; key: string } {
+  const [certificate, key] = [join(folder, 'redis.crt'), join(folder, 'redis.key')]
+  // prettier-ignore
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes',
+    '-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1',
+    '-keyout', key, '-out', certificate], { stdio: 'ignore' })
+  return { certificate, key }
+}
+
+export async function startGuarded() {
+  const folder = temporaryFolder('guarded')
+  const port = await freePort()
+  const { certificate, key } = makeCertificate(folder)
+  // prettier-ignore
+  const server = await startRedis(['--tls-port', String(port), '--tls-cert-file', certificate, '--tls-key-file', key,
+    '--tls-auth-clients', 'no', '--user', 'default', 'off', '--user', ...rightsOfPage()])
+  return {
+    url: `rediss://querymill:PASSWORD@localhost:${port}`,
+    plainUrl: `redis://querymill:wrong@127.0.0.1:${server.port}`,
+    certificate,
+    close: async () => {
+      await server.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export async function startWatched() {
+  const folder = temporaryFolder('sentinel')
+  const master = await startRedis()
+  const copy = await startRedis(['--replicaof', '127.0.0.1', String(master.port)])
+  const port = await freePort()
+  const file = join(folder, 'sentinel.conf')
+  writeFileSync(
+    file,
+    `port ${port}
+bind 127.0.0.1
+dir ${folder}
+sentinel monitor mill 127.0.0.1 ${master.port} 1
+sentinel down-after-milliseconds mill 500
+sentinel failover-timeout mill 2000
+`,
+  )
+  const sentinel = spawn('redis-sentinel', [file], { stdio: 'ignore' })
+  const ended = new Promise((done) => sentinel.once('exit', done))
+  const client = new Redis(port)
+  client.on('error', () => undefined)
+  // Before it knows of the copy, it has nobody to promote.
+  await expect.poll(() => client.call('sentinel', 'replicas', 'mill'), patient).toHaveLength(1)
+  await expect.poll(() => linkOf(copy), patient).toBe('up')
+  return {
+    url: `redis+sentinel://127.0.0.1:${port}/mill`,
+    master,
+    copy,
+    close: async () => {
+      client.disconnect()
+      sentinel.kill('SIGKILL')
+      await ended
+      await Promise.all([master.close(), copy.close()])
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function linkOf({ port }: RedisServer): Promise<string | undefined> {
+  const client = new Redis(port)
+  const info = await client.info('replication')
+  client.disconnect()
+  return /^master_link_status:(\w+)/m.exec(info)?.[1]
+}
+
+const slots = 16_384
+const size = 3
+
+export async function startCluster() {
+  const servers: RedisServer[] = []
+  for (let number = 0; number < size; number += 1) {
+    const bus = await freePort()
+    servers.push(await startRedis(['--cluster-enabled', 'yes', '--cluster-port', String(bus)]))
+    await introduce(servers, bus)
+  }
+  const clients = servers.map(({ port }) => new Redis(port))
+  for (const [number, client] of clients.entries()) {
+    const [first, next] = [number, number + 1].map((at) => Math.ceil((at * slots) / size))
+    await client.call('cluster', 'addslotsrange', String(first), String((next ?? slots) - 1))
+  }
+  for (const client of clients) {
+    await expect.poll(() => client.cluster('INFO'), patient).toContain('cluster_state:ok')
+    client.disconnect()
+  }
+  const nodes = servers.map(({ port }) => `127.0.0.1:${port}`).join(',')
+  return {
+    url: `redis+cluster://${nodes}`,
+    servers,
+    close: async () => void (await Promise.all(servers.map((server) => server.close()))),
+  }
+}
+
+/** Tells the first of them of the newest one. */
+async function introduce(servers: readonly RedisServer[], bus: number): Promise<void> {
+  const [first, last] = [servers[0], servers.at(-1)]
+  if (first === undefined || last === undefined || first === last) return
+  const client = new Redis(first.port)
+  await client.call('cluster', 'meet', '127.0.0.1', String(last.port), String(bus))
+  client.disconnect()
+}
