@@ -56,6 +56,8 @@ async function measure(name: string, how: How): Promise<unknown> {
     }
     case 'ledger':
       return tell(await (await import('./ledger.ts')).benchLedger(how), how)
+    case 'hosts':
+      return tell(await (await import('./hosts.ts')).benchHosts(how.short, say), how)
     case 'growth': {
       const rows = how.short ? 200_000 : 2_000_000
       return tell(await (await import('./growth.ts')).benchGrowth(rows, say), how)

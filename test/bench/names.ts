@@ -3,6 +3,7 @@ export const benchNames = [
   'mill',
   'lists',
   'ledger',
+  'hosts',
   'growth',
   'soak',
   'service',

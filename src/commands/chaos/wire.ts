@@ -30,6 +30,7 @@ class Flow {
   readonly #weather: Weather
   readonly #pieces: { freight: Freight; due: number }[] = []
   #timer: NodeJS.Timeout | undefined
+  #turn: NodeJS.Immediate | undefined
   lost = false
 
   constructor(from: Socket, to: Socket, { way, weather }: { way: Way; weather: Weather }) {
@@ -57,12 +58,23 @@ class Flow {
       if (held.has(this.#way)) return
       const leftMs = next.due - performance.now()
       if (leftMs > 0) {
-        this.#timer = setTimeout(() => this.pump(), leftMs)
+        this.#wait(leftMs)
         return
       }
       this.#pieces.shift()
       this.#pass(next.freight)
     }
+  }
+
+  /** Timers know whole milliseconds only: less than one is waited for by turns of the loop. */
+  #wait(ms: number): void {
+    if (ms >= 1) this.#timer = setTimeout(() => this.pump(), Math.floor(ms))
+    else this.#turn ??= setImmediate(() => this.#look())
+  }
+
+  #look(): void {
+    this.#turn = undefined
+    this.pump()
   }
 
   #pass(freight: Freight): void {
