@@ -8,6 +8,7 @@ with given as materialized (
   select
     it,
     (it ->> 'account_id')::bigint as account,
+    server_history() as history,
     bound,
     grants,
     probe,
@@ -99,6 +100,8 @@ fits as materialized (
         and not exists (select from dearer)
       )
     )
+    -- A decision that was made before this server took over from another rests on a balance that may be too great.
+    and (grants = 0 or probe or not (it ->> 'counts')::boolean or coalesce(a.history = given.history, true))
     -- Whatever was decided: no more calls are in flight than may be.
     and (grants = 0 or a.in_flight + grants <= coalesce((it ->> 'most_in_flight')::integer, a.in_flight + grants))
     -- Whatever was decided: no call goes below the floor, but the one that goes out to see the balance.
@@ -160,6 +163,8 @@ kept as (
     seq = accounts.seq + grants,
     reserved = accounts.reserved + given.bound,
     in_flight = accounts.in_flight + grants,
+    history = coalesce(given.history, accounts.history),
+    history_seq = case when accounts.history <> given.history then accounts.seq else accounts.history_seq end,
     drained_floor = case when same then n.drained_floor end,
     blind_calls = case when same then n.blind_calls else accounts.blind_calls end,
     probe_granted = case when same then n.probe_granted else accounts.probe_granted end,

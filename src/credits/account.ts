@@ -40,6 +40,8 @@ export interface Sighting {
   readonly seq: number
   readonly at: number
   readonly remaining: number
+  /** True: others may have been told less since, which nobody here remembers. */
+  readonly doubted?: boolean
 }
 
 /** What the answers told that ended since so many calls had begun. */

@@ -83,9 +83,9 @@ export function roomAbove(account: Account, costs: Costs, { floor, now }: Rules)
   return low - floor - constants.margin - kept
 }
 
-/** True when others may have spent much since the balance was seen. */
+/** True when much may have been spent since the balance was seen: by others, or in a time that the books forgot. */
 function isStale({ seen }: Account, now: number): boolean {
-  return seen !== null && now - seen.at > constants.oldestSightingMs
+  return seen !== null && (seen.doubted === true || now - seen.at > constants.oldestSightingMs)
 }
 
 /** Why a call may go out alone to see the balance although no room is proved: it is unknown, old, or renewed. */

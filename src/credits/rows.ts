@@ -7,11 +7,12 @@ import type { Cost, Costs } from './prices.ts'
 
 /** An account as the pure core sees it, from its row. */
 export function accountOf(row: AccountRow): Account {
-  const { obs_seq: seq, obs_at_ms: at, obs_remaining: remaining } = row
+  const { obs_seq: seq, obs_at_ms: at, obs_remaining: remaining, obs_doubted: doubted } = row
   return {
     seq: row.seq,
     usedTotal: row.used_total,
-    seen: seq === null || at === null || remaining === null ? null : { seq, at, remaining },
+    seen:
+      seq === null || at === null || remaining === null ? null : { seq, at, remaining, doubted },
     spentSince: row.spent_since,
     told: toldOf(row.told_seq, row.told_least, row.told_untold),
     toldNext: toldOf(row.next_told_seq, row.next_told_least, row.next_told_untold),

@@ -110,6 +110,14 @@ export interface Accounts {
    */
   drained_floor: number | null;
   /**
+   * The history of the database in which calls began last; null before the first.
+   */
+  history: string | null;
+  /**
+   * Calls that had begun when the history became another one: a balance that one of them told is looked at anew, by one call alone, before it is believed.
+   */
+  history_seq: Generated<number>;
+  /**
    * Number of the account.
    */
   id: Generated<number>;

@@ -104,6 +104,17 @@ describe('the gate', () => {
     expect(ask({ rules: { now: 600_001 } }).grants).toMatchObject([{ probe: true }])
   })
 
+  test('looks at a balance of another history with one call that goes alone, and not at all where even that is too much', () => {
+    const doubted = (remaining: number, inFlight = 0) =>
+      ask({ account: { ...known, inFlight, seen: { seq: 40, at: 0, remaining, doubted: true } } })
+    expect(doubted(200).grants).toMatchObject([{ probe: true }])
+    expect(doubted(200, 1).grants).toEqual([])
+    expect(doubted(104)).toMatchObject({
+      grants: [],
+      rest: { kind: 'stop', reason: 'credit_floor' },
+    })
+  })
+
   test('sets more aside for each call of a class whose prices are few', () => {
     const { grants } = ask({ cost: { ...trusted, seen: 3 } })
     expect(grants.map(({ bound }) => bound)).toEqual([20, 20, 20, 20, 20])

@@ -16,6 +16,7 @@ export function rowOf(account: Account): AccountRow {
     obs_seq: seen?.seq ?? null,
     obs_at_ms: seen?.at ?? null,
     obs_remaining: seen?.remaining ?? null,
+    obs_doubted: seen?.doubted ?? false,
     spent_since: account.spentSince,
     told_seq: told?.seq ?? null,
     told_least: leastOf(told),

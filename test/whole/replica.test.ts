@@ -1,55 +1,31 @@
-// A server and its standby, of Debian's PostgreSQL: replication is what is tested, and the tests' own server has none.
-import { execFile } from 'node:child_process'
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { migrateAll } from '../../src/commands/mill/mill.ts'
 import { openDatabase, openPool, type Pool } from '../../src/store/database.ts'
 import { ensureReader } from '../../src/store/analysis/analyst.ts'
-import { freePort } from '../../src/embedded/port.ts'
+import { hasCluster, openCluster } from '../support/cluster.ts'
 import { run, start } from '../support/run.ts'
 import { testMill, type TestMill } from '../support/mill.ts'
 import { startFaulty } from '../../src/service/standin/faulty.ts'
 import { temporaryFolder } from '../support/server.ts'
 
-const call = promisify(execFile)
-const places = '/usr/lib/postgresql'
-const newest = existsSync(places) ? Math.max(0, ...readdirSync(places).map(Number)) : 0
-const bin = join(places, String(newest), 'bin')
-const nobody = 65_534
-const asUser = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
-
 const folder = temporaryFolder('replica')
-const tool = (name: string, ...args: readonly string[]) =>
-  call(join(bin, name), args, { cwd: '/', ...asUser })
 
-function startServer(data: string, port: number) {
-  const options = `-p ${port} -h 127.0.0.1 -k '' -c fsync=off -c jit=off -c max_connections=50`
-  return tool('pg_ctl', '-D', data, '-w', '-l', `${data}.log`, '-o', options, 'start')
-}
-
-describe.skipIf(newest === 0)('a replica', () => {
-  const data = join(folder, 'servers', 'primary')
-  const copy = join(folder, 'servers', 'standby')
+describe.skipIf(!hasCluster)('a replica', () => {
+  let cluster: Awaited<ReturnType<typeof openCluster>>
   let mill: TestMill
   let pool: Pool
   let replica: string
   let api: Awaited<ReturnType<typeof startFaulty>>
 
   beforeAll(async () => {
-    mkdirSync(join(folder, 'servers'), { mode: 0o700 })
-    if (process.getuid?.() === 0) chownSync(join(folder, 'servers'), nobody, nobody)
-    const [port, second] = [await freePort(), await freePort()]
-    await tool('initdb', '-D', data, '-U', 'tests', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8')
-    await startServer(data, port)
-    const url = `postgres://tests@127.0.0.1:${port}/postgres`
-    replica = `postgres://tests@127.0.0.1:${second}/postgres`
+    cluster = await openCluster(folder)
+    const { url } = cluster.primary
     pool = openPool(url, { name: 'test', max: 8 })
     await migrateAll(pool, url)
     await ensureReader(pool)
-    await tool('pg_basebackup', '-D', copy, '-R', '-X', 'stream', '-c', 'fast', '-d', url)
-    await startServer(copy, second)
+    replica = (await cluster.addStandby()).url
     api = await startFaulty({ seed: 'replica', credits: 1_000, kind: 'live', cost: 1 })
     const database = { url, pool, db: openDatabase(pool), close: async () => undefined }
     mill = await testMill({ api, database, settings: { MILL_REPLICA_URL: replica } })
@@ -61,11 +37,7 @@ describe.skipIf(newest === 0)('a replica', () => {
     await mill?.close()
     await api?.close()
     await pool?.end()
-    for (const server of [copy, data]) {
-      if (existsSync(join(server, 'postmaster.pid'))) {
-        await tool('pg_ctl', '-D', server, '-m', 'immediate', '-w', 'stop')
-      }
-    }
+    await cluster?.close()
     rmSync(folder, { recursive: true, force: true })
   })
 

@@ -11,6 +11,8 @@ export interface AccountRow {
   readonly obs_seq: number | null
   readonly obs_at_ms: number | null
   readonly obs_remaining: number | null
+  /** True: told before this server took over from another, or in the database that this one was restored from. */
+  readonly obs_doubted: boolean
   readonly spent_since: number
   readonly told_seq: number | null
   readonly told_least: number | null
@@ -71,7 +73,8 @@ export interface Books {
 /** What the core needs of an account's row. */
 const accountColumns = sql`
   a.seq, a.used_total, a.obs_seq, extract(epoch from a.obs_at)::float8 * 1000 as obs_at_ms,
-  a.obs_remaining, a.spent_since, a.told_seq, a.told_least, a.told_untold,
+  a.obs_remaining, coalesce(a.history <> server_history(), false) or coalesce(a.obs_seq <= a.history_seq, false) as obs_doubted,
+  a.spent_since, a.told_seq, a.told_least, a.told_untold,
   a.next_told_seq, a.next_told_least, a.next_told_untold,
   a.reserved, a.in_flight, a.uncertain, a.drained_floor,
   a.blind_calls, a.probe_granted, extract(epoch from a.last_probe_at)::float8 * 1000 as last_probe_at_ms,
