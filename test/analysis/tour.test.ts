@@ -138,7 +138,7 @@ describe('the guided tour', () => {
   })
 
   test('of examples includes sources for dbt that name views there are', async () => {
-    const example = readFileSync(join(root, 'docs', 'examples', 'dbt', 'sources.yml'), 'utf8')
+    const example = readFileSync(join(root, 'docs', 'deploy', 'dbt', 'sources.yml'), 'utf8')
     const named = [...example.matchAll(/^ {6}- name: (\w+)$/gm)].map((match) => match[1])
     const { rows } = await database.pool.query<{ name: string }>(
       "select viewname as name from pg_views where schemaname = 'analysis'",

@@ -127,7 +127,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'an old balance is believed for ever',
     file: 'limits',
-    find: 'seen !== null && now - seen.at > constants.oldestSightingMs',
+    find: 'seen !== null && (seen.doubted === true || now - seen.at > constants.oldestSightingMs)',
     put: 'false',
   },
   {

@@ -7,6 +7,16 @@ const interleaved = 'test/store/ledger/interleaving.test.ts'
 export const ledgerMutants: readonly Mutant[] = [
   ...inFile('sql/statements/reserve_calls.sql', reserving, [
     {
+      name: 'a decision of the time before a standby took over is written',
+      find: ' or coalesce(a.history = given.history, true))',
+      put: ' or true)',
+    },
+    {
+      name: 'a balance of the time before a standby took over is believed after one call',
+      find: 'when accounts.history <> given.history then accounts.seq',
+      put: 'when false then accounts.seq',
+    },
+    {
       name: 'a reservation is written after the lease ran out',
       find: "w.id = (it ->> 'worker')::bigint and w.stopped_at is null and w.lease_until > clock_timestamp()",
       put: "w.id = (it ->> 'worker')::bigint and w.stopped_at is null",

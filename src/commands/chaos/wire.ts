@@ -51,7 +51,9 @@ class Flow {
   /** Passes on whatever may pass by now. */
   pump(): void {
     clearTimeout(this.#timer)
+    clearImmediate(this.#turn)
     this.#timer = undefined
+    this.#turn = undefined
     const { held, holdWhen } = this.#weather
     for (let [next] = this.#pieces; next !== undefined; [next] = this.#pieces) {
       if (this.#way === 'back' && holdWhen?.() === true) held.add('back')
@@ -69,12 +71,7 @@ class Flow {
   /** Timers know whole milliseconds only: less than one is waited for by turns of the loop. */
   #wait(ms: number): void {
     if (ms >= 1) this.#timer = setTimeout(() => this.pump(), Math.floor(ms))
-    else this.#turn ??= setImmediate(() => this.#look())
-  }
-
-  #look(): void {
-    this.#turn = undefined
-    this.pump()
+    else this.#turn ??= setImmediate(() => this.pump())
   }
 
   #pass(freight: Freight): void {

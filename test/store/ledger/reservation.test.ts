@@ -264,3 +264,29 @@ describe('a task that waits', () => {
     expect(await desk.waiting()).toMatchObject({ fresh })
   })
 })
+
+test('what was decided before a standby took over is not written, and the next call goes alone until one of its own tells a balance', async () => {
+  const desk = await openDesk()
+  const before = await desk.decide()
+  expect(before).toMatchObject({ steady: true, grants: [{}, {}, {}] })
+  await desk.meanwhile(`update accounts set history = 'of another server' where id = 1`)
+  expect(await saveReservation(desk.db, before)).toBeNull()
+  const look = await desk.decide()
+  expect(look.grants).toMatchObject([{ probe: true }])
+  expect(await saveReservation(desk.db, look)).not.toBeNull()
+  // An answer to a call that began before tells nothing of those that were forgotten.
+  await desk.meanwhile(
+    'update accounts set in_flight = 0, reserved = 0, blind_calls = 0, last_probe_at = null',
+  )
+  expect((await desk.decide({}, [2, 3])).grants).toMatchObject([{ probe: true }])
+  await desk.meanwhile('update accounts set obs_seq = 41 where id = 1')
+  expect((await desk.decide({}, [2, 3])).grants).toMatchObject([{ probe: false }, { probe: false }])
+})
+
+test('a test account, which has no floor, goes on after a standby took over', async () => {
+  const desk = await openDesk()
+  await desk.meanwhile(`update accounts set history = 'of another server' where id = 1`)
+  const decided = await desk.decide({ origin: 'test' })
+  expect(decided.grants).toHaveLength(3)
+  expect(await saveReservation(desk.db, decided)).not.toBeNull()
+})

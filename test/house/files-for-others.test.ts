@@ -1,0 +1,35 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { root } from '../../src/shared/root.ts'
+import { settingNames } from '../../src/shared/settings.ts'
+
+const folder = join(root, 'docs', 'deploy')
+const page = readFileSync(join(folder, 'README.md'), 'utf8')
+const lines = page.split('\n').filter((line) => /^\| [[`]/.test(line))
+
+describe('the page of files for other programs', () => {
+  test('names every file that lies beside it', () => {
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name !== 'README.md')
+      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    expect(files.filter((file) => !page.includes(`](${file})`))).toEqual([])
+  })
+
+  test('leads to settings of the units that there are', () => {
+    const text = readFileSync(join(folder, 'querymill.env'), 'utf8')
+    const named = [...text.matchAll(/^#? ?([A-Z][A-Z_]+)=/gm)].map(([, name = '']) => name)
+    expect(named.length).toBeGreaterThan(3)
+    // What Node itself reads stands there as well.
+    const known = [...settingNames, 'NODE_ENV', 'NODE_OPTIONS', 'HOME']
+    expect(named.filter((name) => !known.includes(name))).toEqual([])
+  })
+
+  test('names for each of them a test that there is', () => {
+    const tests = lines.map((line) => [...line.matchAll(/`(test\/[^`]+\.test\.ts)`/g)])
+    expect(lines.length).toBeGreaterThan(8)
+    expect(lines.filter((_, at) => tests[at]?.length === 0)).toEqual([])
+    const named = tests.flat().map(([, path = '']) => path)
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
+  })
+})
