@@ -1,18 +1,16 @@
 import type { AccountRow, Books } from '../store/ledger/books.ts'
 import type { Reservation } from '../store/ledger/reservation.ts'
 import type { Settlement } from '../store/ledger/settlement.ts'
-import type { Account, Told } from './account.ts'
+import type { Account, Sighting, Told } from './account.ts'
 import type { Change, Newest } from './change.ts'
 import type { Cost, Costs } from './prices.ts'
 
 /** An account as the pure core sees it, from its row. */
 export function accountOf(row: AccountRow): Account {
-  const { obs_seq: seq, obs_at_ms: at, obs_remaining: remaining, obs_doubted: doubted } = row
   return {
     seq: row.seq,
     usedTotal: row.used_total,
-    seen:
-      seq === null || at === null || remaining === null ? null : { seq, at, remaining, doubted },
+    seen: seenOf(row),
     spentSince: row.spent_since,
     told: toldOf(row.told_seq, row.told_least, row.told_untold),
     toldNext: toldOf(row.next_told_seq, row.next_told_least, row.next_told_untold),
@@ -32,6 +30,12 @@ export function accountOf(row: AccountRow): Account {
     month: row.month,
     monthSpent: row.month_spent,
   }
+}
+
+function seenOf(row: AccountRow): Sighting | null {
+  const { obs_seq: seq, obs_at_ms: at, obs_remaining: remaining, obs_doubted: doubted } = row
+  if (seq === null || at === null || remaining === null) return null
+  return { seq, at, remaining, ...(doubted ? { doubted } : {}) }
 }
 
 function toldOf(seq: number | null, least: number | null, untold: number): Told | null {
