@@ -10,6 +10,13 @@ import { openScene, queries, type Scene } from '../support/scene.ts'
 
 const hasRedis = backends.some(({ name }) => name === 'redis')
 const hasSentinel = existsSync('/usr/bin/redis-sentinel')
+const hasCertificates = existsSync('/usr/bin/openssl')
+for (const [there, what] of [
+  [hasSentinel, 'redis-sentinel'],
+  [hasCertificates, 'openssl'],
+] as const) {
+  if (!there) process.stderr.write(`notice: no ${what} here: tests of Redis with it are skipped\n`)
+}
 
 const openSceneOn = (REDIS_URL: string, options: Parameters<typeof openScene>[0] = {}) =>
   openScene({ ...options, settings: { REDIS_URL, ...options.settings } })
@@ -22,7 +29,7 @@ async function expectEachBoughtOnce({ api, mill }: Scene, count: number): Promis
   expect([code, stdout]).toEqual([0, expect.any(String)])
 }
 
-describe.skipIf(!hasRedis)('a Redis with TLS and a user of few rights', () => {
+describe.skipIf(!hasRedis || !hasCertificates)('a Redis with TLS and a user of few rights', () => {
   test('carries a night, for whoever trusts its certificate and knows the password', async () => {
     const redis = await startGuarded()
     onTestFinished(redis.close)
