@@ -499,6 +499,13 @@ export interface AnalysisAverageRank {
   tag: string | null;
 }
 
+export interface AnalysisAwayDays {
+  /**
+   * Day of the run.
+   */
+  run_date: string | null;
+}
+
 export interface AnalysisBrandRanks {
   /**
    * Name of the brand.
@@ -990,7 +997,7 @@ export interface AnalysisCosts {
    */
   calls: number | null;
   /**
-   * Of these, answers that differ from the one before.
+   * Of these, answers that differ from the one before; null where some are in the archive.
    */
   changed: number | null;
   /**
@@ -1036,6 +1043,10 @@ export interface AnalysisCoverage {
    * Of these, queries with a readable answer for that day, of the chosen origins: bought, reused, or the last one of a query that was not asked.
    */
   answered: number | null;
+  /**
+   * Answered, and in the archive: left out here.
+   */
+  archived: number | null;
   /**
    * Answers bought for that day.
    */
@@ -3622,6 +3633,41 @@ export interface AnswerFields {
   run_id: number;
 }
 
+export interface ArchivedDays {
+  /**
+   * Answers of the day that left with it.
+   */
+  answers: number;
+  /**
+   * When it was written.
+   */
+  archived_at: Generated<Timestamp>;
+  /**
+   * Bytes of its files.
+   */
+  bytes: number;
+  /**
+   * Folder of the archive when it was written.
+   */
+  folder: string;
+  /**
+   * Hex sha256 of the manifest, which holds that of each file.
+   */
+  manifest_sha256: string;
+  /**
+   * Rows that were removed from the tables.
+   */
+  moved_rows: number;
+  /**
+   * 1; a later one holds what a younger day still used when the first was written, or what came after it.
+   */
+  part: number;
+  /**
+   * The day.
+   */
+  run_date: string;
+}
+
 export interface CadenceDraws {
   /**
    * Pages of the first ten in which its answer differed from the one that would have been lent; null: not compared, or none would have been lent.
@@ -4225,6 +4271,20 @@ export interface Lists {
    * Path of the file that was read last.
    */
   source: string;
+}
+
+export interface LoadedAnswers {
+  /**
+   * The answer.
+   */
+  search_id: number;
+}
+
+export interface LoadedDays {
+  /**
+   * The day.
+   */
+  run_date: string;
 }
 
 export interface NightHealth {
@@ -4960,6 +5020,10 @@ export interface Searches {
    */
   api: string;
   /**
+   * True while what the answer says lies in the archive: its results, entities, topics, related queries, blocks and body are in files, and not in the tables.
+   */
+  archived: Generated<boolean>;
+  /**
    * Named fields as they came, where the columns cannot hold them exactly.
    */
   as_given: Json | null;
@@ -5264,6 +5328,7 @@ export interface DB {
   alerts: Alerts;
   "analysis.account_days": AnalysisAccountDays;
   "analysis.average_rank": AnalysisAverageRank;
+  "analysis.away_days": AnalysisAwayDays;
   "analysis.brand_ranks": AnalysisBrandRanks;
   "analysis.brand_share": AnalysisBrandShare;
   "analysis.brands": AnalysisBrands;
@@ -5341,6 +5406,7 @@ export interface DB {
   "analysis.volatility_weekdays": AnalysisVolatilityWeekdays;
   "analysis.wrong_pages": AnalysisWrongPages;
   answer_fields: AnswerFields;
+  archived_days: ArchivedDays;
   cadence_draws: CadenceDraws;
   cadence_nights: CadenceNights;
   cadences: Cadences;
@@ -5360,6 +5426,8 @@ export interface DB {
   list_queries: ListQueries;
   list_query_history: ListQueryHistory;
   lists: Lists;
+  loaded_answers: LoadedAnswers;
+  loaded_days: LoadedDays;
   night_health: NightHealth;
   nights: Nights;
   "notes.annotations": NotesAnnotations;

@@ -20,6 +20,8 @@ from (
     on searches.id = tasks.search_id
     and searches.parse_error is null
     and searches.origin = any ((select analysis.origins())::text[])
+    and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
+  where runs.run_date not in (select away_days.run_date from analysis.away_days)
   group by runs.run_date
 ) as counted;
 comment on view analysis.days is 'What each day holds, over all lists: a day on which a small list ran, or on which much failed, is thin, and draws a saw where it stands between full ones.';

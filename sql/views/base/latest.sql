@@ -23,6 +23,7 @@ cross join lateral (
   where searches.query_id = queries.id
     and searches.parse_error is null
     and searches.origin = any ((select analysis.origins())::text[])
+    and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
     -- Asked once, and mostly answered with no: then no answer is looked up in its run.
     and (
       not (select exists (select from runs where suspect) and not analysis.shows_suspects())

@@ -9,7 +9,8 @@ select
   sum(query_tags.weight) as planned_weight
 from analysis.query_tags
 left join analysis.observations using (query_id, run_date)
-where case when (select analysis.slice() is not null)
+where query_tags.run_date not in (select away_days.run_date from analysis.away_days)
+  and case when (select analysis.slice() is not null)
     then case when (select analysis.slices_at_once())
       then ((query_id, run_date) in (select sliced.query_id, sliced.run_date from analysis.sliced_days() as sliced))::integer
       else analysis.in_slice(query_id, run_date)::integer

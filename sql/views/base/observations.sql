@@ -34,6 +34,12 @@ from (
   where searches.parse_error is null
     and (not runs.suspect or (select analysis.shows_suspects()))
     and searches.origin = any ((select analysis.origins())::text[])
+    -- What is in the archive is no answer without results: it is not here. Both said with "<>", as below.
+    and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
+    and case when (select exists (select from public.archived_days))
+      then (runs.run_date not in (select away_days.run_date from analysis.away_days))::integer
+      else 1
+    end <> 0
     -- Without a slice nothing is looked up; said with "<>", which the planner takes for true of nearly all.
     and case when (select analysis.slice() is not null)
       then case when (select analysis.slices_at_once())
@@ -46,7 +52,7 @@ from (
     tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc, tasks.state = 'not_asked', evidence
 ) as found
 left join queries on queries.id = found.query_id;
-comment on view analysis.observations is 'The newest readable answer to each query for each run date. A query without a row here was not asked that day, or was not answered: analysis.coverage tells which. Suspect nights are left out, unless querymill.suspects is ''show''; so are queries outside the slice in use, where querymill.slice names one.';
+comment on view analysis.observations is 'The newest readable answer to each query for each run date. A query without a row here was not asked that day, or was not answered: analysis.coverage tells which. Days and answers in the archive are left out. Suspect nights are left out, unless querymill.suspects is ''show''; so are queries outside the slice in use, where querymill.slice names one.';
 comment on column analysis.observations.evidence is 'bought for that day; reused: an older answer that was still young enough; or not asked: the list or its cadence let the query rest that day, and its last answer stands in. fetched_at tells its age.';
 comment on column analysis.observations.intent is 'Intent label of the answer.';
 comment on column analysis.observations.sentiment is 'Sentiment label of the answer.';

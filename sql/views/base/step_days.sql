@@ -5,18 +5,21 @@ select
   finished_days.run_date,
   kept.search_id,
   kept.fetched_at,
-  kept.previous_search_id,
-  kept.previous_run_date,
+  case when away.run_date is null then kept.previous_search_id end as previous_search_id,
+  case when away.run_date is null then kept.previous_run_date end as previous_run_date,
   kept.depth,
-  kept.previous_depth,
-  kept.volatility,
-  kept.places,
-  kept.entered,
-  kept.left_it,
-  kept.stayed
+  case when away.run_date is null then kept.previous_depth end as previous_depth,
+  case when away.run_date is null then kept.volatility end as volatility,
+  case when away.run_date is null then kept.places end as places,
+  case when away.run_date is null then kept.entered end as entered,
+  case when away.run_date is null then kept.left_it end as left_it,
+  case when away.run_date is null then kept.stayed end as stayed
 from finished_days
 join finished_steps as kept on kept.finish_id = finished_days.id
+-- What an answer in the archive said is not here to be held against another one.
+left join analysis.away_days as away on away.run_date = kept.previous_run_date
 where finished_days.made_at is not null
+  and finished_days.run_date not in (select away_days.run_date from analysis.away_days)
   and finished_days.basis = (select analysis.basis())
 union all
 -- Day by day: a look at all would be planned for all, however few are left.

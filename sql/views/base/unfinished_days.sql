@@ -2,11 +2,12 @@
 create or replace view analysis.unfinished_days as
 select distinct runs.run_date
 from runs
-where not exists (
-  select
-  from finished_days
-  where finished_days.run_date = runs.run_date
-    and finished_days.made_at is not null
-    and finished_days.basis = (select analysis.basis())
-);
+where runs.run_date not in (select away_days.run_date from analysis.away_days)
+  and not exists (
+    select
+    from finished_days
+    where finished_days.run_date = runs.run_date
+      and finished_days.made_at is not null
+      and finished_days.basis = (select analysis.basis())
+  );
 comment on view analysis.unfinished_days is 'Days of which no sums are kept, under the kinds of answers, the curve and the lines of domains in use: what is asked of them is worked out from their answers.';

@@ -9,6 +9,7 @@ language sql stable parallel safe cost 100000 as $$
         or runs.list_id = (select lists.id from public.lists where lists.name = newest_day.list)
       )
       and (not runs.suspect or (select analysis.shows_suspects()))
+      and runs.run_date not in (select away_days.run_date from analysis.away_days)
   ),
   nights as materialized (
     select chosen.run_date, count(*) as planned

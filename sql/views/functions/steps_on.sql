@@ -23,6 +23,7 @@ language sql stable parallel safe as $$
       select runs.id, runs.run_date
       from public.runs
       where runs.run_date < asked.day
+        and runs.run_date not in (select away_days.run_date from analysis.away_days)
       order by runs.run_date desc
       offset 0
     ) as earlier

@@ -22,6 +22,7 @@ from (
 join searches on searches.id = fields.search_id
 where searches.parse_error is null
   and searches.origin = any ((select analysis.origins())::text[])
+  and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
 group by fields.place, fields.field, searches.api;
 comment on view analysis.drift is 'Fields that answers carry and that the interface does not name, with when they were first and last seen: what an API began to say, or ceased to.';
 comment on column analysis.drift.place is 'answer, or result: where the field stands.';

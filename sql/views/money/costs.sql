@@ -43,7 +43,9 @@ from (
     select
       searches.task_id,
       count(*) as answers,
-      count(*) filter (where volatility.volatility > 0) as changed
+      case when not bool_or(searches.archived and searches.id not in (select search_id from public.loaded_answers))
+        then count(*) filter (where volatility.volatility > 0)
+      end as changed
     from searches
     -- An answer may be compared on two days: it counts once.
     left join (
@@ -66,7 +68,7 @@ comment on view analysis.costs is 'What the calls for the queries of each list a
 comment on column analysis.costs.calls is 'Calls that were sent.';
 comment on column analysis.costs.credits_used is 'Credits that answers say they used, of every origin.';
 comment on column analysis.costs.answers is 'Readable answers of the chosen origins.';
-comment on column analysis.costs.changed is 'Of these, answers that differ from the one before.';
+comment on column analysis.costs.changed is 'Of these, answers that differ from the one before; null where some are in the archive.';
 comment on column analysis.costs.credits_per_answer is 'Credits for each readable answer.';
 comment on column analysis.costs.credits_per_change is 'Credits for each changed answer.';
 comment on column analysis.costs.unknown_calls is 'Calls whose outcome nobody could read.';

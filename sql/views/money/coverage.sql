@@ -16,10 +16,11 @@ select
   count(evidence)::double precision / nullif(count(*), 0) as share,
   max(fetched_at) as newest,
   min(fetched_at) as oldest,
-  count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and suspect) as suspect,
-  count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and not suspect) as hidden,
+  count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and not archived and suspect) as suspect,
+  count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and not archived and not suspect) as hidden,
   count(*) filter (where evidence = 'not asked') as not_asked,
-  count(*) filter (where evidence = 'not asked' and lent) as lent
+  count(*) filter (where evidence = 'not asked' and lent) as lent,
+  count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and archived) as archived
 from (
   -- Several runs of one day may hold a query, in several states: it counts once, by the one that says most.
   select
@@ -28,6 +29,7 @@ from (
     max(fetched_at) as fetched_at,
     bool_or(broken) as broken,
     bool_or(lent) as lent,
+    bool_or(archived) as archived,
     bool_and(suspect) as suspect,
     ranking[min(array_position(ranking, state))] as state
   from (
@@ -35,6 +37,8 @@ from (
       runs.run_date, lists.name as list, tasks.query_id, tasks.state, observations.evidence, observations.fetched_at,
       coalesce(searches.parse_error is not null, false) as broken, runs.suspect,
       tasks.state = 'not_asked' and lendings.query_id is not null as lent,
+      runs.run_date in (select away_days.run_date from analysis.away_days)
+        or coalesce(searches.archived and searches.id not in (select search_id from public.loaded_answers), false) as archived,
       array['answered', 'reused', 'not_asked', 'open', 'unknown', 'failed', 'unaffordable', 'cancelled'] as ranking
     from tasks
     join runs on runs.id = tasks.run_id
@@ -63,6 +67,7 @@ comment on column analysis.coverage.reused is 'Older answers that were still you
 comment on column analysis.coverage.unreadable is 'Answered, but not readable.';
 comment on column analysis.coverage.suspect is 'Answered in a suspect night, and left out for that.';
 comment on column analysis.coverage.hidden is 'Answered, but of an origin that the views do not show.';
+comment on column analysis.coverage.archived is 'Answered, and in the archive: left out here.';
 comment on column analysis.coverage.failed is 'Ended with a verdict that will not change.';
 comment on column analysis.coverage.unknown is 'Perhaps charged, never read.';
 comment on column analysis.coverage.unaffordable is 'Left out, since the budget of the run was spent.';

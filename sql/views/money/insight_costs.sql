@@ -12,6 +12,7 @@ from (
   select run_date, list, credits_used
   from analysis.costs
   where tag = '*'
+    and run_date not in (select away_days.run_date from analysis.away_days)
 ) as spent
 left join (
   select

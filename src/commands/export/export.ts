@@ -7,6 +7,8 @@ import { readBatches } from '../../store/analysis/ask.ts'
 import type { CellBatch } from '../../store/analysis/fetch.ts'
 import { asLines } from '../../store/analysis/export.ts'
 import { hintOrigins, readOrigins } from '../../store/analysis/origins.ts'
+import { readArchive } from '../mill/archive/asked.ts'
+import { archiveFlags } from '../mill/archive/flags.ts'
 import { openMill } from '../mill/mill.ts'
 import { readChoice } from './choice.ts'
 import { writeRows } from './rows.ts'
@@ -25,6 +27,9 @@ export interface ExportOptions {
   readonly origins?: string
   readonly suspects?: true
   readonly timeout: string
+  readonly withArchive?: true
+  readonly archived?: string
+  readonly archive?: string
 }
 
 /** Writes a relation or an answer into a file or to stdout, row by row; what can be refused is refused before it asks. */
@@ -40,12 +45,16 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   const path = callerPath(env, to)
   const target = to === '-' ? null : await findTarget(path, to)
   const timeoutMs = timeoutFlag(options.timeout, { like: '10m' })
+  const archive = archiveFlags(options, env)
   const config = readConfig(env)
-  const mill = await openMill({ config, closers, say, name: 'export', reading: true, behind: true })
+  const behind = archive === undefined
+  const mill = await openMill({ config, closers, say, name: 'export', reading: true, behind })
   const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
   const { name, ...asked } = await choose(mill.db)
   const text = format === 'ndjson' ? asLines(asked.text) : asked.text
-  const reading = { ...asked, text, timeoutMs, origins, suspects: options.suspects === true }
+  const before = archive === undefined ? undefined : readArchive(archive, mill, text)
+  const suspects = options.suspects === true
+  const reading = { ...asked, text, timeoutMs, origins, suspects, before }
   const batches = readBatches(mill.pool, { ...reading, warn: say })
   const pieces = await write(batches, format, { raw, bom })
   if (target === null) {
@@ -70,7 +79,7 @@ async function write(
       return writeRows(batches, format, { raw, bom })
     case 'parquet':
       // Loaded by those who want such a file.
-      return (await import('./parquet.ts')).writeParquet(batches)
+      return (await import('../mill/parquet/write.ts')).writeParquet(batches)
     default:
       throw unhandled('format', format)
   }

@@ -5,6 +5,7 @@ import { firstOrigins, hintOrigins, readOrigins } from '../../store/analysis/ori
 import { openAnalyst } from '../../store/analysis/login.ts'
 import { hintLabels } from '../../store/analysis/slice.ts'
 import { openMill } from '../mill/mill.ts'
+import { readArchive, type AskedArchive } from '../mill/archive/asked.ts'
 import type { SqlQuestion } from '../../store/analysis/library.ts'
 import { answerQuestion, type AnswerFormat } from './ask.ts'
 
@@ -17,15 +18,24 @@ export interface SqlRequest {
   /** Kinds of answers to show, as they were typed. */
   readonly origins: string | undefined
   readonly suspects: boolean
+  /** Which part of the archive is read as well; undefined: nothing. */
+  readonly archive: AskedArchive | undefined
 }
 
 /** Opens the tables, asks them, and prints the answer as it comes. */
 export async function printAnswer(
-  { question, timeoutMs, format, most, ...asked }: SqlRequest,
+  { question, timeoutMs, format, most, archive, ...asked }: SqlRequest,
   { env, closers }: Pick<Call<unknown>, 'env' | 'closers'>,
 ): Promise<void> {
   const config = readConfig(env)
-  const mill = await openMill({ config, closers, say, name: 'sql', reading: true, behind: true })
+  const mill = await openMill({
+    config,
+    closers,
+    say,
+    name: 'sql',
+    reading: true,
+    behind: archive === undefined,
+  })
   // A question about the tables alone needs no hint about the views, unless that may be why there is no row.
   let views = /\banalysis\./i.test(question.text)
   let found = true
@@ -36,9 +46,11 @@ export async function printAnswer(
   const typed = asked.origins === undefined ? undefined : readOrigins(asked.origins)
   const first = { databaseUrl: config.databaseUrl, tell: say }
   const origins = typed ?? (views ? await firstOrigins(mill.db, first) : undefined)
-  const reading = { ...question, timeoutMs, origins, suspects: asked.suspects, warn: say }
-  const { analystUrl: url } = config
   const { installation } = mill
+  const before = archive === undefined ? undefined : readArchive(archive, mill, question.text)
+  const reading = { ...question, timeoutMs, origins, suspects: asked.suspects, warn: say, before }
+  // Only who owns the tables may add to them, if only for one question.
+  const url = archive === undefined ? config.analystUrl : null
   const pool =
     url === null
       ? mill.pool

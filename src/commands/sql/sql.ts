@@ -2,6 +2,7 @@ import { exits, type Exit } from '../../shared/errors.ts'
 import { print, printJson, type Call } from '../../shared/terminal/command.ts'
 import { timeoutFlag, wordFlag } from '../../shared/terminal/flags.ts'
 import { findQuestion, readQuestions } from '../../store/analysis/library.ts'
+import { archiveFlags } from '../mill/archive/flags.ts'
 import { answerFormats, describeLibrary } from './ask.ts'
 
 export interface SqlOptions {
@@ -11,6 +12,9 @@ export interface SqlOptions {
   readonly origins?: string
   readonly suspects?: true
   readonly most: string
+  readonly withArchive?: true
+  readonly archived?: string
+  readonly archive?: string
 }
 
 // What Postgres counts a time limit to.
@@ -33,6 +37,7 @@ export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
     most: Number(options.most),
     origins: options.origins,
     suspects: options.suspects === true,
+    archive: archiveFlags(options, call.env),
   }
   // The library is listed, and a mistyped question refused, without loading what opens the tables.
   const { printAnswer } = await import('./answer.ts')

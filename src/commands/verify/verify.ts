@@ -57,13 +57,16 @@ export async function prove(
 ): Promise<Verified> {
   const promises = await askPromises(db, { zone, days: deep ? null : sampleDays })
   const { answers: rebuilt, violations } = await rebuildAnswers(db, deep ? null : sampleSize)
-  const { answers, bodiless } = await countAnswers(db)
-  const unread = answers - bodiless - rebuilt
+  const { answers, bodiless, archived } = await countAnswers(db)
+  const unread = answers - bodiless - archived - rebuilt
   const unadded = deep ? 0 : Math.max(0, (await countFinishedDays(db)) - sampleDays)
   return {
     checks: [...promises, checkOf('each answer says what its body says', violations)],
     unproved: [
       ...(bodiless > 0 ? [`what ${bodiless} answers say whose bodies were pruned`] : []),
+      ...(archived > 0
+        ? [`what ${archived} answers in the archive say; npm run archive -- --check reads them`]
+        : []),
       ...(unread > 0 ? [`what ${unread} answers say that were not drawn; type --deep`] : []),
       ...(unadded > 0
         ? [`what ${unadded} finished days come to that were not drawn; type --deep`]

@@ -24,6 +24,8 @@ export interface Inquiry {
   readonly signal?: AbortSignal
   /** Characters of a cell that are read, and an ellipsis where it has more; undefined: all. Such answers come in small pieces. */
   readonly cell?: number
+  /** Done on the connection before the question is asked; the connection ends with the answer. */
+  readonly before?: ((client: PoolClient) => Promise<void>) | undefined
   /** Called once when there is no role that may only read. */
   readonly warn: (line: string) => void
 }
@@ -40,6 +42,7 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   const client = await pool.connect()
   let settle = () => Promise.resolve()
   try {
+    await inquiry.before?.(client)
     settle = await cancelOn(pool, client, inquiry.signal)
     await beginReading(client, inquiry, reader)
     const values = await nameDay(client, inquiry)
@@ -50,15 +53,15 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
   } finally {
     // What ends a statement must not hit the next one on the same connection.
     await settle()
-    await leave(client)
+    await leave(client, inquiry.before !== undefined)
   }
 }
 
 /** Ends the transaction, and its settings with it; it changed nothing. */
-async function leave(client: PoolClient): Promise<void> {
+async function leave(client: PoolClient, ends: boolean): Promise<void> {
   try {
     await client.query('rollback')
-    client.release()
+    client.release(ends)
   } catch {
     // The connection is gone: the pool forgets it, and the first error is the one to report.
     client.release(true)

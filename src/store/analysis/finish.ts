@@ -48,7 +48,11 @@ export async function finishDays(
 async function throwAway(db: Database): Promise<void> {
   await sql`
     delete from finished_days
-    where basis is distinct from analysis.basis()
+    where (
+        basis is distinct from analysis.basis()
+        -- Nothing in the tables could make them again.
+        and run_date not in (select archived_days.run_date from archived_days)
+      )
       or (made_at is null and begun_at < clock_timestamp() - ${abandoned})`.execute(db)
   for (const table of ['finished_labels', 'finished_shares', 'finished_steps']) {
     await sql`

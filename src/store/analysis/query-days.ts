@@ -19,7 +19,7 @@ export interface QueryDay {
   readonly lentBy: string | null
   /** The readable answer of the day; null: there is none that is shown. */
   readonly search: number | null
-  /** Why there is none: `suspect`, `unreadable`, `hidden` (of a kind that is not shown), or the state of the task. */
+  /** Why there is none: `suspect`, `unreadable`, `archived`, `hidden` (of a kind that is not shown), or the state of the task. */
   readonly silence: string | null
   readonly depth: number | null
   readonly evidence: string | null
@@ -41,6 +41,7 @@ export async function readQueryDays(
         when observed.search_id is not null then null
         when tasks.state not in ('answered', 'reused', 'not_asked') then tasks.state
         when searches.parse_error is not null then 'unreadable'
+        when runs.run_date in (select run_date from analysis.away_days) or searches.archived then 'archived'
         when runs.suspect then 'suspect'
         else 'hidden'
       end as silence,

@@ -41,6 +41,9 @@ export const readable = [
   'finished_shares',
   'finished_steps',
   'seen_pages',
+  'archived_days',
+  'loaded_days',
+  'loaded_answers',
   'expansions',
   'result_domains',
 ] as const

@@ -15,6 +15,8 @@ export async function readDaysToFinish(
       and runs.run_date < coalesce(
         (select min(run_date) from runs where state in ('planning', 'open')), 'infinity'
       )
+      -- What is in the archive cannot be added up.
+      and runs.run_date not in (select archived_days.run_date from archived_days)
       and not exists (
         select
         from finished_days

@@ -124,6 +124,7 @@ function answersOf({ list, since, until, origin, api, own }: SightOrder) {
       and not runs.suspect
       and tasks.query_id in (select query_id from members)
       and searches.parse_error is null
+      and not searches.archived
       and searches.origin = ${origin}
       and searches.api = ${api}
     order by tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc`

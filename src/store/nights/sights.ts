@@ -101,6 +101,8 @@ export async function readEvidence(
       join night_health as health on health.run_id = runs.id
       where searches.query_id = asked.query_id
         and searches.parse_error is null
+        -- Of what is in the archive nobody can tell here what it showed.
+        and not searches.archived
         and not runs.suspect
         and runs.state in ('done', 'cancelled')
         and health.judged_at >= runs.finished_at

@@ -37,12 +37,20 @@ export const contentPromises: Promises = {
     sql`t.q`,
   ),
   // What was received after everything that was ever pruned must be there; so must the body of each refusal.
-  'each response has its body, unless bodies of its age were pruned': counting(sql`
+  'each response has its body, unless bodies of its age were pruned or archived': counting(sql`
     from calls c
     left join searches s on s.call_id = c.id
     where (s.id is not null or c.http_status is not null)
       and c.outcome is not null
       and not exists (select from raw_answers r where r.call_id = c.id)
+      -- Bodies of archived days are in the archive.
+      and not exists (
+        select
+        from tasks t
+        join runs r on r.id = t.run_id
+        join archived_days a on a.run_date = r.run_date
+        where t.id = c.task_id
+      )
       and coalesce(s.fetched_at, c.sent_at) >= coalesce(
         (select max(p.received_before) from prunings p),
         '-infinity'

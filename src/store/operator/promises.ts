@@ -88,7 +88,32 @@ export const bookPromises: Promises = {
   'each answer has as many results as it counts': counting(sql`
     from searches s
     where s.parse_error is null
+      and not s.archived
       and s.result_count <> (select count(*) from organic_results o where o.search_id = s.id)`),
+  'each archived answer is of a day in the archive, and each such day has as many': counting(sql`
+    from (
+      select runs.run_date, count(*) as answers
+      from searches s
+      join tasks on tasks.id = s.task_id
+      join runs on runs.id = tasks.run_id
+      where s.archived
+      group by runs.run_date
+    ) held
+    full join (
+      select run_date, sum(answers) as answers from archived_days group by run_date
+    ) told using (run_date)
+    where coalesce(held.answers, 0) <> coalesce(told.answers, -1)`),
+  'no archived answer has rows or a body here as well': counting(sql`
+    from searches s
+    where s.archived
+      and (
+        exists (select from organic_results f where f.search_id = s.id)
+        or exists (select from search_entities f where f.search_id = s.id)
+        or exists (select from search_clusters f where f.search_id = s.id)
+        or exists (select from search_related_searches f where f.search_id = s.id)
+        or exists (select from search_features f where f.search_id = s.id)
+        or exists (select from raw_answers f where f.call_id = s.id)
+      )`),
   'each answer comes from a call that was answered': counting(sql`
     from searches s
     left join calls c on c.id = s.call_id

@@ -74,14 +74,15 @@ export async function readPages(
   return rows
 }
 
-/** How many answers there are, and how many of them without a body. */
+/** How many answers there are, how many of them in the archive, and how many of the others without a body. */
 export async function countAnswers(
   db: Database,
-): Promise<{ readonly answers: number; readonly bodiless: number }> {
-  const { rows } = await sql<{ answers: number; bodiless: number }>`
+): Promise<{ readonly answers: number; readonly bodiless: number; readonly archived: number }> {
+  const { rows } = await sql<{ answers: number; bodiless: number; archived: number }>`
     select
       count(*) as answers,
-      count(*) filter (where not exists (select from raw_answers r where r.call_id = s.call_id)) as bodiless
+      count(*) filter (where s.archived) as archived,
+      count(*) filter (where not s.archived and not exists (select from raw_answers r where r.call_id = s.call_id)) as bodiless
     from searches s`.execute(db)
   return only(rows)
 }

@@ -170,7 +170,15 @@ const tampers: readonly Tamper[] = [
   {
     title: 'the oldest body gone',
     by: [sql`delete from raw_answers where call_id = (select min(call_id) from raw_answers)`],
-    found: ['each response has its body, unless bodies of its age were pruned'],
+    found: ['each response has its body, unless bodies of its age were pruned or archived'],
+  },
+  {
+    title: 'an answer that claims to be in the archive',
+    by: [sql`update searches set archived = true where id = ${oneAnswer}`],
+    found: [
+      'each archived answer is of a day in the archive, and each such day has as many',
+      'no archived answer has rows or a body here as well',
+    ],
   },
   {
     title: 'every title changed',

@@ -35,6 +35,7 @@ const words: Readonly<Record<string, string>> = {
   suspect: 'answered in a suspect night, left out',
   unreadable: 'answered, not readable',
   hidden: 'answered, of a kind that is not shown',
+  archived: 'answered, in the archive',
   open: 'not answered yet',
   unaffordable: 'not asked, the budget was used',
   cancelled: 'not asked, the run was cancelled',

@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { writeParquet } from '../../../src/commands/export/parquet.ts'
-import { readBatches } from '../../../src/store/analysis/ask.ts'
-import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
-import { temporaryFolder } from '../../support/server.ts'
+import { writeParquet } from '../../../../src/commands/mill/parquet/write.ts'
+import { readBatches } from '../../../../src/store/analysis/ask.ts'
+import { freshDatabase, type FreshDatabase } from '../../../support/database.ts'
+import { temporaryFolder } from '../../../support/server.ts'
 
 let database: FreshDatabase
 const folder = temporaryFolder('parquet')

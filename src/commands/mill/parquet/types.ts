@@ -1,5 +1,5 @@
 import type { ParquetWriter } from 'hyparquet-writer'
-import { listIn, type CellColumn } from '../../store/analysis/cells.ts'
+import { listIn, type CellColumn } from '../../../store/analysis/cells.ts'
 
 type SchemaElement = ParquetWriter['schema'][number]
 
@@ -34,6 +34,11 @@ const uuid: Kind = {
   type: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
   read: (given) => given,
 }
+// The server writes bytes as \\x and two digits each.
+const bytes: Kind = {
+  type: { type: 'BYTE_ARRAY' },
+  read: (given) => Buffer.from(given.slice(2), 'hex'),
+}
 const boolean: Kind = { type: { type: 'BOOLEAN' }, read: (given) => given === 't' }
 const date: Kind = { type: { type: 'INT32', converted_type: 'DATE' }, read: readDate }
 const instant: Kind = {
@@ -47,6 +52,7 @@ const instant: Kind = {
 
 const kinds: Readonly<Record<number, Kind>> = {
   16: boolean,
+  17: bytes,
   20: long,
   21: integer,
   23: integer,

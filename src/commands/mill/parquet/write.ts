@@ -1,29 +1,33 @@
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
-import type { CellBatch } from '../../store/analysis/fetch.ts'
-import type { CellColumn } from '../../store/analysis/cells.ts'
-import { parquetColumn, type ParquetColumn } from './parquet-types.ts'
+import type { CellBatch } from '../../../store/analysis/fetch.ts'
+import type { CellColumn } from '../../../store/analysis/cells.ts'
+import { parquetColumn, type ParquetColumn } from './types.ts'
 
 // What a reader can skip as a whole, and what is in memory at once.
 const groupRows = 20_000
+// Bodies are long: their group is full earlier.
+const groupCharacters = 16_000_000
 
 /** Rows as one Parquet file, row group by row group: memory stays the same however many there are. */
 export async function* writeParquet(batches: AsyncIterable<CellBatch>): AsyncGenerator<Uint8Array> {
-  let file: File | null = null
+  let file: ParquetDraft | null = null
   for await (const { columns, rows } of batches) {
-    file ??= new File(columns)
+    file ??= new ParquetDraft(columns)
     file.add(rows)
-    if (file.rows >= groupRows) yield file.takeGroup()
+    if (file.full) yield file.takeGroup()
   }
   if (file === null) return
   if (file.rows > 0) yield file.takeGroup()
   yield file.takeEnd()
 }
 
-class File {
+/** A Parquet file in the making: it holds one row group at a time, and gives its bytes away. */
+export class ParquetDraft {
   readonly #columns: readonly ParquetColumn[]
   readonly #bytes = new ByteWriter()
   readonly #writer: ParquetWriter
   #data: unknown[][]
+  #characters = 0
 
   constructor(columns: readonly CellColumn[]) {
     this.#columns = columns.map(parquetColumn)
@@ -40,12 +44,18 @@ class File {
     return this.#data[0]?.length ?? 0
   }
 
+  /** True: the group is to be taken. */
+  get full(): boolean {
+    return this.rows >= groupRows || this.#characters >= groupCharacters
+  }
+
   add(rows: CellBatch['rows']): void {
     for (const [index, column] of this.#columns.entries()) {
       const values = this.#data[index]
       for (const row of rows) {
         const text = row[index] ?? null
         values?.push(text === null ? null : column.read(text))
+        this.#characters += text?.length ?? 0
       }
     }
   }
@@ -58,6 +68,7 @@ class File {
     // It gives a promise only where what it writes to does.
     void this.#writer.write({ columnData, rowGroupSize: groupRows * 2 })
     this.#data = this.#columns.map(() => [])
+    this.#characters = 0
     return this.#take()
   }
 

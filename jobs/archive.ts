@@ -1,0 +1,29 @@
+import type { ArchiveOptions } from '../src/commands/archive/archive.ts'
+import { runCommand } from '../src/shared/terminal/command.ts'
+
+await runCommand<ArchiveOptions>(
+  {
+    name: 'archive',
+    about:
+      'Moves what old days said into Parquet files, each read back before a row goes, and brings it back. Ledger, queries and sums stay.',
+    examples: [
+      'npm run archive -- --older 400d --to /srv/archive --dry-run    what would leave',
+      'npm run archive -- --older 400d --to /srv/archive',
+      'npm run archive -- --check                                     read every file of it',
+      'npm run archive -- --back 2026-01-01..2026-01-31',
+      'npm run sql -- --with-archive rank_history --q "running shoes"',
+    ],
+    define: (program) =>
+      program
+        .option('--older <age>', 'move days whose run date is longer ago than this, like 400d')
+        .option(
+          '--to <folder>',
+          'the folder of the archive; with --back and --check only where it was moved since',
+        )
+        .option('--back <days>', 'bring a day back, or all from one to another: FROM..TO')
+        .option('--check', 'read manifests and files, and hold them to what was written down')
+        .option('--dry-run', 'say what would happen, and change nothing')
+        .option('--json', 'print what was done as one JSON object'),
+  },
+  async (call) => (await import('../src/commands/archive/archive.ts')).archive(call),
+)

@@ -1,0 +1,6 @@
+-- Days whose answers lie in the archive: nothing is known of them here, and nothing is said of them.
+create or replace view analysis.away_days as
+select distinct run_date
+from archived_days
+where run_date not in (select loaded.run_date from loaded_days as loaded);
+comment on view analysis.away_days is 'Days whose answers are in the archive, and not in the tables: views of answers leave them out, as if history began after them. npm run sql -- --with-archive reads them back for one question.';

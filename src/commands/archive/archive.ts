@@ -1,0 +1,165 @@
+import { callerPath, readConfig } from '../../shared/config.ts'
+import { exits, Misuse, unhandled, type Exit } from '../../shared/errors.ts'
+import { printJson, say, type Call } from '../../shared/terminal/command.ts'
+import { readDuration } from '../../shared/time/duration.ts'
+import { finishDays } from '../../store/analysis/finish.ts'
+import { readDaysToFinish } from '../../store/analysis/unfinished.ts'
+import { holdArchive, readArchivedDays, readLeavingDays } from '../../store/archive/days.ts'
+import { countLeaving, gatherKept } from '../../store/archive/leave.ts'
+import { readDayRange } from '../mill/archive/flags.ts'
+import { openMill, type Mill } from '../mill/mill.ts'
+import { bringBack } from './back.ts'
+import { checkArchive } from './check.ts'
+import { archiveDay, type Archived } from './day.ts'
+import { ArchiveFolder } from './folder.ts'
+import { dayLine, keptLine, sumLine } from './lines.ts'
+
+export interface ArchiveOptions {
+  readonly older?: string
+  readonly to?: string
+  readonly back?: string
+  readonly check?: true
+  readonly dryRun?: true
+  readonly json?: true
+}
+
+/** Moves old days into files, brings them back, or reads the files; one of the three. */
+export async function archive(call: Call<ArchiveOptions>): Promise<Exit> {
+  const { options, env, closers } = call
+  const wish = readWish(options)
+  const config = readConfig(env)
+  const reading = wish.kind === 'check'
+  const mill = await openMill({ config, closers, say, name: 'archive', connections: 2, reading })
+  const folder = options.to === undefined ? undefined : callerPath(env, options.to)
+  switch (wish.kind) {
+    case 'check':
+      return checkDays(mill, folder, options)
+    case 'back':
+      return returnDays(mill, { folder, since: wish.since, until: wish.until }, options)
+    case 'leave':
+      return moveDays(mill, { folder: folder ?? '', olderMs: wish.olderMs }, options)
+    default:
+      throw unhandled('wish', wish)
+  }
+}
+
+type Wish =
+  | { readonly kind: 'check' }
+  | { readonly kind: 'back'; readonly since: string; readonly until: string }
+  | { readonly kind: 'leave'; readonly olderMs: number }
+
+/** What is to be done; what cannot be meant is refused before anything is opened. */
+function readWish({ older, to, back, check }: ArchiveOptions): Wish {
+  const asked = [older, back, check].filter((flag) => flag !== undefined).length
+  if (asked !== 1) {
+    throw new Misuse(
+      `expected one of --older, --back and --check, got ${asked === 0 ? 'none' : 'several'}; type: npm run archive -- --older 400d --to FOLDER`,
+    )
+  }
+  if (check === true) return { kind: 'check' }
+  if (back !== undefined) return { kind: 'back', ...readDayRange('back', back) }
+  const olderMs = readDuration(older ?? '')
+  if (olderMs === null) {
+    throw new Misuse(`expected --older with an age like 400d, got ${JSON.stringify(older)}`)
+  }
+  if (to === undefined || to === '') {
+    throw new Misuse('expected --to with a folder, got nothing; type: --to FOLDER')
+  }
+  return { kind: 'leave', olderMs }
+}
+
+async function moveDays(
+  mill: Mill,
+  { folder: path, olderMs }: { readonly folder: string; readonly olderMs: number },
+  { dryRun, json }: ArchiveOptions,
+): Promise<Exit> {
+  const { db, installation } = mill
+  const client = await holdArchive(mill.pool)
+  try {
+    const { days, kept } = await readLeavingDays(db, olderMs)
+    const gone: Archived[] = []
+    const folder = new ArchiveFolder(path)
+    if (dryRun !== true) {
+      await folder.claim(installation)
+      await keepSums(mill, days)
+    }
+    await gatherKept(client, days)
+    for (const day of days) {
+      const passage = { client, folder, installation }
+      const archived = await (dryRun === true
+        ? countLeaving(client, day)
+        : archiveDay(passage, day))
+      if (archived === null) continue
+      gone.push(archived)
+      say(dayLine(archived, dryRun === true))
+    }
+    if (kept !== null) say(keptLine(kept))
+    if (json === true) printJson({ dry_run: dryRun === true, folder: path, days: gone, kept })
+    say(sumLine(gone, path, dryRun === true))
+    return exits.done
+  } finally {
+    client.release(true)
+  }
+}
+
+/** Trends go on over days that have left, by sums that nothing in the tables could make afterwards. */
+async function keepSums({ db }: Mill, days: readonly string[]): Promise<void> {
+  const last = days.at(-1)
+  if (last === undefined) return
+  const open = (await readDaysToFinish(db)).filter((day) => day <= last)
+  if (open.length > 0) await finishDays(db, open.length)
+}
+
+async function returnDays(
+  mill: Mill,
+  asked: {
+    readonly folder: string | undefined
+    readonly since: string
+    readonly until: string
+  },
+  { dryRun, json }: ArchiveOptions,
+): Promise<Exit> {
+  const client = await holdArchive(mill.pool)
+  try {
+    const days = await readArchivedDays(mill.db, asked)
+    const done: { run_date: string; part: number; rows: number }[] = []
+    // The newest first: what stays in the archive is always older than all that is here.
+    for (const day of days.toReversed()) {
+      const from = { client, folder: asked.folder ?? day.folder, installation: mill.installation }
+      const { run_date, part } = day
+      if (dryRun === true) {
+        done.push({ run_date, part, rows: day.moved_rows })
+        continue
+      }
+      const { rows, files } = await bringBack(from, day)
+      done.push({ run_date, part, rows })
+      say(`${run_date}: ${rows} rows are back`)
+      await new ArchiveFolder(from.folder).remove(files)
+    }
+    if (json === true) printJson({ dry_run: dryRun === true, days: done })
+    const rows = done.reduce((sum, day) => sum + day.rows, 0)
+    const are = dryRun === true ? 'would come back' : 'are back'
+    say(`${rows} rows of ${asked.since}..${asked.until} ${are}`)
+    return exits.done
+  } finally {
+    client.release(true)
+  }
+}
+
+async function checkDays(
+  { db, installation }: Mill,
+  folder: string | undefined,
+  { json }: ArchiveOptions,
+): Promise<Exit> {
+  const days = await readArchivedDays(db)
+  const checked = await checkArchive(days, { folder, installation, tell: say })
+  if (json === true) printJson({ ok: checked.problems.length === 0, ...checked })
+  for (const path of checked.unknown) {
+    say(`${path} belongs to no day in the archive: left over by an archive that was cut short`)
+  }
+  const bad = checked.problems.length
+  say(
+    `${checked.days} days, ${checked.files} files, ${checked.rows} rows: ${bad === 0 ? 'all as they were written' : `${bad} days are not as they were written`}`,
+  )
+  return bad === 0 ? exits.done : exits.failures
+}

@@ -1,0 +1,71 @@
+import { readdir } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { codeOf, MillError } from '../../shared/errors.ts'
+import type { ArchivedDay } from '../../store/archive/days.ts'
+import { readFiled } from '../mill/archive/files.ts'
+import { manifestPath, readManifest } from '../mill/archive/manifest.ts'
+
+/** What reading an archive came to. */
+export interface CheckedArchive {
+  readonly days: number
+  readonly files: number
+  readonly rows: number
+  readonly problems: readonly string[]
+  /** Manifests that the database knows nothing of. */
+  readonly unknown: readonly string[]
+}
+
+interface CheckOptions {
+  /** Where the archive lies now; undefined: where each day was written. */
+  readonly folder: string | undefined
+  readonly installation: string
+  readonly tell: (line: string) => void
+}
+
+/** Reads every manifest and every file, and holds them to what was written down; changes nothing. */
+export async function checkArchive(
+  days: readonly ArchivedDay[],
+  options: CheckOptions,
+): Promise<CheckedArchive> {
+  const problems: string[] = []
+  let files = 0
+  let rows = 0
+  for (const day of days) {
+    try {
+      const read = await checkDay(day, options)
+      files += read.files
+      rows += read.rows
+    } catch (error) {
+      if (!(error instanceof MillError)) throw error
+      problems.push(`${day.run_date}: ${error.message}`)
+      options.tell(problems.at(-1) ?? '')
+    }
+  }
+  const folders = new Set(days.map((day) => options.folder ?? day.folder))
+  if (options.folder !== undefined) folders.add(options.folder)
+  const unknown: string[] = []
+  for (const folder of folders) unknown.push(...(await unknownIn(folder, days)))
+  return { days: days.length, files, rows, problems, unknown }
+}
+
+async function checkDay(day: ArchivedDay, { folder = day.folder, installation }: CheckOptions) {
+  const manifest = await readManifest(day, { folder, installation })
+  let rows = 0
+  for (const table of manifest.tables) {
+    for await (const some of readFiled(folder, table)) rows += some.length
+  }
+  return { files: manifest.tables.flatMap((table) => table.files).length, rows }
+}
+
+async function unknownIn(folder: string, days: readonly ArchivedDay[]): Promise<readonly string[]> {
+  const known = new Set(days.map((day) => basename(manifestPath(day))))
+  try {
+    const names = await readdir(`${folder}/days`)
+    return names
+      .filter((name) => name.endsWith('.json') && !known.has(name))
+      .map((name) => `${folder}/days/${name}`)
+  } catch (cause) {
+    if (codeOf(cause) === 'ENOENT') return []
+    throw cause
+  }
+}

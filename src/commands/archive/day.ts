@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto'
+import { Misuse } from '../../shared/errors.ts'
+import type { Archivist } from '../../store/archive/days.ts'
+import {
+  changedMeanwhile,
+  gatherLeaving,
+  inArchiving,
+  readLeaving,
+  removeLeft,
+  type Leaving,
+} from '../../store/archive/leave.ts'
+import {
+  archivedTables,
+  leftOut,
+  readColumns,
+  type ArchivedTable,
+} from '../../store/archive/tables.ts'
+import { readFiled, sumRows } from '../mill/archive/files.ts'
+import {
+  archiveVersion,
+  filePath,
+  manifestPath,
+  sha256Of,
+  type ArchivedFile,
+  type Manifest,
+  type ManifestTable,
+} from '../mill/archive/manifest.ts'
+import type { ArchiveFolder } from './folder.ts'
+import { clearWay } from './leftovers.ts'
+import { Piece } from './piece.ts'
+
+/** Where a day goes, and from where. */
+export interface Passage {
+  readonly client: Archivist
+  readonly folder: ArchiveFolder
+  readonly installation: string
+  /** Called after each step, which a test may be the last thing to see. */
+  readonly step?: (name: ArchiveStep) => Promise<void> | void
+}
+
+/** What happens to a day, in this order; between the last two its rows go, in one transaction with the word for it. */
+export const archiveSteps = [
+  'written',
+  'verified',
+  'published',
+  'promised',
+  'removed',
+  'committed',
+] as const
+export type ArchiveStep = (typeof archiveSteps)[number]
+
+/** What has become of a day. */
+export interface Archived {
+  readonly run_date: string
+  readonly part: number
+  readonly answers: number
+  readonly rows: number
+  readonly bytes: number
+}
+
+// Readers open a file for each; an object store likes them neither tiny nor huge.
+const mostBytes = 64_000_000
+const tries = 3
+
+/** Moves a day into the archive; null: nothing of it was left to be moved. */
+export async function archiveDay(passage: Passage, day: string): Promise<Archived | null> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const archived = await inArchiving(passage.client, () => moveDay(passage, day))
+      await passage.step?.('committed')
+      return archived
+    } catch (error) {
+      await passage.folder.abandon()
+      // A night, a reparse or a prune changed something of the day: looked at anew, it is as it is now.
+      if (!changedMeanwhile(error) || attempt === tries) throw error
+    }
+  }
+}
+
+/** Everything that could fail comes before the first row goes. */
+async function moveDay(passage: Passage, day: string): Promise<Archived | null> {
+  const { client, folder, step } = passage
+  const leaving = await gatherLeaving(client, day)
+  if (leaving.part > 1 && leaving.answers + leaving.bodies === 0) return null
+  const of = { run_date: day, part: leaving.part }
+  const tables: ManifestTable[] = []
+  for (const table of archivedTables) tables.push(await writeTable(passage, table, of))
+  await step?.('written')
+  await readBack(folder, tables)
+  await step?.('verified')
+  await clearWay(passage, of, tables)
+  await folder.publish()
+  await step?.('published')
+  const manifest = `${JSON.stringify(manifestOf(passage, of, { leaving, tables }), null, 2)}\n`
+  await folder.write(manifestPath(of), manifest)
+  await folder.publish()
+  await step?.('promised')
+  const bytes = tables.flatMap(({ files }) => files).reduce((sum, file) => sum + file.bytes, 0)
+  const left = { day, part: of.part, folder: folder.path, bytes }
+  const gone = await removeLeft(client, { ...left, manifestSha256: sha256Of(manifest) })
+  const rows = holdAgainst(tables, gone, day)
+  await step?.('removed')
+  return { ...of, answers: leaving.answers, rows, bytes }
+}
+
+function manifestOf(
+  { installation }: Passage,
+  of: { readonly run_date: string; readonly part: number },
+  { leaving, tables }: { readonly leaving: Leaving; readonly tables: ManifestTable[] },
+): Manifest {
+  return {
+    archive: 'querymill',
+    version: archiveVersion,
+    installation,
+    ...of,
+    answers: leaving.answers,
+    tables,
+    left_out: [...leftOut],
+  }
+}
+
+async function writeTable(
+  { client, folder }: Passage,
+  table: ArchivedTable,
+  of: { readonly run_date: string; readonly part: number },
+): Promise<ManifestTable> {
+  const columns = await readColumns(client, table)
+  const sum = createHash('sha256')
+  const files: ArchivedFile[] = []
+  let piece: Piece | null = null
+  try {
+    for await (const { rows } of readLeaving(client, table, columns)) {
+      sumRows(sum, rows)
+      piece ??= await Piece.begin(folder, filePath(table.name, of, files.length + 1), columns)
+      await piece.add(rows)
+      if (piece.bytes < mostBytes) continue
+      files.push(await piece.end())
+      piece = null
+    }
+    if (piece !== null) files.push(await piece.end())
+  } catch (error) {
+    await piece?.drop()
+    throw error
+  }
+  return {
+    table: table.name,
+    kind: table.kind,
+    rows: files.reduce((total, { rows }) => total + rows, 0),
+    sum: sum.digest('hex'),
+    key: [...table.key],
+    columns: columns.map(({ name, typeName: type }) => ({ name, type })),
+    files,
+  }
+}
+
+/** Reads every file as it lies on the disk: hash, rows and sum are those of what was read from the tables. */
+async function readBack(folder: ArchiveFolder, tables: readonly ManifestTable[]): Promise<void> {
+  for (const table of tables) {
+    const files = table.files.map((file) => ({ ...file, path: folder.draftName(file.path) }))
+    for await (const _ of readFiled(folder.path, { ...table, files }));
+  }
+}
+
+/** What went must be what was written; gives how many rows that is. */
+function holdAgainst(
+  tables: readonly ManifestTable[],
+  gone: ReadonlyMap<string, number>,
+  day: string,
+): number {
+  let sum = 0
+  for (const [name, rows] of gone) {
+    const written = tables.find(({ table }) => table === name)?.rows
+    if (written !== rows) {
+      throw new Misuse(
+        `expected ${written ?? 0} rows of ${name} to leave with ${day}, got ${rows}; nothing was removed, do the same again`,
+      )
+    }
+    sum += rows
+  }
+  return sum
+}

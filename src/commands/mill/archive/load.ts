@@ -1,0 +1,118 @@
+import { enterRows } from '../../../store/archive/enter.ts'
+import {
+  addTables,
+  filling,
+  loadedTable,
+  readLenders,
+  settleTables,
+  type ArchiveReader,
+} from '../../../store/archive/load.ts'
+import { archivedTables } from '../../../store/archive/tables.ts'
+import { readArchivedDays, takeArchive, type ArchivedDay } from '../../../store/archive/days.ts'
+import type { Database } from '../../../store/database.ts'
+import { readFiled } from './files.ts'
+import { readManifest, type Manifest } from './manifest.ts'
+import { tablesOf } from './needs.ts'
+
+/** Which part of the archive a question is asked over, and where it lies. */
+export interface ArchiveReading {
+  readonly db: Database
+  readonly installation: string
+  /** The question: what it cannot read is not loaded. */
+  readonly text: string
+  /** Days of the archive; undefined: all of them. */
+  readonly span?: { readonly since: string; readonly until: string } | undefined
+  /** Where the archive lies now; undefined: where each day was written. */
+  readonly folder?: string | undefined
+  readonly tell: (line: string) => void
+}
+
+const keys = new Map(archivedTables.map(({ name, key }) => [name, key]))
+const movable = archivedTables.filter(({ kind }) => kind === 'moved').map(({ name }) => name)
+
+/** Reads the archive into tables of this connection alone, which end with it; the views then read both. */
+export async function loadArchive(client: ArchiveReader, reading: ArchiveReading): Promise<void> {
+  const begun = performance.now()
+  // Days that leave or come back meanwhile would be missed, or seen twice.
+  await takeArchive(client, 'shared')
+  const all = await readArchivedDays(reading.db)
+  const { since = '', until = '9999-12-31' } = reading.span ?? {}
+  const asked = all.filter(({ run_date: day }) => since <= day && day <= until)
+  const days = new Set(asked.map((day) => day.run_date))
+  const lenders = new Set(await readLenders(client, [...days]))
+  const lent = all.filter(({ run_date: day }) => lenders.has(day))
+  const tables = tablesOf(reading.text, movable)
+  const filled = [...tables, 'loaded_answers', 'loaded_days']
+  await addTables(client, filled)
+  let rows = 0
+  for (const day of [...asked, ...lent]) rows += await loadDay(client, { day, tables, reading })
+  await filling(client, () =>
+    enterRows(
+      client,
+      { table: loadedTable('loaded_days'), columns: [{ name: 'run_date', type: 'date' }] },
+      [...days].map((day) => [day]),
+    ),
+  )
+  await settleTables(
+    client,
+    new Map(filled.map((name) => [name, keys.get(name) ?? [...idOf[name as 'loaded_days']]])),
+  )
+  const seconds = ((performance.now() - begun) / 1000).toFixed(1)
+  const away = all.length - asked.length
+  reading.tell(
+    `read ${rows} rows of ${days.size} days from the archive in ${seconds} s${away === 0 ? '' : `; ${away} others were left out`}`,
+  )
+}
+
+const idOf = { loaded_days: ['run_date'], loaded_answers: ['search_id'] } as const
+
+async function loadDay(
+  client: ArchiveReader,
+  {
+    day,
+    tables,
+    reading: { folder = day.folder, installation },
+  }: {
+    readonly day: ArchivedDay
+    readonly tables: readonly string[]
+    readonly reading: ArchiveReading
+  },
+): Promise<number> {
+  const manifest = await readManifest(day, { folder, installation })
+  return filling(client, async () => {
+    let rows = 0
+    for (const table of manifest.tables) {
+      if (!tables.includes(table.table)) continue
+      const entry = { table: loadedTable(table.table), columns: table.columns }
+      for await (const some of readFiled(folder, table)) {
+        for (let at = 0; at < some.length; at += 5000) {
+          rows += await enterRows(client, entry, some.slice(at, at + 5000))
+        }
+      }
+    }
+    await loadAnswers(client, folder, manifest)
+    return rows
+  })
+}
+
+/** Which answers are there again. */
+async function loadAnswers(
+  client: ArchiveReader,
+  folder: string,
+  { tables }: Manifest,
+): Promise<void> {
+  const table = tables.find((each) => each.table === 'searches')
+  if (table === undefined) return
+  const at = table.columns.findIndex(({ name }) => name === 'id')
+  const entry = {
+    table: loadedTable('loaded_answers'),
+    columns: [{ name: 'search_id', type: 'bigint' }],
+  }
+  for await (const rows of readFiled(folder, table)) {
+    await enterRows(
+      client,
+      entry,
+      rows.map((row) => [row[at] ?? null]),
+    )
+  }
+}

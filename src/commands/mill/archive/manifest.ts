@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { codeOf, Misuse } from '../../../shared/errors.ts'
+import type { ArchivedDay } from '../../../store/archive/days.ts'
+
+/** Which layout this is: a program that finds another one says so. */
+export const archiveVersion = 1
+
+const fileShape = z.strictObject({
+  path: z.string(),
+  rows: z.number(),
+  bytes: z.number(),
+  sha256: z.string(),
+})
+
+const tableShape = z.strictObject({
+  table: z.string(),
+  kind: z.enum(['moved', 'copied']),
+  rows: z.number(),
+  /** Hex sha256 over all rows in their order: each as a JSON list of the texts that Postgres writes, and a line feed. */
+  sum: z.string(),
+  key: z.array(z.string()),
+  columns: z.array(z.strictObject({ name: z.string(), type: z.string() })),
+  files: z.array(fileShape),
+})
+
+const manifestShape = z.strictObject({
+  archive: z.literal('querymill'),
+  version: z.literal(archiveVersion),
+  installation: z.string(),
+  run_date: z.iso.date(),
+  part: z.number().int().positive(),
+  answers: z.number(),
+  tables: z.array(tableShape),
+  left_out: z.array(z.string()),
+})
+
+export type ArchivedFile = z.infer<typeof fileShape>
+export type ManifestTable = z.infer<typeof tableShape>
+export type Manifest = z.infer<typeof manifestShape>
+
+type Part = Pick<ArchivedDay, 'run_date' | 'part'>
+
+/** Where the manifest of a day lies in its archive. */
+export function manifestPath({ run_date: day, part }: Part): string {
+  return `days/${day}.${part}.json`
+}
+
+/** Where a file of a table lies: in the way that readers of partitioned folders take the day from. */
+export function filePath(table: string, { run_date: day, part }: Part, number: number): string {
+  return `${table}/run_date=${day}/${part}-${String(number).padStart(3, '0')}.parquet`
+}
+
+export function sha256Of(bytes: string | Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+/** The manifest that a folder holds for a day, as it lies there; null: it holds none. */
+export async function findManifest(folder: string, of: Part): Promise<string | null> {
+  const path = join(folder, manifestPath(of))
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    if (codeOf(cause) === 'ENOENT') return null
+    throw new Misuse(
+      `expected ${path} to be a readable file, got ${codeOf(cause) ?? 'an error'}; mend that, then do the same again`,
+      { cause },
+    )
+  }
+}
+
+/** Reads what a manifest says; one of another installation or layout is refused. */
+export function parseManifest(text: string, path: string, installation: string): Manifest {
+  const read = manifestShape.safeParse(parsed(text))
+  if (!read.success) {
+    const version = z.object({ version: z.number() }).safeParse(parsed(text))
+    const other = version.success && version.data.version !== archiveVersion
+    throw new Misuse(
+      other
+        ? `expected ${path} to be of layout ${archiveVersion}, got ${version.data.version}; use the release of this program that wrote it`
+        : `expected ${path} to be a manifest as this program writes it, got something else; put back the file as it was written`,
+    )
+  }
+  if (read.data.installation !== installation) {
+    throw new Misuse(
+      `expected an archive of this database, got ${path} of another installation (${read.data.installation}); name another folder`,
+    )
+  }
+  return read.data
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** The manifest of a day in the archive, held to what the database wrote down of it. */
+export async function readManifest(
+  day: ArchivedDay,
+  {
+    folder = day.folder,
+    installation,
+  }: { readonly folder?: string; readonly installation: string },
+): Promise<Manifest> {
+  const path = join(folder, manifestPath(day))
+  const text = await findManifest(folder, day)
+  if (text === null) {
+    throw new Misuse(
+      `expected the manifest of ${day.run_date} at ${path}, got nothing there; where the archive was moved, name its folder`,
+    )
+  }
+  if (sha256Of(text) !== day.manifest_sha256) {
+    throw new Misuse(
+      `expected ${path} as it was written (sha256 ${day.manifest_sha256}), got another (${sha256Of(text)}); put back the file as it was written`,
+    )
+  }
+  return parseManifest(text, path, installation)
+}
