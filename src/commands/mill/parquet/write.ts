@@ -6,7 +6,7 @@ import { parquetColumn, type ParquetColumn } from './types.ts'
 // What a reader can skip as a whole, and what is in memory at once.
 const groupRows = 20_000
 // Bodies are long: their group is full earlier.
-const groupCharacters = 16_000_000
+const groupCharacters = 8_000_000
 
 /** Rows as one Parquet file, row group by row group: memory stays the same however many there are. */
 export async function* writeParquet(batches: AsyncIterable<CellBatch>): AsyncGenerator<Uint8Array> {
