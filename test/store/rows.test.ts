@@ -67,6 +67,9 @@ async function makeStage() {
   // The other one went with its transaction.
   await sql`alter table kept rename to merged`.execute(db)
   await makeFrontier(db)
+  // What leaves with a day for the archive.
+  await sql`create temporary table leaving (search_id bigint)`.execute(db)
+  await sql`create temporary table leaving_calls (call_id bigint)`.execute(db)
 }
 
 /** The temporary tables from which related searches are chosen. */

