@@ -1,5 +1,5 @@
 import { callerPath, readConfig } from '../../shared/config.ts'
-import { exits, Misuse, unhandled, type Exit } from '../../shared/errors.ts'
+import { exits, Misuse, reasonOf, unhandled, type Exit } from '../../shared/errors.ts'
 import { printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { readDuration } from '../../shared/time/duration.ts'
 import { finishDays } from '../../store/analysis/finish.ts'
@@ -134,7 +134,10 @@ async function returnDays(
       const { rows, files } = await bringBack(from, day)
       done.push({ run_date, part, rows })
       say(`${run_date}: ${rows} rows are back`)
-      await new ArchiveFolder(from.folder).remove(files)
+      // The rows are back whatever becomes of the files, which the next archive of the day would clear away.
+      await new ArchiveFolder(from.folder).remove(files).catch((error: unknown) => {
+        say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
+      })
     }
     if (json === true) printJson({ dry_run: dryRun === true, days: done })
     const rows = done.reduce((sum, day) => sum + day.rows, 0)

@@ -24,6 +24,7 @@ export const commands = {
   rebuild: 'makes the queue again from the tables',
   reparse: 'reads kept bodies again, without a call',
   prune: 'removes old raw bodies',
+  archive: 'moves old nights into Parquet files, and brings them back',
   health: 'whether a process is well, by its exit code: for containers',
   migrate: 'prepares a database',
   stack: 'the database and the service that this machine runs for itself',
