@@ -6,6 +6,7 @@ import { checkArchive } from '../../../src/commands/archive/check.ts'
 import { archiveSteps } from '../../../src/commands/archive/day.ts'
 import { verifyPromises } from '../../../src/store/operator/verify.ts'
 import { finishDays } from '../../../src/store/analysis/finish.ts'
+import { loadArchive } from '../../../src/commands/mill/archive/load.ts'
 import { holdArchive, readArchivedDays, readLeavingDays } from '../../../src/store/archive/days.ts'
 import { installationId } from '../../../src/store/slices.ts'
 import { Story, ten } from '../../analysis/story.ts'
@@ -249,5 +250,17 @@ describe('what happens meanwhile', () => {
     expect(await count('organic_results')).toBe(0)
     expect(await count('archived_days')).toBe(3)
     expect(await broken()).toEqual([])
+    // Asked for the younger day alone, the archive gives what it used, and nothing of the older one.
+    const client = await database.pool.connect()
+    const span = { since: '2025-01-02', until: '2025-01-02' }
+    const installation = await installationId(database.db)
+    const text = 'select from analysis.results'
+    const tell = () => undefined
+    await loadArchive(client, { db: database.db, installation, text, span, tell })
+    const { rows } = await client.query<{ day: string; n: number }>(
+      'select run_date as day, count(*) as n from analysis.results group by run_date',
+    )
+    client.release(true)
+    expect(rows).toEqual([{ day: '2025-01-02', n: 20 }])
   })
 })
