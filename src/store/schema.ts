@@ -4134,6 +4134,50 @@ export interface FirstTens {
   sight: Buffer;
 }
 
+export interface ForgettingQueries {
+  /**
+   * The list that goes, and that alone holds it; null: it goes from all lists.
+   */
+  list_id: number | null;
+  /**
+   * The query.
+   */
+  query_id: string;
+}
+
+export interface ForgettingWords {
+  /**
+   * The row as it was, until it is sure that no answer which came at the same moment names it; null: it has not been taken out yet.
+   */
+  held: Json | null;
+  /**
+   * Its row there.
+   */
+  id: string;
+  /**
+   * The table that holds it.
+   */
+  kind: string;
+}
+
+export interface ForgottenBodies {
+  /**
+   * The call that was answered.
+   */
+  call_id: number;
+}
+
+export interface ForgottenTasks {
+  /**
+   * The run that it belonged to.
+   */
+  run_id: number;
+  /**
+   * The task; its row is gone.
+   */
+  task_id: number;
+}
+
 export interface Installation {
   /**
    * When the tables were made.
@@ -4255,6 +4299,10 @@ export interface Lists {
    * When the list was first read.
    */
   created_at: Generated<Timestamp>;
+  /**
+   * When everything about it was forgotten; its name is a made-up one since then. Null: it was not.
+   */
+  forgotten_at: Timestamp | null;
   /**
    * Number of the list.
    */
@@ -5421,6 +5469,10 @@ export interface DB {
   finished_shares: FinishedShares;
   finished_steps: FinishedSteps;
   first_tens: FirstTens;
+  forgetting_queries: ForgettingQueries;
+  forgetting_words: ForgettingWords;
+  forgotten_bodies: ForgottenBodies;
+  forgotten_tasks: ForgottenTasks;
   installation: Installation;
   lendings: Lendings;
   list_queries: ListQueries;

@@ -15,7 +15,15 @@ export interface FreshDatabase {
 
 /** A migrated database that only the caller uses. */
 export async function freshDatabase(): Promise<FreshDatabase> {
-  const url = await freshUrl()
+  return open(await freshUrl())
+}
+
+/** A copy of a database that nobody is connected to. */
+export async function copyOf(url: string): Promise<FreshDatabase> {
+  return open(await create(new URL(url).pathname.slice(1)))
+}
+
+async function open(url: string): Promise<FreshDatabase> {
   const pool = openPool(url, { name: 'test', max: 8 })
   const close = async () => {
     await pool.end()

@@ -31,7 +31,12 @@ cross join lateral analysis.balance_changes(
   told.ids, told.sent, told.finished, told.used, told.remaining, told.bound, told.washed
 ) with ordinality as change (at, after, kind, credits, balance, call_id, line)
 left join public.calls on calls.id = change.call_id
-left join public.tasks on tasks.id = calls.task_id
+-- What was forgotten cost something all the same.
+left join (
+  select id, run_id from public.tasks
+  union all
+  select task_id, run_id from public.forgotten_tasks
+) as tasks on tasks.id = calls.task_id
 left join public.runs on runs.id = tasks.run_id
 left join public.lists on lists.id = runs.list_id;
 comment on view analysis.statement is 'Every change of each account''s balance, in the order in which the API charged, and what explains it. The first line of an account is the balance that its first answer found; that and all changes together are the balance left. Of calls at the same time, the order is the one in which their balances fit together; what rose and fell between two answers shows as its difference.';

@@ -25,6 +25,7 @@ export const commands = {
   reparse: 'reads kept bodies again, without a call',
   prune: 'removes old raw bodies',
   archive: 'moves old nights into Parquet files, and brings them back',
+  forget: 'forgets a list, a query or a domain; the ledger keeps its sums',
   health: 'whether a process is well, by its exit code: for containers',
   migrate: 'prepares a database',
   stack: 'the database and the service that this machine runs for itself',

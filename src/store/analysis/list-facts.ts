@@ -58,7 +58,10 @@ export async function readListFacts(
       order by runs.run_date desc, runs.id desc
       limit 1
     ) as newest on true
-    where ${only}::bigint is null or lists.id = ${only}::bigint
+    where case when ${only}::bigint is null
+      then lists.forgotten_at is null
+      else lists.id = ${only}::bigint
+    end
     order by lists.name`.execute(db)
   return rows
 }

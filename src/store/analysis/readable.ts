@@ -45,6 +45,8 @@ export const readable = [
   'loaded_days',
   'loaded_answers',
   'expansions',
+  'forgotten_tasks',
+  'forgotten_bodies',
   'result_domains',
 ] as const
 
@@ -52,6 +54,8 @@ export const readable = [
 export const withheld = [
   'accounts',
   'account_costs',
+  'forgetting_queries',
+  'forgetting_words',
   'notices',
   'outlook_steps',
   'outlooks',

@@ -51,6 +51,8 @@ export const contentPromises: Promises = {
         join archived_days a on a.run_date = r.run_date
         where t.id = c.task_id
       )
+      and not exists (select from forgotten_tasks f where f.task_id = c.task_id)
+      and not exists (select from forgotten_bodies f where f.call_id = c.id)
       and coalesce(s.fetched_at, c.sent_at) >= coalesce(
         (select max(p.received_before) from prunings p),
         '-infinity'

@@ -13,7 +13,10 @@ export function evidencePromises(zone: string): Promises {
 
 const aboutCalls: Promises = {
   'each call that was answered has its answer, unless the tables refused it': counting(sql`
-    from calls c where ${answered} and not exists (select from searches s where s.call_id = c.id)`),
+    from calls c
+    where ${answered}
+      and not exists (select from searches s where s.call_id = c.id)
+      and not exists (select from forgotten_tasks f where f.task_id = c.task_id)`),
   'each answer tells the cost and the balance of its call': counting(sql`
     from searches s
     join calls c on c.id = s.call_id
@@ -71,7 +74,16 @@ const aboutCalls: Promises = {
       or (c.unknown_at is null and s.fetched_at > c.finished_at + interval '5 seconds')`),
   'no more lines of a run gave a query than it has tasks': counting(sql`
     from runs r
-    where r.accepted > (select count(*) from tasks t where t.run_id = r.id)`),
+    where r.accepted > (select count(*) from tasks t where t.run_id = r.id)
+      + (select count(*) from forgotten_tasks f where f.run_id = r.id)`),
+  'nothing says what the calls of forgotten queries asked, or what they were answered':
+    counting(sql`
+    from forgotten_tasks f
+    left join calls c on c.task_id = f.task_id
+    where c.query_id <> uuid '00000000-0000-0000-0000-000000000000'
+      or c.error_message is not null
+      or exists (select from tasks t where t.id = f.task_id)
+      or exists (select from raw_answers r where r.call_id = c.id)`),
   'no message holds a key': counting(sql`
     from (
       select error_message as said from calls

@@ -14,7 +14,12 @@ export async function expectRun(db: Database, run: number): Promise<void> {
 
 /** Refuses a name that no list has. */
 export async function expectList(db: Database, list: string): Promise<void> {
-  const lists = await db.selectFrom('lists').select('name').orderBy('name').execute()
+  const lists = await db
+    .selectFrom('lists')
+    .select('name')
+    .where('forgotten_at', 'is', null)
+    .orderBy('name')
+    .execute()
   const names = lists.map(({ name }) => name)
   if (names.includes(list)) return
   throw new Misuse(

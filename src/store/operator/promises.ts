@@ -31,7 +31,11 @@ export const bookPromises: Promises = {
         sum(c.credits_reserved) filter (where c.outcome is null) as reserved,
         sum(case c.outcome when 'settled' then c.credits_used when 'unknown' then c.credits_reserved end) as spent
       from calls c
-      join tasks t on t.id = c.task_id
+      join (
+        select id, run_id from tasks
+        union all
+        select task_id, run_id from forgotten_tasks
+      ) t on t.id = c.task_id
       group by t.run_id
     ) sums on sums.run_id = r.id
     where r.reserved <> coalesce(sums.reserved, 0) or r.spent <> coalesce(sums.spent, 0)`),
@@ -165,8 +169,10 @@ export const bookPromises: Promises = {
       ))`),
   'each related search that was taken was named for a query of the round before': counting(sql`
     from expansions e
-    where case when e.round = 1
-      then not exists (select from list_queries m where m.list_id = e.source_list_id and m.query_id = e.from_query)
+    where case
+      -- It was forgotten.
+      when e.from_query = uuid '00000000-0000-0000-0000-000000000000' then false
+      when e.round = 1 then not exists (select from list_queries m where m.list_id = e.source_list_id and m.query_id = e.from_query)
       else not exists (
         select
         from expansions s

@@ -275,6 +275,15 @@ const tampers: readonly Tamper[] = [
     found: ['no task has more tries than calls'],
   },
   {
+    title: 'a task that is called forgotten and is still there, with what its call asked',
+    by: [
+      sql`insert into forgotten_tasks (task_id, run_id) select id, run_id from tasks order by id limit 1`,
+      // The purse of its run counts its calls twice then.
+      sql`update runs set spent = spent + 4`,
+    ],
+    found: ['nothing says what the calls of forgotten queries asked, or what they were answered'],
+  },
+  {
     title: 'a key in a message of a call',
     by: [
       sql`update calls set error_message = 'refused sk_live_fake0000' where outcome = 'unknown'`,
