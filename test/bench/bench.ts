@@ -7,6 +7,7 @@ import { benchNames } from './names.ts'
 
 export interface BenchOptions {
   readonly runs: string
+  readonly rows?: string
   readonly short?: true
   readonly json?: true
 }
@@ -20,7 +21,8 @@ export async function runBench({ options, args }: Call<BenchOptions>): Promise<E
   const short = options.short === true
   const runs = short ? 1 : countFlag('runs', options.runs)
   const json = options.json === true
-  const figures = await measure(name, { runs, short, json })
+  const rows = options.rows === undefined ? undefined : countFlag('rows', options.rows)
+  const figures = await measure(name, { runs, short, json, rows })
   if (json) printJson(figures)
   return isWasteful(figures) ? exits.failures : exits.done
 }
@@ -37,6 +39,8 @@ interface How {
   readonly runs: number
   readonly short: boolean
   readonly json: boolean
+  /** Of those that fill tables first. */
+  readonly rows: number | undefined
 }
 
 /** Figures of one kind, for people. */
@@ -71,6 +75,8 @@ async function measure(name: string, how: How): Promise<unknown> {
     case 'quality':
     case 'analysis':
     case 'desk':
+    case 'partitions':
+    case 'repeats':
       return measureOnGround(name, how)
     default:
       throw new Misuse(`expected one of ${benchNames.join(', ')}, got ${name}`)
@@ -79,9 +85,10 @@ async function measure(name: string, how: How): Promise<unknown> {
 
 /** Benchmarks that bring their own work and need a database to do it on. */
 async function measureOnGround(
-  name: 'lists' | 'service' | 'quality' | 'analysis' | 'desk',
-  { short }: How,
+  name: 'lists' | 'service' | 'quality' | 'analysis' | 'desk' | 'partitions' | 'repeats',
+  how: How,
 ): Promise<unknown> {
+  const { short } = how
   const { openGround } = await import('./ground.ts')
   const ground = await openGround()
   try {
@@ -99,6 +106,16 @@ async function measureOnGround(
       const figures = await benchDeskOn({ ...ground, server: ground.postgres.pid, short, say })
       for (const one of figures) say(describeDesk(one))
       return figures
+    }
+    if (name === 'partitions') {
+      const { benchPartitions } = await import('./partitions.ts')
+      const rows = how.rows ?? (short ? 360_000 : 12_000_000)
+      return tell(await benchPartitions(ground, { rows, say }), how)
+    }
+    if (name === 'repeats') {
+      const { benchRepeats } = await import('./repeats.ts')
+      const size = short ? { queries: 60, nights: 10 } : { queries: 300, nights: 60 }
+      return tell(await benchRepeats(ground, size), how)
     }
     const { benchAnalysis, describeAnalysis } = await import('./analysis.ts')
     const figures = await benchAnalysis(ground, { short, say })

@@ -11,4 +11,6 @@ export const benchNames = [
   'quality',
   'analysis',
   'desk',
+  'partitions',
+  'repeats',
 ] as const
