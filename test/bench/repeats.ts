@@ -82,6 +82,7 @@ class Repeats {
     await this.#pool.query(
       `create temp table told_${table} as ${toldNights(once?.freshShare ?? 0)}`,
     )
+    await this.#pool.query(`create index on told_${table} (search_id); analyze told_${table}`)
     if (once !== null) {
       await this.#pool.query(`
         insert into ${texts} select distinct md5(title || snippet)::uuid, title, snippet from told_${table}`)

@@ -63,7 +63,9 @@ export async function prove(
   return {
     checks: [...promises, checkOf('each answer says what its body says', violations)],
     unproved: [
-      ...(bodiless > 0 ? [`what ${bodiless} answers say whose bodies were pruned`] : []),
+      ...(bodiless > 0
+        ? [`what ${bodiless} answers say whose bodies were pruned or forgotten`]
+        : []),
       ...(archived > 0
         ? [`what ${archived} answers in the archive say; npm run archive -- --check reads them`]
         : []),

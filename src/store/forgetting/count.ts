@@ -11,10 +11,7 @@ const facts = {
   raw_answers: sql`call_id in (select id from paid)`,
 }
 
-const ofQueries = [
-  ...['queries', 'searches', 'tasks', 'calls'],
-  ...['list_query_history', 'cadences', 'cadence_draws', 'expansions'],
-] as const
+const ofQueries = ['queries', 'searches', 'tasks', 'calls', 'expansions'] as const
 
 /** How many rows would go with queries, by table; of what their answers name, all that others may name as well. */
 export async function countQueries(
@@ -43,9 +40,16 @@ export async function countQueries(
   return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
 }
 
-/** Queries that a list says something of; `alone`: that no other list has. */
-export async function countMembers(db: Database, list: number): Promise<Gone> {
-  const { rows } = await sql<{ rows: number }>`
-    select count(*) as rows from list_queries where list_id = ${list}`.execute(db)
-  return { list_queries: rows[0]?.rows ?? 0 }
+/** Rows of lists about queries. */
+const sayings = ['list_queries', 'list_query_history', 'cadences', 'cadence_draws'] as const
+
+/** What a list says of its queries, or all lists of some queries. */
+export async function countSayings(db: Database, where: RawBuilder<boolean>): Promise<Gone> {
+  const own = sayings.map(
+    (table) =>
+      sql`select ${table} as name, count(*) as rows from ${sql.table(table)} where ${where}`,
+  )
+  const { rows } = await sql<{ name: string; rows: number }>`
+    ${sql.join(own, sql` union all `)}`.execute(db)
+  return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
 }

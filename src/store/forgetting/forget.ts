@@ -1,6 +1,6 @@
 import type { Database } from '../database.ts'
 import { sql } from '../kysely.ts'
-import { countMembers, countQueries } from './count.ts'
+import { countQueries, countSayings } from './count.ts'
 import { clearDays } from './days.ts'
 import { emptyFacts } from './emptying.ts'
 import { addGone, type Gone } from './gone.ts'
@@ -61,7 +61,10 @@ export async function countSubject(db: Database, subject: Forgettable): Promise<
 async function countFacts(db: Database, subject: Forgettable): Promise<Gone> {
   if (subject.kind === 'list') {
     const { id } = subject.list
-    return addGone(await countMembers(db, id), await countQueries(db, aloneIn(id)))
+    return addGone(
+      await countSayings(db, sql`list_id = ${id}`),
+      await countQueries(db, aloneIn(id)),
+    )
   }
   const noted = await undone(db, async (trx) => {
     if (subject.kind === 'domain') await noteDomain(trx, subject.name)
@@ -69,10 +72,9 @@ async function countFacts(db: Database, subject: Forgettable): Promise<Gone> {
     return countNoted(trx, subject.kind === 'domain' ? subject.name : null)
   })
   if (subject.kind === 'domain') return noted
-  const ids = sql<{
-    query_id: string
-  }>`select query_id from unnest(${subject.ids}::uuid[]) as q (query_id)`
-  return addGone(noted, await countQueries(db, ids))
+  const ids = queriesOf(subject.ids)
+  const sayings = await countSayings(db, sql`query_id in (${ids})`)
+  return addGone(addGone(noted, sayings), await countQueries(db, ids))
 }
 
 /** Does something, and takes it back. */

@@ -28,7 +28,12 @@ export const aloneIn = (list: number) => sql<{ query_id: string }>`
   except
   select query_id from list_queries where list_id <> ${list}
   except
-  select t.query_id from tasks t join runs r on r.id = t.run_id where r.list_id <> ${list}`
+  select t.query_id
+  from tasks t
+  join runs r on r.id = t.run_id
+  join lists l on l.id = r.list_id
+  -- What a list that was forgotten left there for others goes with the last of them.
+  where l.id <> ${list} and l.forgotten_at is null`
 
 /** Notes the queries that are this list's alone. */
 export async function noteAlone(db: Database, list: number): Promise<void> {

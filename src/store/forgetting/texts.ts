@@ -133,15 +133,13 @@ function ofList({ id, name }: { readonly id: number; readonly name: string }): r
 
 /** What lists, rules and tables of domains say of a domain. */
 function ofDomain(pattern: string): readonly Place[] {
-  const names = (column: string) => sql<boolean>`${sql.ref(column)} ~* ${pattern}`
-  const targets = ['list_queries', 'list_query_history'].flatMap((table) => [
-    { table, where: names('target_url'), set: sql`target_url = null` },
-    {
-      table,
-      where: sql<boolean>`array_to_string(tags, ' ') ~* ${pattern}`,
-      set: sql`tags = array(select tag from unnest(tags) as tag where tag !~* ${pattern})`,
-    },
-  ])
+  const sayings = ['list_queries', 'list_query_history'].map((table) => ({
+    table,
+    where: sql<boolean>`concat_ws(' ', target_url, array_to_string(tags, ' ')) ~* ${pattern}`,
+    set: sql`
+      target_url = case when target_url ~* ${pattern} then null else target_url end,
+      tags = array(select tag from unnest(tags) as tag where tag !~* ${pattern})`,
+  }))
   const ours = ['own_domains', 'rival_domains', 'own_domain_changes'].map((table) => ({
     table,
     where: sql<boolean>`concat_ws(' ', domain, label, brand) ~* ${pattern}`,
@@ -152,7 +150,7 @@ function ofDomain(pattern: string): readonly Place[] {
     where: sql<boolean>`concat_ws(' ', name, domain, rival) ~* ${pattern}`,
     set: null,
   }
-  return [...targets, ...ours, rules]
+  return [...sayings, ...ours, rules]
 }
 
 /** Counts, or does, what is to be done outside of answers. What a trigger keeps of a line that changes goes after it. */

@@ -323,6 +323,6 @@ describe('what verify finds', () => {
   test('is no body that was pruned, but it says that nobody can tell what that answer says', async () => {
     const verified = await foundAfter(async (db) => pruneBodies(db, 0))
     expect(brokenOf(verified)).toEqual([])
-    expect(verified.unproved).toContain('what 60 answers say whose bodies were pruned')
+    expect(verified.unproved).toContain('what 60 answers say whose bodies were pruned or forgotten')
   })
 })

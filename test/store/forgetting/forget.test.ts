@@ -126,6 +126,28 @@ describe('a list that is forgotten', () => {
     expect(await brokenIn(mill.db)).toEqual([])
   })
 
+  test('leaves no view that cannot answer', async () => {
+    await forgetWholly(await listOf('airships'))
+    const { rows } = await sql<{ name: string }>`
+      select viewname as name from pg_views where schemaname = 'analysis'`.execute(mill.db)
+    expect(rows.length).toBeGreaterThan(50)
+    for (const { name } of rows) {
+      await sql`select * from ${sql.table(`analysis.${name}`)}`.execute(mill.db)
+    }
+  })
+
+  test('takes along what it held together with one that was forgotten before', async () => {
+    const before = await moneyOf(mill.db)
+    await forgetWholly(await listOf('airships'))
+    await forgetWholly(await listOf('boots'))
+    for (const q of ['zeppelin one', 'common thing', 'walking boots']) {
+      expect([q, await answersTo(q)]).toEqual([q, 0])
+    }
+    expect(await whereFound(mill.db, 'common thing')).toEqual([])
+    expect(await moneyOf(mill.db)).toEqual(before)
+    expect(await brokenIn(mill.db)).toEqual([])
+  })
+
   test('is a new one when it is read again, and its queries are bought again', async () => {
     await forgetWholly(await listOf('airships'))
     await seed(mill, 'airships', ['zeppelin one'])
@@ -219,7 +241,10 @@ describe('forgetting', () => {
       const counted = await countSubject(mill.db, subjects[kind])
       expect(await hashOf(mill.db)).toEqual(before)
       const gone = await forgetWholly(subjects[kind])
-      for (const table of ['organic_results', 'searches', 'queries', 'alerts', 'notices']) {
+      for (const table of [
+        ...['organic_results', 'searches', 'queries', 'tasks', 'calls'],
+        ...['list_queries', 'cadences', 'alerts', 'notices'],
+      ]) {
         expect([table, counted[table] ?? 0]).toEqual([table, gone[table] ?? 0])
       }
     },
