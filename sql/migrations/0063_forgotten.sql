@@ -36,3 +36,5 @@ comment on table forgetting_words is 'Addresses, hosts, entities, topics and rel
 comment on column forgetting_words.kind is 'The table that holds it.';
 comment on column forgetting_words.id is 'Its row there.';
 comment on column forgetting_words.held is 'The row as it was, until it is sure that no answer which came at the same moment names it; null: it has not been taken out yet.';
+
+comment on column calls.mark is 'Random mark, made by the worker before it asked for the call: an answer names its call by number and mark, since a database that was set back gives numbers out anew. Null for calls of older versions, and of queries that were forgotten.';

@@ -3827,7 +3827,7 @@ export interface Calls {
    */
   id: Generated<number>;
   /**
-   * Random mark, made by the worker before it asked for the call: an answer names its call by number and mark, since a database that was set back gives numbers out anew. Null for calls of older versions.
+   * Random mark, made by the worker before it asked for the call: an answer names its call by number and mark, since a database that was set back gives numbers out anew. Null for calls of older versions, and of queries that were forgotten.
    */
   mark: string | null;
   /**

@@ -97,11 +97,11 @@ async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Prom
       select id, run_id from gone
       on conflict do nothing`.execute(trx),
   )
-  // Under another mark, an answer that comes late belongs to no call that is known: it is not stored.
+  // An answer that comes late names a mark that no call has: it is not stored. Without one nobody asks for it again.
   const calls = await tally(
     sql`
       update calls
-      set query_id = ${nobody}, error_message = null, mark = gen_random_uuid()
+      set query_id = ${nobody}, error_message = null, mark = case when mark is null then gen_random_uuid() end
       where task_id = any(${ids})`.execute(trx),
   )
   const bodies = await tally(
