@@ -4,6 +4,7 @@ import { print, printJson, say, type Call } from '../../shared/terminal/command.
 import { formatTable } from '../../shared/terminal/table.ts'
 import { count } from '../../shared/terminal/wording.ts'
 import type { Database } from '../../store/database.ts'
+import { awayDaysOf } from '../../store/forgetting/away.ts'
 import { countDays } from '../../store/forgetting/days.ts'
 import {
   aloneForgetting,
@@ -24,7 +25,7 @@ import {
   type Stays,
 } from '../../store/forgetting/standing.ts'
 import { openMill } from '../mill/mill.ts'
-import { notesOf, obstacleOf } from './notes.ts'
+import { awayObstacle, notesOf, obstacleOf } from './notes.ts'
 import {
   checkFlags,
   findSubject,
@@ -104,7 +105,8 @@ async function finishLeft(db: Database): Promise<boolean> {
 }
 
 async function obstacleTo(db: Database, subject: Forgettable): Promise<string | null> {
-  if (subject.kind === 'domain') return null
+  const away = awayObstacle(await awayDaysOf(db, subject))
+  if (away !== null || subject.kind === 'domain') return away
   const way =
     subject.kind === 'list'
       ? await inTheWayOfList(db, subject.list)
@@ -126,9 +128,7 @@ function teller(): (gone: Gone) => void {
   return (gone) => {
     if (Date.now() - told < 5_000) return
     told = Date.now()
-    say(
-      `${count(gone['searches'] ?? 0, 'answer')} and ${count(gone['queries'] ?? 0, 'query').replace(/querys$/, 'queries')} so far`,
-    )
+    say(`${count(gone['searches'] ?? 0, 'answer')} so far`)
   }
 }
 

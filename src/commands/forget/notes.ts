@@ -1,5 +1,6 @@
 import { count, firstNames, typed } from '../../shared/terminal/wording.ts'
 import type { Forgettable } from '../../store/forgetting/forget.ts'
+import type { AwayDays } from '../../store/forgetting/away.ts'
 import type { InTheWay, Stays } from '../../store/forgetting/standing.ts'
 
 /** What stands in the way, with what to do about it; null: nothing. */
@@ -18,6 +19,12 @@ export function obstacleOf(subject: Forgettable, way: InTheWay): string | null {
   return `expected no schedule that reads ${what} again, got ${schedule}; take its line out of the file of schedules, or say enabled=no there, and try again when the scheduler has seen it (npm run nightly -- --show)`
 }
 
+/** Archived days that may name it, with the way to forget them as well; null: none. */
+export function awayObstacle({ days, since, until }: AwayDays): string | null {
+  if (days === 0) return null
+  return `expected nothing of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: npm run archive -- --back ${since}..${until}`
+}
+
 /** What goes on being there, and where this command cannot reach. */
 export function notesOf(
   subject: Forgettable,
@@ -33,7 +40,7 @@ export function notesOf(
         ]
       : []),
     newAgain(subject),
-    'files are yours to remove: lists and settings, exports, reports, backups, logs, and MILL_HOME/spool of each host; so are tables that analysts made in the schema scratch, and what the search service keeps',
+    'files are yours to remove: lists and settings, exports, reports, backups, copies of the archive, logs, and MILL_HOME/spool of each host; so are tables that analysts made in the schema scratch, and what the search service keeps',
   ]
 }
 

@@ -1,8 +1,10 @@
+import { join } from 'node:path'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { run } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
+import { temporaryFolder } from '../../support/server.ts'
 import { whereFound } from '../../support/sweep.ts'
 import { seed } from '../expand/seed.ts'
 
@@ -55,5 +57,32 @@ describe('npm run forget', () => {
       stderr: expect.stringContaining('goes on with an earlier forget'),
     })
     expect(await whereFound(mill.db, 'zeppelin')).toEqual([])
+  })
+
+  test('refuses what the archive may name, and forgets it by the way that the refusal tells', async () => {
+    const { mill, forget } = await lived()
+    const to = join(temporaryFolder('forget'), 'kept')
+    const move = () => run('archive', ['--older', '30d', '--to', to], mill.env)
+    await sql`update runs set run_date = '2026-01-05'`.execute(mill.db)
+    expect(await move()).toMatchObject({ code: 0 })
+    const list = ['--list', 'airships'] as const
+    for (const what of [list, ['--query', 'zeppelin one'], ['--domain', 'example.org']] as const) {
+      expect(await forget(...what, '--yes')).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/got 1 day.*archive -- --back 2026-01-05\.\.2026-01-05/),
+      })
+    }
+    const back = await run('archive', ['--back', '2026-01-05..2026-01-05'], mill.env)
+    expect(back).toMatchObject({ code: 0 })
+    expect(await forget(...list, '--yes')).toMatchObject({ code: 0 })
+    expect(await whereFound(mill.db, 'zeppelin')).toEqual([])
+    expect(await move()).toMatchObject({ code: 0 })
+    expect(await run('archive', ['--check'], mill.env)).toMatchObject({ code: 0 })
+    expect(await run('verify', [], mill.env)).toMatchObject({ code: 0 })
+    const loaded = ['--with-archive', '--archived', '2026-01-05..2026-01-05'] as const
+    const asked = 'select q from analysis.results group by q'
+    const { stdout } = await run('sql', [asked, ...loaded, '--json'], mill.env)
+    expect(stdout).toContain('common thing')
+    expect(stdout).not.toContain('zeppelin')
   })
 })
