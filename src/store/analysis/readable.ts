@@ -54,6 +54,7 @@ export const readable = [
 export const withheld = [
   'accounts',
   'account_costs',
+  'first_tens',
   'forgetting_queries',
   'forgetting_words',
   'notices',
