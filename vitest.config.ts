@@ -6,8 +6,9 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/setup.ts'],
-    // One more than the cores of a small machine: many files wait for clocks, processes and servers.
-    maxWorkers: 3,
+    // Two more than the cores of a small machine: many files wait for clocks, processes and servers, and with one more a
+    // third of the time of both cores was left.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     // For what hangs, not for what is slow: a busy machine takes some times as long as a quiet one.
     testTimeout: 180_000,
