@@ -13,6 +13,8 @@ export interface SliceJob {
 
 export interface QueuedSlice extends SliceJob {
   readonly priority: number
+  /** Its place among others of its priority, from 0 up; null: before all that have one. */
+  readonly turn: number | null
   /** Not handed out before this many milliseconds. */
   readonly delayMs?: number
 }
@@ -91,12 +93,24 @@ export async function openQueue(store: QueueStore, id: string): Promise<SliceQue
   }
 }
 
+/** BullMQ knows two million priorities: each of ours has so many places for turns. */
+const places = 200_000
+
+/**
+ * The priority of a job: ours first, then its turn. Turns may be as large as what a list costs, so they stand as close as
+ * their logarithms: one of a thousand credits is told from one of a thousand and one tenth.
+ */
+export function jobPriority(priority: number, turn: number | null): number {
+  const place = turn === null ? 0 : Math.round(10_000 * Math.log1p(turn))
+  return priority * places + Math.min(place, places - 1)
+}
+
 /** Another worker may do the same at this moment. */
 async function promote(job: Job<SliceJob>): Promise<void> {
   await job.promote().catch(() => undefined)
 }
 
-function jobOf({ run, slice, round, priority, delayMs }: QueuedSlice) {
+function jobOf({ run, slice, round, priority, turn, delayMs }: QueuedSlice) {
   const data = { run, slice, round }
   return {
     name,
@@ -104,7 +118,7 @@ function jobOf({ run, slice, round, priority, delayMs }: QueuedSlice) {
     opts: {
       jobId: jobId(data),
       // Always sent: a job without a priority runs before all that have one.
-      priority,
+      priority: jobPriority(priority, turn),
       ...(delayMs === undefined || delayMs <= 0 ? {} : { delay: Math.ceil(delayMs) }),
       // Tries of tasks are counted in the tables; these are for a store that fails for a moment.
       attempts: 3,

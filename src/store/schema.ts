@@ -5215,6 +5215,10 @@ export interface Slices {
    * Number of the slice within the run.
    */
   slice: number;
+  /**
+   * Its place among slices of other runs of its priority: what its run is expected to cost up to its end, by the part of a night's credits that its list is given; null: lists have no parts.
+   */
+  turn: number | null;
 }
 
 export interface Stops {

@@ -7,6 +7,8 @@ export interface OpenSlice {
   readonly slice: number
   readonly round: number
   readonly priority: number
+  /** Its place among slices of other lists of its priority; null: lists have no parts. */
+  readonly turn: number | null
   readonly delay_ms: number
 }
 
@@ -91,7 +93,7 @@ export async function endRound(
     from rest, others, hasty
     where run_id = ${run} and slice = ${slice} and round = ${round}
     returning
-      run_id as run, slice, round, priority, rest.open > 0 as open, others.open < ${nearTheEnd} as near,
+      run_id as run, slice, round, priority, turn, rest.open > 0 as open, others.open < ${nearTheEnd} as near,
       greatest(0, extract(epoch from rest.due - clock_timestamp())::float8 * 1000) as delay_ms`.execute(
     db,
   )
@@ -158,7 +160,7 @@ export async function listOpenSlices(
   }: { after: { run: number; slice: number } | null; limit: number; run?: number | undefined },
 ): Promise<readonly OpenSlice[]> {
   const { rows } = await sql<OpenSlice>`
-    select s.run_id as run, s.slice, s.round, s.priority,
+    select s.run_id as run, s.slice, s.round, s.priority, s.turn,
       greatest(0, extract(epoch from (open.due - clock_timestamp()))::float8 * 1000) as delay_ms
     from slices s
     join runs r on r.id = s.run_id and r.state = 'open'

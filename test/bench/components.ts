@@ -79,6 +79,7 @@ export function measureQueue(scene: Scene, queries: number): Promise<Component> 
       slice: index,
       round: 0,
       priority: 5,
+      turn: null,
     }))
     const read = meterOf(scene)
     await queue.add(jobs)

@@ -225,7 +225,9 @@ async function insertAlone(url: string, addTasks: AddTasks): Promise<number> {
   await addTasks(pool, run, tasks.rows)
   for (let start = 0; start < slices.rows.length; start += 1000) {
     const some = slices.rows.slice(start, start + 1000)
-    await queue.add(some.map(({ slice, priority }) => ({ run, slice, round: 0, priority })))
+    await queue.add(
+      some.map(({ slice, priority }) => ({ run, slice, round: 0, priority, turn: null })),
+    )
   }
   const seconds = (performance.now() - started) / 1000
   await queue.close()

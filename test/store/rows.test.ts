@@ -66,6 +66,7 @@ async function makeStage() {
     runDate: '2026-03-02',
     adaptive: true,
     wished: true,
+    part: 0.5,
     shares: [{ tag: 'brand', share: 0.3 }],
     prices: [],
   } as const

@@ -34,11 +34,14 @@ export interface ListOrder extends Omit<
   | 'reading'
   | 'join'
   | 'adaptive'
+  | 'part'
   | 'shares'
   | 'prices'
 > {
   /** True: a query also rests when its row in the table of cadences says so. */
   readonly adaptive?: boolean
+  /** The part of a night's credits that the list is given; lists are not told apart unless told. */
+  readonly part?: PlanOrder['part']
   /** Labels that are given a share of the credits; none unless told. */
   readonly shares?: PlanOrder['shares']
   /** True: what was read from another source before may join it. */
@@ -181,8 +184,7 @@ function orderOf({ supplier }: Desk, order: ListOrder) {
   const { list, kind, runDate, budget, maxAgeMs, into } = order
   const { origin, api } = supplier
   const join = order.join ?? kind === 'nightly'
-  const adaptive = order.adaptive ?? false
-  const shares = order.shares ?? []
-  const rest = { origin, api, join, adaptive, shares, reading: undefined }
+  const { adaptive = false, part = null, shares = [] } = order
+  const rest = { origin, api, join, adaptive, part, shares, reading: undefined }
   return { list, kind, runDate, budget, maxAgeMs, into, ...rest }
 }

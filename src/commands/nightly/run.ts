@@ -38,7 +38,8 @@ export async function runNight(desk: NightDesk, schedule: Schedule, step: RunSte
     const { plan, note } = await planNight(desk, schedule, step)
     await advance(desk.db, schedule.name, step.known)
     const what = step.into === null ? `is run ${plan.run}` : `joined run ${plan.run}`
-    const told = [planPhrase(plan), ...wishNotice(plan), ...(note === null ? [] : [note])]
+    const told = [planPhrase(plan), ...partNotice(schedule), ...wishNotice(plan)]
+    if (note !== null) told.push(note)
     desk.tell(`${described(schedule, [step.night])} ${what} (${step.outcome}): ${told.join('; ')}`)
     await queueRun({ db: desk.db }, await desk.queue(), plan.run)
   } catch (error) {
@@ -49,6 +50,12 @@ export async function runNight(desk: NightDesk, schedule: Schedule, step: RunSte
     await recordNights(desk.db, schedule.name, { nights: [night], outcome: 'failed', note, known })
     desk.tell(`${described(schedule, [night])} failed: ${note}`)
   }
+}
+
+function partNotice({ part }: Schedule): readonly string[] {
+  return part === null
+    ? []
+    : [`if credits run short, ${Math.round(part * 100)} % are for this list`]
 }
 
 function planPhrase({ queued, reused, notAsked, lent, rejected, shares }: ListPlan): string {
@@ -109,6 +116,7 @@ function orderOf(
     budget: step.into === null ? schedule.budget : undefined,
     maxAgeMs: schedule.maxAgeMs ?? maxAgeMs,
     adaptive: schedule.cadence.kind === 'adaptive',
+    part: schedule.part,
     shares: schedule.shares,
     into: step.into?.run ?? null,
     record: (trx, id) =>

@@ -3,8 +3,8 @@ import type { Agreed } from '../../lists/agreed.ts'
 import { cadenceCell, type Cadence } from './cadence.ts'
 import { unknownColumns, type ScheduleColumn } from './columns.ts'
 import { readListWords } from './list-words.ts'
-import { shareCell } from './shares.ts'
-import type { TaggedShare } from '../../store/planning/order.ts'
+import { divideAmongLists } from './parts.ts'
+import { shareCell, type Shares } from './shares.ts'
 import type { TableRow } from '../../lists/table.ts'
 import { readDuration } from '../../shared/time/duration.ts'
 import { isZone } from '../../shared/settings.ts'
@@ -24,7 +24,7 @@ export interface ListPlace {
 }
 
 /** One line of the file of schedules. */
-export interface Schedule extends ListPlace {
+export interface Schedule extends ListPlace, Shares {
   readonly name: string
   readonly line: number
   /** Path of the list as the file gives it. */
@@ -39,8 +39,6 @@ export interface Schedule extends ListPlace {
   readonly overlap: OverlapRule
   readonly on: boolean
   readonly cadence: Cadence
-  /** Labels that are given a share of the credits of a night, for when money is short. */
-  readonly shares: readonly TaggedShare[]
   /** How the list is read: as the file says, and where it says nothing as a person last agreed to. */
   readonly reading: Agreed
 }
@@ -84,7 +82,8 @@ export function readSchedules(
     if (schedule !== null && reader.problems.length === 0) schedules.push(schedule)
     for (const problem of reader.problems) refusals.push({ line: line.line, problem })
   }
-  return { schedules, refusals }
+  const divided = divideAmongLists(schedules)
+  return { schedules: divided.schedules, refusals: [...refusals, ...divided.refusals] }
 }
 
 class LineReader {
@@ -116,7 +115,7 @@ class LineReader {
       overlap: this.#word('overlap', overlapRules, 'skip'),
       on: this.#read('on', { read: readSwitch, expected: '"yes" or "no"', usual: false }),
       cadence: this.#read('cadence', cadenceCell),
-      shares: this.#read('share', shareCell),
+      ...this.#read('share', shareCell),
     }
     return cron === null ? null : { ...schedule, cron }
   }

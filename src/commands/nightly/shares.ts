@@ -1,32 +1,50 @@
 import type { ColumnReading } from './columns.ts'
 import type { TaggedShare } from '../../store/planning/order.ts'
 
-/** The column of shares: the part of a night's credits that queries of a label are given when money is short. */
-export const shareCell: ColumnReading<readonly TaggedShare[]> = {
+/** What a line of the file gives when money is short: a part of all credits to its list, parts of that to labels. */
+export interface Shares {
+  /** From 0 to 1; null: no list is given one. */
+  readonly part: number | null
+  readonly shares: readonly TaggedShare[]
+}
+
+/** The column of shares. */
+export const shareCell: ColumnReading<Shares> = {
   read: readShares,
-  expected: 'labels with at most 100 % together, like brand=30%|guides=20%, or nothing',
-  usual: [],
+  expected:
+    'a percentage for the list and labels with at most 100 % together, like 40%|brand=30%|guides=20%, or nothing',
+  usual: { part: null, shares: [] },
 }
 
 /** Null as well for a label that comes twice, and for more than all. */
-function readShares(text: string): readonly TaggedShare[] | null {
-  const parts = text
+function readShares(text: string): Shares | null {
+  const words = text
     .split('|')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
   const shares: TaggedShare[] = []
-  for (const part of parts) {
-    const [, tag = '', percent = ''] = /^(.+?)\s*[=:]\s*(\d{1,3})\s*%$/u.exec(part) ?? []
+  let part: number | null = null
+  for (const word of words) {
+    const [, tag, percent = ''] = /^(?:(.+?)\s*[=:]\s*)?(\d{1,3})\s*%$/u.exec(word) ?? []
     const share = Number(percent) / 100
-    if (tag === '' || share <= 0 || share > 1) return null
-    if (shares.some((one) => one.tag === tag)) return null
-    shares.push({ tag, share })
+    if (share <= 0 || share > 1) return null
+    if (tag === undefined) {
+      if (part !== null) return null
+      part = share
+    } else {
+      if (shares.some((one) => one.tag === tag)) return null
+      shares.push({ tag, share })
+    }
   }
-  const percents = shares.reduce((sum, { share }) => sum + Math.round(share * 100), 0)
-  return percents > 100 ? null : shares
+  return percentsOf(shares.map(({ share }) => share)) > 100 ? null : { part, shares }
 }
 
-/** Shares as a person reads them. */
+/** In whole percents, so that 0.1 and 0.2 make three tenths. */
+export function percentsOf(shares: readonly number[]): number {
+  return shares.reduce((sum, share) => sum + Math.round(share * 100), 0)
+}
+
+/** Shares of labels as a person reads them. */
 export function sharesPhrase(shares: readonly TaggedShare[]): string {
   return shares.map(({ tag, share }) => `${tag} ${Math.round(share * 100)} %`).join(', ')
 }

@@ -34,8 +34,10 @@ function formatSchedule(view: ScheduleView): string {
 
 function rulesOf({ schedule }: ScheduleView): string {
   const budget = schedule.budget === null ? '' : `, at most ${schedule.budget} credits a night`
+  const part =
+    schedule.part === null ? '' : `, of the credits: ${Math.round(schedule.part * 100)} %`
   const shares = schedule.shares.length === 0 ? '' : `, shares: ${sharesPhrase(schedule.shares)}`
-  return `missed: ${schedule.missed}, overlap: ${schedule.overlap}${budget}${shares}`
+  return `missed: ${schedule.missed}, overlap: ${schedule.overlap}${budget}${part}${shares}`
 }
 
 function latelyOf({ lately }: ScheduleView): string {
@@ -56,6 +58,7 @@ export function nightsJson({ schedules, refusals }: Outlook) {
       on: schedule.on,
       missed: schedule.missed,
       overlap: schedule.overlap,
+      part: schedule.part,
       shares: schedule.shares,
       next,
       last:

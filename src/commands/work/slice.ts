@@ -23,9 +23,9 @@ export async function endSliceRound(
   const next = await untilAnswered(() => endRound(mill.db, job), ending)
   if (next === null) return
   const delayMs = Math.max(next.delay_ms, busy ? busyDelayMs : 0)
-  const { run, slice, round, priority } = next
+  const { run, slice, round, priority, turn } = next
   const queue = await mill.queue()
-  await queue.add([{ run, slice, round, priority, delayMs }])
+  await queue.add([{ run, slice, round, priority, turn, delayMs }])
 }
 
 /** Tries until the database answers, as long as the worker goes on. */

@@ -22,6 +22,8 @@ export interface PlanOrder {
   readonly maxAgeMs: number
   /** True: a query also rests when its row in the table of cadences says so. */
   readonly adaptive: boolean
+  /** The part of a night's credits that the list is given, from 0 to 1, for when money is short; null: lists have no parts. */
+  readonly part: number | null
   /** Labels that are given a share of the credits, for when money is short; the first that a query holds is its own. */
   readonly shares: readonly TaggedShare[]
   /** What a call of each class is expected to cost, as far as that is known. */

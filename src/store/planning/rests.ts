@@ -14,6 +14,7 @@ export type RestOrder = Pick<
   | 'api'
   | 'adaptive'
   | 'wished'
+  | 'part'
   | 'shares'
   | 'prices'
 >

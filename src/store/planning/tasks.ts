@@ -1,7 +1,7 @@
 import { sql, type Transaction } from '../kysely.ts'
 import type { Planned, PlanOrder } from './order.ts'
 import type { RestOrder } from './rests.ts'
-import { countShares, queuedWithTurns } from './shares.ts'
+import { countShares, queuedWithTurns, takeTurns } from './shares.ts'
 import { only } from '../statement.ts'
 import type { DB } from '../schema.ts'
 import { wantedName } from './staged-tables.ts'
@@ -127,6 +127,7 @@ async function addGroup(
     select ${run}::bigint, slice, ${priority}::smallint, ${finished}
     from generate_series(${first}::bigint, ${first}::bigint + ${slices}::bigint - 1) as slice
   `.execute(trx)
+  if (order.part !== null && !done) await takeTurns(trx, run, { part: order.part, first })
 }
 
 /** What a run that is joined let rest so far; in a new one there is nothing to be looked for. */

@@ -8,26 +8,36 @@ import { scheduleOf } from './world.ts'
 
 describe('the column share', () => {
   test.each([
-    ['', []],
-    ['brand=30%', [{ tag: 'brand', share: 0.3 }]],
+    ['', null, []],
+    ['30%', 0.3, []],
+    ['brand=30%', null, [{ tag: 'brand', share: 0.3 }]],
+    ['brand=100% | 40 %', 0.4, [{ tag: 'brand', share: 1 }]],
     [
       ' brand = 30 % | long tail=20%|',
+      null,
       [
         { tag: 'brand', share: 0.3 },
         { tag: 'long tail', share: 0.2 },
       ],
     ],
-    ['all:100%', [{ tag: 'all', share: 1 }]],
-  ])('reads %j', (text, expected) => {
-    expect(shareCell.read(text)).toEqual(expected)
+    ['all:100%', null, [{ tag: 'all', share: 1 }]],
+  ])('reads %j', (text, part, shares) => {
+    expect(shareCell.read(text)).toEqual({ part, shares })
   })
 
-  test.each(['30%', 'brand', 'brand=0%', 'brand=101%', 'a=60%|b=50%', 'a=10%|a=20%', 'a=1.5%'])(
-    'refuses %j',
-    (text) => {
-      expect(shareCell.read(text)).toBeNull()
-    },
-  )
+  test.each([
+    '0%',
+    '30%|40%',
+    '130%',
+    'brand',
+    'brand=0%',
+    'brand=101%',
+    'a=60%|b=50%',
+    'a=10%|a=20%',
+    'a=1.5%',
+  ])('refuses %j', (text) => {
+    expect(shareCell.read(text)).toBeNull()
+  })
 })
 
 let table: NightTable

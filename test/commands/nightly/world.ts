@@ -27,6 +27,7 @@ export function scheduleOf(changes: Partial<Schedule> & { pattern?: string } = {
     overlap: 'skip',
     on: true,
     cadence: { kind: 'daily' },
+    part: null,
     shares: [],
     reading: {},
     ...rest,

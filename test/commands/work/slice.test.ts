@@ -23,8 +23,9 @@ async function openSlice() {
 describe('the end of the round of a slice', () => {
   test('puts it back into the queue for its next round while a task is open', async () => {
     const { mill, job, queued } = await openSlice()
+    await sql`update slices set turn = 12.5`.execute(mill.db)
     await endSliceRound(mill, job, { busy: false, ending: () => false })
-    expect(queued).toEqual([{ ...job, round: job.round + 1, priority: 5, delayMs: 0 }])
+    expect(queued).toEqual([{ ...job, round: job.round + 1, priority: 5, turn: 12.5, delayMs: 0 }])
   })
 
   test('leaves time to calls that another worker has in flight', async () => {
