@@ -35,7 +35,9 @@ function formatSchedule(view: ScheduleView): string {
 function rulesOf({ schedule }: ScheduleView): string {
   const budget = schedule.budget === null ? '' : `, at most ${schedule.budget} credits a night`
   const part =
-    schedule.part === null ? '' : `, of the credits: ${Math.round(schedule.part * 100)} %`
+    schedule.part === null
+      ? ''
+      : `, ${Math.round(schedule.part * 100)} % of the credits if they run short`
   const shares = schedule.shares.length === 0 ? '' : `, shares: ${sharesPhrase(schedule.shares)}`
   return `missed: ${schedule.missed}, overlap: ${schedule.overlap}${budget}${part}${shares}`
 }

@@ -52,6 +52,20 @@ describe('schedules as a page', () => {
     expect(page).toMatch(/OVERDUE +2026-10-02 02:00: nobody decided$/m)
   })
 
+  test('say what a list and its labels are given when money is short', () => {
+    const [view] = outlook.schedules
+    if (view === undefined) throw new Error('expected a schedule')
+    const schedule = { ...view.schedule, part: 0.4, shares: [{ tag: 'brand', share: 0.3 }] }
+    const given = { schedules: [{ ...view, schedule }], refusals: [] }
+    expect(formatNights(given)).toMatch(
+      /at most 500 credits a night, 40 % of the credits if they run short, shares: brand 30 %$/m,
+    )
+    expect(nightsJson(given).schedules[0]).toMatchObject({
+      part: 0.4,
+      shares: [{ tag: 'brand', share: 0.3 }],
+    })
+  })
+
   test('say that one is off, and which lines of the file are refused', () => {
     const page = formatNights(outlook)
     expect(page).toContain('off (off): At 02:00, UTC')
