@@ -53,6 +53,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   'commands/mill': [
     'alerts/alerts',
     'archive/asked',
+    'archive/engine',
     'archive/files',
     'archive/flags',
     'archive/manifest',
@@ -68,7 +69,6 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     'mill',
     'night-health',
     'outlook',
-    'parquet/read',
     'parquet/write',
     'rebuild',
     'supplier',

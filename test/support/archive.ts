@@ -3,6 +3,7 @@
 import type { Pool } from 'pg'
 import { archiveDay, type ArchiveStep } from '../../src/commands/archive/day.ts'
 import { bringBack } from '../../src/commands/archive/back.ts'
+import { ParquetEngine } from '../../src/commands/mill/archive/engine.ts'
 import { ArchiveFolder } from '../../src/commands/archive/folder.ts'
 import { seeded } from '../../src/service/random.ts'
 import { holdArchive, readArchivedDays, readLeavingDays } from '../../src/store/archive/days.ts'
@@ -112,6 +113,7 @@ export async function moveAll(
   { folder: path, step, before = 'infinity' }: Moving,
 ) {
   const client = await holdArchive(database.pool)
+  const engine = await ParquetEngine.open()
   try {
     const installation = await installationId(database.db)
     const folder = new ArchiveFolder(path)
@@ -120,26 +122,35 @@ export async function moveAll(
     await gatherKept(client, days)
     const moved = []
     for (const day of days) {
-      const passage = { client, folder, installation, ...(step === undefined ? {} : { step }) }
+      const passage = {
+        client,
+        folder,
+        engine,
+        installation,
+        ...(step === undefined ? {} : { step }),
+      }
       const archived = await archiveDay(passage, day)
       if (archived !== null) moved.push(archived)
     }
     return moved
   } finally {
     client.release(true)
+    await engine.close()
   }
 }
 
 /** Brings every day back, the newest first, as the command does. */
 export async function returnAll(database: FreshDatabase): Promise<void> {
   const client = await holdArchive(database.pool)
+  const engine = await ParquetEngine.open()
   try {
     const installation = await installationId(database.db)
     for (const day of (await readArchivedDays(database.db)).toReversed()) {
-      const { files } = await bringBack({ client, folder: day.folder, installation }, day)
+      const { files } = await bringBack({ client, engine, folder: day.folder, installation }, day)
       await new ArchiveFolder(day.folder).remove(files)
     }
   } finally {
     client.release(true)
+    await engine.close()
   }
 }

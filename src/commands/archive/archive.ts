@@ -7,6 +7,7 @@ import { readDaysToFinish } from '../../store/analysis/unfinished.ts'
 import { holdArchive, readArchivedDays, readLeavingDays } from '../../store/archive/days.ts'
 import { countLeaving, gatherKept } from '../../store/archive/leave.ts'
 import { readDayRange } from '../mill/archive/flags.ts'
+import { ParquetEngine } from '../mill/archive/engine.ts'
 import { openMill, type Mill } from '../mill/mill.ts'
 import { bringBack } from './back.ts'
 import { checkArchive } from './check.ts'
@@ -74,21 +75,22 @@ async function moveDays(
   { dryRun, json }: ArchiveOptions,
 ): Promise<Exit> {
   const { db, installation } = mill
+  // Where it is missing, nothing has happened yet.
+  const engine = dryRun === true ? null : await ParquetEngine.open()
   const client = await holdArchive(mill.pool)
   try {
     const { days, kept } = await readLeavingDays(db, olderMs)
     const gone: Archived[] = []
     const folder = new ArchiveFolder(path)
-    if (dryRun !== true) {
+    if (engine !== null) {
       await folder.claim(installation)
       await keepSums(mill, days)
     }
     await gatherKept(client, days)
     for (const day of days) {
-      const passage = { client, folder, installation }
-      const archived = await (dryRun === true
+      const archived = await (engine === null
         ? countLeaving(client, day)
-        : archiveDay(passage, day))
+        : archiveDay({ client, folder, engine, installation }, day))
       if (archived === null) continue
       gone.push(archived)
       say(dayLine(archived, dryRun === true))
@@ -99,6 +101,7 @@ async function moveDays(
     return exits.done
   } finally {
     client.release(true)
+    await engine?.close()
   }
 }
 
@@ -119,23 +122,25 @@ async function returnDays(
   },
   { dryRun, json }: ArchiveOptions,
 ): Promise<Exit> {
+  const engine = await ParquetEngine.open()
   const client = await holdArchive(mill.pool)
   try {
     const days = await readArchivedDays(mill.db, asked)
     const done: { run_date: string; part: number; rows: number }[] = []
     // The newest first: what stays in the archive is always older than all that is here.
     for (const day of days.toReversed()) {
-      const from = { client, folder: asked.folder ?? day.folder, installation: mill.installation }
+      const folder = asked.folder ?? day.folder
       const { run_date, part } = day
       if (dryRun === true) {
         done.push({ run_date, part, rows: day.moved_rows })
         continue
       }
+      const from = { client, engine, folder, installation: mill.installation }
       const { rows, files } = await bringBack(from, day)
       done.push({ run_date, part, rows })
       say(`${run_date}: ${rows} rows are back`)
       // The rows are back whatever becomes of the files, which the next archive of the day would clear away.
-      await new ArchiveFolder(from.folder).remove(files).catch((error: unknown) => {
+      await new ArchiveFolder(folder).remove(files).catch((error: unknown) => {
         say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
       })
     }
@@ -146,6 +151,7 @@ async function returnDays(
     return exits.done
   } finally {
     client.release(true)
+    await engine.close()
   }
 }
 

@@ -2,7 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { codeOf, MillError } from '../../shared/errors.ts'
 import type { ArchivedDay } from '../../store/archive/days.ts'
-import { readFiled } from '../mill/archive/files.ts'
+import { withEngine, type ParquetEngine } from '../mill/archive/engine.ts'
+import { holdFiled } from '../mill/archive/files.ts'
 import { manifestPath, readManifest } from '../mill/archive/manifest.ts'
 
 /** What reading an archive came to. */
@@ -27,12 +28,25 @@ export async function checkArchive(
   days: readonly ArchivedDay[],
   options: CheckOptions,
 ): Promise<CheckedArchive> {
+  const checked = await withEngine((engine) => checkDays(engine, days, options))
+  const folders = new Set(days.map((day) => options.folder ?? day.folder))
+  if (options.folder !== undefined) folders.add(options.folder)
+  const unknown: string[] = []
+  for (const folder of folders) unknown.push(...(await unknownIn(folder, days)))
+  return { days: days.length, ...checked, unknown }
+}
+
+async function checkDays(
+  engine: ParquetEngine,
+  days: readonly ArchivedDay[],
+  options: CheckOptions,
+) {
   const problems: string[] = []
   let files = 0
   let rows = 0
   for (const day of days) {
     try {
-      const read = await checkDay(day, options)
+      const read = await checkDay(engine, day, options)
       files += read.files
       rows += read.rows
     } catch (error) {
@@ -41,20 +55,21 @@ export async function checkArchive(
       options.tell(problems.at(-1) ?? '')
     }
   }
-  const folders = new Set(days.map((day) => options.folder ?? day.folder))
-  if (options.folder !== undefined) folders.add(options.folder)
-  const unknown: string[] = []
-  for (const folder of folders) unknown.push(...(await unknownIn(folder, days)))
-  return { days: days.length, files, rows, problems, unknown }
+  return { files, rows, problems }
 }
 
-async function checkDay(day: ArchivedDay, { folder = day.folder, installation }: CheckOptions) {
+async function checkDay(
+  engine: ParquetEngine,
+  day: ArchivedDay,
+  { folder = day.folder, installation }: CheckOptions,
+) {
   const manifest = await readManifest(day, { folder, installation })
-  let rows = 0
-  for (const table of manifest.tables) {
-    for await (const some of readFiled(folder, table)) rows += some.length
+  const place = { engine, folder, version: manifest.version }
+  for (const table of manifest.tables) await holdFiled(place, table)
+  return {
+    files: manifest.tables.flatMap((table) => table.files).length,
+    rows: manifest.tables.reduce((sum, table) => sum + table.rows, 0),
   }
-  return { files: manifest.tables.flatMap((table) => table.files).length, rows }
 }
 
 async function unknownIn(folder: string, days: readonly ArchivedDay[]): Promise<readonly string[]> {

@@ -2,6 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { codeOf, Misuse, reasonOf } from '../../shared/errors.ts'
 import type { Archivist } from '../../store/archive/days.ts'
+import { areStrange, stageRows } from '../../store/archive/enter.ts'
+import type { ParquetEngine } from '../mill/archive/engine.ts'
 import { readFiled } from '../mill/archive/files.ts'
 import {
   filePath,
@@ -15,6 +17,7 @@ import type { ArchiveFolder } from './folder.ts'
 
 interface Place {
   readonly client: Archivist
+  readonly engine: ParquetEngine
   readonly folder: ArchiveFolder
   readonly installation: string
 }
@@ -55,21 +58,13 @@ export async function clearWay(
   await folder.remove(drafts.map((name) => `days/${name}`))
 }
 
-async function holdKnown({ client, folder }: Place, manifest: Manifest, path: string) {
+async function holdKnown({ client, engine, folder }: Place, manifest: Manifest, path: string) {
   const table = manifest.tables.find((each) => each.table === 'searches')
   if (table === undefined) return
-  const at = table.columns.findIndex(({ name }) => name === 'id')
   try {
-    for await (const rows of readFiled(folder.path, table)) {
-      const ids = rows.map((row) => row[at])
-      const { rows: missing } = await client.query(
-        `select id from unnest($1::bigint[]) as given (id)
-        where id not in (select search_id from pg_temp.leaving)
-        limit 1`,
-        [ids],
-      )
-      if (missing.length > 0) throw new Misuse('answers that are not in the tables')
-    }
+    const place = { engine, folder: folder.path, version: manifest.version }
+    await stageRows(client, table, readFiled(place, table))
+    if (await areStrange(client)) throw new Misuse('answers that are not in the tables')
   } catch (cause) {
     throw new Misuse(
       `expected ${path} to be left over from an archive that was cut short, got ${reasonOf(cause)}; nothing was changed: move it away, or name another folder`,

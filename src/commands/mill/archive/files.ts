@@ -1,48 +1,73 @@
-import { createHash, type Hash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { codeOf, Misuse, reasonOf } from '../../../shared/errors.ts'
-import { readParquet, type FiledRows } from '../parquet/read.ts'
-import type { ManifestTable } from './manifest.ts'
+import { chunksOf } from './chunks.ts'
+import type { ParquetEngine } from './engine.ts'
+import type { ArchivedFile, ManifestTable } from './manifest.ts'
 
-/** Adds rows to the sum that a manifest tells. */
-export function sumRows(sum: Hash, rows: FiledRows): void {
-  sum.update(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+/** Where the files of a table are read from, and how. */
+export interface FiledPlace {
+  readonly engine: ParquetEngine
+  readonly folder: string
+  /** The layout by which the manifest was written. */
+  readonly version: number
 }
 
-/** The rows of a table, file by file, each file held to its hash before a row of it is given, all of them to the sum. */
-export async function* readFiled(folder: string, table: ManifestTable): AsyncGenerator<FiledRows> {
+/**
+ * The rows of a table as the server copied them out, file by file, each file held to its hash before a row of it is given,
+ * all of them to the sum.
+ */
+export async function* readFiled(
+  { engine, folder, version }: FiledPlace,
+  table: ManifestTable,
+): AsyncGenerator<Buffer> {
   const sum = createHash('sha256')
-  let rows = 0
   for (const file of table.files) {
-    const path = join(folder, file.path)
-    const found = await hashFile(path)
-    if (found !== file.sha256) throw altered(path, `sha256 ${file.sha256}`, found)
-    for await (const some of readWhole(path)) {
-      sumRows(sum, some)
-      rows += some.length
-      yield some
+    const path = heldFile(folder, file)
+    try {
+      if (version === 1) {
+        for await (const lines of engine.lists(path, table.columns)) sum.update(lines)
+      }
+      for await (const bytes of engine.rows(path, table.columns)) {
+        if (version !== 1) sum.update(bytes)
+        yield bytes
+      }
+    } catch (cause) {
+      if (cause instanceof Misuse) throw cause
+      throw new Misuse(`expected ${path} to be a Parquet file, got ${reasonOf(cause)}`, { cause })
     }
   }
   const found = sum.digest('hex')
-  if (rows !== table.rows || found !== table.sum) {
-    const where = join(folder, table.table)
-    throw altered(where, `${table.rows} rows of sum ${table.sum}`, `${rows} of ${found}`)
-  }
+  if (found !== table.sum) throw altered(join(folder, table.table), `sum ${table.sum}`, found)
 }
 
-async function* readWhole(path: string): AsyncGenerator<FiledRows> {
-  try {
-    yield* readParquet(path)
-  } catch (cause) {
-    throw new Misuse(`expected ${path} to be a Parquet file, got ${reasonOf(cause)}`, { cause })
-  }
+/** One column alone of a table: each file is held to its hash. */
+export async function* readFiledColumn(
+  { engine, folder }: FiledPlace,
+  table: ManifestTable,
+  name: string,
+): AsyncGenerator<Buffer> {
+  const columns = table.columns.filter((column) => column.name === name)
+  for (const file of table.files) yield* engine.rows(heldFile(folder, file), columns)
 }
 
-async function hashFile(path: string): Promise<string> {
+function heldFile(folder: string, { path: name, sha256 }: ArchivedFile): string {
+  const path = join(folder, name)
+  const found = hashFile(path)
+  if (found !== sha256) throw altered(path, `sha256 ${sha256}`, found)
+  return path
+}
+
+/** Reads all of it, for what it throws when anything is not as it was written. */
+export async function holdFiled(place: FiledPlace, table: ManifestTable): Promise<void> {
+  for await (const _ of readFiled(place, table));
+}
+
+/** Hex sha256 of a file as it lies on the disk. */
+export function hashFile(path: string): string {
   const hash = createHash('sha256')
   try {
-    for await (const piece of createReadStream(path)) hash.update(piece as Buffer)
+    for (const bytes of chunksOf(path)) hash.update(bytes)
   } catch (cause) {
     const got = codeOf(cause) === 'ENOENT' ? 'nothing there' : (codeOf(cause) ?? 'an error')
     throw new Misuse(

@@ -5,8 +5,11 @@ import { z } from 'zod'
 import { codeOf, Misuse } from '../../../shared/errors.ts'
 import type { ArchivedDay } from '../../../store/archive/days.ts'
 
-/** Which layout this is: a program that finds another one says so. */
-export const archiveVersion = 1
+/**
+ * Which layout is written: a program that finds one that it does not know says so. The first one differs in its sums only,
+ * and is read as well.
+ */
+export const archiveVersion = 2
 
 const fileShape = z.strictObject({
   path: z.string(),
@@ -19,7 +22,10 @@ const tableShape = z.strictObject({
   table: z.string(),
   kind: z.enum(['moved', 'copied']),
   rows: z.number(),
-  /** Hex sha256 over all rows in their order: each as a JSON list of the texts that Postgres writes, and a line feed. */
+  /**
+   * Hex sha256 over all rows in their order, as `copy … to stdout (format csv, force_quote *)` writes them. In layout 1: each
+   * as a JSON list of the texts that Postgres writes, and a line feed.
+   */
   sum: z.string(),
   key: z.array(z.string()),
   columns: z.array(z.strictObject({ name: z.string(), type: z.string() })),
@@ -28,7 +34,7 @@ const tableShape = z.strictObject({
 
 const manifestShape = z.strictObject({
   archive: z.literal('querymill'),
-  version: z.literal(archiveVersion),
+  version: z.union([z.literal(1), z.literal(archiveVersion)]),
   installation: z.string(),
   run_date: z.iso.date(),
   part: z.number().int().positive(),
@@ -76,10 +82,10 @@ export function parseManifest(text: string, path: string, installation: string):
   const read = manifestShape.safeParse(parsed(text))
   if (!read.success) {
     const version = z.object({ version: z.number() }).safeParse(parsed(text))
-    const other = version.success && version.data.version !== archiveVersion
+    const other = version.success && ![1, archiveVersion].includes(version.data.version)
     throw new Misuse(
       other
-        ? `expected ${path} to be of layout ${archiveVersion}, got ${version.data.version}; use the release of this program that wrote it`
+        ? `expected ${path} to be of layout ${archiveVersion} or before, got ${version.data.version}; use the release of this program that wrote it`
         : `expected ${path} to be a manifest as this program writes it, got something else; put back the file as it was written`,
     )
   }
