@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
+import { bucketSettings } from './bucket.ts'
 import { readCron } from './time/cron.ts'
 import { dayMs } from './time/duration.ts'
 import { workplace } from './root.ts'
@@ -175,6 +176,7 @@ export const settings = {
     shape: z.enum(['json', 'slack'], { error: '"json" or "slack"' }),
     hint: 'leave it unset: slack for hooks.slack.com, json for all others',
   },
+  ...bucketSettings,
   MILL_UNATTENDED: {
     shape: duration('a duration like 30m, or 0'),
     hint: 'open tasks without a worker are told of after this; 0: never',

@@ -11,22 +11,22 @@ import {
   type Manifest,
   type ManifestTable,
 } from '../mill/archive/manifest.ts'
+import type { ArchivePlace } from '../mill/archive/place.ts'
 
 /** Where a day comes back from. */
 export interface Return {
   readonly client: Archivist
-  /** The folder of the archive. */
-  readonly folder: string
+  readonly place: ArchivePlace
   readonly installation: string
 }
 
 /** Brings a day back into the tables, all of it or nothing; gives how many rows, and its files, which nobody needs now. */
 export async function bringBack(
-  { client, folder, installation }: Return,
+  { client, place, installation }: Return,
   day: ArchivedDay,
 ): Promise<{ readonly rows: number; readonly files: readonly string[] }> {
-  const manifest = await readManifest(day, { folder, installation })
-  const rows = await inArchiving(client, () => enterDay(client, { folder, manifest, day }))
+  const manifest = await readManifest(day, { place, installation })
+  const rows = await inArchiving(client, () => enterDay(client, { place, manifest, day }))
   const files = manifest.tables.flatMap((table) => table.files.map(({ path }) => path))
   return { rows, files: [manifestPath(day), ...files] }
 }
@@ -34,20 +34,20 @@ export async function bringBack(
 async function enterDay(
   client: Archivist,
   {
-    folder,
+    place,
     manifest,
     day,
-  }: { readonly folder: string; readonly manifest: Manifest; readonly day: ArchivedDay },
+  }: { readonly place: ArchivePlace; readonly manifest: Manifest; readonly day: ArchivedDay },
 ): Promise<number> {
   for (const name of namingTables) {
     const table = tableOf(manifest, name)
-    await enterTable(client, folder, { table, skipKnown: true })
+    await enterTable(client, place, { table, skipKnown: true })
   }
   let rows = 0
   for (const table of manifest.tables.filter(({ kind }) => kind === 'moved')) {
-    rows += await enterTable(client, folder, { table, skipKnown: false })
+    rows += await enterTable(client, place, { table, skipKnown: false })
   }
-  const back = await unmark(client, folder, tableOf(manifest, 'searches'))
+  const back = await unmark(client, place, tableOf(manifest, 'searches'))
   if (back !== day.answers || rows !== day.moved_rows) {
     throw new WrongDatabase(
       `expected ${day.answers} answers with ${day.moved_rows} rows of ${day.run_date} to come back, got ${back} with ${rows}; nothing was changed: npm run verify says more`,
@@ -63,7 +63,7 @@ async function enterDay(
 
 async function enterTable(
   client: Archivist,
-  folder: string,
+  place: ArchivePlace,
   { table, skipKnown }: { readonly table: ManifestTable; readonly skipKnown: boolean },
 ): Promise<number> {
   const made = await holdColumns(client, table)
@@ -73,7 +73,7 @@ async function enterTable(
     skipKnown,
   }
   let entered = 0
-  for await (const rows of readFiled(folder, table)) {
+  for await (const rows of readFiled(place, table)) {
     // Small enough for one message to the server.
     for (let at = 0; at < rows.length; at += 2000) {
       const some = rows.slice(at, at + 2000)
@@ -100,10 +100,14 @@ async function holdColumns(client: Archivist, { table, columns }: ManifestTable)
   return made
 }
 
-async function unmark(client: Archivist, folder: string, table: ManifestTable): Promise<number> {
+async function unmark(
+  client: Archivist,
+  place: ArchivePlace,
+  table: ManifestTable,
+): Promise<number> {
   const at = table.columns.findIndex(({ name }) => name === 'id')
   let marked = 0
-  for await (const rows of readFiled(folder, table)) {
+  for await (const rows of readFiled(place, table)) {
     marked += await unmarkAnswers(
       client,
       rows.map((row) => [row[at] ?? null]),

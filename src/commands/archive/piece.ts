@@ -4,11 +4,11 @@ import type { ArchivedColumn } from '../../store/archive/tables.ts'
 import type { ArchivedFile } from '../mill/archive/manifest.ts'
 import type { FiledRows } from '../mill/parquet/read.ts'
 import { ParquetDraft } from '../mill/parquet/write.ts'
-import type { ArchiveFolder } from './folder.ts'
+import type { ArchiveTarget } from './target.ts'
 
 /** One Parquet file on its way into the archive. */
 export class Piece {
-  readonly #folder: ArchiveFolder
+  readonly #folder: ArchiveTarget
   readonly #name: string
   readonly #handle: FileHandle
   readonly #draft: ParquetDraft
@@ -17,7 +17,7 @@ export class Piece {
   bytes = 0
 
   private constructor(
-    folder: ArchiveFolder,
+    folder: ArchiveTarget,
     { name, handle }: { readonly name: string; readonly handle: FileHandle },
     columns: readonly ArchivedColumn[],
   ) {
@@ -28,7 +28,7 @@ export class Piece {
   }
 
   static async begin(
-    folder: ArchiveFolder,
+    folder: ArchiveTarget,
     name: string,
     columns: readonly ArchivedColumn[],
   ): Promise<Piece> {

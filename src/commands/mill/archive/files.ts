@@ -1,9 +1,9 @@
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { join } from 'node:path'
 import { codeOf, Misuse, reasonOf } from '../../../shared/errors.ts'
 import { readParquet, type FiledRows } from '../parquet/read.ts'
 import type { ManifestTable } from './manifest.ts'
+import type { ArchivePlace } from './place.ts'
 
 /** Adds rows to the sum that a manifest tells. */
 export function sumRows(sum: Hash, rows: FiledRows): void {
@@ -11,42 +11,50 @@ export function sumRows(sum: Hash, rows: FiledRows): void {
 }
 
 /** The rows of a table, file by file, each file held to its hash before a row of it is given, all of them to the sum. */
-export async function* readFiled(folder: string, table: ManifestTable): AsyncGenerator<FiledRows> {
+export async function* readFiled(
+  place: ArchivePlace,
+  table: ManifestTable,
+): AsyncGenerator<FiledRows> {
   const sum = createHash('sha256')
   let rows = 0
   for (const file of table.files) {
-    const path = join(folder, file.path)
-    const found = await hashFile(path)
-    if (found !== file.sha256) throw altered(path, `sha256 ${file.sha256}`, found)
-    for await (const some of readWhole(path)) {
-      sumRows(sum, some)
-      rows += some.length
-      yield some
+    const where = place.where(file.path)
+    const fetched = await place.fetch(file.path)
+    try {
+      const found = await hashFile(fetched.path, where)
+      if (found !== file.sha256) throw altered(where, `sha256 ${file.sha256}`, found)
+      for await (const some of readWhole(fetched.path, where)) {
+        sumRows(sum, some)
+        rows += some.length
+        yield some
+      }
+    } finally {
+      await fetched.done()
     }
   }
   const found = sum.digest('hex')
   if (rows !== table.rows || found !== table.sum) {
-    const where = join(folder, table.table)
+    const where = place.where(table.table)
     throw altered(where, `${table.rows} rows of sum ${table.sum}`, `${rows} of ${found}`)
   }
 }
 
-async function* readWhole(path: string): AsyncGenerator<FiledRows> {
+async function* readWhole(path: string, where: string): AsyncGenerator<FiledRows> {
   try {
     yield* readParquet(path)
   } catch (cause) {
-    throw new Misuse(`expected ${path} to be a Parquet file, got ${reasonOf(cause)}`, { cause })
+    throw new Misuse(`expected ${where} to be a Parquet file, got ${reasonOf(cause)}`, { cause })
   }
 }
 
-async function hashFile(path: string): Promise<string> {
+async function hashFile(path: string, where: string): Promise<string> {
   const hash = createHash('sha256')
   try {
     for await (const piece of createReadStream(path)) hash.update(piece as Buffer)
   } catch (cause) {
     const got = codeOf(cause) === 'ENOENT' ? 'nothing there' : (codeOf(cause) ?? 'an error')
     throw new Misuse(
-      `expected the file ${path} of the archive, got ${got}; put it back, nothing was changed`,
+      `expected the file ${where} of the archive, got ${got}; put it back, nothing was changed`,
       { cause },
     )
   }

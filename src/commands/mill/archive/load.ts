@@ -13,6 +13,7 @@ import type { Database } from '../../../store/database.ts'
 import { readFiled } from './files.ts'
 import { readManifest, type Manifest } from './manifest.ts'
 import { tablesOf } from './needs.ts'
+import type { ArchivePlace } from './place.ts'
 
 /** Which part of the archive a question is asked over, and where it lies. */
 export interface ArchiveReading {
@@ -24,6 +25,7 @@ export interface ArchiveReading {
   readonly span?: { readonly since: string; readonly until: string } | undefined
   /** Where the archive lies now; undefined: where each day was written. */
   readonly folder?: string | undefined
+  readonly places: (address: string) => ArchivePlace
   readonly tell: (line: string) => void
 }
 
@@ -71,26 +73,27 @@ async function loadDay(
   {
     day,
     tables,
-    reading: { folder = day.folder, installation },
+    reading: { folder = day.folder, places, installation },
   }: {
     readonly day: ArchivedDay
     readonly tables: readonly string[]
     readonly reading: ArchiveReading
   },
 ): Promise<number> {
-  const manifest = await readManifest(day, { folder, installation })
+  const place = places(folder)
+  const manifest = await readManifest(day, { place, installation })
   return filling(client, async () => {
     let rows = 0
     for (const table of manifest.tables) {
       if (!tables.includes(table.table)) continue
       const entry = { table: loadedTable(table.table), columns: table.columns }
-      for await (const some of readFiled(folder, table)) {
+      for await (const some of readFiled(place, table)) {
         for (let at = 0; at < some.length; at += 5000) {
           rows += await enterRows(client, entry, some.slice(at, at + 5000))
         }
       }
     }
-    await loadAnswers(client, folder, manifest)
+    await loadAnswers(client, place, manifest)
     return rows
   })
 }
@@ -98,7 +101,7 @@ async function loadDay(
 /** Which answers are there again. */
 async function loadAnswers(
   client: ArchiveReader,
-  folder: string,
+  place: ArchivePlace,
   { tables }: Manifest,
 ): Promise<void> {
   const table = tables.find((each) => each.table === 'searches')
@@ -108,7 +111,7 @@ async function loadAnswers(
     table: loadedTable('loaded_answers'),
     columns: [{ name: 'search_id', type: 'bigint' }],
   }
-  for await (const rows of readFiled(folder, table)) {
+  for await (const rows of readFiled(place, table)) {
     await enterRows(
       client,
       entry,
