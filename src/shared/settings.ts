@@ -55,10 +55,7 @@ export const settings = {
     shape: postgres('analyst'),
     hint: 'npm run migrate -- --analyst NAME prints it; leave it unset to ask as the user of DATABASE_URL',
   },
-  REDIS_URL: {
-    shape: redis(),
-    hint: 'leave it unset to queue on Postgres',
-  },
+  REDIS_URL: { shape: redis(), hint: 'leave it unset to queue on Postgres' },
   MILL_HOME: {
     shape: z.string(),
     hint: 'name a folder that can be written',

@@ -1,7 +1,7 @@
 // const buckets = await startBuckets() → an S3 server of this machine with one empty bucket, `buckets.address`; `env` is what
 // a command needs to reach it. `buckets.meet = ({ method, name }) => 'refuse'` makes trouble before the server sees a request.
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import S3rver, { type S3Context, type S3Step } from '@20minutes/s3rver'
 import type { Environment } from '../../src/shared/config.ts'
 import { temporaryFolder } from './server.ts'
@@ -24,6 +24,7 @@ export interface BucketServer {
   readonly names: () => readonly string[]
   /** Where the server keeps what an object holds. */
   readonly fileOf: (name: string) => string
+  readonly add: (name: string, text?: string) => void
   readonly change: (name: string) => void
   readonly remove: (name: string) => void
   readonly close: () => Promise<void>
@@ -60,6 +61,13 @@ export async function startBuckets(): Promise<BucketServer> {
         .map((name) => name.slice(0, -suffix.length))
         .toSorted(),
     fileOf,
+    add: (name, text = 'text') => {
+      mkdirSync(dirname(fileOf(name)), { recursive: true })
+      writeFileSync(fileOf(name), text)
+      // What the server keeps of an object beside it.
+      const metadata = fileOf(name).replace(/_object$/, '_metadata.json')
+      writeFileSync(metadata, '{"content-type": "binary/octet-stream"}')
+    },
     change: (name) => {
       const bytes = readFileSync(fileOf(name))
       bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1
@@ -68,7 +76,7 @@ export async function startBuckets(): Promise<BucketServer> {
     remove: (name) => rmSync(fileOf(name)),
     close: async () => {
       await server.close()
-      if (existsSync(directory)) rmSync(directory, { recursive: true, force: true })
+      rmSync(directory, { recursive: true, force: true })
     },
   }
   return buckets

@@ -17,7 +17,7 @@ declare module '@20minutes/s3rver' {
   }
   export type S3Step = (context: S3Context, next: () => Promise<void>) => Promise<void>
 
-  export default class S3rver {
+  class S3rver {
     constructor(options: {
       readonly address: string
       readonly port: number
@@ -29,4 +29,5 @@ declare module '@20minutes/s3rver' {
     run(): Promise<AddressInfo>
     close(): Promise<void>
   }
+  export { S3rver as default }
 }

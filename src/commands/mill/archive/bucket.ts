@@ -11,7 +11,7 @@ import { codeOf, Misuse } from '../../../shared/errors.ts'
 import type { BucketAddress } from './address.ts'
 import { openClient, type BucketClient } from './client.ts'
 import type { ArchivePlace, FetchedFile } from './place.ts'
-import { isMissing, isOfDisk, refusal } from './refusal.ts'
+import { isAbsent, isOfDisk, refusal } from './refusal.ts'
 
 /** An archive in a bucket: an object is there whole or not at all, and large files pass through one at a time. */
 export class Bucket implements ArchivePlace {
@@ -39,20 +39,19 @@ export class Bucket implements ArchivePlace {
   async list(folder: string): Promise<readonly string[]> {
     const prefix = `${this.#to.prefix}${folder}/`
     const names: string[] = []
-    let next: string | undefined
-    do {
+    // Page by page, each going on behind a name: of the ways to list, the one that all makers have in common.
+    for (let last: string | undefined; ;) {
+      const after = last === undefined ? {} : { Marker: last }
       const page = await this.#asking(`list ${this.where(folder)}`, ({ sdk, client }) =>
         client.send(
-          new sdk.ListObjectsV2Command({
-            Bucket: this.#to.bucket,
-            Prefix: prefix,
-            ...(next === undefined ? {} : { ContinuationToken: next }),
-          }),
+          new sdk.ListObjectsCommand({ Bucket: this.#to.bucket, Prefix: prefix, ...after }),
         ),
       )
-      for (const { Key: key = '' } of page.Contents ?? []) names.push(key.slice(prefix.length))
-      next = page.NextContinuationToken
-    } while (next !== undefined)
+      const keys = (page.Contents ?? []).map(({ Key: key = '' }) => key)
+      names.push(...keys.map((key) => key.slice(prefix.length)))
+      last = keys.at(-1)
+      if (page.IsTruncated !== true || last === undefined) break
+    }
     return names
   }
 
@@ -114,7 +113,7 @@ export class Bucket implements ArchivePlace {
     const at = { Bucket: this.#to.bucket, Key: `${this.#to.prefix}${name}` }
     return this.#asking(`read ${this.where(name)}`, async ({ sdk, client }) => {
       const found = await client.send(new sdk.GetObjectCommand(at)).catch((cause: unknown) => {
-        if (isMissing(cause)) return null
+        if (isAbsent(cause)) return null
         throw cause
       })
       return read(found)

@@ -7,7 +7,7 @@ interface Answered {
 }
 
 /** True: the bucket is there, and holds nothing of that name. */
-export function isMissing(cause: unknown): boolean {
+export function isAbsent(cause: unknown): boolean {
   return answered(cause)?.name === 'NoSuchKey'
 }
 
