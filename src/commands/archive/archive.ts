@@ -1,4 +1,4 @@
-import { callerPath, readConfig } from '../../shared/config.ts'
+import { readConfig } from '../../shared/config.ts'
 import { exits, Misuse, reasonOf, unhandled, type Exit } from '../../shared/errors.ts'
 import { printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { readDuration } from '../../shared/time/duration.ts'
@@ -6,14 +6,16 @@ import { finishDays } from '../../store/analysis/finish.ts'
 import { readDaysToFinish } from '../../store/analysis/unfinished.ts'
 import { holdArchive, readArchivedDays, readLeavingDays } from '../../store/archive/days.ts'
 import { countLeaving, gatherKept } from '../../store/archive/leave.ts'
+import { archiveAddress } from '../mill/archive/address.ts'
 import { readDayRange } from '../mill/archive/flags.ts'
 import { ParquetEngine } from '../mill/archive/engine.ts'
+import { openPlaces } from '../mill/archive/places.ts'
 import { openMill, type Mill } from '../mill/mill.ts'
 import { bringBack } from './back.ts'
 import { checkArchive } from './check.ts'
 import { archiveDay, type Archived } from './day.ts'
-import { ArchiveFolder } from './folder.ts'
 import { dayLine, keptLine, sumLine } from './lines.ts'
+import { openTargets } from './targets.ts'
 
 export interface ArchiveOptions {
   readonly older?: string
@@ -31,7 +33,7 @@ export async function archive(call: Call<ArchiveOptions>): Promise<Exit> {
   const config = readConfig(env)
   const reading = wish.kind === 'check'
   const mill = await openMill({ config, closers, say, name: 'archive', connections: 2, reading })
-  const folder = options.to === undefined ? undefined : callerPath(env, options.to)
+  const folder = options.to === undefined ? undefined : archiveAddress(env, options.to)
   switch (wish.kind) {
     case 'check':
       return checkDays(mill, folder, options)
@@ -54,7 +56,7 @@ function readWish({ older, to, back, check }: ArchiveOptions): Wish {
   const asked = [older, back, check].filter((flag) => flag !== undefined).length
   if (asked !== 1) {
     throw new Misuse(
-      `expected one of --older, --back and --check, got ${asked === 0 ? 'none' : 'several'}; type: npm run archive -- --older 400d --to FOLDER`,
+      `expected one of --older, --back and --check, got ${asked === 0 ? 'none' : 'several'}; type: npm run archive -- --older 400d --to FOLDER_OR_BUCKET`,
     )
   }
   if (check === true) return { kind: 'check' }
@@ -64,7 +66,9 @@ function readWish({ older, to, back, check }: ArchiveOptions): Wish {
     throw new Misuse(`expected --older with an age like 400d, got ${JSON.stringify(older)}`)
   }
   if (to === undefined || to === '') {
-    throw new Misuse('expected --to with a folder, got nothing; type: --to FOLDER')
+    throw new Misuse(
+      'expected --to with a folder or a bucket, got nothing; type: --to FOLDER or --to s3://BUCKET/PREFIX',
+    )
   }
   return { kind: 'leave', olderMs }
 }
@@ -78,10 +82,10 @@ async function moveDays(
   // Where it is missing, nothing has happened yet.
   const engine = dryRun === true ? null : await ParquetEngine.open()
   const client = await holdArchive(mill.pool)
+  const folder = openTargets(mill)(path)
   try {
     const { days, kept } = await readLeavingDays(db, olderMs)
     const gone: Archived[] = []
-    const folder = new ArchiveFolder(path)
     if (engine !== null) {
       await folder.claim(installation)
       await keepSums(mill, days)
@@ -100,6 +104,7 @@ async function moveDays(
     say(sumLine(gone, path, dryRun === true))
     return exits.done
   } finally {
+    await folder.close()
     client.release(true)
     await engine?.close()
   }
@@ -124,23 +129,24 @@ async function returnDays(
 ): Promise<Exit> {
   const engine = await ParquetEngine.open()
   const client = await holdArchive(mill.pool)
+  const targetAt = openTargets(mill)
   try {
     const days = await readArchivedDays(mill.db, asked)
     const done: { run_date: string; part: number; rows: number }[] = []
     // The newest first: what stays in the archive is always older than all that is here.
     for (const day of days.toReversed()) {
-      const folder = asked.folder ?? day.folder
+      const folder = targetAt(asked.folder ?? day.folder)
       const { run_date, part } = day
       if (dryRun === true) {
         done.push({ run_date, part, rows: day.moved_rows })
         continue
       }
-      const from = { client, engine, folder, installation: mill.installation }
+      const from = { client, engine, place: folder.place, installation: mill.installation }
       const { rows, files } = await bringBack(from, day)
       done.push({ run_date, part, rows })
       say(`${run_date}: ${rows} rows are back`)
       // The rows are back whatever becomes of the files, which the next archive of the day would clear away.
-      await new ArchiveFolder(folder).remove(files).catch((error: unknown) => {
+      await folder.remove(files).catch((error: unknown) => {
         say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
       })
     }
@@ -156,12 +162,17 @@ async function returnDays(
 }
 
 async function checkDays(
-  { db, installation }: Mill,
+  { db, installation, config }: Mill,
   folder: string | undefined,
   { json }: ArchiveOptions,
 ): Promise<Exit> {
   const days = await readArchivedDays(db)
-  const checked = await checkArchive(days, { folder, installation, tell: say })
+  const checked = await checkArchive(days, {
+    folder,
+    places: openPlaces(config.bucket),
+    installation,
+    tell: say,
+  })
   if (json === true) printJson({ ok: checked.problems.length === 0, ...checked })
   for (const path of checked.unknown) {
     say(`${path} belongs to no day in the archive: left over by an archive that was cut short`)

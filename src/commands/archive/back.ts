@@ -18,24 +18,24 @@ import {
   type Manifest,
   type ManifestTable,
 } from '../mill/archive/manifest.ts'
+import type { ArchivePlace } from '../mill/archive/place.ts'
 
 /** Where a day comes back from. */
 export interface Return {
   readonly client: Archivist
   readonly engine: ParquetEngine
-  /** The folder of the archive. */
-  readonly folder: string
+  readonly place: ArchivePlace
   readonly installation: string
 }
 
 /** Brings a day back into the tables, all of it or nothing; gives how many rows, and its files, which nobody needs now. */
 export async function bringBack(
-  { client, engine, folder, installation }: Return,
+  { client, engine, place, installation }: Return,
   day: ArchivedDay,
 ): Promise<{ readonly rows: number; readonly files: readonly string[] }> {
-  const manifest = await readManifest(day, { folder, installation })
-  const place = { engine, folder, version: manifest.version }
-  const rows = await inArchiving(client, () => enterDay(client, { place, manifest, day }))
+  const manifest = await readManifest(day, { place, installation })
+  const filed = { engine, place, version: manifest.version }
+  const rows = await inArchiving(client, () => enterDay(client, { filed, manifest, day }))
   const files = manifest.tables.flatMap((table) => table.files.map(({ path }) => path))
   return { rows, files: [manifestPath(day), ...files] }
 }
@@ -43,25 +43,25 @@ export async function bringBack(
 async function enterDay(
   client: Archivist,
   {
-    place,
+    filed,
     manifest,
     day,
-  }: { readonly place: FiledPlace; readonly manifest: Manifest; readonly day: ArchivedDay },
+  }: { readonly filed: FiledPlace; readonly manifest: Manifest; readonly day: ArchivedDay },
 ): Promise<number> {
   for (const name of namingTables) {
     const table = tableOf(manifest, name)
     const columns = await heldColumns(client, table)
-    await stageRows(client, table, readFiled(place, table))
+    await stageRows(client, table, readFiled(filed, table))
     await enterStaged(client, { table: name, columns })
   }
   let rows = 0
   for (const table of manifest.tables.filter(({ kind }) => kind === 'moved')) {
     await heldColumns(client, table)
     const entry = { table: `public.${table.table}`, columns: table.columns }
-    rows += await enterRows(client, entry, readFiled(place, table))
+    rows += await enterRows(client, entry, readFiled(filed, table))
   }
   const searches = tableOf(manifest, 'searches')
-  await stageRows(client, searches, readFiled(place, searches))
+  await stageRows(client, searches, readFiled(filed, searches))
   const back = await unmarkAnswers(client)
   if (back !== day.answers || rows !== day.moved_rows) {
     throw new WrongDatabase(

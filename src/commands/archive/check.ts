@@ -1,10 +1,10 @@
-import { readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { codeOf, MillError } from '../../shared/errors.ts'
+import { MillError, Unreachable } from '../../shared/errors.ts'
 import type { ArchivedDay } from '../../store/archive/days.ts'
 import { withEngine, type ParquetEngine } from '../mill/archive/engine.ts'
 import { holdFiled } from '../mill/archive/files.ts'
 import { manifestPath, readManifest } from '../mill/archive/manifest.ts'
+import type { ArchivePlace } from '../mill/archive/place.ts'
 
 /** What reading an archive came to. */
 export interface CheckedArchive {
@@ -19,6 +19,7 @@ export interface CheckedArchive {
 interface CheckOptions {
   /** Where the archive lies now; undefined: where each day was written. */
   readonly folder: string | undefined
+  readonly places: (address: string) => ArchivePlace
   readonly installation: string
   readonly tell: (line: string) => void
 }
@@ -32,7 +33,7 @@ export async function checkArchive(
   const folders = new Set(days.map((day) => options.folder ?? day.folder))
   if (options.folder !== undefined) folders.add(options.folder)
   const unknown: string[] = []
-  for (const folder of folders) unknown.push(...(await unknownIn(folder, days)))
+  for (const folder of folders) unknown.push(...(await unknownIn(options.places(folder), days)))
   return { days: days.length, ...checked, unknown }
 }
 
@@ -50,7 +51,8 @@ async function checkDays(
       files += read.files
       rows += read.rows
     } catch (error) {
-      if (!(error instanceof MillError)) throw error
+      // A bucket out of reach says nothing of what lies in it.
+      if (!(error instanceof MillError) || error instanceof Unreachable) throw error
       problems.push(`${day.run_date}: ${error.message}`)
       options.tell(problems.at(-1) ?? '')
     }
@@ -61,26 +63,25 @@ async function checkDays(
 async function checkDay(
   engine: ParquetEngine,
   day: ArchivedDay,
-  { folder = day.folder, installation }: CheckOptions,
+  { folder = day.folder, places, installation }: CheckOptions,
 ) {
-  const manifest = await readManifest(day, { folder, installation })
-  const place = { engine, folder, version: manifest.version }
-  for (const table of manifest.tables) await holdFiled(place, table)
+  const place = places(folder)
+  const manifest = await readManifest(day, { place, installation })
+  const filed = { engine, place, version: manifest.version }
+  for (const table of manifest.tables) await holdFiled(filed, table)
   return {
     files: manifest.tables.flatMap((table) => table.files).length,
     rows: manifest.tables.reduce((sum, table) => sum + table.rows, 0),
   }
 }
 
-async function unknownIn(folder: string, days: readonly ArchivedDay[]): Promise<readonly string[]> {
+async function unknownIn(
+  place: ArchivePlace,
+  days: readonly ArchivedDay[],
+): Promise<readonly string[]> {
   const known = new Set(days.map((day) => basename(manifestPath(day))))
-  try {
-    const names = await readdir(`${folder}/days`)
-    return names
-      .filter((name) => name.endsWith('.json') && !known.has(name))
-      .map((name) => `${folder}/days/${name}`)
-  } catch (cause) {
-    if (codeOf(cause) === 'ENOENT') return []
-    throw cause
-  }
+  const names = await place.list('days')
+  return names
+    .filter((name) => name.endsWith('.json') && !known.has(name))
+    .map((name) => place.where(`days/${name}`))
 }

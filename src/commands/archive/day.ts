@@ -28,14 +28,14 @@ import {
   type Manifest,
   type ManifestTable,
 } from '../mill/archive/manifest.ts'
-import type { ArchiveFolder } from './folder.ts'
 import { clearWay } from './leftovers.ts'
 import { Piece } from './piece.ts'
+import type { ArchiveTarget } from './target.ts'
 
 /** Where a day goes, and from where. */
 export interface Passage {
   readonly client: Archivist
-  readonly folder: ArchiveFolder
+  readonly folder: ArchiveTarget
   readonly engine: ParquetEngine
   readonly installation: string
   /** Called after each step, which a test may be the last thing to see. */
@@ -95,14 +95,17 @@ async function moveDay(passage: Passage, day: string): Promise<Archived | null> 
   await step?.('verified')
   await clearWay(passage, of, tables)
   await folder.publish()
+  await folder.confirm(tables.flatMap(({ files }) => files))
   await step?.('published')
   const manifest = `${JSON.stringify(manifestOf(passage, of, { leaving, tables }), null, 2)}\n`
+  const sha256 = sha256Of(manifest)
   await folder.write(manifestPath(of), manifest)
   await folder.publish()
+  await folder.confirm([{ path: manifestPath(of), sha256 }])
   await step?.('promised')
   const bytes = tables.flatMap(({ files }) => files).reduce((sum, file) => sum + file.bytes, 0)
-  const left = { day, part: of.part, folder: folder.path, bytes }
-  const gone = await removeLeft(client, { ...left, manifestSha256: sha256Of(manifest) })
+  const left = { day, part: of.part, folder: folder.place.address, bytes }
+  const gone = await removeLeft(client, { ...left, manifestSha256: sha256 })
   const rows = holdAgainst(tables, gone, day)
   await step?.('removed')
   return { ...of, answers: leaving.answers, rows, bytes }
@@ -165,10 +168,10 @@ async function readBack(
   { folder, engine }: Passage,
   tables: readonly ManifestTable[],
 ): Promise<void> {
-  const place = { engine, folder: folder.path, version: archiveVersion }
+  const drafts = { engine, place: folder.drafts, version: archiveVersion }
   for (const table of tables) {
     const files = table.files.map((file) => ({ ...file, path: folder.draftName(file.path) }))
-    await holdFiled(place, { ...table, files })
+    await holdFiled(drafts, { ...table, files })
   }
 }
 

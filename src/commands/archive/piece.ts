@@ -4,11 +4,11 @@ import type { FiledColumn } from '../../store/archive/enter.ts'
 import type { ParquetEngine } from '../mill/archive/engine.ts'
 import { hashFile } from '../mill/archive/files.ts'
 import type { ArchivedFile } from '../mill/archive/manifest.ts'
-import type { ArchiveFolder } from './folder.ts'
+import type { ArchiveTarget } from './target.ts'
 
 /** Who makes a file, and where it goes. */
 interface Maker {
-  readonly folder: ArchiveFolder
+  readonly folder: ArchiveTarget
   readonly engine: ParquetEngine
 }
 
@@ -42,7 +42,7 @@ export class Piece {
       await engine.write(this.#spool, columns, path)
       await handle.sync()
       const { size: bytes } = await handle.stat()
-      return { path: this.#name, rows: this.#spool.rows, bytes, sha256: hashFile(path) }
+      return { path: this.#name, rows: this.#spool.rows, bytes, sha256: hashFile(path, path) }
     } finally {
       await handle.close()
     }

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
 import { codeOf, Misuse, reasonOf } from '../../../shared/errors.ts'
 import { chunksOf } from './chunks.ts'
 import type { ParquetEngine } from './engine.ts'
 import type { ArchivedFile, ManifestTable } from './manifest.ts'
+import type { ArchivePlace, FetchedFile } from './place.ts'
 
 /** Where the files of a table are read from, and how. */
 export interface FiledPlace {
   readonly engine: ParquetEngine
-  readonly folder: string
+  readonly place: ArchivePlace
   /** The layout by which the manifest was written. */
   readonly version: number
 }
@@ -18,44 +18,60 @@ export interface FiledPlace {
  * all of them to the sum.
  */
 export async function* readFiled(
-  { engine, folder, version }: FiledPlace,
+  { engine, place, version }: FiledPlace,
   table: ManifestTable,
 ): AsyncGenerator<Buffer> {
   const sum = createHash('sha256')
   for (const file of table.files) {
-    const path = heldFile(folder, file)
+    const where = place.where(file.path)
+    const fetched = await heldFile(place, file)
     try {
       if (version === 1) {
-        for await (const lines of engine.lists(path, table.columns)) sum.update(lines)
+        for await (const lines of engine.lists(fetched.path, table.columns)) sum.update(lines)
       }
-      for await (const bytes of engine.rows(path, table.columns)) {
+      for await (const bytes of engine.rows(fetched.path, table.columns)) {
         if (version !== 1) sum.update(bytes)
         yield bytes
       }
     } catch (cause) {
       if (cause instanceof Misuse) throw cause
-      throw new Misuse(`expected ${path} to be a Parquet file, got ${reasonOf(cause)}`, { cause })
+      throw new Misuse(`expected ${where} to be a Parquet file, got ${reasonOf(cause)}`, { cause })
+    } finally {
+      await fetched.done()
     }
   }
   const found = sum.digest('hex')
-  if (found !== table.sum) throw altered(join(folder, table.table), `sum ${table.sum}`, found)
+  if (found !== table.sum) throw altered(place.where(table.table), `sum ${table.sum}`, found)
 }
 
 /** One column alone of a table: each file is held to its hash. */
 export async function* readFiledColumn(
-  { engine, folder }: FiledPlace,
+  { engine, place }: FiledPlace,
   table: ManifestTable,
   name: string,
 ): AsyncGenerator<Buffer> {
   const columns = table.columns.filter((column) => column.name === name)
-  for (const file of table.files) yield* engine.rows(heldFile(folder, file), columns)
+  for (const file of table.files) {
+    const fetched = await heldFile(place, file)
+    try {
+      yield* engine.rows(fetched.path, columns)
+    } finally {
+      await fetched.done()
+    }
+  }
 }
 
-function heldFile(folder: string, { path: name, sha256 }: ArchivedFile): string {
-  const path = join(folder, name)
-  const found = hashFile(path)
-  if (found !== sha256) throw altered(path, `sha256 ${sha256}`, found)
-  return path
+async function heldFile(place: ArchivePlace, { path, sha256 }: ArchivedFile): Promise<FetchedFile> {
+  const where = place.where(path)
+  const fetched = await place.fetch(path)
+  try {
+    const found = hashFile(fetched.path, where)
+    if (found !== sha256) throw altered(where, `sha256 ${sha256}`, found)
+    return fetched
+  } catch (error) {
+    await fetched.done()
+    throw error
+  }
 }
 
 /** Reads all of it, for what it throws when anything is not as it was written. */
@@ -64,14 +80,14 @@ export async function holdFiled(place: FiledPlace, table: ManifestTable): Promis
 }
 
 /** Hex sha256 of a file as it lies on the disk. */
-export function hashFile(path: string): string {
+export function hashFile(path: string, where: string): string {
   const hash = createHash('sha256')
   try {
     for (const bytes of chunksOf(path)) hash.update(bytes)
   } catch (cause) {
     const got = codeOf(cause) === 'ENOENT' ? 'nothing there' : (codeOf(cause) ?? 'an error')
     throw new Misuse(
-      `expected the file ${path} of the archive, got ${got}; put it back, nothing was changed`,
+      `expected the file ${where} of the archive, got ${got}; put it back, nothing was changed`,
       { cause },
     )
   }

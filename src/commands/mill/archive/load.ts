@@ -15,6 +15,7 @@ import { withEngine, type ParquetEngine } from './engine.ts'
 import { readFiled, readFiledColumn, type FiledPlace } from './files.ts'
 import { readManifest, type Manifest } from './manifest.ts'
 import { tablesOf } from './needs.ts'
+import type { ArchivePlace } from './place.ts'
 
 /** Which part of the archive a question is asked over, and where it lies. */
 export interface ArchiveReading {
@@ -26,6 +27,7 @@ export interface ArchiveReading {
   readonly span?: { readonly since: string; readonly until: string } | undefined
   /** Where the archive lies now; undefined: where each day was written. */
   readonly folder?: string | undefined
+  readonly places: (address: string) => ArchivePlace
   readonly tell: (line: string) => void
 }
 
@@ -72,7 +74,7 @@ async function loadDay(
     engine,
     day,
     tables,
-    reading: { folder = day.folder, installation },
+    reading: { folder = day.folder, places, installation },
   }: {
     readonly engine: ParquetEngine
     readonly day: ArchivedDay
@@ -80,16 +82,17 @@ async function loadDay(
     readonly reading: ArchiveReading
   },
 ): Promise<number> {
-  const manifest = await readManifest(day, { folder, installation })
-  const place = { engine, folder, version: manifest.version }
+  const place = places(folder)
+  const manifest = await readManifest(day, { place, installation })
+  const filed = { engine, place, version: manifest.version }
   return filling(client, async () => {
     let rows = 0
     for (const table of manifest.tables) {
       if (!tables.includes(table.table)) continue
       const entry = { table: loadedTable(table.table), columns: table.columns }
-      rows += await enterRows(client, entry, readFiled(place, table))
+      rows += await enterRows(client, entry, readFiled(filed, table))
     }
-    await loadAnswers(client, place, manifest)
+    await loadAnswers(client, filed, manifest)
     return rows
   })
 }
@@ -97,7 +100,7 @@ async function loadDay(
 /** Which answers are there again. */
 async function loadAnswers(
   client: ArchiveReader,
-  place: FiledPlace,
+  filed: FiledPlace,
   { tables }: Manifest,
 ): Promise<void> {
   const table = tables.find((each) => each.table === 'searches')
@@ -106,5 +109,5 @@ async function loadAnswers(
     table: loadedTable('loaded_answers'),
     columns: [{ name: 'search_id', type: 'bigint' }],
   }
-  await enterRows(client, entry, readFiledColumn(place, table, 'id'))
+  await enterRows(client, entry, readFiledColumn(filed, table, 'id'))
 }

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { z } from 'zod'
-import { codeOf, Misuse } from '../../../shared/errors.ts'
+import { Misuse } from '../../../shared/errors.ts'
 import type { ArchivedDay } from '../../../store/archive/days.ts'
+import type { ArchivePlace } from './place.ts'
 
 /**
  * Which layout is written: a program that finds one that it does not know says so. The first one differs in its sums only,
@@ -63,20 +62,6 @@ export function sha256Of(bytes: string | Buffer): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** The manifest that a folder holds for a day, as it lies there; null: it holds none. */
-export async function findManifest(folder: string, of: Part): Promise<string | null> {
-  const path = join(folder, manifestPath(of))
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
-    if (codeOf(cause) === 'ENOENT') return null
-    throw new Misuse(
-      `expected ${path} to be a readable file, got ${codeOf(cause) ?? 'an error'}; mend that, then do the same again`,
-      { cause },
-    )
-  }
-}
-
 /** Reads what a manifest says; one of another installation or layout is refused. */
 export function parseManifest(text: string, path: string, installation: string): Manifest {
   const read = manifestShape.safeParse(parsed(text))
@@ -91,7 +76,7 @@ export function parseManifest(text: string, path: string, installation: string):
   }
   if (read.data.installation !== installation) {
     throw new Misuse(
-      `expected an archive of this database, got ${path} of another installation (${read.data.installation}); name another folder`,
+      `expected an archive of this database, got ${path} of another installation (${read.data.installation}); name another place`,
     )
   }
   return read.data
@@ -108,16 +93,14 @@ function parsed(text: string): unknown {
 /** The manifest of a day in the archive, held to what the database wrote down of it. */
 export async function readManifest(
   day: ArchivedDay,
-  {
-    folder = day.folder,
-    installation,
-  }: { readonly folder?: string; readonly installation: string },
+  { place, installation }: { readonly place: ArchivePlace; readonly installation: string },
 ): Promise<Manifest> {
-  const path = join(folder, manifestPath(day))
-  const text = await findManifest(folder, day)
+  const name = manifestPath(day)
+  const path = place.where(name)
+  const text = await place.readText(name)
   if (text === null) {
     throw new Misuse(
-      `expected the manifest of ${day.run_date} at ${path}, got nothing there; where the archive was moved, name its folder`,
+      `expected the manifest of ${day.run_date} at ${path}, got nothing there; where the archive was moved, name its place`,
     )
   }
   if (sha256Of(text) !== day.manifest_sha256) {
