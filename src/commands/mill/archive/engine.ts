@@ -7,7 +7,7 @@ import { Misuse, reasonOf } from '../../../shared/errors.ts'
 import type { FiledColumn } from '../../../store/archive/enter.ts'
 import { chunksOf } from './chunks.ts'
 import { copiedCell, filedCell, jsonMacro, listedCells, literal, quoted, readAs } from './cells.ts'
-import { refusal, Spool } from './spool.ts'
+import { outOfRoom, Spool } from './spool.ts'
 
 const settings = {
   // One at a time, in the order in which the server gave the rows.
@@ -76,7 +76,7 @@ export class ParquetEngine {
             max_line_size = ${longest}, buffer_size = ${Math.max(1_000_000, longest * 2)})
         ) to ${literal(path)} (format parquet, compression zstd, row_group_size ${group}, use_tmp_file false)`)
     } catch (cause) {
-      throw refusal(path, cause)
+      throw outOfRoom(path, cause)
     } finally {
       spool.drop()
     }
@@ -104,7 +104,7 @@ export class ParquetEngine {
         to ${literal(text)} (format csv, header false, ${format}, use_tmp_file false)`)
       yield* chunksOf(text)
     } catch (cause) {
-      throw refusal(text, cause)
+      throw outOfRoom(text, cause)
     } finally {
       rmSync(text, { force: true })
     }

@@ -20,7 +20,7 @@ export class Spool {
     try {
       for (let done = 0; done < bytes.length;) done += writeSync(this.#file, bytes, done)
     } catch (cause) {
-      throw refusal(this.path, cause)
+      throw outOfRoom(this.path, cause)
     }
     this.rows += rows
     this.bytes += bytes.length
@@ -37,7 +37,7 @@ export class Spool {
 }
 
 /** What to say of something that could not be written. */
-export function refusal(path: string, cause: unknown): unknown {
+export function outOfRoom(path: string, cause: unknown): unknown {
   if (/No space left|Disk quota/i.test(reasonOf(cause)) || codeOf(cause) === 'ENOSPC') {
     return new Misuse(
       `expected ${path} to be a place that can be written, got no room left; make some, or name another folder`,
