@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { PoolClient } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startFaulty } from '../../../src/service/standin/faulty.ts'
 import { finishDays } from '../../../src/store/analysis/finish.ts'
@@ -29,31 +30,33 @@ beforeEach(async () => {
     declare meant boolean;
     begin
       execute 'select ' || tg_argv[0] into meant;
-      if meant then perform pg_advisory_xact_lock(hashtext('wait here')); end if;
+      if meant then perform pg_advisory_xact_lock(hashtext(tg_name)); end if;
       return null;
     end $$`.execute(mill.db)
 })
 afterEach(() => mill.close())
 
-/** A statement of a forgetting: it is killed while that is at work. */
-interface Point {
+interface Statement {
   readonly change: 'insert on' | 'update on' | 'delete on'
   readonly table: string
   /** What the tables hold by then. */
   readonly when?: string
-  /** What somebody else does before. */
-  readonly meanwhile?: () => Promise<unknown>
 }
 
-const waiting = async () => {
+/** A statement of a forgetting: it is killed while that is at work. */
+interface Point extends Statement {
+  /** Before it is killed, somebody else adds up the days anew that it threw away, while this is at work. */
+  readonly addsUp?: Statement
+}
+
+const heldAt = async (lock: string) => {
   const { rows } = await sql`
     select from pg_locks
     where locktype = 'advisory'
       and not granted
-      and database = (select oid from pg_database where datname = current_database())`.execute(
-    mill.db,
-  )
-  return rows.length
+      and database = (select oid from pg_database where datname = current_database())
+      and objid::bigint = hashtext(${lock})::bigint & 4294967295`.execute(mill.db)
+  return rows.length === 1
 }
 const atWork = async () => {
   const { rows } = await sql`
@@ -63,28 +66,44 @@ const atWork = async () => {
 }
 const patient = { timeout: 30_000, interval: 20 }
 
+/** Holds whoever does this statement, until the lock is given back. */
+async function holdAt(holder: PoolClient, lock: string, statement: Statement): Promise<void> {
+  const { change, table, when = 'true' } = statement
+  await holder.query(
+    `create trigger ${lock} after ${change} ${table} for each statement execute function wait_here($$${when}$$)`,
+  )
+  await holder.query('select pg_advisory_lock(hashtext($1))', [lock])
+}
+
+const letGo = (holder: PoolClient, lock: string) =>
+  holder.query('select pg_advisory_unlock(hashtext($1))', [lock])
+
 /** Kills a forgetting with the last thing that it asked of the server still at work there; the server ends that by itself. */
 async function killAt(args: readonly string[], point: Point): Promise<void> {
-  const { change, table, when = 'true' } = point
-  await point.meanwhile?.()
-  await sql
-    .raw(
-      `create trigger wait_here after ${change} ${table} for each statement execute function public.wait_here($$${when}$$)`,
-    )
-    .execute(mill.db)
+  const { addsUp } = point
   const holder = await mill.pool.connect()
-  await holder.query("select pg_advisory_lock(hashtext('wait here'))")
+  await holdAt(holder, 'killed_here', point)
+  if (addsUp !== undefined) await holdAt(holder, 'adds_up_here', addsUp)
   const forgetting = start('forget', [...args, '--yes'], mill.env)
   let ended = false
   void forgetting.ended.then(() => (ended = true))
-  await expect.poll(async () => ended || (await waiting()) === 1, patient).toBe(true)
-  expect([point, ended, ended ? forgetting.stderr() : '']).toEqual([point, false, ''])
+  const reach = async (lock: string) => {
+    await expect.poll(async () => ended || (await heldAt(lock)), patient).toBe(true)
+    expect([point, ended, ended ? forgetting.stderr() : '']).toEqual([point, false, ''])
+  }
+  if (addsUp !== undefined) {
+    await reach('adds_up_here')
+    expect(await finishDays(mill.db)).toBeGreaterThan(0)
+    await letGo(holder, 'adds_up_here')
+  }
+  await reach('killed_here')
   forgetting.kill('SIGKILL')
   await forgetting.ended
-  await holder.query("select pg_advisory_unlock(hashtext('wait here'))")
-  holder.release()
+  await letGo(holder, 'killed_here')
   await expect.poll(atWork, patient).toBe(0)
-  await sql.raw(`drop trigger wait_here on ${table}`).execute(mill.db)
+  await holder.query(`drop trigger killed_here on ${point.table}`)
+  if (addsUp !== undefined) await holder.query(`drop trigger adds_up_here on ${addsUp.table}`)
+  holder.release()
 }
 
 /** Where words are found, by word. */
@@ -121,7 +140,7 @@ const forgettings = {
         change: 'delete on',
         table: 'finished_days',
         when: sealed,
-        meanwhile: () => finishDays(mill.db),
+        addsUp: { change: 'delete on', table: 'expansions' },
       },
     ],
   },
@@ -132,7 +151,7 @@ const forgettings = {
       { change: 'insert on', table: 'forgetting_queries' },
       { change: 'insert on', table: 'forgotten_tasks' },
       { change: 'delete on', table: 'queries' },
-      { change: 'delete on', table: 'finished_shares', meanwhile: () => finishDays(mill.db) },
+      { change: 'delete on', table: 'finished_shares' },
     ],
   },
   domain: {
