@@ -4,7 +4,7 @@ export const modelRuns = Number(process.env['MODEL_RUNS'] ?? 20_000)
 export const modelSeed = Number(process.env['MODEL_SEED'] ?? 4)
 
 /** Schedules of messages that the model of a fleet lives through; SCHEDULES asks for more. */
-export const messageRuns = Number(process.env['SCHEDULES'] ?? 100_000)
+export const messageRuns = Number(process.env['SCHEDULES'] ?? 40_000)
 
 /** Seeds of the random histories that views are held to; HISTORIES asks for fewer. */
 export const histories = Array.from(
