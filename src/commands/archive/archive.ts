@@ -4,11 +4,16 @@ import { printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { readDuration } from '../../shared/time/duration.ts'
 import { finishDays } from '../../store/analysis/finish.ts'
 import { readDaysToFinish } from '../../store/analysis/unfinished.ts'
-import { holdArchive, readArchivedDays, readLeavingDays } from '../../store/archive/days.ts'
+import {
+  holdArchive,
+  readArchivedDays,
+  readLeavingDays,
+  type Archivist,
+} from '../../store/archive/days.ts'
 import { countLeaving, gatherKept } from '../../store/archive/leave.ts'
 import { archiveAddress } from '../mill/archive/address.ts'
 import { readDayRange } from '../mill/archive/flags.ts'
-import { ParquetEngine } from '../mill/archive/engine.ts'
+import { withEngine, type ParquetEngine } from '../mill/archive/engine.ts'
 import { openPlaces } from '../mill/archive/places.ts'
 import { openMill, type Mill } from '../mill/mill.ts'
 import { bringBack } from './back.ts'
@@ -38,9 +43,9 @@ export async function archive(call: Call<ArchiveOptions>): Promise<Exit> {
     case 'check':
       return checkDays(mill, folder, options)
     case 'back':
-      return returnDays(mill, { folder, since: wish.since, until: wish.until }, options)
+      return alone(mill, (movers) => returnDays(movers, { ...wish, folder }, options))
     case 'leave':
-      return moveDays(mill, { folder: folder ?? '', olderMs: wish.olderMs }, options)
+      return alone(mill, (movers) => moveDays(movers, { ...wish, folder: folder ?? '' }, options))
     default:
       throw unhandled('wish', wish)
   }
@@ -73,26 +78,39 @@ function readWish({ older, to, back, check }: ArchiveOptions): Wish {
   return { kind: 'leave', olderMs }
 }
 
+/** What moves days works alone, with what reads and writes files: where that is missing, nothing has happened yet. */
+interface Movers {
+  readonly mill: Mill
+  readonly client: Archivist
+  readonly engine: ParquetEngine
+}
+
+async function alone(mill: Mill, move: (movers: Movers) => Promise<Exit>): Promise<Exit> {
+  const client = await holdArchive(mill.pool)
+  try {
+    return await withEngine((engine) => move({ mill, client, engine }))
+  } finally {
+    client.release(true)
+  }
+}
+
 async function moveDays(
-  mill: Mill,
+  { mill, client, engine }: Movers,
   { folder: path, olderMs }: { readonly folder: string; readonly olderMs: number },
   { dryRun, json }: ArchiveOptions,
 ): Promise<Exit> {
   const { db, installation } = mill
-  // Where it is missing, nothing has happened yet.
-  const engine = dryRun === true ? null : await ParquetEngine.open()
-  const client = await holdArchive(mill.pool)
   const folder = openTargets(mill)(path)
   try {
     const { days, kept } = await readLeavingDays(db, olderMs)
     const gone: Archived[] = []
-    if (engine !== null) {
+    if (dryRun !== true) {
       await folder.claim(installation)
       await keepSums(mill, days)
     }
     await gatherKept(client, days)
     for (const day of days) {
-      const archived = await (engine === null
+      const archived = await (dryRun === true
         ? countLeaving(client, day)
         : archiveDay({ client, folder, engine, installation }, day))
       if (archived === null) continue
@@ -105,8 +123,6 @@ async function moveDays(
     return exits.done
   } finally {
     await folder.close()
-    client.release(true)
-    await engine?.close()
   }
 }
 
@@ -119,7 +135,7 @@ async function keepSums({ db }: Mill, days: readonly string[]): Promise<void> {
 }
 
 async function returnDays(
-  mill: Mill,
+  { mill, client, engine }: Movers,
   asked: {
     readonly folder: string | undefined
     readonly since: string
@@ -127,38 +143,31 @@ async function returnDays(
   },
   { dryRun, json }: ArchiveOptions,
 ): Promise<Exit> {
-  const engine = await ParquetEngine.open()
-  const client = await holdArchive(mill.pool)
   const targetAt = openTargets(mill)
-  try {
-    const days = await readArchivedDays(mill.db, asked)
-    const done: { run_date: string; part: number; rows: number }[] = []
-    // The newest first: what stays in the archive is always older than all that is here.
-    for (const day of days.toReversed()) {
-      const folder = targetAt(asked.folder ?? day.folder)
-      const { run_date, part } = day
-      if (dryRun === true) {
-        done.push({ run_date, part, rows: day.moved_rows })
-        continue
-      }
-      const from = { client, engine, place: folder.place, installation: mill.installation }
-      const { rows, files } = await bringBack(from, day)
-      done.push({ run_date, part, rows })
-      say(`${run_date}: ${rows} rows are back`)
-      // The rows are back whatever becomes of the files, which the next archive of the day would clear away.
-      await folder.remove(files).catch((error: unknown) => {
-        say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
-      })
+  const days = await readArchivedDays(mill.db, asked)
+  const done: { run_date: string; part: number; rows: number }[] = []
+  // The newest first: what stays in the archive is always older than all that is here.
+  for (const day of days.toReversed()) {
+    const folder = targetAt(asked.folder ?? day.folder)
+    const { run_date, part } = day
+    if (dryRun === true) {
+      done.push({ run_date, part, rows: day.moved_rows })
+      continue
     }
-    if (json === true) printJson({ dry_run: dryRun === true, days: done })
-    const rows = done.reduce((sum, day) => sum + day.rows, 0)
-    const are = dryRun === true ? 'would come back' : 'are back'
-    say(`${rows} rows of ${asked.since}..${asked.until} ${are}`)
-    return exits.done
-  } finally {
-    client.release(true)
-    await engine.close()
+    const from = { client, engine, place: folder.place, installation: mill.installation }
+    const { rows, files } = await bringBack(from, day)
+    done.push({ run_date, part, rows })
+    say(`${run_date}: ${rows} rows are back`)
+    // The rows are back whatever becomes of the files, which the next archive of the day would clear away.
+    await folder.remove(files).catch((error: unknown) => {
+      say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
+    })
   }
+  if (json === true) printJson({ dry_run: dryRun === true, days: done })
+  const rows = done.reduce((sum, day) => sum + day.rows, 0)
+  const are = dryRun === true ? 'would come back' : 'are back'
+  say(`${rows} rows of ${asked.since}..${asked.until} ${are}`)
+  return exits.done
 }
 
 async function checkDays(
