@@ -138,7 +138,7 @@ const forgettings = {
       { change: 'update on', table: 'lists' },
       {
         change: 'delete on',
-        table: 'finished_days',
+        table: 'finished_labels',
         when: sealed,
         addsUp: { change: 'delete on', table: 'expansions' },
       },
