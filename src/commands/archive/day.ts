@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Misuse } from '../../shared/errors.ts'
+import { Misuse, reasonOf } from '../../shared/errors.ts'
 import { copyOut } from '../../store/archive/copy.ts'
 import type { Archivist } from '../../store/archive/days.ts'
 import {
@@ -171,7 +171,14 @@ async function readBack(
   const drafts = { engine, place: folder.drafts, version: archiveVersion }
   for (const table of tables) {
     const files = table.files.map((file) => ({ ...file, path: folder.draftName(file.path) }))
-    await holdFiled(drafts, { ...table, files })
+    try {
+      await holdFiled(drafts, { ...table, files })
+    } catch (cause) {
+      throw new Misuse(
+        `expected to read out of the files of ${table.table} what was written into them, got something else: a value that such files cannot hold, as an instant before Christ, or a disk that fails; nothing was removed (${reasonOf(cause)})`,
+        { cause },
+      )
+    }
   }
 }
 

@@ -12,7 +12,9 @@ import { outOfRoom, Spool } from './spool.ts'
 const settings = {
   // One at a time, in the order in which the server gave the rows.
   threads: '1',
-  memory_limit: '128MB',
+  // A ceiling, for the longest bodies; nights take a small part of it, as nothing that was read is kept.
+  memory_limit: '1GB',
+  enable_external_file_cache: 'false',
   // What does not fit is refused, and nothing is written where nobody looks.
   temp_directory: '',
   autoinstall_known_extensions: 'false',
@@ -73,7 +75,7 @@ export class ParquetEngine {
           from read_csv(${place(spool.path)}, columns = {${shapes.join(', ')}}, auto_detect = false,
             header = false, delim = ',', quote = '"', escape = '"', new_line = '\\n', nullstr = '',
             allow_quoted_nulls = false, compression = 'none', parallel = false, strict_mode = true,
-            max_line_size = ${longest}, buffer_size = ${Math.max(1_000_000, longest * 2)})
+            max_line_size = ${longest}, buffer_size = ${Math.max(1_000_000, longest)})
         ) to ${literal(path)} (format parquet, compression zstd, row_group_size ${group}, use_tmp_file false)`)
     } catch (cause) {
       throw outOfRoom(path, cause)
@@ -92,8 +94,11 @@ export class ParquetEngine {
   async *lists(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
     const cells = columns.map((column) => copiedCell(column, quoted(column)))
     await this.#duck.run(jsonMacro)
-    // Signs that JSON has no room for: nothing is quoted.
-    yield* this.#text(path, listedCells(cells), `quote '\u0001', escape '\u0001', delim '\u0002'`)
+    // JSON has no room for these signs: those around a line are the engine's, and no part of it.
+    const format = `quote '\u0001', escape '\u0001', delim '\u0002'`
+    for await (const bytes of this.#text(path, listedCells(cells), format)) {
+      yield Buffer.from(bytes.filter((sign) => sign !== 1))
+    }
   }
 
   async *#text(path: string, cells: string, format: string): AsyncGenerator<Buffer> {
