@@ -9,6 +9,7 @@ await runCommand<ArchiveOptions>(
     examples: [
       'npm run archive -- --older 400d --to /srv/archive --dry-run    what would leave',
       'npm run archive -- --older 400d --to /srv/archive',
+      'npm run archive -- --older 400d --to s3://bucket/prefix        settings: docs/archive.md',
       'npm run archive -- --check                                     read every file of it',
       'npm run archive -- --back 2026-01-01..2026-01-31',
       'npm run sql -- --with-archive rank_history --q "running shoes"',
@@ -17,8 +18,8 @@ await runCommand<ArchiveOptions>(
       program
         .option('--older <age>', 'move days whose run date is longer ago than this, like 400d')
         .option(
-          '--to <folder>',
-          'the folder of the archive; with --back and --check only where it was moved since',
+          '--to <place>',
+          'the folder of the archive, or its bucket as s3://bucket/prefix; with --back and --check only where it was moved since',
         )
         .option('--back <days>', 'bring a day back, or all from one to another: FROM..TO')
         .option('--check', 'read manifests and files, and hold them to what was written down')

@@ -17,6 +17,7 @@ await runCommand<BenchOptions>(
       'npm run bench -- desk             each page of the desk over 300,000 results and 3 million',
       'npm run bench -- partitions       results in one table and in partitions by month; --rows N',
       'npm run bench -- repeats          titles and snippets kept once, or with each result',
+      'npm run bench -- archive          what archiving costs beside a plain COPY; --rows N',
       'npm run -s bench -- --short --json',
     ],
     define: (program) =>

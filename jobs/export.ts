@@ -38,7 +38,7 @@ await runCommand<ExportOptions>(
         .option('--origins <list>', 'kinds of answers to show, as in live,sandbox')
         .option('--with-archive', 'read what is in the archive as well (docs/archive.md)')
         .option('--archived <days>', 'only these days of the archive: FROM..TO')
-        .option('--archive <folder>', 'where the archive lies, if it was moved')
+        .option('--archive <place>', 'the folder or bucket where the archive lies, if it was moved')
         .option('--timeout <duration>', 'how long the database may think', '1h'),
   },
   async (call) => (await import('../src/commands/export/export.ts')).exportRelation(call),

@@ -28,7 +28,7 @@ await runCommand<SqlOptions>(
         .option('--suspects', 'show answers of suspect nights as well')
         .option('--with-archive', 'read what is in the archive as well (docs/archive.md)')
         .option('--archived <days>', 'only these days of the archive: FROM..TO')
-        .option('--archive <folder>', 'where the archive lies, if it was moved')
+        .option('--archive <place>', 'the folder or bucket where the archive lies, if it was moved')
         .option('--most <n>', 'rows of a table at most', '200'),
   },
   async (call) => (await import('../src/commands/sql/sql.ts')).askTables(call),

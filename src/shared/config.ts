@@ -1,4 +1,5 @@
 import { isAbsolute, resolve } from 'node:path'
+import type { BucketAccess } from './bucket.ts'
 import type { Cron } from './time/cron.ts'
 import { BadSettings } from './errors.ts'
 import { SettingsReader, type SettingSource, type Webhook } from './reading.ts'
@@ -47,6 +48,8 @@ export interface Config {
   readonly webhook: Webhook | null
   /** Open work that no worker lives for is told of after this; 0: never. */
   readonly unattendedMs: number
+  /** How buckets of the archive are asked. */
+  readonly bucket: BucketAccess
   /** What live keys of the search service find. */
   readonly upstream: 'local' | 'searxng' | 'mock'
   readonly searxngUrl: URL | null
@@ -99,6 +102,7 @@ export function readConfig(env: Environment, flags: Partial<Record<Name, string>
     metricsPort: reader.value('MILL_METRICS_PORT') ?? null,
     webhook: reader.webhook(),
     unattendedMs: reader.value('MILL_UNATTENDED') ?? 0,
+    bucket: reader.bucket(),
     upstream: reader.value('UPSTREAM') ?? 'local',
     searxngUrl: reader.value('SEARXNG_URL') ?? null,
     publicUrl: reader.value('SERVICE_PUBLIC_URL') ?? null,

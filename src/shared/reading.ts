@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
+import type { BucketAccess } from './bucket.ts'
 import { addressProblems, maskPassword } from './address.ts'
 import { unreadable } from './errors.ts'
 import { workplace } from './root.ts'
@@ -28,6 +29,8 @@ const secretNames: readonly string[] = [
   'SERVICE_PASSWORD',
   'MILL_WEBHOOK',
   'MILL_WEBHOOK_SECRET',
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_SESSION_TOKEN',
 ]
 
 // A lease is renewed when a sixth of it is gone: what is left then must still cover a call, with room for a slow renewal.
@@ -121,6 +124,23 @@ export class SettingsReader {
     const usual = url.hostname === 'hooks.slack.com' ? 'slack' : 'json'
     const secret = text === undefined ? null : new Secret(text)
     return { url, secret, events, format: format ?? usual }
+  }
+
+  /** What is said of buckets, as it stands: most commands need none, and other programs read it as well. */
+  bucket(): BucketAccess {
+    const [own, all] = [this.value('AWS_ENDPOINT_URL_S3'), this.value('AWS_ENDPOINT_URL')]
+    return {
+      keyId: this.value('AWS_ACCESS_KEY_ID') ?? null,
+      secret: this.value('AWS_SECRET_ACCESS_KEY') ?? null,
+      session: this.value('AWS_SESSION_TOKEN') ?? null,
+      region: this.value('AWS_REGION') ?? null,
+      endpoint:
+        own !== undefined
+          ? { name: 'AWS_ENDPOINT_URL_S3', text: own }
+          : all === undefined
+            ? null
+            : { name: 'AWS_ENDPOINT_URL', text: all },
+    }
   }
 
   #readKeyFile(name: 'SEARCH_API_KEY' | 'MILL_WEBHOOK_SECRET', file: string): string | undefined {

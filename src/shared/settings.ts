@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { z } from 'zod'
+import { bucketSettings } from './bucket.ts'
 import { readCron } from './time/cron.ts'
 import { dayMs } from './time/duration.ts'
 import { workplace } from './root.ts'
@@ -54,10 +55,7 @@ export const settings = {
     shape: postgres('analyst'),
     hint: 'npm run migrate -- --analyst NAME prints it; leave it unset to ask as the user of DATABASE_URL',
   },
-  REDIS_URL: {
-    shape: redis(),
-    hint: 'leave it unset to queue on Postgres',
-  },
+  REDIS_URL: { shape: redis(), hint: 'leave it unset to queue on Postgres' },
   MILL_HOME: {
     shape: z.string(),
     hint: 'name a folder that can be written',
@@ -175,6 +173,7 @@ export const settings = {
     shape: z.enum(['json', 'slack'], { error: '"json" or "slack"' }),
     hint: 'leave it unset: slack for hooks.slack.com, json for all others',
   },
+  ...bucketSettings,
   MILL_UNATTENDED: {
     shape: duration('a duration like 30m, or 0'),
     hint: 'open tasks without a worker are told of after this; 0: never',

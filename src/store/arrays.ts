@@ -2,6 +2,7 @@
 // the work of storing an answer otherwise. The driver sends a Buffer as a parameter in binary form, whatever its type.
 
 const oids = {
+  boolean: 16,
   bytea: 17,
   bigint: 20,
   integer: 23,
@@ -124,10 +125,23 @@ export class IntegerColumn extends ArrayColumn {
     super('integer')
   }
 
-  add(value: number): void {
+  add(value: number | null): void {
+    if (value === null) return this.takeNull()
     this.reserve(4)
     setInt32(this.bytes, this.start, value)
     this.take(4)
+  }
+}
+
+export class BooleanColumn extends ArrayColumn {
+  constructor() {
+    super('boolean')
+  }
+
+  add(value: boolean): void {
+    this.reserve(1)
+    this.bytes[this.start] = value ? 1 : 0
+    this.take(1)
   }
 }
 

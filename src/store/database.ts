@@ -108,7 +108,8 @@ function codeBreaks(owner: object, name: string): void {
 /** A connection that broke, or did not come in time. */
 export const connectionFailure = '08006'
 
-function giveCode(error: unknown): void {
+/** Names an error of the driver that has no code: it throws such when a connection broke. */
+export function giveCode(error: unknown): void {
   if (lacksCode(error)) Object.assign(error, { code: connectionFailure })
 }
 

@@ -7,7 +7,7 @@ import { finishDays } from '../../src/store/analysis/finish.ts'
 import { archivedTables } from '../../src/store/archive/tables.ts'
 import { openPool, type Pool } from '../../src/store/database.ts'
 import { installationId } from '../../src/store/slices.ts'
-import { makePast, moveAll, returnAll } from '../support/archive.ts'
+import { makePast, moveAll, placesOf, returnAll } from '../support/archive.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { temporaryFolder } from '../support/server.ts'
 
@@ -44,7 +44,8 @@ async function openWithArchive(): Promise<Pool> {
   const text = archivedTables.map(({ name }) => name).join(' ')
   const client = await pool.connect()
   const tell = () => undefined
-  await loadArchive(client, { db, installation: await installationId(db), text, tell })
+  const installation = await installationId(db)
+  await loadArchive(client, { db, installation, text, places: placesOf(), tell })
   client.release()
   return pool
 }

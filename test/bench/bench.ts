@@ -77,17 +77,25 @@ async function measure(name: string, how: How): Promise<unknown> {
     case 'desk':
     case 'partitions':
     case 'repeats':
+    case 'archive':
       return measureOnGround(name, how)
     default:
       throw new Misuse(`expected one of ${benchNames.join(', ')}, got ${name}`)
   }
 }
 
+type OnGround =
+  | 'lists'
+  | 'service'
+  | 'quality'
+  | 'analysis'
+  | 'desk'
+  | 'partitions'
+  | 'repeats'
+  | 'archive'
+
 /** Benchmarks that bring their own work and need a database to do it on. */
-async function measureOnGround(
-  name: 'lists' | 'service' | 'quality' | 'analysis' | 'desk' | 'partitions' | 'repeats',
-  how: How,
-): Promise<unknown> {
+async function measureOnGround(name: OnGround, how: How): Promise<unknown> {
   const { short } = how
   const { openGround } = await import('./ground.ts')
   const ground = await openGround()
@@ -116,6 +124,13 @@ async function measureOnGround(
       const { benchRepeats } = await import('./repeats.ts')
       const size = short ? { queries: 60, nights: 10 } : { queries: 300, nights: 60 }
       return tell(await benchRepeats(ground, size), how)
+    }
+    if (name === 'archive') {
+      const { benchArchive } = await import('./archive.ts')
+      return tell(
+        await benchArchive(ground, { rows: how.rows ?? (short ? 30_000 : 300_000), say }),
+        how,
+      )
     }
     const { benchAnalysis, describeAnalysis } = await import('./analysis.ts')
     const figures = await benchAnalysis(ground, { short, say })

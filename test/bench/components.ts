@@ -232,7 +232,7 @@ export function measureLedger(scene: Scene, queries: number): Promise<Component>
 export async function knowThePrice(mill: BenchMill, account: number): Promise<void> {
   await sql`
     update accounts
-    set obs_seq = 0, obs_at = clock_timestamp() + interval '1 hour', obs_remaining = 1000000000
+    set seq = 1, obs_seq = 1, obs_at = clock_timestamp() + interval '1 hour', obs_remaining = 1000000000
     where id = ${account}`.execute(mill.db)
   await sql`
     insert into account_costs (account_id, class, dearest, cheapest, seen, earlier_first, earlier_second, earlier_count)

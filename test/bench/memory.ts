@@ -75,7 +75,7 @@ async function watchWorker(
 }
 
 /** The command behind `npm run`, flags and all. */
-export function scriptOf(name: 'enqueue' | 'work'): string[] {
+export function scriptOf(name: 'archive' | 'enqueue' | 'sql' | 'work'): string[] {
   const text = readFileSync(join(root, 'package.json'), 'utf8')
   const { scripts } = JSON.parse(text) as { scripts: Record<typeof name, string> }
   return scripts[name].split(' ')

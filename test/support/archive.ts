@@ -3,14 +3,19 @@
 import type { Pool } from 'pg'
 import { archiveDay, type ArchiveStep } from '../../src/commands/archive/day.ts'
 import { bringBack } from '../../src/commands/archive/back.ts'
-import { ArchiveFolder } from '../../src/commands/archive/folder.ts'
+import { ParquetEngine } from '../../src/commands/mill/archive/engine.ts'
+import { openTargets } from '../../src/commands/archive/targets.ts'
+import type { ArchivePlace } from '../../src/commands/mill/archive/place.ts'
+import { openPlaces } from '../../src/commands/mill/archive/places.ts'
 import { seeded } from '../../src/service/random.ts'
+import { readConfig, type Environment } from '../../src/shared/config.ts'
 import { holdArchive, readArchivedDays, readLeavingDays } from '../../src/store/archive/days.ts'
 import { gatherKept } from '../../src/store/archive/leave.ts'
 import { archivedTables } from '../../src/store/archive/tables.ts'
 import { installationId } from '../../src/store/slices.ts'
 import { Story, ten, type Answers } from '../analysis/story.ts'
 import type { FreshDatabase } from './database.ts'
+import { temporaryFolder } from './server.ts'
 
 const odd = [
   '\u{feff}begins with a mark',
@@ -99,8 +104,21 @@ export async function readTables(pool: Pool): Promise<Record<string, readonly st
   return told
 }
 
+const home = temporaryFolder('home')
+
+/** What an archive goes to, and what it is read from, as a command with these settings finds it. */
+function configOf(env: Environment) {
+  return readConfig({ MILL_HOME: home, ...env })
+}
+
+export function placesOf(env: Environment = {}): (address: string) => ArchivePlace {
+  return openPlaces(configOf(env).bucket)
+}
+
 interface Moving {
   readonly folder: string
+  /** Settings of a bucket. */
+  readonly env?: Environment
   readonly step?: (name: ArchiveStep) => Promise<void> | void
   /** The first day that stays. */
   readonly before?: string
@@ -109,37 +127,49 @@ interface Moving {
 /** Archives every day before a limit, as the command does. */
 export async function moveAll(
   database: FreshDatabase,
-  { folder: path, step, before = 'infinity' }: Moving,
+  { folder: path, env = {}, step, before = 'infinity' }: Moving,
 ) {
   const client = await holdArchive(database.pool)
+  const engine = await ParquetEngine.open()
   try {
     const installation = await installationId(database.db)
-    const folder = new ArchiveFolder(path)
+    const folder = openTargets({ config: configOf(env), installation })(path)
     await folder.claim(installation)
     const days = (await readLeavingDays(database.db, 0)).days.filter((day) => day < before)
     await gatherKept(client, days)
     const moved = []
     for (const day of days) {
-      const passage = { client, folder, installation, ...(step === undefined ? {} : { step }) }
+      const passage = {
+        client,
+        folder,
+        engine,
+        installation,
+        ...(step === undefined ? {} : { step }),
+      }
       const archived = await archiveDay(passage, day)
       if (archived !== null) moved.push(archived)
     }
     return moved
   } finally {
     client.release(true)
+    await engine.close()
   }
 }
 
 /** Brings every day back, the newest first, as the command does. */
-export async function returnAll(database: FreshDatabase): Promise<void> {
+export async function returnAll(database: FreshDatabase, env: Environment = {}): Promise<void> {
   const client = await holdArchive(database.pool)
+  const engine = await ParquetEngine.open()
   try {
     const installation = await installationId(database.db)
+    const targetAt = openTargets({ config: configOf(env), installation })
     for (const day of (await readArchivedDays(database.db)).toReversed()) {
-      const { files } = await bringBack({ client, folder: day.folder, installation }, day)
-      await new ArchiveFolder(day.folder).remove(files)
+      const folder = targetAt(day.folder)
+      const { files } = await bringBack({ client, engine, place: folder.place, installation }, day)
+      await folder.remove(files)
     }
   } finally {
     client.release(true)
+    await engine.close()
   }
 }

@@ -1,18 +1,26 @@
-import { callerPath, readConfig } from '../../shared/config.ts'
+import { readConfig } from '../../shared/config.ts'
 import { exits, Misuse, reasonOf, unhandled, type Exit } from '../../shared/errors.ts'
 import { printJson, say, type Call } from '../../shared/terminal/command.ts'
 import { readDuration } from '../../shared/time/duration.ts'
 import { finishDays } from '../../store/analysis/finish.ts'
 import { readDaysToFinish } from '../../store/analysis/unfinished.ts'
-import { holdArchive, readArchivedDays, readLeavingDays } from '../../store/archive/days.ts'
+import {
+  holdArchive,
+  readArchivedDays,
+  readLeavingDays,
+  type Archivist,
+} from '../../store/archive/days.ts'
 import { countLeaving, gatherKept } from '../../store/archive/leave.ts'
+import { archiveAddress } from '../mill/archive/address.ts'
 import { readDayRange } from '../mill/archive/flags.ts'
+import { withEngine, type ParquetEngine } from '../mill/archive/engine.ts'
+import { openPlaces } from '../mill/archive/places.ts'
 import { openMill, type Mill } from '../mill/mill.ts'
 import { bringBack } from './back.ts'
 import { checkArchive } from './check.ts'
 import { archiveDay, type Archived } from './day.ts'
-import { ArchiveFolder } from './folder.ts'
 import { dayLine, keptLine, sumLine } from './lines.ts'
+import { openTargets } from './targets.ts'
 
 export interface ArchiveOptions {
   readonly older?: string
@@ -30,14 +38,14 @@ export async function archive(call: Call<ArchiveOptions>): Promise<Exit> {
   const config = readConfig(env)
   const reading = wish.kind === 'check'
   const mill = await openMill({ config, closers, say, name: 'archive', connections: 2, reading })
-  const folder = options.to === undefined ? undefined : callerPath(env, options.to)
+  const folder = options.to === undefined ? undefined : archiveAddress(env, options.to)
   switch (wish.kind) {
     case 'check':
       return checkDays(mill, folder, options)
     case 'back':
-      return returnDays(mill, { folder, since: wish.since, until: wish.until }, options)
+      return alone(mill, (movers) => returnDays(movers, { ...wish, folder }, options))
     case 'leave':
-      return moveDays(mill, { folder: folder ?? '', olderMs: wish.olderMs }, options)
+      return alone(mill, (movers) => moveDays(movers, { ...wish, folder: folder ?? '' }, options))
     default:
       throw unhandled('wish', wish)
   }
@@ -53,7 +61,7 @@ function readWish({ older, to, back, check }: ArchiveOptions): Wish {
   const asked = [older, back, check].filter((flag) => flag !== undefined).length
   if (asked !== 1) {
     throw new Misuse(
-      `expected one of --older, --back and --check, got ${asked === 0 ? 'none' : 'several'}; type: npm run archive -- --older 400d --to FOLDER`,
+      `expected one of --older, --back and --check, got ${asked === 0 ? 'none' : 'several'}; type: npm run archive -- --older 400d --to FOLDER_OR_BUCKET`,
     )
   }
   if (check === true) return { kind: 'check' }
@@ -63,32 +71,48 @@ function readWish({ older, to, back, check }: ArchiveOptions): Wish {
     throw new Misuse(`expected --older with an age like 400d, got ${JSON.stringify(older)}`)
   }
   if (to === undefined || to === '') {
-    throw new Misuse('expected --to with a folder, got nothing; type: --to FOLDER')
+    throw new Misuse(
+      'expected --to with a folder or a bucket, got nothing; type: --to FOLDER or --to s3://BUCKET/PREFIX',
+    )
   }
   return { kind: 'leave', olderMs }
 }
 
+/** What moves days works alone, with what reads and writes files: where that is missing, nothing has happened yet. */
+interface Movers {
+  readonly mill: Mill
+  readonly client: Archivist
+  readonly engine: ParquetEngine
+}
+
+async function alone(mill: Mill, move: (movers: Movers) => Promise<Exit>): Promise<Exit> {
+  const client = await holdArchive(mill.pool)
+  try {
+    return await withEngine((engine) => move({ mill, client, engine }))
+  } finally {
+    client.release(true)
+  }
+}
+
 async function moveDays(
-  mill: Mill,
+  { mill, client, engine }: Movers,
   { folder: path, olderMs }: { readonly folder: string; readonly olderMs: number },
   { dryRun, json }: ArchiveOptions,
 ): Promise<Exit> {
   const { db, installation } = mill
-  const client = await holdArchive(mill.pool)
+  const folder = openTargets(mill)(path)
   try {
     const { days, kept } = await readLeavingDays(db, olderMs)
     const gone: Archived[] = []
-    const folder = new ArchiveFolder(path)
     if (dryRun !== true) {
       await folder.claim(installation)
       await keepSums(mill, days)
     }
     await gatherKept(client, days)
     for (const day of days) {
-      const passage = { client, folder, installation }
       const archived = await (dryRun === true
         ? countLeaving(client, day)
-        : archiveDay(passage, day))
+        : archiveDay({ client, folder, engine, installation }, day))
       if (archived === null) continue
       gone.push(archived)
       say(dayLine(archived, dryRun === true))
@@ -98,7 +122,7 @@ async function moveDays(
     say(sumLine(gone, path, dryRun === true))
     return exits.done
   } finally {
-    client.release(true)
+    await folder.close()
   }
 }
 
@@ -111,7 +135,7 @@ async function keepSums({ db }: Mill, days: readonly string[]): Promise<void> {
 }
 
 async function returnDays(
-  mill: Mill,
+  { mill, client, engine }: Movers,
   asked: {
     readonly folder: string | undefined
     readonly since: string
@@ -119,43 +143,45 @@ async function returnDays(
   },
   { dryRun, json }: ArchiveOptions,
 ): Promise<Exit> {
-  const client = await holdArchive(mill.pool)
-  try {
-    const days = await readArchivedDays(mill.db, asked)
-    const done: { run_date: string; part: number; rows: number }[] = []
-    // The newest first: what stays in the archive is always older than all that is here.
-    for (const day of days.toReversed()) {
-      const from = { client, folder: asked.folder ?? day.folder, installation: mill.installation }
-      const { run_date, part } = day
-      if (dryRun === true) {
-        done.push({ run_date, part, rows: day.moved_rows })
-        continue
-      }
-      const { rows, files } = await bringBack(from, day)
-      done.push({ run_date, part, rows })
-      say(`${run_date}: ${rows} rows are back`)
-      // The rows are back whatever becomes of the files, which the next archive of the day would clear away.
-      await new ArchiveFolder(from.folder).remove(files).catch((error: unknown) => {
-        say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
-      })
+  const targetAt = openTargets(mill)
+  const days = await readArchivedDays(mill.db, asked)
+  const done: { run_date: string; part: number; rows: number }[] = []
+  // The newest first: what stays in the archive is always older than all that is here.
+  for (const day of days.toReversed()) {
+    const folder = targetAt(asked.folder ?? day.folder)
+    const { run_date, part } = day
+    if (dryRun === true) {
+      done.push({ run_date, part, rows: day.moved_rows })
+      continue
     }
-    if (json === true) printJson({ dry_run: dryRun === true, days: done })
-    const rows = done.reduce((sum, day) => sum + day.rows, 0)
-    const are = dryRun === true ? 'would come back' : 'are back'
-    say(`${rows} rows of ${asked.since}..${asked.until} ${are}`)
-    return exits.done
-  } finally {
-    client.release(true)
+    const from = { client, engine, place: folder.place, installation: mill.installation }
+    const { rows, files } = await bringBack(from, day)
+    done.push({ run_date, part, rows })
+    say(`${run_date}: ${rows} rows are back`)
+    // The rows are back whatever becomes of the files, which the next archive of the day would clear away.
+    await folder.remove(files).catch((error: unknown) => {
+      say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
+    })
   }
+  if (json === true) printJson({ dry_run: dryRun === true, days: done })
+  const rows = done.reduce((sum, day) => sum + day.rows, 0)
+  const are = dryRun === true ? 'would come back' : 'are back'
+  say(`${rows} rows of ${asked.since}..${asked.until} ${are}`)
+  return exits.done
 }
 
 async function checkDays(
-  { db, installation }: Mill,
+  { db, installation, config }: Mill,
   folder: string | undefined,
   { json }: ArchiveOptions,
 ): Promise<Exit> {
   const days = await readArchivedDays(db)
-  const checked = await checkArchive(days, { folder, installation, tell: say })
+  const checked = await checkArchive(days, {
+    folder,
+    places: openPlaces(config.bucket),
+    installation,
+    tell: say,
+  })
   if (json === true) printJson({ ok: checked.problems.length === 0, ...checked })
   for (const path of checked.unknown) {
     say(`${path} belongs to no day in the archive: left over by an archive that was cut short`)

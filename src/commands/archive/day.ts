@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
-import { Misuse } from '../../shared/errors.ts'
+import { Misuse, reasonOf } from '../../shared/errors.ts'
+import { copyOut } from '../../store/archive/copy.ts'
 import type { Archivist } from '../../store/archive/days.ts'
 import {
   changedMeanwhile,
   gatherLeaving,
+  gatherPlaces,
   inArchiving,
-  readLeaving,
+  leavingRows,
   removeLeft,
   type Leaving,
 } from '../../store/archive/leave.ts'
@@ -15,7 +17,8 @@ import {
   readColumns,
   type ArchivedTable,
 } from '../../store/archive/tables.ts'
-import { readFiled, sumRows } from '../mill/archive/files.ts'
+import type { ParquetEngine } from '../mill/archive/engine.ts'
+import { holdFiled } from '../mill/archive/files.ts'
 import {
   archiveVersion,
   filePath,
@@ -25,14 +28,15 @@ import {
   type Manifest,
   type ManifestTable,
 } from '../mill/archive/manifest.ts'
-import type { ArchiveFolder } from './folder.ts'
 import { clearWay } from './leftovers.ts'
 import { Piece } from './piece.ts'
+import type { ArchiveTarget } from './target.ts'
 
 /** Where a day goes, and from where. */
 export interface Passage {
   readonly client: Archivist
-  readonly folder: ArchiveFolder
+  readonly folder: ArchiveTarget
+  readonly engine: ParquetEngine
   readonly installation: string
   /** Called after each step, which a test may be the last thing to see. */
   readonly step?: (name: ArchiveStep) => Promise<void> | void
@@ -58,8 +62,8 @@ export interface Archived {
   readonly bytes: number
 }
 
-// Readers open a file for each; an object store likes them neither tiny nor huge.
-const mostBytes = 64_000_000
+// As text, which is many times as long as the file that is made of it, and lies in a temporary folder meanwhile.
+const mostText = 32_000_000
 const tries = 3
 
 /** Moves a day into the archive; null: nothing of it was left to be moved. */
@@ -82,22 +86,26 @@ async function moveDay(passage: Passage, day: string): Promise<Archived | null> 
   const { client, folder, step } = passage
   const leaving = await gatherLeaving(client, day)
   if (leaving.part > 1 && leaving.answers + leaving.bodies === 0) return null
+  await gatherPlaces(client)
   const of = { run_date: day, part: leaving.part }
   const tables: ManifestTable[] = []
   for (const table of archivedTables) tables.push(await writeTable(passage, table, of))
   await step?.('written')
-  await readBack(folder, tables)
+  await readBack(passage, tables)
   await step?.('verified')
   await clearWay(passage, of, tables)
   await folder.publish()
+  await folder.confirm(tables.flatMap(({ files }) => files))
   await step?.('published')
   const manifest = `${JSON.stringify(manifestOf(passage, of, { leaving, tables }), null, 2)}\n`
+  const sha256 = sha256Of(manifest)
   await folder.write(manifestPath(of), manifest)
   await folder.publish()
+  await folder.confirm([{ path: manifestPath(of), sha256 }])
   await step?.('promised')
   const bytes = tables.flatMap(({ files }) => files).reduce((sum, file) => sum + file.bytes, 0)
-  const left = { day, part: of.part, folder: folder.path, bytes }
-  const gone = await removeLeft(client, { ...left, manifestSha256: sha256Of(manifest) })
+  const left = { day, part: of.part, folder: folder.place.address, bytes }
+  const gone = await removeLeft(client, { ...left, manifestSha256: sha256 })
   const rows = holdAgainst(tables, gone, day)
   await step?.('removed')
   return { ...of, answers: leaving.answers, rows, bytes }
@@ -120,26 +128,28 @@ function manifestOf(
 }
 
 async function writeTable(
-  { client, folder }: Passage,
+  { client, folder, engine }: Passage,
   table: ArchivedTable,
   of: { readonly run_date: string; readonly part: number },
 ): Promise<ManifestTable> {
   const columns = await readColumns(client, table)
+  const filed = columns.map(({ name, typeName: type }) => ({ name, type }))
   const sum = createHash('sha256')
   const files: ArchivedFile[] = []
   let piece: Piece | null = null
   try {
-    for await (const { rows } of readLeaving(client, table, columns)) {
-      sumRows(sum, rows)
-      piece ??= await Piece.begin(folder, filePath(table.name, of, files.length + 1), columns)
-      await piece.add(rows)
-      if (piece.bytes < mostBytes) continue
-      files.push(await piece.end())
+    for await (const rows of copyOut(client, leavingRows(table, columns))) {
+      sum.update(rows.bytes)
+      const name = filePath(table.name, of, files.length + 1)
+      piece ??= new Piece({ folder, engine }, name)
+      piece.add(rows)
+      if (piece.bytes < mostText) continue
+      files.push(await piece.end(filed))
       piece = null
     }
-    if (piece !== null) files.push(await piece.end())
+    if (piece !== null) files.push(await piece.end(filed))
   } catch (error) {
-    await piece?.drop()
+    piece?.drop()
     throw error
   }
   return {
@@ -148,16 +158,27 @@ async function writeTable(
     rows: files.reduce((total, { rows }) => total + rows, 0),
     sum: sum.digest('hex'),
     key: [...table.key],
-    columns: columns.map(({ name, typeName: type }) => ({ name, type })),
+    columns: filed,
     files,
   }
 }
 
 /** Reads every file as it lies on the disk: hash, rows and sum are those of what was read from the tables. */
-async function readBack(folder: ArchiveFolder, tables: readonly ManifestTable[]): Promise<void> {
+async function readBack(
+  { folder, engine }: Passage,
+  tables: readonly ManifestTable[],
+): Promise<void> {
+  const drafts = { engine, place: folder.drafts, version: archiveVersion }
   for (const table of tables) {
     const files = table.files.map((file) => ({ ...file, path: folder.draftName(file.path) }))
-    for await (const _ of readFiled(folder.path, { ...table, files }));
+    try {
+      await holdFiled(drafts, { ...table, files })
+    } catch (cause) {
+      throw new Misuse(
+        `expected to read out of the files of ${table.table} what was written into them, got something else: a value that such files cannot hold, as an instant before Christ, or a disk that fails; nothing was removed (${reasonOf(cause)})`,
+        { cause },
+      )
+    }
   }
 }
 

@@ -1,21 +1,22 @@
-import { readdir } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
-import { codeOf, Misuse, reasonOf } from '../../shared/errors.ts'
+import { basename, dirname } from 'node:path'
+import { Misuse, reasonOf, Unreachable } from '../../shared/errors.ts'
 import type { Archivist } from '../../store/archive/days.ts'
+import { areStrange, stageRows } from '../../store/archive/enter.ts'
+import type { ParquetEngine } from '../mill/archive/engine.ts'
 import { readFiled } from '../mill/archive/files.ts'
 import {
   filePath,
-  findManifest,
   manifestPath,
   parseManifest,
   type Manifest,
   type ManifestTable,
 } from '../mill/archive/manifest.ts'
-import type { ArchiveFolder } from './folder.ts'
+import type { ArchiveTarget } from './target.ts'
 
-interface Place {
+interface Way {
   readonly client: Archivist
-  readonly folder: ArchiveFolder
+  readonly engine: ParquetEngine
+  readonly folder: ArchiveTarget
   readonly installation: string
 }
 
@@ -26,15 +27,16 @@ type Part = { readonly run_date: string; readonly part: number }
  * database does not have are no leftovers: then the database is an older copy, and nothing of them is touched.
  */
 export async function clearWay(
-  place: Place,
+  way: Way,
   of: Part,
   tables: readonly ManifestTable[],
 ): Promise<void> {
-  const { folder, installation } = place
-  const text = await findManifest(folder.path, of)
+  const { folder, installation } = way
+  const { place } = folder
+  const text = await place.readText(manifestPath(of))
   if (text !== null) {
-    const path = join(folder.path, manifestPath(of))
-    await holdKnown(place, parseManifest(text, path, installation), path)
+    const path = place.where(manifestPath(of))
+    await holdKnown(way, parseManifest(text, path, installation), path)
     await folder.remove([manifestPath(of)])
   }
   const ours = new Set(
@@ -42,47 +44,31 @@ export async function clearWay(
   )
   for (const { table } of tables) {
     const lies = dirname(filePath(table, of, 1))
-    const found = await namesIn(join(folder.path, lies))
+    const found = await place.list(lies)
     const old = found
       .filter((name) => name.startsWith(`${of.part}-`))
       .map((name) => `${lies}/${name}`)
     await folder.remove(old.filter((name) => !ours.has(name)))
   }
   const manifest = basename(manifestPath(of))
-  const drafts = (await namesIn(join(folder.path, 'days'))).filter(
+  const drafts = (await place.list('days')).filter(
     (name) => name.startsWith(manifest) && name !== manifest,
   )
   await folder.remove(drafts.map((name) => `days/${name}`))
 }
 
-async function holdKnown({ client, folder }: Place, manifest: Manifest, path: string) {
+async function holdKnown({ client, engine, folder }: Way, manifest: Manifest, path: string) {
   const table = manifest.tables.find((each) => each.table === 'searches')
   if (table === undefined) return
-  const at = table.columns.findIndex(({ name }) => name === 'id')
   try {
-    for await (const rows of readFiled(folder.path, table)) {
-      const ids = rows.map((row) => row[at])
-      const { rows: missing } = await client.query(
-        `select id from unnest($1::bigint[]) as given (id)
-        where id not in (select search_id from pg_temp.leaving)
-        limit 1`,
-        [ids],
-      )
-      if (missing.length > 0) throw new Misuse('answers that are not in the tables')
-    }
+    const filed = { engine, place: folder.place, version: manifest.version }
+    await stageRows(client, table, readFiled(filed, table))
+    if (await areStrange(client)) throw new Misuse('answers that are not in the tables')
   } catch (cause) {
+    if (cause instanceof Unreachable) throw cause
     throw new Misuse(
       `expected ${path} to be left over from an archive that was cut short, got ${reasonOf(cause)}; nothing was changed: move it away, or name another folder`,
       { cause },
     )
-  }
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder)
-  } catch (cause) {
-    if (codeOf(cause) === 'ENOENT') return []
-    throw cause
   }
 }

@@ -1,63 +1,55 @@
-import { createHash } from 'node:crypto'
-import type { FileHandle } from 'node:fs/promises'
-import type { ArchivedColumn } from '../../store/archive/tables.ts'
+import { join } from 'node:path'
+import type { CopiedRows } from '../../store/archive/copy.ts'
+import type { FiledColumn } from '../../store/archive/enter.ts'
+import type { ParquetEngine } from '../mill/archive/engine.ts'
+import { hashFile } from '../mill/archive/files.ts'
 import type { ArchivedFile } from '../mill/archive/manifest.ts'
-import type { FiledRows } from '../mill/parquet/read.ts'
-import { ParquetDraft } from '../mill/parquet/write.ts'
-import type { ArchiveFolder } from './folder.ts'
+import type { ArchiveTarget } from './target.ts'
+
+/** Who makes a file, and where it goes. */
+interface Maker {
+  readonly folder: ArchiveTarget
+  readonly engine: ParquetEngine
+}
 
 /** One Parquet file on its way into the archive. */
 export class Piece {
-  readonly #folder: ArchiveFolder
+  readonly #maker: Maker
   readonly #name: string
-  readonly #handle: FileHandle
-  readonly #draft: ParquetDraft
-  readonly #hash = createHash('sha256')
-  #rows = 0
-  bytes = 0
+  readonly #spool: ReturnType<ParquetEngine['spool']>
 
-  private constructor(
-    folder: ArchiveFolder,
-    { name, handle }: { readonly name: string; readonly handle: FileHandle },
-    columns: readonly ArchivedColumn[],
-  ) {
-    this.#folder = folder
+  constructor(maker: Maker, name: string) {
+    this.#maker = maker
     this.#name = name
-    this.#handle = handle
-    this.#draft = new ParquetDraft(columns)
+    this.#spool = maker.engine.spool()
   }
 
-  static async begin(
-    folder: ArchiveFolder,
-    name: string,
-    columns: readonly ArchivedColumn[],
-  ): Promise<Piece> {
-    return new Piece(folder, { name, handle: await folder.draft(name) }, columns)
+  /** Bytes of text so far. */
+  get bytes(): number {
+    return this.#spool.bytes
   }
 
-  async add(rows: FiledRows): Promise<void> {
-    this.#rows += rows.length
-    this.#draft.add(rows)
-    if (this.#draft.full) await this.#put(this.#draft.takeGroup())
+  add(rows: CopiedRows): void {
+    this.#spool.add(rows)
   }
 
   /** The whole file is on the disk, under the name of a draft. */
-  async end(): Promise<ArchivedFile> {
-    if (this.#draft.rows > 0) await this.#put(this.#draft.takeGroup())
-    await this.#put(this.#draft.takeEnd())
-    await this.#folder.settle(this.#handle, this.#name)
-    const sha256 = this.#hash.digest('hex')
-    return { path: this.#name, rows: this.#rows, bytes: this.bytes, sha256 }
+  async end(columns: readonly FiledColumn[]): Promise<ArchivedFile> {
+    const { engine, folder } = this.#maker
+    const handle = await folder.draft(this.#name)
+    const path = join(folder.path, folder.draftName(this.#name))
+    try {
+      await engine.write(this.#spool, columns, path)
+      await handle.sync()
+      const { size: bytes } = await handle.stat()
+      return { path: this.#name, rows: this.#spool.rows, bytes, sha256: hashFile(path, path) }
+    } finally {
+      await handle.close()
+    }
   }
 
   /** Lets go of a file that will not be finished. */
-  async drop(): Promise<void> {
-    await this.#handle.close().catch(() => undefined)
-  }
-
-  async #put(bytes: Uint8Array): Promise<void> {
-    this.#hash.update(bytes)
-    this.bytes += bytes.length
-    await this.#folder.append(this.#handle, this.#name, bytes)
+  drop(): void {
+    this.#spool.drop()
   }
 }

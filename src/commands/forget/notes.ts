@@ -40,7 +40,7 @@ export function notesOf(
         ]
       : []),
     newAgain(subject),
-    'files are yours to remove: lists and settings, exports, reports, backups, copies of the archive, logs, and MILL_HOME/spool of each host; so are tables that analysts made in the schema scratch, and what the search service keeps',
+    'files are yours to remove: lists and settings, exports, reports, backups, copies of the archive, old versions that a bucket of it keeps, logs, and MILL_HOME/spool of each host; so are tables that analysts made in the schema scratch, and what the search service keeps',
   ]
 }
 

@@ -1,17 +1,14 @@
-import type { Feature, Placed, Result, StoredAnswer } from './answer.ts'
+import type { StoredAnswer } from './answer.ts'
+import { Domains, Entities, Pages, Terms } from './dictionaries.ts'
 import {
-  BigintColumn,
-  BytesColumn,
-  IntegerColumn,
-  JsonbColumn,
-  TextColumn,
-  UuidColumn,
-} from '../arrays.ts'
-import { Domains, Entities, Pages, Terms, type Dictionary } from './dictionaries.ts'
+  BodiesColumns,
+  FeaturesColumns,
+  MentionsColumns,
+  ResultsColumns,
+  SearchesColumns,
+} from './tables.ts'
 
-type Row = Readonly<Record<string, unknown>>
-
-/** The parameters of `store_answers.sql` for a batch; what an answer has hundreds of is sent as one array per column. */
+/** The parameters of `store_answers.sql` for a batch: one array per column. */
 export function describeBatch(batch: readonly StoredAnswer[]): unknown[] {
   const size = batch.reduce((sum, { body }) => sum + 8 + body.length, 0)
   const described = new Described(size)
@@ -20,44 +17,31 @@ export function describeBatch(batch: readonly StoredAnswer[]): unknown[] {
 }
 
 class Described {
-  readonly #rows = { bodies: [] as Row[], searches: [] as Row[] }
-  readonly #bytes: BytesColumn
+  readonly #bodies: BodiesColumns
+  readonly #searches = new SearchesColumns()
   readonly #domains = new Domains()
   readonly #pages = new Pages()
   readonly #entities = new Entities()
   readonly #clusters = new Terms()
   readonly #related = new Terms()
-  readonly #results = new Results()
-  readonly #features = new Features()
-  readonly #named = { entities: new Mentions(), clusters: new Mentions(), related: new Mentions() }
-
-  constructor(bytes: number) {
-    this.#bytes = new BytesColumn(bytes)
+  readonly #results = new ResultsColumns()
+  readonly #features = new FeaturesColumns()
+  readonly #named = {
+    entities: new MentionsColumns(),
+    clusters: new MentionsColumns(),
+    related: new MentionsColumns(),
   }
 
-  add({ callId, status, receivedAt, truncated, body, search }: StoredAnswer): void {
-    this.#rows.bodies.push({ call_id: callId, status, received_at: receivedAt, truncated })
-    this.#bytes.add(body)
+  constructor(bytes: number) {
+    this.#bodies = new BodiesColumns(bytes)
+  }
+
+  add(stored: StoredAnswer): void {
+    const { callId, receivedAt, search } = stored
+    this.#bodies.add(stored)
     if (search === null) return
-    const { taskId, queryId, origin, api, answer } = search
-    this.#rows.searches.push({
-      id: callId,
-      task_id: taskId,
-      query_id: queryId,
-      fetched_at: receivedAt,
-      depth: answer.depth,
-      credits_remaining: answer.creditsRemaining,
-      credits_used: answer.creditsUsed,
-      result_count: answer.results.length,
-      replaced: answer.replaced,
-      origin,
-      api,
-      intent: answer.intent,
-      sentiment: answer.sentiment,
-      parse_error: answer.parseError,
-      extra: answer.extra,
-      as_given: answer.asGiven,
-    })
+    const { answer } = search
+    this.#searches.add(search, { id: callId, fetchedMs: receivedAt.getTime() })
     for (const { ordinal, item } of answer.results) {
       this.#domains.add(item.domain)
       this.#domains.add(item.page?.domain)
@@ -76,95 +60,10 @@ class Described {
   }
 
   toParameters(): unknown[] {
-    const columns = [
-      ...[this.#domains, this.#pages, this.#entities, this.#clusters, this.#related, this.#results],
+    return [
+      ...[this.#domains, this.#pages, this.#entities, this.#clusters, this.#related],
+      ...[this.#bodies, this.#searches, this.#results],
       ...[this.#named.entities, this.#named.clusters, this.#named.related, this.#features],
-    ].flatMap((group) => group.columns())
-    return [
-      JSON.stringify(this.#rows),
-      ...[this.#bytes, ...columns].map((column) => column.toParameter()),
-    ]
-  }
-}
-
-class Results {
-  readonly #searches = new BigintColumn()
-  readonly #ordinals = new IntegerColumn()
-  readonly #positions = new BigintColumn()
-  readonly #pages = new UuidColumn()
-  readonly #domains = new UuidColumn()
-  readonly #titles = new TextColumn()
-  readonly #snippets = new TextColumn()
-  readonly #extras = new JsonbColumn()
-  readonly #given = new JsonbColumn()
-
-  add(search: number, ordinal: number, result: Result): void {
-    this.#searches.add(search)
-    this.#ordinals.add(ordinal)
-    this.#positions.add(result.position)
-    this.#pages.add(result.page?.id ?? null)
-    this.#domains.add(result.domain?.id ?? null)
-    this.#titles.add(result.title)
-    this.#snippets.add(result.snippet)
-    this.#extras.add(result.extra)
-    this.#given.add(result.asGiven)
-  }
-
-  columns() {
-    return [
-      ...[this.#searches, this.#ordinals, this.#positions, this.#pages, this.#domains],
-      ...[this.#titles, this.#snippets, this.#extras, this.#given],
-    ]
-  }
-}
-
-class Features {
-  readonly #searches = new BigintColumn()
-  readonly #ordinals = new IntegerColumn()
-  readonly #kinds = new TextColumn()
-  readonly #pages = new UuidColumn()
-  readonly #domains = new UuidColumn()
-  readonly #texts = new TextColumn()
-  readonly #extras = new JsonbColumn()
-
-  add(search: number, ordinal: number, feature: Feature): void {
-    this.#searches.add(search)
-    this.#ordinals.add(ordinal)
-    this.#kinds.add(feature.kind)
-    this.#pages.add(feature.page?.id ?? null)
-    this.#domains.add(feature.domain?.id ?? null)
-    this.#texts.add(feature.text)
-    this.#extras.add(feature.extra)
-  }
-
-  columns() {
-    return [
-      ...[this.#searches, this.#ordinals, this.#kinds, this.#pages, this.#domains],
-      ...[this.#texts, this.#extras],
-    ]
-  }
-}
-
-/** Which answer names which thing of a dictionary, at which place. */
-class Mentions {
-  readonly #searches = new BigintColumn()
-  readonly #ordinals = new IntegerColumn()
-  readonly #ids = new UuidColumn()
-
-  addAll<T extends { readonly id: string }>(
-    search: number,
-    list: readonly Placed<T>[],
-    dictionary: Dictionary<T>,
-  ): void {
-    for (const { ordinal, item } of list) {
-      this.#searches.add(search)
-      this.#ordinals.add(ordinal)
-      this.#ids.add(item.id)
-      dictionary.add(item)
-    }
-  }
-
-  columns() {
-    return [this.#searches, this.#ordinals, this.#ids]
+    ].flatMap((group) => group.columns().map((column) => column.toParameter()))
   }
 }

@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg'
 import { WrongDatabase } from '../../shared/errors.ts'
+import { copyIn } from './copy.ts'
 import type { ArchivedDay } from './days.ts'
 
 /** A column as a file of the archive names it. */
@@ -8,32 +9,56 @@ export interface FiledColumn {
   readonly type: string
 }
 
-type Rows = readonly (readonly (string | null)[])[]
-
-/** Where rows go, and what becomes of those that are there already. */
+/** Where rows go. */
 export interface RowEntry {
   /** With its schema. */
   readonly table: string
   readonly columns: readonly FiledColumn[]
-  readonly skipKnown?: boolean
 }
 
-/** Puts rows of the archive into a table, each value as it was written. */
-export async function enterRows(client: PoolClient, entry: RowEntry, rows: Rows): Promise<number> {
-  const { table, columns, skipKnown = false } = entry
-  if (rows.length === 0) return 0
-  const names = columns.map(({ name }) => client.escapeIdentifier(name))
-  const cast = columns.map(({ type }, index) => `c${index}::${checkedType(type)}`)
-  const cells = columns.map((_, index) => `c${index}`)
-  const given = columns.map((_, index) => `$${index + 1}::text[]`)
-  const { rowCount } = await client.query(
-    `insert into ${table} (${names.join(', ')})
-    select ${cast.join(', ')}
-    from unnest(${given.join(', ')}) as given (${cells.join(', ')})
-    ${skipKnown ? 'on conflict do nothing' : ''}`,
-    columns.map((_, index) => rows.map((row) => row[index] ?? null)),
+/** Rows as the server copied them out. */
+type Copied = AsyncIterable<Buffer>
+
+/** Puts rows of the archive into a table; gives how many. */
+export function enterRows(
+  client: PoolClient,
+  { table, columns }: RowEntry,
+  rows: Copied,
+): Promise<number> {
+  const names = columns.map(({ name }) => client.escapeIdentifier(name)).join(', ')
+  return copyIn(client, `copy ${table} (${names}) from stdin (format csv)`, rows)
+}
+
+/** Where rows wait until the transaction ends. */
+function stagedTable(name: string): string {
+  return `pg_temp.staged_${name}`
+}
+
+/** Puts rows of a table where they wait, whatever of them is there already. */
+export async function stageRows(
+  client: PoolClient,
+  { table: name, columns }: RowEntry,
+  rows: Copied,
+): Promise<void> {
+  const table = stagedTable(name)
+  const shape = columns.map(
+    (column) => `${client.escapeIdentifier(column.name)} ${checkedType(column.type)}`,
   )
-  return rowCount ?? 0
+  await client.query(`create temporary table staged_${name} (${shape.join(', ')}) on commit drop`)
+  await enterRows(client, { table, columns }, rows)
+}
+
+/** Puts rows that wait into their table, if they are not there. */
+export async function enterStaged(
+  client: PoolClient,
+  { table: name, columns }: RowEntry,
+): Promise<void> {
+  const names = columns.map((column) => client.escapeIdentifier(column.name)).join(', ')
+  await client.query(
+    `insert into public.${name} (${names})
+    select ${names} from ${stagedTable(name)}
+    on conflict do nothing`,
+  )
 }
 
 /** A manifest is a file that somebody may have written into. */
@@ -44,13 +69,23 @@ function checkedType(type: string): string {
   )
 }
 
-/** Takes the mark from answers that are back; gives how many had it. */
-export async function unmarkAnswers(client: PoolClient, answers: Rows): Promise<number> {
+/** Takes the mark from answers that wait; gives how many had it. */
+export async function unmarkAnswers(client: PoolClient): Promise<number> {
   const { rowCount } = await client.query(
-    'update public.searches set archived = false where archived and id = any ($1::bigint[])',
-    [answers.map(([id]) => id)],
+    `update public.searches set archived = false
+    where archived and id in (select id from ${stagedTable('searches')})`,
   )
   return rowCount ?? 0
+}
+
+/** True: some of the answers that wait are none of those that leave. */
+export async function areStrange(client: PoolClient): Promise<boolean> {
+  const { rows } = await client.query(
+    `select from ${stagedTable('searches')}
+    where id not in (select search_id from pg_temp.leaving)
+    limit 1`,
+  )
+  return rows.length > 0
 }
 
 /** The day is not in the archive any more. Sums that were made without it are made again. */

@@ -1,9 +1,8 @@
-import type { PoolClient } from 'pg'
+import pg, { type PoolClient } from 'pg'
 import { codeOf } from '../../shared/errors.ts'
 import { askOnce } from '../analysis/fetch.ts'
-import type { CellBatch } from '../analysis/fetch.ts'
 import { only } from '../statement.ts'
-import { archivedTables, type ArchivedColumn, type ArchivedTable } from './tables.ts'
+import { archivedTables, leavingPlaces, type ArchivedColumn, type ArchivedTable } from './tables.ts'
 
 /** Values are written as everybody reads them, whatever this server or this user is set to. */
 const plainly = `
@@ -64,6 +63,8 @@ export async function gatherLeaving(client: PoolClient, day: string): Promise<Le
     'insert into pg_temp.leaving_runs select id from public.runs where run_date = $1::date',
     [day],
   )
+  // Each before the next one is looked for: otherwise all there is would be gone through for every day.
+  await client.query('analyze pg_temp.leaving_runs')
   await client.query(`
     insert into pg_temp.leaving
     select searches.id
@@ -73,6 +74,7 @@ export async function gatherLeaving(client: PoolClient, day: string): Promise<Le
     join public.searches on searches.call_id = calls.id
     where not searches.archived
       and searches.id not in (select search_id from pg_temp.still_used)`)
+  await client.query('analyze pg_temp.leaving')
   await client.query(`
     insert into pg_temp.leaving_calls
     select raw_answers.call_id
@@ -83,9 +85,7 @@ export async function gatherLeaving(client: PoolClient, day: string): Promise<Le
     left join public.searches on searches.call_id = calls.id
     where searches.id in (select search_id from pg_temp.leaving)
       or (searches.id is null and calls.error_code is distinct from 'UNSTORABLE')`)
-  await client.query(
-    'analyze pg_temp.leaving_runs; analyze pg_temp.leaving; analyze pg_temp.leaving_calls',
-  )
+  await client.query('analyze pg_temp.leaving_calls')
   const { rows } = await client.query<Leaving>(
     `select
       (select coalesce(max(part), 0) + 1 from public.archived_days where run_date = $1::date) as part,
@@ -96,30 +96,23 @@ export async function gatherLeaving(client: PoolClient, day: string): Promise<Le
   return only(rows)
 }
 
-/** How many rows are in memory at once. */
-const rowsAtOnce = 2000
-/** A body may be some megabytes long. */
-const bodiesAtOnce = 50
+/** Names the pages and domains that go along, until the transaction ends. */
+export async function gatherPlaces(client: PoolClient): Promise<void> {
+  await client.query(`create temporary table leaving_places on commit drop as ${leavingPlaces}`)
+  await client.query('analyze pg_temp.leaving_places')
+}
 
-/** The rows of a table that leave, in their order. */
-export async function* readLeaving(
-  client: PoolClient,
+/** What copies the rows of a table out that leave, in their order. */
+export function leavingRows(
   { name, key, where }: ArchivedTable,
   columns: readonly ArchivedColumn[],
-): AsyncGenerator<CellBatch> {
-  const selected = columns.map((column) => `t.${client.escapeIdentifier(column.name)}`)
+): string {
+  const selected = columns.map((column) => `t.${pg.escapeIdentifier(column.name)}`)
   const order = key.map((column) => `t.${column}`)
-  await client.query(
-    `declare leaving_rows no scroll cursor for
-    select ${selected.join(', ')} from public.${name} t where ${where} order by ${order.join(', ')}`,
-  )
-  const size = name === 'raw_answers' ? bodiesAtOnce : rowsAtOnce
-  for (;;) {
-    const batch = await askOnce(client, `fetch ${size} from leaving_rows`)
-    if (batch.rows.length > 0) yield batch
-    if (batch.rows.length < size) break
-  }
-  await client.query('close leaving_rows')
+  return `
+    copy (
+      select ${selected.join(', ')} from public.${name} t where ${where} order by ${order.join(', ')}
+    ) to stdout (format csv, force_quote *)`
 }
 
 /** What is written down of a day in the archive. */

@@ -43,6 +43,14 @@ export async function filling<T>(client: ArchiveReader, fill: () => Promise<T>):
   return done
 }
 
+/** Says which days are there again. */
+export async function enterDays(client: ArchiveReader, days: readonly string[]): Promise<void> {
+  await client.query(
+    `insert into ${loadedTable('loaded_days')} (run_date) select unnest($1::date[])`,
+    [[...days]],
+  )
+}
+
 /** Makes the rows as quick to find as those of the table itself. */
 export async function settleTables(
   client: ArchiveReader,

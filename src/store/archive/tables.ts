@@ -15,7 +15,11 @@ export interface ArchivedTable {
   readonly where: string
 }
 
-const ofAnswers = 't.search_id in (select search_id from pg_temp.leaving)'
+// Between the first and the last: what left before them is not gone over.
+const ofAnswers = `
+  t.search_id in (select search_id from pg_temp.leaving)
+  and t.search_id >= (select min(search_id) from pg_temp.leaving)
+  and t.search_id <= (select max(search_id) from pg_temp.leaving)`
 const facts = (name: string): ArchivedTable => {
   return { name, kind: 'moved', key: ['search_id', 'ordinal'], where: ofAnswers }
 }
@@ -23,7 +27,7 @@ const named = (name: string, by: string): ArchivedTable => {
   return { name, kind: 'copied', key: ['id'], where: `t.id in (${by})` }
 }
 const idsOf = (column: string, table: string) =>
-  `select f.${column} from public.${table} f join pg_temp.leaving using (search_id)`
+  `select t.${column} from public.${table} t where ${ofAnswers}`
 
 /** What leaves first, then what goes along: answers before what they name. */
 export const archivedTables: readonly ArchivedTable[] = [
@@ -64,20 +68,22 @@ export const archivedTables: readonly ArchivedTable[] = [
     'queries',
     'select tasks.query_id from public.tasks join pg_temp.leaving_runs on leaving_runs.id = run_id',
   ),
-  named(
-    'pages',
-    `${idsOf('page_id', 'organic_results')} union ${idsOf('page_id', 'search_features')}`,
-  ),
+  named('pages', 'select page_id from pg_temp.leaving_places'),
   named(
     'domains',
-    `${idsOf('domain_id', 'organic_results')} union ${idsOf('domain_id', 'search_features')}
-    union select pages.domain_id from public.pages where pages.id in (
-      ${idsOf('page_id', 'organic_results')} union ${idsOf('page_id', 'search_features')})`,
+    `select domain_id from pg_temp.leaving_places
+    union select pages.domain_id from public.pages
+    where pages.id in (select page_id from pg_temp.leaving_places)`,
   ),
   named('entities', idsOf('entity_id', 'search_entities')),
   named('clusters', idsOf('cluster_id', 'search_clusters')),
   named('related_searches', idsOf('related_search_id', 'search_related_searches')),
 ]
+
+/** Pages and domains that answers name, looked up once: they are what most rows name. */
+export const leavingPlaces = `
+  ${idsOf('page_id, t.domain_id', 'organic_results')} union
+  ${idsOf('page_id, t.domain_id', 'search_features')}`
 
 /** What answers are named by: put back where it is missing. */
 export const namingTables = [

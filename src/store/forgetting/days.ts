@@ -2,8 +2,20 @@ import type { Database } from '../database.ts'
 import { sql } from '../kysely.ts'
 import { patiently } from './patience.ts'
 import { tally } from './gone.ts'
+import { nobody } from './queries.ts'
 
 const portion = 10_000
+
+// Beside words that are still to go: whoever is killed has nothing else left that tells of the sums.
+const mark = { kind: 'finished_days', id: nobody } as const
+
+/** Notes that sums are to be thrown away, for whoever goes on with a forgetting that broke off. */
+export async function noteDays(db: Database): Promise<void> {
+  await sql`
+    insert into forgetting_words (kind, id)
+    values (${mark.kind}, ${mark.id})
+    on conflict do nothing`.execute(db)
+}
 
 /** Throws away the sums of all days, which name labels and domains: they are added up anew from what is left. */
 export async function clearDays(db: Database): Promise<void> {
@@ -18,6 +30,8 @@ export async function clearDays(db: Database): Promise<void> {
       not exists (select from queries q where q.id = t.query_id)
       or not exists (select from pages p where p.id = t.page_id)`,
   )
+  await sql`
+    delete from forgetting_words where kind = ${mark.kind} and id = ${mark.id}`.execute(db)
 }
 
 async function clear(db: Database, table: string, where: ReturnType<typeof sql>): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts'
 import { sql } from '../kysely.ts'
 import { countQueries, countSayings } from './count.ts'
-import { clearDays } from './days.ts'
+import { clearDays, noteDays } from './days.ts'
 import { emptyFacts } from './emptying.ts'
 import { addGone, type Gone } from './gone.ts'
 import { aloneIn, endList, forgetMembers, noteAlone, type List } from './list.ts'
@@ -101,6 +101,7 @@ export async function forgetSubject(
 }
 
 async function forgetFacts(db: Database, subject: Forgettable, tell: TellGone): Promise<Gone> {
+  await noteDays(db)
   switch (subject.kind) {
     case 'list': {
       await noteAlone(db, subject.list.id)

@@ -2,6 +2,7 @@ import type { Database } from '../database.ts'
 import { sql, type Transaction } from '../kysely.ts'
 import { patiently } from './patience.ts'
 import type { DB } from '../schema.ts'
+import { noteDays } from './days.ts'
 import { addGone, tally, type Gone } from './gone.ts'
 import { nobody, type TellGone } from './queries.ts'
 
@@ -83,6 +84,7 @@ export async function endList(db: Database, { id, name }: List): Promise<boolean
         limit 1`.execute(trx)
       if (rows.length > 0) return false
       await endExpansions(trx, id)
+      await noteDays(trx)
       await sql`delete from cadence_nights where list_id = ${id}`.execute(trx)
       await sql`
         update lists

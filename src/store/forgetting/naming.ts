@@ -123,7 +123,9 @@ export async function countNoted(db: Database, name: DomainName | null): Promise
     from raw_answers
     where ${held} or call_id in (${sql.join(touched, sql` union `)})
     union all
-    select kind, count(*) from forgetting_words group by kind`.execute(db)
+    select kind, count(*) from forgetting_words where kind = any(${Object.keys(spelled)}::text[]) group by kind`.execute(
+    db,
+  )
   return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
 }
 

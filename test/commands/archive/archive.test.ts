@@ -11,7 +11,7 @@ import { holdArchive, readArchivedDays, readLeavingDays } from '../../../src/sto
 import { installationId } from '../../../src/store/slices.ts'
 import { Story, ten } from '../../analysis/story.ts'
 import { mayMount, smallDisk } from '../../support/disk.ts'
-import { makePast, moveAll, readTables, returnAll } from '../../support/archive.ts'
+import { makePast, moveAll, placesOf, readTables, returnAll } from '../../support/archive.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { temporaryFolder } from '../../support/server.ts'
 
@@ -91,7 +91,12 @@ describe('what is in the way', () => {
     await change('2025-01-02')
     const days = await readArchivedDays(database.db)
     const installation = await installationId(database.db)
-    const asked = { folder: undefined, installation, tell: () => undefined }
+    const asked = {
+      folder: undefined,
+      places: placesOf(),
+      installation,
+      tell: () => undefined,
+    }
     const { problems } = await checkArchive(days, asked)
     await expect(returnAll(database)).rejects.toThrow(/nothing was changed|put back|another/)
     // The newest day came back before; of the one that was changed nothing did.
@@ -256,7 +261,8 @@ describe('what happens meanwhile', () => {
     const installation = await installationId(database.db)
     const text = 'select from analysis.results'
     const tell = () => undefined
-    await loadArchive(client, { db: database.db, installation, text, span, tell })
+    const reading = { db: database.db, installation, text, span, places: placesOf(), tell }
+    await loadArchive(client, reading)
     const { rows } = await client.query<{ day: string; n: number }>(
       'select run_date as day, count(*) as n from analysis.results group by run_date',
     )

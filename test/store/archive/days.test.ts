@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readLeavingDays } from '../../../src/store/archive/days.ts'
-import { enterRows } from '../../../src/store/archive/enter.ts'
+import { stageRows } from '../../../src/store/archive/enter.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 
 let database: FreshDatabase
@@ -32,8 +32,9 @@ test('a day leaves when it is older than the age, and none behind one with a cal
 
 test('the name of a type in a manifest is a name, and never SQL', async () => {
   const client = await database.pool.connect()
+  async function* none(): AsyncGenerator<Buffer> {}
   const columns = [{ name: 'name', type: 'text); drop table lists; --' }]
-  await expect(enterRows(client, { table: 'public.lists', columns }, [['x']])).rejects.toThrow(
+  await expect(stageRows(client, { table: 'lists', columns }, none())).rejects.toThrow(
     'expected the name of a type in the manifest',
   )
   client.release()

@@ -9,12 +9,20 @@ export type AskedArchive = Pick<ArchiveReading, 'span' | 'folder'>
 /** What is to be done on the connection of a question before it is asked. */
 export function readArchive(
   asked: AskedArchive,
-  { db, installation }: Pick<Mill, 'db' | 'installation'>,
+  { db, installation, config }: Pick<Mill, 'db' | 'installation' | 'config'>,
   text: string,
 ): (client: ArchiveReader) => Promise<void> {
   return async (client) => {
     // Whoever asks without the archive does not wait for what reads files.
     const { loadArchive } = await import('./load.ts')
-    await loadArchive(client, { ...asked, db, installation, text, tell: say })
+    const { openPlaces } = await import('./places.ts')
+    await loadArchive(client, {
+      ...asked,
+      db,
+      installation,
+      text,
+      places: openPlaces(config.bucket),
+      tell: say,
+    })
   }
 }

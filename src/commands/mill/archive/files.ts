@@ -1,52 +1,93 @@
-import { createHash, type Hash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
 import { codeOf, Misuse, reasonOf } from '../../../shared/errors.ts'
-import { readParquet, type FiledRows } from '../parquet/read.ts'
-import type { ManifestTable } from './manifest.ts'
+import { chunksOf } from './chunks.ts'
+import type { ParquetEngine } from './engine.ts'
+import type { ArchivedFile, ManifestTable } from './manifest.ts'
+import type { ArchivePlace, FetchedFile } from './place.ts'
 
-/** Adds rows to the sum that a manifest tells. */
-export function sumRows(sum: Hash, rows: FiledRows): void {
-  sum.update(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+/** Where the files of a table are read from, and how. */
+export interface FiledPlace {
+  readonly engine: ParquetEngine
+  readonly place: ArchivePlace
+  /** The layout by which the manifest was written. */
+  readonly version: number
 }
 
-/** The rows of a table, file by file, each file held to its hash before a row of it is given, all of them to the sum. */
-export async function* readFiled(folder: string, table: ManifestTable): AsyncGenerator<FiledRows> {
+/**
+ * The rows of a table as the server copied them out, file by file, each file held to its hash before a row of it is given,
+ * all of them to the sum.
+ */
+export async function* readFiled(
+  { engine, place, version }: FiledPlace,
+  table: ManifestTable,
+): AsyncGenerator<Buffer> {
   const sum = createHash('sha256')
-  let rows = 0
   for (const file of table.files) {
-    const path = join(folder, file.path)
-    const found = await hashFile(path)
-    if (found !== file.sha256) throw altered(path, `sha256 ${file.sha256}`, found)
-    for await (const some of readWhole(path)) {
-      sumRows(sum, some)
-      rows += some.length
-      yield some
+    const where = place.where(file.path)
+    const fetched = await heldFile(place, file)
+    try {
+      if (version === 1) {
+        for await (const lines of engine.lists(fetched.path, table.columns)) sum.update(lines)
+      }
+      for await (const bytes of engine.rows(fetched.path, table.columns)) {
+        if (version !== 1) sum.update(bytes)
+        yield bytes
+      }
+    } catch (cause) {
+      if (cause instanceof Misuse) throw cause
+      throw new Misuse(`expected ${where} to be a Parquet file, got ${reasonOf(cause)}`, { cause })
+    } finally {
+      await fetched.done()
     }
   }
   const found = sum.digest('hex')
-  if (rows !== table.rows || found !== table.sum) {
-    const where = join(folder, table.table)
-    throw altered(where, `${table.rows} rows of sum ${table.sum}`, `${rows} of ${found}`)
+  if (found !== table.sum) throw altered(place.where(table.table), `sum ${table.sum}`, found)
+}
+
+/** One column alone of a table: each file is held to its hash. */
+export async function* readFiledColumn(
+  { engine, place }: FiledPlace,
+  table: ManifestTable,
+  name: string,
+): AsyncGenerator<Buffer> {
+  const columns = table.columns.filter((column) => column.name === name)
+  for (const file of table.files) {
+    const fetched = await heldFile(place, file)
+    try {
+      yield* engine.rows(fetched.path, columns)
+    } finally {
+      await fetched.done()
+    }
   }
 }
 
-async function* readWhole(path: string): AsyncGenerator<FiledRows> {
+async function heldFile(place: ArchivePlace, { path, sha256 }: ArchivedFile): Promise<FetchedFile> {
+  const where = place.where(path)
+  const fetched = await place.fetch(path)
   try {
-    yield* readParquet(path)
-  } catch (cause) {
-    throw new Misuse(`expected ${path} to be a Parquet file, got ${reasonOf(cause)}`, { cause })
+    const found = hashFile(fetched.path, where)
+    if (found !== sha256) throw altered(where, `sha256 ${sha256}`, found)
+    return fetched
+  } catch (error) {
+    await fetched.done()
+    throw error
   }
 }
 
-async function hashFile(path: string): Promise<string> {
+/** Reads all of it, for what it throws when anything is not as it was written. */
+export async function holdFiled(place: FiledPlace, table: ManifestTable): Promise<void> {
+  for await (const _ of readFiled(place, table));
+}
+
+/** Hex sha256 of a file as it lies on the disk. */
+export function hashFile(path: string, where: string): string {
   const hash = createHash('sha256')
   try {
-    for await (const piece of createReadStream(path)) hash.update(piece as Buffer)
+    for (const bytes of chunksOf(path)) hash.update(bytes)
   } catch (cause) {
     const got = codeOf(cause) === 'ENOENT' ? 'nothing there' : (codeOf(cause) ?? 'an error')
     throw new Misuse(
-      `expected the file ${path} of the archive, got ${got}; put it back, nothing was changed`,
+      `expected the file ${where} of the archive, got ${got}; put it back, nothing was changed`,
       { cause },
     )
   }

@@ -1,6 +1,7 @@
-import { callerPath, type Environment } from '../../../shared/config.ts'
+import type { Environment } from '../../../shared/config.ts'
 import { Misuse } from '../../../shared/errors.ts'
 import { isDay } from '../../../shared/time/zone.ts'
+import { archiveAddress } from './address.ts'
 import type { AskedArchive } from './asked.ts'
 
 interface ArchiveFlags {
@@ -18,7 +19,7 @@ export function archiveFlags(flags: ArchiveFlags, env: Environment): AskedArchiv
   }
   return {
     span: archived === undefined ? undefined : readDayRange('archived', archived),
-    folder: archive === undefined ? undefined : callerPath(env, archive),
+    folder: archive === undefined ? undefined : archiveAddress(env, archive),
   }
 }
 

@@ -1,6 +1,7 @@
 import { enterRows } from '../../../store/archive/enter.ts'
 import {
   addTables,
+  enterDays,
   filling,
   loadedTable,
   readLenders,
@@ -10,9 +11,11 @@ import {
 import { archivedTables } from '../../../store/archive/tables.ts'
 import { readArchivedDays, takeArchive, type ArchivedDay } from '../../../store/archive/days.ts'
 import type { Database } from '../../../store/database.ts'
-import { readFiled } from './files.ts'
+import { withEngine, type ParquetEngine } from './engine.ts'
+import { readFiled, readFiledColumn, type FiledPlace } from './files.ts'
 import { readManifest, type Manifest } from './manifest.ts'
 import { tablesOf } from './needs.ts'
+import type { ArchivePlace } from './place.ts'
 
 /** Which part of the archive a question is asked over, and where it lies. */
 export interface ArchiveReading {
@@ -24,6 +27,7 @@ export interface ArchiveReading {
   readonly span?: { readonly since: string; readonly until: string } | undefined
   /** Where the archive lies now; undefined: where each day was written. */
   readonly folder?: string | undefined
+  readonly places: (address: string) => ArchivePlace
   readonly tell: (line: string) => void
 }
 
@@ -45,14 +49,12 @@ export async function loadArchive(client: ArchiveReader, reading: ArchiveReading
   const filled = [...tables, 'loaded_answers', 'loaded_days']
   await addTables(client, filled)
   let rows = 0
-  for (const day of [...asked, ...lent]) rows += await loadDay(client, { day, tables, reading })
-  await filling(client, () =>
-    enterRows(
-      client,
-      { table: loadedTable('loaded_days'), columns: [{ name: 'run_date', type: 'date' }] },
-      [...days].map((day) => [day]),
-    ),
-  )
+  await withEngine(async (engine) => {
+    for (const day of [...asked, ...lent]) {
+      rows += await loadDay(client, { engine, day, tables, reading })
+    }
+  })
+  await filling(client, () => enterDays(client, [...days]))
   await settleTables(
     client,
     new Map(filled.map((name) => [name, keys.get(name) ?? [...idOf[name as 'loaded_days']]])),
@@ -69,28 +71,28 @@ const idOf = { loaded_days: ['run_date'], loaded_answers: ['search_id'] } as con
 async function loadDay(
   client: ArchiveReader,
   {
+    engine,
     day,
     tables,
-    reading: { folder = day.folder, installation },
+    reading: { folder = day.folder, places, installation },
   }: {
+    readonly engine: ParquetEngine
     readonly day: ArchivedDay
     readonly tables: readonly string[]
     readonly reading: ArchiveReading
   },
 ): Promise<number> {
-  const manifest = await readManifest(day, { folder, installation })
+  const place = places(folder)
+  const manifest = await readManifest(day, { place, installation })
+  const filed = { engine, place, version: manifest.version }
   return filling(client, async () => {
     let rows = 0
     for (const table of manifest.tables) {
       if (!tables.includes(table.table)) continue
       const entry = { table: loadedTable(table.table), columns: table.columns }
-      for await (const some of readFiled(folder, table)) {
-        for (let at = 0; at < some.length; at += 5000) {
-          rows += await enterRows(client, entry, some.slice(at, at + 5000))
-        }
-      }
+      rows += await enterRows(client, entry, readFiled(filed, table))
     }
-    await loadAnswers(client, folder, manifest)
+    await loadAnswers(client, filed, manifest)
     return rows
   })
 }
@@ -98,21 +100,14 @@ async function loadDay(
 /** Which answers are there again. */
 async function loadAnswers(
   client: ArchiveReader,
-  folder: string,
+  filed: FiledPlace,
   { tables }: Manifest,
 ): Promise<void> {
   const table = tables.find((each) => each.table === 'searches')
   if (table === undefined) return
-  const at = table.columns.findIndex(({ name }) => name === 'id')
   const entry = {
     table: loadedTable('loaded_answers'),
     columns: [{ name: 'search_id', type: 'bigint' }],
   }
-  for await (const rows of readFiled(folder, table)) {
-    await enterRows(
-      client,
-      entry,
-      rows.map((row) => [row[at] ?? null]),
-    )
-  }
+  await enterRows(client, entry, readFiledColumn(filed, table, 'id'))
 }

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { z } from 'zod'
-import { codeOf, Misuse } from '../../../shared/errors.ts'
+import { Misuse } from '../../../shared/errors.ts'
 import type { ArchivedDay } from '../../../store/archive/days.ts'
+import type { ArchivePlace } from './place.ts'
 
-/** Which layout this is: a program that finds another one says so. */
-export const archiveVersion = 1
+/**
+ * Which layout is written: a program that finds one that it does not know says so. The first one differs in its sums only,
+ * and is read as well.
+ */
+export const archiveVersion = 2
 
 const fileShape = z.strictObject({
   path: z.string(),
@@ -19,7 +21,10 @@ const tableShape = z.strictObject({
   table: z.string(),
   kind: z.enum(['moved', 'copied']),
   rows: z.number(),
-  /** Hex sha256 over all rows in their order: each as a JSON list of the texts that Postgres writes, and a line feed. */
+  /**
+   * Hex sha256 over all rows in their order, as `copy … to stdout (format csv, force_quote *)` writes them. In layout 1: each
+   * as a JSON list of the texts that Postgres writes, and a line feed.
+   */
   sum: z.string(),
   key: z.array(z.string()),
   columns: z.array(z.strictObject({ name: z.string(), type: z.string() })),
@@ -28,7 +33,7 @@ const tableShape = z.strictObject({
 
 const manifestShape = z.strictObject({
   archive: z.literal('querymill'),
-  version: z.literal(archiveVersion),
+  version: z.union([z.literal(1), z.literal(archiveVersion)]),
   installation: z.string(),
   run_date: z.iso.date(),
   part: z.number().int().positive(),
@@ -57,35 +62,21 @@ export function sha256Of(bytes: string | Buffer): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-/** The manifest that a folder holds for a day, as it lies there; null: it holds none. */
-export async function findManifest(folder: string, of: Part): Promise<string | null> {
-  const path = join(folder, manifestPath(of))
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
-    if (codeOf(cause) === 'ENOENT') return null
-    throw new Misuse(
-      `expected ${path} to be a readable file, got ${codeOf(cause) ?? 'an error'}; mend that, then do the same again`,
-      { cause },
-    )
-  }
-}
-
 /** Reads what a manifest says; one of another installation or layout is refused. */
 export function parseManifest(text: string, path: string, installation: string): Manifest {
   const read = manifestShape.safeParse(parsed(text))
   if (!read.success) {
     const version = z.object({ version: z.number() }).safeParse(parsed(text))
-    const other = version.success && version.data.version !== archiveVersion
+    const other = version.success && ![1, archiveVersion].includes(version.data.version)
     throw new Misuse(
       other
-        ? `expected ${path} to be of layout ${archiveVersion}, got ${version.data.version}; use the release of this program that wrote it`
+        ? `expected ${path} to be of layout ${archiveVersion} or before, got ${version.data.version}; use the release of this program that wrote it`
         : `expected ${path} to be a manifest as this program writes it, got something else; put back the file as it was written`,
     )
   }
   if (read.data.installation !== installation) {
     throw new Misuse(
-      `expected an archive of this database, got ${path} of another installation (${read.data.installation}); name another folder`,
+      `expected an archive of this database, got ${path} of another installation (${read.data.installation}); name another place`,
     )
   }
   return read.data
@@ -102,16 +93,14 @@ function parsed(text: string): unknown {
 /** The manifest of a day in the archive, held to what the database wrote down of it. */
 export async function readManifest(
   day: ArchivedDay,
-  {
-    folder = day.folder,
-    installation,
-  }: { readonly folder?: string; readonly installation: string },
+  { place, installation }: { readonly place: ArchivePlace; readonly installation: string },
 ): Promise<Manifest> {
-  const path = join(folder, manifestPath(day))
-  const text = await findManifest(folder, day)
+  const name = manifestPath(day)
+  const path = place.where(name)
+  const text = await place.readText(name)
   if (text === null) {
     throw new Misuse(
-      `expected the manifest of ${day.run_date} at ${path}, got nothing there; where the archive was moved, name its folder`,
+      `expected the manifest of ${day.run_date} at ${path}, got nothing there; where the archive was moved, name its place`,
     )
   }
   if (sha256Of(text) !== day.manifest_sha256) {

@@ -48,7 +48,7 @@ describe('a manifest', () => {
     expect(() => read({ ...said, installation: 'theirs' })).toThrow(
       'm.json of another installation',
     )
-    expect(() => read({ ...said, version: 2 })).toThrow('to be of layout 1, got 2')
+    expect(() => read({ ...said, version: 3 })).toThrow('to be of layout 2 or before, got 3')
     expect(() => read({ ...said, more: true })).toThrow('got something else')
     expect(() => parseManifest('{"archive', 'm.json', 'ours')).toThrow('got something else')
   })

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { PoolClient } from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { checkArchive } from '../../../src/commands/archive/check.ts'
+import { withEngine, type ParquetEngine } from '../../../src/commands/mill/archive/engine.ts'
+import { readFiled } from '../../../src/commands/mill/archive/files.ts'
+import {
+  manifestPath,
+  readManifest,
+  sha256Of,
+  type ManifestTable,
+} from '../../../src/commands/mill/archive/manifest.ts'
+import { ParquetDraft } from '../../../src/commands/mill/parquet/write.ts'
+import { askOnce } from '../../../src/store/analysis/fetch.ts'
+import { readArchivedDays, type ArchivedDay } from '../../../src/store/archive/days.ts'
+import { stageRows } from '../../../src/store/archive/enter.ts'
+import { installationId } from '../../../src/store/slices.ts'
+import { makePast, moveAll, readTables, returnAll } from '../../support/archive.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
+import { temporaryFolder } from '../../support/server.ts'
+
+let database: FreshDatabase
+let folder: string
+beforeEach(async () => {
+  database = await freshDatabase()
+  folder = join(temporaryFolder('layout'), 'kept')
+})
+afterEach(() => database.close())
+
+/** Writes the files of a table anew as the first layout had them, and sums their rows up as it did. */
+async function asBefore(
+  client: PoolClient,
+  engine: ParquetEngine,
+  table: ManifestTable,
+): Promise<ManifestTable> {
+  await stageRows(client, table, readFiled({ engine, folder, version: 2 }, table))
+  const from = `from staged_${table.table} order by ${table.key.join(', ')}`
+  const { columns, rows } = await askOnce(client, `select * ${from}`)
+  const draft = new ParquetDraft(columns)
+  draft.add(rows)
+  const bytes = Buffer.concat([...(rows.length > 0 ? [draft.takeGroup()] : []), draft.takeEnd()])
+  const sum = createHash('sha256').update(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+  const files = table.files.map(({ path }) => {
+    writeFileSync(join(folder, path), bytes)
+    return { path, rows: rows.length, bytes: bytes.length, sha256: sha256Of(bytes) }
+  })
+  return { ...table, sum: sum.digest('hex'), files }
+}
+
+/** Turns the whole archive into one of the first layout. */
+async function rewrite(client: PoolClient, installation: string): Promise<void> {
+  await withEngine(async (engine) => {
+    for (const day of await readArchivedDays(database.db)) {
+      const manifest = await readManifest(day, { folder, installation })
+      const tables: ManifestTable[] = []
+      for (const table of manifest.tables) {
+        await client.query('begin')
+        tables.push(await asBefore(client, engine, table))
+        await client.query('commit')
+      }
+      await note(day, JSON.stringify({ ...manifest, version: 1, tables }))
+    }
+  })
+}
+
+/** Puts another manifest in the place of one, with the database's word for it. */
+async function note(day: ArchivedDay, text: string): Promise<void> {
+  writeFileSync(join(folder, manifestPath(day)), text)
+  await database.pool.query(
+    'update archived_days set manifest_sha256 = $1 where run_date = $2::date and part = $3',
+    [sha256Of(text), day.run_date, day.part],
+  )
+}
+
+test('an archive of the first layout is checked and brought back row for row; a sum that differs is told', async () => {
+  await makePast(database, 'layout', 3)
+  await database.pool.query(
+    `update organic_results set title = (select string_agg(chr(n), '') from generate_series(1, 300) as n)
+    where ordinal = 1`,
+  )
+  const before = await readTables(database.pool)
+  await moveAll(database, { folder })
+  const installation = await installationId(database.db)
+  const client = await database.pool.connect()
+  try {
+    await client.query("set timezone = 'UTC'")
+    await rewrite(client, installation)
+  } finally {
+    client.release(true)
+  }
+  const days = await readArchivedDays(database.db)
+  const check = async () => {
+    const now = await readArchivedDays(database.db)
+    return (await checkArchive(now, { folder, installation, tell: () => undefined })).problems
+  }
+  expect(await check()).toEqual([])
+  for (const first of days.slice(0, 1)) {
+    const whole = readFileSync(join(folder, manifestPath(first)), 'utf8')
+    await note(first, whole.replace(/"sum":"[0-9a-f]{4}/, '"sum":"0000'))
+    expect(await check()).toEqual([expect.stringContaining('as it was written (sum 0000')])
+    await note(first, whole)
+  }
+  await returnAll(database)
+  expect(await readTables(database.pool)).toEqual(before)
+})
+
+test('a value that a file cannot hold is told, and nothing leaves', async () => {
+  await makePast(database, 'odd', 2)
+  await database.pool.query(
+    "update raw_answers set received_at = '0044-03-15 BC' where call_id = (select min(call_id) from raw_answers)",
+  )
+  const before = await readTables(database.pool)
+  await expect(moveAll(database, { folder })).rejects.toThrow(
+    /^expected to read out of the files of raw_answers what was written .* nothing was removed/,
+  )
+  expect(await readTables(database.pool)).toEqual(before)
+})
