@@ -164,10 +164,7 @@ async function writeTable(
 }
 
 /** Reads every file as it lies on the disk: hash, rows and sum are those of what was read from the tables. */
-async function readBack(
-  { folder, engine }: Passage,
-  tables: readonly ManifestTable[],
-): Promise<void> {
+async function readBack({ folder, engine }: Passage, tables: readonly ManifestTable[]) {
   const drafts = { engine, place: folder.drafts, version: archiveVersion }
   for (const table of tables) {
     const files = table.files.map((file) => ({ ...file, path: folder.draftName(file.path) }))

@@ -17,7 +17,7 @@ import { askOnce } from '../../../src/store/analysis/fetch.ts'
 import { readArchivedDays, type ArchivedDay } from '../../../src/store/archive/days.ts'
 import { stageRows } from '../../../src/store/archive/enter.ts'
 import { installationId } from '../../../src/store/slices.ts'
-import { makePast, moveAll, readTables, returnAll } from '../../support/archive.ts'
+import { makePast, moveAll, readTables, returnAll, placesOf } from '../../support/archive.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { temporaryFolder } from '../../support/server.ts'
 
@@ -35,7 +35,11 @@ async function asBefore(
   engine: ParquetEngine,
   table: ManifestTable,
 ): Promise<ManifestTable> {
-  await stageRows(client, table, readFiled({ engine, folder, version: 2 }, table))
+  await stageRows(
+    client,
+    table,
+    readFiled({ engine, place: placesOf()(folder), version: 2 }, table),
+  )
   const from = `from staged_${table.table} order by ${table.key.join(', ')}`
   const { columns, rows } = await askOnce(client, `select * ${from}`)
   const draft = new ParquetDraft(columns)
@@ -53,7 +57,7 @@ async function asBefore(
 async function rewrite(client: PoolClient, installation: string): Promise<void> {
   await withEngine(async (engine) => {
     for (const day of await readArchivedDays(database.db)) {
-      const manifest = await readManifest(day, { folder, installation })
+      const manifest = await readManifest(day, { place: placesOf()(folder), installation })
       const tables: ManifestTable[] = []
       for (const table of manifest.tables) {
         await client.query('begin')
@@ -93,7 +97,14 @@ test('an archive of the first layout is checked and brought back row for row; a 
   const days = await readArchivedDays(database.db)
   const check = async () => {
     const now = await readArchivedDays(database.db)
-    return (await checkArchive(now, { folder, installation, tell: () => undefined })).problems
+    return (
+      await checkArchive(now, {
+        folder,
+        places: placesOf(),
+        installation,
+        tell: () => undefined,
+      })
+    ).problems
   }
   expect(await check()).toEqual([])
   for (const first of days.slice(0, 1)) {
