@@ -54,9 +54,12 @@ function connectionOf(url: string): Redis | Cluster {
       ...(secure ? { dnsLookup: (host, done) => done(null, host) } : {}),
     })
   }
+  const { sentinel } = address
   return new Redis({
     ...options,
     ...login,
+    ...(sentinel.username === undefined ? {} : { sentinelUsername: sentinel.username }),
+    ...(sentinel.password === undefined ? {} : { sentinelPassword: sentinel.password }),
     sentinels: [...nodes],
     name: address.name,
     db: address.db,
