@@ -99,7 +99,6 @@ describe.skipIf(!hasRedis || !hasSentinel || !hasCertificates)(
       const trusting = { REDIS_URL: redis.silentUrl, NODE_EXTRA_CA_CERTS: redis.certificate }
       const { code, stderr } = await run('work', ['--drain'], { ...mill.env, ...trusting })
       expect([code, stderr]).toEqual([5, expect.stringContaining('REDIS_URL, got NOAUTH')])
-      await expect(openRedis(redis.url)).rejects.toThrow(/REDIS_URL, got self-signed certificate/)
     })
   },
 )
