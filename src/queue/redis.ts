@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import { codeOf, Misuse, reasonOf, Unreachable, WrongDatabase } from '../shared/errors.ts'
+import { asError, codeOf, Misuse, reasonOf, Unreachable, WrongDatabase } from '../shared/errors.ts'
 import { readRedisAddress } from '../shared/redis-address.ts'
 import { late, within } from '../shared/waiting.ts'
 
@@ -54,13 +54,31 @@ function connectionOf(url: string): Redis | Cluster {
       ...(secure ? { dnsLookup: (host, done) => done(null, host) } : {}),
     })
   }
+  const { sentinel } = address
   return new Redis({
     ...options,
     ...login,
+    ...(sentinel.username === undefined ? {} : { sentinelUsername: sentinel.username }),
+    ...(sentinel.password === undefined ? {} : { sentinelPassword: sentinel.password }),
     sentinels: [...nodes],
     name: address.name,
     db: address.db,
     ...(secure ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
+  })
+}
+
+/** What sentinels said, out of what the driver makes of it. */
+function sentinelReason(error: Error): string | undefined {
+  return /^All sentinels are unreachable\b.* Last error: (.*)$/s.exec(error.message)?.[1]
+}
+
+/** Fails when no sentinel lets us in: the driver would ask for ever. */
+function sentinelRefusal(connection: Redis | Cluster): Promise<never> {
+  return new Promise((_, fail) => {
+    connection.on('error', (error: Error) => {
+      const reason = sentinelReason(error) ?? ''
+      if (/^(?:NOAUTH|WRONGPASS|NOPERM)\b/.test(reason)) fail(error)
+    })
   })
 }
 
@@ -74,12 +92,14 @@ async function firstAnswer(
     return Promise.all(servers.map((server) => server.info('memory')))
   })
   try {
-    const answers = await within(asked, { ms: firstAnswerMs })
+    const first = Promise.race([asked, sentinelRefusal(connection)])
+    const answers = await within(first, { ms: firstAnswerMs })
     if (answers === late) throw told() ?? new Error(`no answer within ${firstAnswerMs / 1000} s`)
     return answers
   } catch (cause) {
     // The driver ends with "Connection is closed." what failed for a reason that it told before.
-    const reason = codeOf(cause) === null ? reasonOf(told() ?? cause) : reasonOf(cause)
+    const error = asError(codeOf(cause) === null ? (told() ?? cause) : cause)
+    const reason = sentinelReason(error) ?? reasonOf(error)
     throw new Unreachable(
       `expected a Redis server at REDIS_URL, got ${reason}; start it, or unset REDIS_URL to queue on Postgres`,
       { cause },

@@ -12,7 +12,9 @@ export function isForwarded(header: (name: string) => string | undefined): boole
 
 /** An address as it may be shown. */
 export function maskPassword(text: string): string {
-  return text.replace(/^([a-z+]+:\/\/[^:/@]*):[^@]*@/, '$1:…@')
+  return text
+    .replace(/^([a-z+]+:\/\/[^:/@]*):[^@]*@/, '$1:…@')
+    .replace(/([?&][a-z_]*password=)[^&]*/g, '$1…')
 }
 
 /** Where an address holds what looks like a key; null when it holds none. */

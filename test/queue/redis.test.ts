@@ -4,8 +4,13 @@ import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openRedis } from '../../src/queue/redis.ts'
 import { backends } from '../support/redis.ts'
-import { startCluster, startGuarded, startWatched } from '../support/redis-fleet.ts'
-import { run } from '../support/run.ts'
+import {
+  startCluster,
+  startGuarded,
+  startGuardedWatched,
+  startWatched,
+} from '../support/redis-fleet.ts'
+import { run, start } from '../support/run.ts'
 import { openScene, queries, type Scene } from '../support/scene.ts'
 
 const hasRedis = backends.some(({ name }) => name === 'redis')
@@ -64,6 +69,39 @@ describe.skipIf(!hasRedis || !hasSentinel)('a Redis that a sentinel watches over
     await expectEachBoughtOnce(scene, 250)
   })
 })
+
+describe.skipIf(!hasRedis || !hasSentinel || !hasCertificates)(
+  'sentinels and servers with TLS and passwords',
+  () => {
+    test('carry a worker over to the copy when the master dies: nothing is lost and nothing bought twice', async () => {
+      const redis = await startGuardedWatched()
+      onTestFinished(redis.close)
+      const scene = await openScene({ api: { delayMs: 80 } })
+      const { api, mill } = scene
+      await mill.plan(queries(250))
+      const trusting = { REDIS_URL: redis.url, NODE_EXTRA_CA_CERTS: redis.certificate }
+      const working = start('work', ['--drain', '--json'], { ...mill.env, ...trusting })
+      await expect.poll(() => api.charges().length, { timeout: 30_000 }).toBeGreaterThan(20)
+      await redis.master.kill()
+      const { code, stdout } = await working.ended
+      expect(code).toBe(0)
+      expect(JSON.parse(stdout)).toMatchObject({ finish: 'completed', answered: 250 })
+      const copy = redis.asCopy()
+      expect((await copy.role())[0]).toBe('master')
+      copy.disconnect()
+      await expectEachBoughtOnce(scene, 250)
+    })
+
+    test('refuse with their own word whoever has no password for the sentinels', async () => {
+      const redis = await startGuardedWatched()
+      onTestFinished(redis.close)
+      const { mill } = await openScene()
+      const trusting = { REDIS_URL: redis.silentUrl, NODE_EXTRA_CA_CERTS: redis.certificate }
+      const { code, stderr } = await run('work', ['--drain'], { ...mill.env, ...trusting })
+      expect([code, stderr]).toEqual([5, expect.stringContaining('REDIS_URL, got NOAUTH')])
+    })
+  },
+)
 
 describe.skipIf(!hasRedis)('a cluster of Redis', () => {
   test('carries a night, with every key of the queue in one slot', async () => {

@@ -22,6 +22,17 @@ describe('an address of Redis', () => {
       password: 'p@ss',
       name: 'main',
       db: 3,
+      sentinel: nobody,
+    })
+  })
+
+  test('of sentinels says who asks them, when that is somebody else', () => {
+    const asked = 'sentinel_username=watch&sentinel_password=a+b%26c'
+    expect(readRedisAddress(`rediss+sentinel://:secret@one/main?${asked}`)).toMatchObject({
+      secure: true,
+      ...nobody,
+      password: 'secret',
+      sentinel: { username: 'watch', password: 'a+b&c' },
     })
   })
 
@@ -47,6 +58,8 @@ describe('an address of Redis', () => {
     'redis+cluster://one,,two',
     'redis+cluster://',
     'redis+other://one',
+    'redis+sentinel://one/main?password=secret',
+    'redis+cluster://one?sentinel_password=secret',
   ])('is not to be read in %s', (text) => {
     expect(readRedisAddress(text)).toBeNull()
   })
@@ -55,5 +68,8 @@ describe('an address of Redis', () => {
     expect(maskPassword('redis+sentinel://mill:secret@one,two/main')).toBe(
       'redis+sentinel://mill:…@one,two/main',
     )
+    expect(
+      maskPassword('redis+sentinel://one/main?sentinel_password=secret&sentinel_username=me'),
+    ).toBe('redis+sentinel://one/main?sentinel_password=…&sentinel_username=me')
   })
 })

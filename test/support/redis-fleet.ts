@@ -1,5 +1,5 @@
 // const guarded = await startGuarded() → a Redis with TLS and one user, whose rights are those of docs/operations.md.
-// const watched = await startWatched() → a master, its copy and a sentinel; `killMaster()` ends the first of them.
+// const watched = await startWatched() → a master, its copy and a sentinel; `startGuardedWatched()`: with TLS and passwords.
 // const cluster = await startCluster() → three servers that share the slots. Each has `url` and `close()`.
 import { execFileSync, spawn } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -47,45 +47,89 @@ export async function startGuarded() {
   }
 }
 
+/** Passwords of a master that is watched, and of the sentinel that does so. */
+const passwords = { master: 'master+word', sentinel: 'sentinel&word' }
+
 export async function startWatched() {
   const folder = temporaryFolder('sentinel')
   const master = await startRedis()
   const copy = await startRedis(['--replicaof', '127.0.0.1', String(master.port)])
   const port = await freePort()
-  const file = join(folder, 'sentinel.conf')
-  writeFileSync(
-    file,
-    `port ${port}
-bind 127.0.0.1
-dir ${folder}
-sentinel monitor mill 127.0.0.1 ${master.port} 1
-sentinel down-after-milliseconds mill 500
-sentinel failover-timeout mill 2000
-`,
-  )
-  const sentinel = spawn('redis-sentinel', [file], { stdio: 'ignore' })
-  const ended = new Promise((done) => sentinel.once('exit', done))
-  const client = new Redis(port)
-  client.on('error', () => undefined)
-  // Before it knows of the copy, it has nobody to promote.
-  await expect.poll(() => client.call('sentinel', 'replicas', 'mill'), patient).toHaveLength(1)
-  await expect.poll(() => linkOf(copy), patient).toBe('up')
+  const lines = [`port ${port}`, `sentinel monitor mill 127.0.0.1 ${master.port} 1`]
+  const watching = await startSentinel(folder, lines, new Redis(port))
+  await expect.poll(() => linkOf(new Redis(copy.port)), patient).toBe('up')
   return {
     url: `redis+sentinel://127.0.0.1:${port}/mill`,
     master,
     copy,
     close: async () => {
-      client.disconnect()
-      sentinel.kill('SIGKILL')
-      await ended
+      await watching.close()
       await Promise.all([master.close(), copy.close()])
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
-async function linkOf({ port }: RedisServer): Promise<string | undefined> {
-  const client = new Redis(port)
+/** The same with TLS between all of them, and a password for each. */
+export async function startGuardedWatched() {
+  const folder = temporaryFolder('guarded-sentinel')
+  const { certificate, key } = makeCertificate(folder)
+  // prettier-ignore
+  const tls = (tlsPort: number) => ['--tls-port', String(tlsPort), '--tls-cert-file', certificate, '--tls-key-file', key,
+    '--tls-ca-cert-file', certificate, '--tls-auth-clients', 'no', '--tls-replication', 'yes']
+  const login = ['--requirepass', passwords.master, '--masterauth', passwords.master]
+  const [port, masterPort, copyPort] = [await freePort(), await freePort(), await freePort()]
+  const master = await startRedis([...tls(masterPort), ...login])
+  const of = ['--replicaof', '127.0.0.1', String(masterPort)]
+  const copy = await startRedis([...tls(copyPort), ...login, ...of])
+  const lines = [
+    'port 0',
+    ...tls(port).flatMap((word, at, all) => (at % 2 ? [] : [`${word.slice(2)} ${all[at + 1]}`])),
+    `requirepass ${passwords.sentinel}`,
+    `sentinel monitor mill 127.0.0.1 ${masterPort} 1`,
+    `sentinel auth-pass mill ${passwords.master}`,
+  ]
+  const ca = readFileSync(certificate)
+  const client = new Redis({ port, tls: { ca }, password: passwords.sentinel })
+  const watching = await startSentinel(folder, lines, client)
+  const asCopy = () => new Redis({ port: copyPort, tls: { ca }, password: passwords.master })
+  await expect.poll(() => linkOf(asCopy()), patient).toBe('up')
+  const [word, asking] = [passwords.master, passwords.sentinel].map(encodeURIComponent)
+  const url = `rediss+sentinel://:${word}@127.0.0.1:${port}/mill`
+  return {
+    url: `${url}?sentinel_password=${asking}`,
+    silentUrl: url,
+    certificate,
+    master,
+    asCopy,
+    close: async () => {
+      await watching.close()
+      await Promise.all([master.close(), copy.close()])
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Starts a sentinel, and waits until it knows of a copy: before that it has nobody to promote. */
+async function startSentinel(folder: string, lines: readonly string[], client: Redis) {
+  const file = join(folder, 'sentinel.conf')
+  const times = ['down-after-milliseconds mill 500', 'failover-timeout mill 2000']
+  const all = [`dir ${folder}`, 'bind 127.0.0.1', ...lines, ...times.map((t) => `sentinel ${t}`)]
+  writeFileSync(file, `${all.join('\n')}\n`)
+  const sentinel = spawn('redis-sentinel', [file], { stdio: 'ignore' })
+  const ended = new Promise((done) => sentinel.once('exit', done))
+  client.on('error', () => undefined)
+  await expect.poll(() => client.call('sentinel', 'replicas', 'mill'), patient).toHaveLength(1)
+  return {
+    close: async () => {
+      client.disconnect()
+      sentinel.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+async function linkOf(client: Redis): Promise<string | undefined> {
   const info = await client.info('replication')
   client.disconnect()
   return /^master_link_status:(\w+)/m.exec(info)?.[1]

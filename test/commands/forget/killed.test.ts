@@ -93,7 +93,8 @@ async function killAt(args: readonly string[], point: Point): Promise<void> {
   }
   if (addsUp !== undefined) {
     await reach('adds_up_here')
-    expect(await finishDays(mill.db)).toBeGreaterThan(0)
+    const added = await finishDays(mill.db)
+    if (added === 0) throw new Error('expected days to be added up, got none')
     await letGo(holder, 'adds_up_here')
   }
   await reach('killed_here')
@@ -125,6 +126,7 @@ const forgettings = {
   list: {
     args: ['--list', 'airships'],
     words: ['airships', 'zeppelin one', 'zeppelin two'],
+    stays: [],
     points: [
       { change: 'update on', table: 'notices' },
       { change: 'insert on', table: 'forgotten_tasks' },
@@ -147,6 +149,7 @@ const forgettings = {
   query: {
     args: ['--query', 'zeppelin one'],
     words: ['zeppelin one'],
+    stays: [],
     points: [
       { change: 'insert on', table: 'forgetting_queries' },
       { change: 'insert on', table: 'forgotten_tasks' },
@@ -157,18 +160,28 @@ const forgettings = {
   domain: {
     args: ['--domain', person],
     words: [person],
+    // Those of a longer name that ends with it.
+    stays: [
+      'public.domains.domain',
+      'public.domains.host',
+      'public.domains.site',
+      'public.organic_results.snippet',
+      'public.organic_results.title',
+      'public.pages.url',
+      'public.pages.url_key',
+    ],
     points: [
       { change: 'update on', table: 'organic_results' },
       { change: 'delete on', table: 'pages' },
       { change: 'delete on', table: 'finished_days' },
     ],
   },
-} satisfies Record<string, { args: string[]; words: string[]; points: Point[] }>
+} satisfies Record<string, { args: string[]; words: string[]; stays: string[]; points: Point[] }>
 
 test.each(['list', 'query', 'domain'] as const)(
   'a %s that is being forgotten while the command is killed again and again is named nowhere in the end, and every credit stays explained',
   async (kind) => {
-    const { args, words, points } = forgettings[kind]
+    const { args, words, stays, points } = forgettings[kind]
     const [before, broken] = [await moneyOf(mill.db), await brokenIn(mill.db)]
     const undisturbed = await foundAfter(args, words)
     for (const point of points) {
@@ -179,7 +192,7 @@ test.each(['list', 'query', 'domain'] as const)(
     expect(await run('forget', [...args, '--yes'], mill.env)).toMatchObject({ code: 0 })
     const found = await foundIn(mill, words)
     expect(found).toEqual(undisturbed)
-    if (kind !== 'domain') expect(found[0]).toEqual([])
+    expect(found[0]).toEqual(stays)
     expect(await countLeft(mill.db)).toEqual({ queries: 0, words: 0 })
     expect(await moneyOf(mill.db)).toEqual(before)
     expect(await run('verify', ['--deep'], mill.env)).toMatchObject({ code: 0 })
