@@ -5,7 +5,7 @@ import { readParquet } from '../../../../src/commands/mill/parquet/read.ts'
 import { writeParquet } from '../../../../src/commands/mill/parquet/write.ts'
 import { askOnce } from '../../../../src/store/analysis/fetch.ts'
 import { freshDatabase, type FreshDatabase } from '../../../support/database.ts'
-import { temporaryFolder } from '../../../support/server.ts'
+import { temporaryFolder } from '../../../support/place.ts'
 
 let database: FreshDatabase
 beforeAll(async () => {
