@@ -9,7 +9,7 @@ import { openPool, type Pool } from '../../src/store/database.ts'
 import { installationId } from '../../src/store/slices.ts'
 import { makePast, moveAll, placesOf, returnAll } from '../support/archive.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/place.ts'
 
 let database: FreshDatabase
 const folder = join(temporaryFolder('asked'), 'archive')

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withheld } from '../../src/store/analysis/readable.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { run } from '../support/run.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/place.ts'
 import { dropReader, placed, Story, ten } from './story.ts'
 
 describe('commands for analysts', () => {

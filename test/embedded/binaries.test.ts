@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { findBinaries, prepareBinaries, type Binaries } from '../../src/embedded/binaries.ts'
 import { runAs, serverUser } from '../../src/embedded/child.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/place.ts'
 
 const folders: string[] = []
 afterEach(() => {

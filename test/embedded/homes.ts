@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { processEnvironment } from '../../src/shared/config.ts'
 import { stopPostgres } from '../../src/embedded/postgres.ts'
 import { root } from '../../src/shared/root.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/place.ts'
 
 const homes: string[] = []
 

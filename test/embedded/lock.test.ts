@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { withLock } from '../../src/embedded/lock.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/place.ts'
 
 const folder = temporaryFolder('lock')
 const file = join(folder, 'a.lock')

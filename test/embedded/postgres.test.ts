@@ -21,7 +21,7 @@ import { ensurePostgres, postgresStatus, stopPostgres } from '../../src/embedded
 import type { Postgres, StartOptions } from '../../src/embedded/postgres.ts'
 import { findPostmaster } from '../../src/embedded/postmaster.ts'
 import { root } from '../../src/shared/root.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/place.ts'
 import { ask, endHomes, newHome, startChild } from './homes.ts'
 
 afterEach(endHomes)

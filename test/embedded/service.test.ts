@@ -9,7 +9,7 @@ import type { BundledService } from '../../src/embedded/service.ts'
 import { root } from '../../src/shared/root.ts'
 import { freshUrl } from '../support/database.ts'
 import { run } from '../support/run.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/place.ts'
 
 const homes: string[] = []
 afterEach(async () => {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { root } from '../../src/shared/root.ts'
 import { emptyUrl } from '../support/database.ts'
 import { run } from '../support/run.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/place.ts'
 
 /** The commands of the first block of code below a heading. */
 function commandsBelow(heading: string): { name: string; args: string[] }[] {

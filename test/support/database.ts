@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
 import { inject } from 'vitest'
 import { openDatabase, openPool, type Database } from '../../src/store/database.ts'
-import { withDatabase } from './server.ts'
+import { withDatabase } from './place.ts'
 
 export interface FreshDatabase {
   readonly url: string

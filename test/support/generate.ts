@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { root } from '../../src/shared/root.ts'
 import { openPool } from '../../src/store/database.ts'
 import { describeSchema } from './dictionary.ts'
-import { openServer, withDatabase } from './server.ts'
+import { withDatabase } from './place.ts'
+import { openServer } from './server.ts'
 import { generateTypes } from './types.ts'
 
 const server = await openServer()

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { processEnvironment } from '../../src/shared/config.ts'
 import { freePort } from '../../src/embedded/port.ts'
-import { temporaryFolder } from './server.ts'
+import { temporaryFolder } from './place.ts'
 
 const program = '/usr/sbin/pgbouncer'
 const nobody = 65_534

@@ -9,7 +9,7 @@ import { expect } from 'vitest'
 import { freePort } from '../../src/embedded/port.ts'
 import { root } from '../../src/shared/root.ts'
 import { startRedis, type RedisServer } from './redis-server.ts'
-import { temporaryFolder } from './server.ts'
+import { temporaryFolder } from './place.ts'
 
 const patient = { timeout: 20_000, interval: 50 }
 

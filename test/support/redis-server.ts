@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { processEnvironment } from '../../src/shared/config.ts'
 import { freePort } from '../../src/embedded/port.ts'
-import { temporaryFolder } from './server.ts'
+import { temporaryFolder } from './place.ts'
 
 export interface RedisServer {
   readonly port: number

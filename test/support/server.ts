@@ -1,13 +1,13 @@
 // The PostgreSQL of a test run. TEST_DATABASE_URL=postgres://… names one that runs already (its user must be
 // allowed to create databases); otherwise an embedded one is started in a temporary home and ended afterwards.
-import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { rmSync, statfsSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Pool } from 'pg'
 import { processEnvironment } from '../../src/shared/config.ts'
 import { ensurePostgres, stopPostgres } from '../../src/embedded/postgres.ts'
 import { migrateAll } from '../../src/commands/mill/mill.ts'
 import { openPool } from '../../src/store/database.ts'
+import { temporaryFolder, withDatabase } from './place.ts'
 
 /** What the tests of one run share. */
 export interface Server {
@@ -16,13 +16,6 @@ export interface Server {
   /** A migrated database that others are copied from. */
   readonly template: string
   readonly close: () => Promise<void>
-}
-
-/** A folder that goes away with the tests; the server's own user can walk into it when the tests run as root. */
-export function temporaryFolder(name: string, place = tmpdir()): string {
-  const folder = mkdtempSync(join(place, `querymill-${name}-`))
-  chmodSync(folder, 0o711)
-  return folder
 }
 
 /** Starts or finds the server, and prepares the database that tests are copied from. */
@@ -82,11 +75,4 @@ async function dropAll(admin: Pool, template: string): Promise<void> {
   )
   for (const { name } of rows) await admin.query(`drop database if exists ${name} with (force)`)
   await admin.end()
-}
-
-/** The same server, another database. */
-export function withDatabase(url: string, database: string): string {
-  const changed = new URL(url)
-  changed.pathname = `/${database}`
-  return changed.href
 }

@@ -10,7 +10,7 @@ import { readTables } from '../support/archive.ts'
 import { testMill, type TestMill } from '../support/mill.ts'
 import { run, start } from '../support/run.ts'
 import { queries } from '../support/scene.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/place.ts'
 
 let api: Awaited<ReturnType<typeof startFaulty>>
 let mill: TestMill

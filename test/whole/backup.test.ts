@@ -10,7 +10,7 @@ import { root } from '../../src/shared/root.ts'
 import { emptyUrl } from '../support/database.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/place.ts'
 
 const page = readFileSync(join(root, 'docs', 'operations.md'), 'utf8')
 const line = (pattern: RegExp): string => pattern.exec(page)?.[0] ?? ''

@@ -10,7 +10,7 @@ import { openDatabase, openPool } from '../../src/store/database.ts'
 import { hasCluster, openCluster } from '../support/cluster.ts'
 import { openScene, queries, type Scene } from '../support/scene.ts'
 import { run, start, type Running } from '../support/run.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/place.ts'
 
 const floor = 100
 const lanes = 16

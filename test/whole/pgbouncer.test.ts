@@ -17,7 +17,7 @@ import { emptyUrl, freshUrl } from '../support/database.ts'
 import { hasPooler, openPooler } from '../support/pooler.ts'
 import { run } from '../support/run.ts'
 import { queries } from '../support/scene.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/place.ts'
 
 type Mode = Parameters<typeof openPooler>[1]
 

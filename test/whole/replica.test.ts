@@ -8,7 +8,7 @@ import { hasCluster, openCluster } from '../support/cluster.ts'
 import { run, start } from '../support/run.ts'
 import { testMill, type TestMill } from '../support/mill.ts'
 import { startFaulty } from '../../src/service/standin/faulty.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/place.ts'
 
 const folder = temporaryFolder('replica')
 

@@ -5,7 +5,7 @@ import { endNights } from '../../../src/commands/mill/alerts/alerts.ts'
 import { placed, Story, ten } from '../../analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { run } from '../../support/run.ts'
-import { temporaryFolder } from '../../support/server.ts'
+import { temporaryFolder } from '../../support/place.ts'
 
 let database: FreshDatabase
 let story: Story

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { readAlertFile } from '../../../src/commands/alerts/file.ts'
 import { readRows } from '../../../src/lists/table.ts'
 import { Misuse } from '../../../src/shared/errors.ts'
-import { temporaryFolder } from '../../support/server.ts'
+import { temporaryFolder } from '../../support/place.ts'
 
 const folder = temporaryFolder('alert-rules')
 const header = 'alert,what,threshold,direction,list,tag,domain,rival,feature,confirm,on'

@@ -13,7 +13,7 @@ import { Story, ten } from '../../analysis/story.ts'
 import { mayMount, smallDisk } from '../../support/disk.ts'
 import { makePast, moveAll, placesOf, readTables, returnAll } from '../../support/archive.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
-import { temporaryFolder } from '../../support/server.ts'
+import { temporaryFolder } from '../../support/place.ts'
 
 let database: FreshDatabase
 let folder: string

@@ -6,7 +6,7 @@ import { bindParameters, readQuestions } from '../../../src/store/analysis/libra
 import { Story } from '../../analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { run } from '../../support/run.ts'
-import { temporaryFolder } from '../../support/server.ts'
+import { temporaryFolder } from '../../support/place.ts'
 
 let database: FreshDatabase
 const home = temporaryFolder('names')

@@ -8,7 +8,7 @@ import { readBatches } from '../../../src/store/analysis/ask.ts'
 import { tellByChance } from '../../analysis/chance.ts'
 import { Story } from '../../analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
-import { temporaryFolder } from '../../support/server.ts'
+import { temporaryFolder } from '../../support/place.ts'
 
 let database: FreshDatabase
 let duck: DuckDBConnection

@@ -5,7 +5,7 @@ import { ensureReader } from '../../../src/store/analysis/analyst.ts'
 import { dropReader, Story } from '../../analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { run } from '../../support/run.ts'
-import { temporaryFolder } from '../../support/server.ts'
+import { temporaryFolder } from '../../support/place.ts'
 
 let database: FreshDatabase
 const home = temporaryFolder('export')

@@ -10,7 +10,7 @@ import { readBatches } from '../../../src/store/analysis/ask.ts'
 import { asLines } from '../../../src/store/analysis/export.ts'
 import { placed, Story, ten } from '../../analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
-import { temporaryFolder } from '../../support/server.ts'
+import { temporaryFolder } from '../../support/place.ts'
 
 // Debian's own: another one on the path knows nothing of its packages.
 const python = '/usr/bin/python3'

@@ -15,7 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { findTarget, writeTarget } from '../../../src/commands/export/target.ts'
 import { root } from '../../../src/shared/root.ts'
-import { temporaryFolder } from '../../support/server.ts'
+import { temporaryFolder } from '../../support/place.ts'
 
 const home = temporaryFolder('target')
 afterAll(() => rmSync(home, { recursive: true, force: true }))

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { run } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
-import { temporaryFolder } from '../../support/server.ts'
+import { temporaryFolder } from '../../support/place.ts'
 import { whereFound } from '../../support/sweep.ts'
 import { seed } from '../expand/seed.ts'
 

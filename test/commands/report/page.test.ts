@@ -10,7 +10,7 @@ import { readSlice } from '../../../src/store/analysis/slice.ts'
 import { readSnapshot } from '../../../src/store/analysis/snapshot.ts'
 import { Story } from '../../analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
-import { temporaryFolder } from '../../support/server.ts'
+import { temporaryFolder } from '../../support/place.ts'
 import { evilReport, plainReport } from './findings.ts'
 import { payloads } from './payloads.ts'
 

@@ -7,7 +7,7 @@ import { ensureAnalyst } from '../../../src/store/analysis/analyst.ts'
 import { dropReader, Story } from '../../analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { run } from '../../support/run.ts'
-import { temporaryFolder } from '../../support/server.ts'
+import { temporaryFolder } from '../../support/place.ts'
 
 let database: FreshDatabase
 const name = `grace_${process.pid}_${Date.now().toString(36)}`

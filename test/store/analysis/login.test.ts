@@ -8,7 +8,7 @@ import { dropReader } from '../../analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { openDesk } from '../../support/desk.ts'
 import { run } from '../../support/run.ts'
-import { temporaryFolder } from '../../support/server.ts'
+import { temporaryFolder } from '../../support/place.ts'
 
 const home = temporaryFolder('walled')
 const name = `wall_${process.pid}_${Date.now().toString(36)}`

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { writeParquet } from '../../../../src/commands/mill/parquet/write.ts'
 import { readBatches } from '../../../../src/store/analysis/ask.ts'
 import { freshDatabase, type FreshDatabase } from '../../../support/database.ts'
-import { temporaryFolder } from '../../../support/server.ts'
+import { temporaryFolder } from '../../../support/place.ts'
 
 let database: FreshDatabase
 const folder = temporaryFolder('parquet')
