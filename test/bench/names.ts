@@ -13,4 +13,5 @@ export const benchNames = [
   'desk',
   'partitions',
   'repeats',
+  'beside',
 ] as const
