@@ -18,6 +18,7 @@ await runCommand<BenchOptions>(
       'npm run bench -- partitions       results in one table and in partitions by month; --rows N',
       'npm run bench -- repeats          titles and snippets kept once, or with each result',
       'npm run bench -- archive          what archiving costs beside a plain COPY; --rows N',
+      'npm run bench -- beside --beside ../old --runs 10   this code and another checkout, in turns',
       'npm run -s bench -- --short --json',
     ],
     define: (program) =>
@@ -25,6 +26,7 @@ await runCommand<BenchOptions>(
         .argument('[name]', `one of ${benchNames.join(', ')}`, 'mill')
         .option('--runs <n>', 'take the median of so many runs', '3')
         .option('--rows <n>', 'fill tables with so many rows, where a bench does that')
+        .option('--beside <folder>', 'another checkout to compare with')
         .option('--short', 'small numbers and CPU only: what a busy machine can still tell')
         .option('--json', 'print the figures as one JSON object'),
   },

@@ -8,6 +8,7 @@ import { benchNames } from './names.ts'
 export interface BenchOptions {
   readonly runs: string
   readonly rows?: string
+  readonly beside?: string
   readonly short?: true
   readonly json?: true
 }
@@ -22,7 +23,7 @@ export async function runBench({ options, args }: Call<BenchOptions>): Promise<E
   const runs = short ? 1 : countFlag('runs', options.runs)
   const json = options.json === true
   const rows = options.rows === undefined ? undefined : countFlag('rows', options.rows)
-  const figures = await measure(name, { runs, short, json, rows })
+  const figures = await measure(name, { runs, short, json, rows, beside: options.beside ?? '' })
   if (json) printJson(figures)
   return isWasteful(figures) ? exits.failures : exits.done
 }
@@ -41,6 +42,8 @@ interface How {
   readonly json: boolean
   /** Of those that fill tables first. */
   readonly rows: number | undefined
+  /** Of the one that compares two versions. */
+  readonly beside: string
 }
 
 /** Figures of one kind, for people. */
@@ -60,6 +63,10 @@ async function measure(name: string, how: How): Promise<unknown> {
     }
     case 'ledger':
       return tell(await (await import('./ledger.ts')).benchLedger(how), how)
+    case 'beside': {
+      const { benchBeside } = await import('./beside.ts')
+      return tell(await benchBeside({ ...how, folder: how.beside }), how)
+    }
     case 'hosts':
       return tell(await (await import('./hosts.ts')).benchHosts(how.short, say), how)
     case 'growth': {

@@ -212,17 +212,20 @@ export function measureLedger(scene: Scene, queries: number): Promise<Component>
     await knowThePrice(mill, account)
     const { rows } = await sql<{ id: number }>`select id from tasks order by id`.execute(mill.db)
     const groups = inBatches(rows.map(({ id }) => ({ task: id, class: '10/-', priority: 5 })))
+    let bought = 0
     const spend = async () => {
       // Two read the books one beside the other, which no worker does: each remembers for itself what it has read.
       const spender = spenderOf(mill, { account, worker: lease.worker, key: 'bench' })
       for (let next = groups.pop(); next !== undefined; next = groups.pop()) {
         const { granted } = await reserve(mill.db, spender, next)
         await record(mill.db, clerk, [...granted.values()].map(settledCall))
+        bought += granted.size
       }
     }
     const read = meterOf(scene)
     await Promise.all([spend(), spend()])
     const component = per(read(), queries)
+    if (bought !== queries) throw new Error(`expected ${queries} calls, got ${bought}`)
     await lease.close()
     return component
   })

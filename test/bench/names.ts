@@ -14,4 +14,5 @@ export const benchNames = [
   'partitions',
   'repeats',
   'archive',
+  'beside',
 ] as const
