@@ -35,7 +35,7 @@ interface Question {
   readonly times: number
 }
 
-/** What was measured, and on how much. */
+/** What was measured. */
 export interface ArchiveFigures {
   readonly results: number
   readonly rows_that_leave: number
@@ -157,23 +157,17 @@ class Bench {
     const telling = `import { writeFileSync } from 'node:fs'; process.on('exit', () => writeFileSync(process.env.BENCH_TOLD, JSON.stringify(process.resourceUsage())))`
     const [, ...args] = scriptOf(name)
     const hook = ['--import', `data:text/javascript,${encodeURIComponent(telling)}`]
+    const place = { DATABASE_URL: this.#place.url, MILL_HOME: this.#place.home }
     const read = startMeter({ postgres: this.#place.server })
     const child = spawn(process.execPath, [...hook, ...args, ...typed], {
       cwd: root,
-      env: {
-        ...processEnvironment(),
-        DATABASE_URL: this.#place.url,
-        MILL_HOME: this.#place.home,
-        BENCH_TOLD: told,
-      },
+      env: { ...processEnvironment(), ...place, BENCH_TOLD: told },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
-    let complaint = ''
-    child.stderr.on('data', (piece: Buffer) => {
-      complaint = piece.toString()
-    })
+    let said = ''
+    child.stderr.on('data', (piece: Buffer) => (said = piece.toString()))
     const [code] = await once(child, 'close')
-    if (code !== 0) throw new Error(`expected npm run ${name} to end with 0, got ${complaint}`)
+    if (code !== 0) throw new Error(`expected npm run ${name} to end with 0, got ${said}`)
     const { postgres, seconds } = read()
     const used = JSON.parse(readFileSync(told, 'utf8')) as NodeJS.ResourceUsage
     const command = used.userCPUTime + used.systemCPUTime

@@ -15,7 +15,7 @@ import { archivedTables } from '../../src/store/archive/tables.ts'
 import { installationId } from '../../src/store/slices.ts'
 import { Story, ten, type Answers } from '../analysis/story.ts'
 import type { FreshDatabase } from './database.ts'
-import { temporaryFolder } from './server.ts'
+import { temporaryFolder } from './place.ts'
 
 const odd = [
   '\u{feff}begins with a mark',

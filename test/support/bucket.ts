@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path'
 import S3rver, { type S3Context, type S3Step } from '@20minutes/s3rver'
 import type { Environment } from '../../src/shared/config.ts'
-import { temporaryFolder } from './server.ts'
+import { temporaryFolder } from './place.ts'
 
 /** What becomes of a request: answered with 403 or 503, or its line cut, on the way there or on the way back. */
 export type Trouble = 'refuse' | 'busy' | 'cut'

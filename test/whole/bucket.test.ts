@@ -7,7 +7,7 @@ import { makePast, readTables } from '../support/archive.ts'
 import { startBuckets, type BucketServer } from '../support/bucket.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { run, start } from '../support/run.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/place.ts'
 
 let database: FreshDatabase
 let buckets: BucketServer

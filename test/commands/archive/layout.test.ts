@@ -19,7 +19,7 @@ import { stageRows } from '../../../src/store/archive/enter.ts'
 import { installationId } from '../../../src/store/slices.ts'
 import { makePast, moveAll, readTables, returnAll, placesOf } from '../../support/archive.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
-import { temporaryFolder } from '../../support/server.ts'
+import { temporaryFolder } from '../../support/place.ts'
 
 let database: FreshDatabase
 let folder: string

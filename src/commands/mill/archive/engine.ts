@@ -15,6 +15,8 @@ const settings = {
   // A ceiling, for the longest bodies; nights take a small part of it, as nothing that was read is kept.
   memory_limit: '1GB',
   enable_external_file_cache: 'false',
+  // What is free goes back to the system at once: otherwise memory grows from day to day.
+  allocator_flush_threshold: '8MB',
   // What does not fit is refused, and nothing is written where nobody looks.
   temp_directory: '',
   autoinstall_known_extensions: 'false',

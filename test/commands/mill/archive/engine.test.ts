@@ -7,7 +7,7 @@ import { copyOut } from '../../../../src/store/archive/copy.ts'
 import { enterRows, type FiledColumn } from '../../../../src/store/archive/enter.ts'
 import { archivedTables, readColumns } from '../../../../src/store/archive/tables.ts'
 import { freshDatabase, type FreshDatabase } from '../../../support/database.ts'
-import { temporaryFolder } from '../../../support/server.ts'
+import { temporaryFolder } from '../../../support/place.ts'
 
 let database: FreshDatabase
 let client: PoolClient
