@@ -1,10 +1,17 @@
-// In which order files are tried. Those that keep a core busy for minutes come first: begun last, they would end alone.
+// In which order files are tried. Those that keep a core busy for minutes come first, and those that wait for minutes, for
+// clocks and processes: begun last, they would end alone.
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const first = [
   'credits/messages.test.ts',
-  'credits/mutants.test.ts',
   'commands/desk/browser.test.ts',
+  'commands/nightly/processes.test.ts',
+  'commands/work/outages.test.ts',
+  'commands/demo/demo.test.ts',
+  'commands/retry.test.ts',
+  'whole/silent-database.test.ts',
+  'commands/work/unwritten.test.ts',
+  'whole/promises.test.ts',
   'credits/model.test.ts',
 ]
 
