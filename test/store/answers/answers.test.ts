@@ -121,6 +121,15 @@ describe('a stored answer', () => {
     expect(await counts()).toMatchObject({ raw_answers: 2, searches: 2, organic_results: 4 })
   })
 
+  test('that is new stands with all of its rows beside one that comes again', async () => {
+    await store([paid(7, shoes)])
+    await store([paid(7, shoes), paid(8, shoes)])
+    const answers = await readAnswers(database.db, [7, 8])
+    const [first, second] = [answers.get(7), answers.get(8)]
+    expect(first?.organic_results).toHaveLength(2)
+    expect(second).toEqual(first)
+  })
+
   test('is gone with the transaction that did not commit', async () => {
     const attempt = database.db.transaction().execute(async (trx) => {
       await storeAnswers(trx, [paid(7, shoes)])
