@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { readBucketAddress } from '../mill/archive/address.ts'
-import { Bucket } from '../mill/archive/bucket.ts'
+import { BucketPlace } from '../mill/archive/bucket.ts'
 import type { Mill } from '../mill/mill.ts'
 import { ArchiveFolder } from './folder.ts'
 import type { ArchiveTarget } from './target.ts'
@@ -24,5 +24,5 @@ function openTarget(
   if (bucket === null) return new ArchiveFolder(address)
   // Whoever holds the archive of a database is alone in there.
   const folder = join(config.home, 'archive', installation)
-  return new ArchiveUpload(new Bucket(bucket, config.bucket), folder)
+  return new ArchiveUpload(new BucketPlace(bucket, config.bucket), folder)
 }

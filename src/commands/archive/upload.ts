@@ -1,13 +1,13 @@
 import { rm } from 'node:fs/promises'
 import { Unreachable } from '../../shared/errors.ts'
-import type { Bucket } from '../mill/archive/bucket.ts'
+import type { BucketPlace } from '../mill/archive/bucket.ts'
 import { ArchiveTarget } from './target.ts'
 
 /** A bucket of the archive; its drafts lie in a folder that nobody else uses meanwhile. */
 export class ArchiveUpload extends ArchiveTarget {
-  override readonly place: Bucket
+  override readonly place: BucketPlace
 
-  constructor(bucket: Bucket, folder: string) {
+  constructor(bucket: BucketPlace, folder: string) {
     super(folder)
     this.place = bucket
   }

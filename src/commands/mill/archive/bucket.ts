@@ -13,8 +13,11 @@ import { openClient, type BucketClient } from './client.ts'
 import type { ArchivePlace, FetchedFile } from './place.ts'
 import { isAbsent, isOfDisk, refusal } from './refusal.ts'
 
-/** An archive in a bucket: an object is there whole or not at all, and large files pass through one at a time. */
-export class Bucket implements ArchivePlace {
+/**
+ * An archive in a bucket: an object is there whole or not at all, and large files pass through one at a time. Not `Bucket`:
+ * inside of a class of that name TypeScript 7.0 compiles the field `Bucket` of a request to another one.
+ */
+export class BucketPlace implements ArchivePlace {
   readonly address: string
   readonly #to: BucketAddress
   readonly #access: BucketAccess

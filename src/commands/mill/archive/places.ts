@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { BucketAccess } from '../../../shared/bucket.ts'
 import { codeOf, Misuse } from '../../../shared/errors.ts'
 import { readBucketAddress } from './address.ts'
-import { Bucket } from './bucket.ts'
+import { BucketPlace } from './bucket.ts'
 import type { ArchivePlace, FetchedFile } from './place.ts'
 
 /** Finds places by their addresses; each is opened once. */
@@ -18,7 +18,7 @@ export function openPlaces(access: BucketAccess): (address: string) => ArchivePl
 
 function openPlace(address: string, access: BucketAccess): ArchivePlace {
   const bucket = readBucketAddress(address)
-  return bucket === null ? new FolderPlace(address) : new Bucket(bucket, access)
+  return bucket === null ? new FolderPlace(address) : new BucketPlace(bucket, access)
 }
 
 /** An archive in a folder of this machine. */
