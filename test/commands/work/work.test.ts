@@ -132,7 +132,8 @@ describe('a worker and an API that refuses', () => {
       },
       settings: { MILL_CONCURRENCY: '1' },
     })
-    await mill.plan(['poison', ...queries(30)])
+    // One slice: of two, the second might be at work first.
+    await mill.plan(['poison', ...queries(24)])
     expect((await mill.drain()).finish).toBe('auth')
     expect(api.charges()).toHaveLength(1)
     // Its last try, as above.
@@ -141,9 +142,9 @@ describe('a worker and an API that refuses', () => {
       where query_id = (select id from queries where q = 'poison')`.execute(mill.db)
     const [account] = await rows<{ id: number }>(mill, 'select id from accounts')
     await liftStops(mill.db, account?.id ?? 0)
-    expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 30, failed: 1 })
+    expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 24, failed: 1 })
     const asked = api.charges().map(({ q }) => q)
-    expect(asked).toHaveLength(32)
+    expect(asked).toHaveLength(26)
     expect([asked[0], asked.at(-1)]).toEqual(['poison', 'poison'])
     expect(await rows(mill, `select from stops where cleared_at is null`)).toEqual([])
   })
