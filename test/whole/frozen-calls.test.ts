@@ -5,9 +5,10 @@ import { verifyPromises } from '../../src/store/operator/verify.ts'
 import { start } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 
-const timeoutMs = 1_500
+/** Far longer than an answer takes on a busy machine: none but a frozen worker's may come too late. */
+const timeoutMs = 5_000
 const lanes = 16
-const freezes = 4
+const freezes = 3
 
 test('answers that come while a worker stands still for longer than a call may take are read, and none is bought again', async () => {
   const { api, mill } = await openScene({
