@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   BigintColumn,
+  BooleanColumn,
   BytesColumn,
   DoubleColumn,
   IntegerColumn,
@@ -61,6 +62,16 @@ describe('a column of an array comes to PostgreSQL as it is', () => {
     await fc.assert(
       fc.asyncProperty(some, async (values) => {
         expect(await passOn(new BigintColumn(), 'bigint', values)).toEqual(values)
+      }),
+      runs,
+    )
+  })
+
+  test('of what is so or not', async () => {
+    const some = fc.array(fc.boolean())
+    await fc.assert(
+      fc.asyncProperty(some, async (values) => {
+        expect(await passOn(new BooleanColumn(), 'boolean', values)).toEqual(values)
       }),
       runs,
     )

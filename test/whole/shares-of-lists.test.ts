@@ -24,6 +24,12 @@ interface GivenList {
   readonly queries: number
 }
 
+/** So many credits are there above the floor. */
+const short = {
+  api: { credits: floor + spendable },
+  settings: { MILL_CREDIT_FLOOR: String(floor), MILL_CONCURRENCY: '4' },
+}
+
 /** Writes lists and their schedules, and plans the first night of all of them; `queued` false: every job is lost. */
 async function planNight(mill: TestMill, lists: readonly GivenList[], queued: boolean) {
   const folder = mkdtempSync(join(tmpdir(), 'querymill-parts-'))
@@ -63,11 +69,7 @@ describe.each(backends)('a night whose money ends, with its queue on $name', (ba
     ['as it was queued', true],
     ['made again from the tables', false],
   ])('has spent on each list its part of the credits: %s', async (_, queued) => {
-    const { api, mill } = await openScene({
-      backend,
-      api: { credits: floor + spendable },
-      settings: { MILL_CREDIT_FLOOR: String(floor), MILL_CONCURRENCY: '4' },
-    })
+    const { api, mill } = await openScene({ backend, ...short })
     // The list with the greatest part comes last: in the order of the file it would get nothing.
     const lists = [
       { name: 'rest', share: '', queries: 300 },
@@ -87,11 +89,7 @@ describe.each(backends)('a night whose money ends, with its queue on $name', (ba
   })
 
   test('gives what a list does not use to the others', async () => {
-    const { api, mill } = await openScene({
-      backend,
-      api: { credits: floor + spendable },
-      settings: { MILL_CREDIT_FLOOR: String(floor), MILL_CONCURRENCY: '4' },
-    })
+    const { api, mill } = await openScene({ backend, ...short })
     const lists = [
       { name: 'rest', share: '', queries: 300 },
       { name: 'news', share: '60%', queries: 25 },

@@ -75,26 +75,14 @@ export abstract class ArchiveTarget {
     return `${name}.${this.#mark}.part`
   }
 
-  async append(handle: FileHandle, name: string, bytes: Uint8Array): Promise<void> {
-    await this.doing(join(this.path, name), async () => {
-      for (let done = 0; done < bytes.length;) {
-        done += (await handle.write(bytes, done)).bytesWritten
-      }
-    })
-  }
-
-  /** The file is on the disk when it is closed. */
-  async settle(handle: FileHandle, name: string): Promise<void> {
-    await this.doing(join(this.path, name), () => handle.sync())
-    await handle.close()
-  }
-
   /** A small file as a draft. */
   async write(name: string, text: string): Promise<void> {
     const handle = await this.draft(name)
     try {
-      await this.append(handle, name, Buffer.from(text))
-      await this.doing(join(this.path, name), () => handle.sync())
+      await this.doing(join(this.path, name), async () => {
+        await handle.writeFile(text)
+        await handle.sync()
+      })
     } finally {
       await handle.close()
     }

@@ -1,4 +1,4 @@
-import { percentsOf } from './shares.ts'
+import { percentsOf, sharePhrase } from './shares.ts'
 
 /** A schedule as far as parts go, with the one that its own line says. */
 interface Said {
@@ -42,14 +42,12 @@ function hasPart<T extends Said>(line: T): line is T & { readonly part: number }
 
 function refusalOf({ part, listName }: Said, owners: ReadonlyMap<string, Said & { part: number }>) {
   if (part === null) return null
-  const got = `${Math.round(part * 100)} %`
+  const got = sharePhrase(part)
   const own = owners.get(listName)
   if (own !== undefined) {
-    const same = own.part === part
-    const said = `${Math.round(own.part * 100)} %`
-    return same
+    return own.part === part
       ? null
-      : `share: expected the ${said} that line ${own.line} gives the same list, or nothing, got ${got}`
+      : `share: expected the ${sharePhrase(own.part)} that line ${own.line} gives the same list, or nothing, got ${got}`
   }
   const given = percentsOf([...owners.values()].map((one) => one.part))
   if (given + percentsOf([part]) <= 100) return null

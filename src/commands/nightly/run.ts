@@ -6,7 +6,7 @@ import { decideByName } from '../mill/cadence/cadence.ts'
 import type { Supplier } from '../mill/supplier.ts'
 import type { NightStep } from './decide.ts'
 import type { Schedule } from './schedule.ts'
-import { sharesPhrase } from './shares.ts'
+import { sharePhrase, sharesPhrase } from './shares.ts'
 import type { ListOrder } from '../enqueue/staging.ts'
 import type { Database } from '../../store/database.ts'
 import {
@@ -53,9 +53,7 @@ export async function runNight(desk: NightDesk, schedule: Schedule, step: RunSte
 }
 
 function partNotice({ part }: Schedule): readonly string[] {
-  return part === null
-    ? []
-    : [`if credits run short, ${Math.round(part * 100)} % are for this list`]
+  return part === null ? [] : [`if credits run short, ${sharePhrase(part)} are for this list`]
 }
 
 function planPhrase({ queued, reused, notAsked, lent, rejected, shares }: ListPlan): string {

@@ -44,7 +44,12 @@ export function percentsOf(shares: readonly number[]): number {
   return shares.reduce((sum, share) => sum + Math.round(share * 100), 0)
 }
 
+/** A share as a person reads it. */
+export function sharePhrase(share: number): string {
+  return `${percentsOf([share])} %`
+}
+
 /** Shares of labels as a person reads them. */
 export function sharesPhrase(shares: readonly TaggedShare[]): string {
-  return shares.map(({ tag, share }) => `${tag} ${Math.round(share * 100)} %`).join(', ')
+  return shares.map(({ tag, share }) => `${tag} ${sharePhrase(share)}`).join(', ')
 }

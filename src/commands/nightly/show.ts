@@ -1,6 +1,6 @@
 import { latelyDays, type Outlook, type ScheduleView } from './outlook.ts'
 import { describeLastNight } from '../status/nights.ts'
-import { sharesPhrase } from './shares.ts'
+import { sharePhrase, sharesPhrase } from './shares.ts'
 import { formatTable } from '../../shared/terminal/table.ts'
 import { formatMinute } from '../../shared/time/zone.ts'
 
@@ -35,9 +35,7 @@ function formatSchedule(view: ScheduleView): string {
 function rulesOf({ schedule }: ScheduleView): string {
   const budget = schedule.budget === null ? '' : `, at most ${schedule.budget} credits a night`
   const part =
-    schedule.part === null
-      ? ''
-      : `, ${Math.round(schedule.part * 100)} % of the credits if they run short`
+    schedule.part === null ? '' : `, ${sharePhrase(schedule.part)} of the credits if they run short`
   const shares = schedule.shares.length === 0 ? '' : `, shares: ${sharesPhrase(schedule.shares)}`
   return `missed: ${schedule.missed}, overlap: ${schedule.overlap}${budget}${part}${shares}`
 }

@@ -25,8 +25,11 @@ export function enterRows(
   { table, columns }: RowEntry,
   rows: Copied,
 ): Promise<number> {
-  const names = columns.map(({ name }) => client.escapeIdentifier(name)).join(', ')
-  return copyIn(client, `copy ${table} (${names}) from stdin (format csv)`, rows)
+  return copyIn(client, `copy ${table} (${namesOf(client, columns)}) from stdin (format csv)`, rows)
+}
+
+function namesOf(client: PoolClient, columns: readonly FiledColumn[]): string {
+  return columns.map(({ name }) => client.escapeIdentifier(name)).join(', ')
 }
 
 /** Where rows wait until the transaction ends. */
@@ -53,7 +56,7 @@ export async function enterStaged(
   client: PoolClient,
   { table: name, columns }: RowEntry,
 ): Promise<void> {
-  const names = columns.map((column) => client.escapeIdentifier(column.name)).join(', ')
+  const names = namesOf(client, columns)
   await client.query(
     `insert into public.${name} (${names})
     select ${names} from ${stagedTable(name)}

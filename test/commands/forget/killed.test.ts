@@ -3,9 +3,9 @@ import type { PoolClient } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startFaulty } from '../../../src/service/standin/faulty.ts'
 import { finishDays } from '../../../src/store/analysis/finish.ts'
-import { brokenIn, liveTwoNights, moneyOf, person } from '../../store/forgetting/scene.ts'
+import { brokenIn, livedTwoNights, moneyOf, person } from '../../store/forgetting/scene.ts'
 import { countLeft } from '../../../src/store/forgetting/standing.ts'
-import { copyOf, freshDatabase, type FreshDatabase } from '../../support/database.ts'
+import { copyOf, type FreshDatabase } from '../../support/database.ts'
 import { testMill, type TestMill } from '../../support/mill.ts'
 import { run, start } from '../../support/run.ts'
 import { whereFound } from '../../support/sweep.ts'
@@ -16,11 +16,7 @@ let mill: TestMill
 
 beforeAll(async () => {
   api = await startFaulty({ seed: 'killed', credits: 10_000, kind: 'live', cost: 1 })
-  lived = await freshDatabase()
-  const first = await testMill({ api, database: lived })
-  await liveTwoNights(first)
-  await first.close()
-  await lived.pool.end()
+  lived = await livedTwoNights(api)
 })
 afterAll(() => api.close())
 beforeEach(async () => {

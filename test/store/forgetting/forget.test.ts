@@ -13,10 +13,10 @@ import { findLivingList } from '../../../src/store/forgetting/list.ts'
 import { countLeft, findHeldQueries } from '../../../src/store/forgetting/standing.ts'
 import { seed } from '../../commands/expand/seed.ts'
 import { startFaulty } from '../../../src/service/standin/faulty.ts'
-import { copyOf, freshDatabase, type FreshDatabase } from '../../support/database.ts'
+import { copyOf, type FreshDatabase } from '../../support/database.ts'
 import { testMill, type TestMill } from '../../support/mill.ts'
 import { whereFound } from '../../support/sweep.ts'
-import { brokenIn, hashOf, liveTwoNights, moneyOf, person } from './scene.ts'
+import { brokenIn, hashOf, livedTwoNights, moneyOf, person } from './scene.ts'
 
 let api: Awaited<ReturnType<typeof startFaulty>>
 let lived: FreshDatabase
@@ -24,11 +24,7 @@ let mill: TestMill
 
 beforeAll(async () => {
   api = await startFaulty({ seed: 'forgotten', credits: 10_000, kind: 'live', cost: 1 })
-  lived = await freshDatabase()
-  const first = await testMill({ api, database: lived })
-  await liveTwoNights(first)
-  await first.close()
-  await lived.pool.end()
+  lived = await livedTwoNights(api)
 })
 
 afterAll(() => api.close())

@@ -1,4 +1,4 @@
-// const mill = await livedMill(mill): two lists with a query in common, answered in two nights, with all that programs and
+// const lived = await livedTwoNights(api): two lists with a query in common, answered in two nights, with all that programs and
 // people write beside them: notices, alerts, notes, rules, schedules, days that were added up. `moneyOf` is what must stay.
 import { sql } from 'kysely'
 import { reparse } from '../../../src/commands/reparse.ts'
@@ -7,11 +7,22 @@ import type { Database } from '../../../src/store/database.ts'
 import { prove } from '../../../src/commands/verify/verify.ts'
 import { conserveCredits } from '../../../src/store/operator/verify.ts'
 import { seed } from '../../commands/expand/seed.ts'
-import type { TestMill } from '../../support/mill.ts'
+import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
+import { testMill, type TestMill, type TestMillOptions } from '../../support/mill.ts'
 
 export const person = 'petra-lindt.example'
 
-export async function liveTwoNights(mill: TestMill): Promise<void> {
+/** A database that has lived two nights, for copies of it; nobody is connected to it any more. */
+export async function livedTwoNights(api: TestMillOptions['api']): Promise<FreshDatabase> {
+  const lived = await freshDatabase()
+  const first = await testMill({ api, database: lived })
+  await liveTwoNights(first)
+  await first.close()
+  await lived.pool.end()
+  return lived
+}
+
+async function liveTwoNights(mill: TestMill): Promise<void> {
   for (const nights of [1, 2]) {
     await seed(mill, 'airships', ['zeppelin one', 'zeppelin two', 'common thing'])
     await seed(mill, 'boots', ['walking boots', 'common thing'])
