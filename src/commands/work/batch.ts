@@ -3,11 +3,13 @@ import { record } from '../../credits/record.ts'
 import { pause } from '../../shared/waiting.ts'
 import { troubleOf } from '../../store/trouble.ts'
 import type { Mill } from '../mill/mill.ts'
-import { countedLanes, mostTogether } from './capacity.ts'
 import { lighten, withoutRows } from './entry.ts'
+import { Gathering } from './gathering.ts'
 
 export interface BatchOptions {
   readonly lanes: number
+  /** True where nothing is bought for what is not written down yet, as under a rate limit: it is written down at once. */
+  readonly counted: boolean
   /** Writes entries down together; gives back what became of each, in their order. */
   readonly write: (entries: readonly Entry[]) => Promise<readonly Recorded[]>
   /** Told when the database goes away, and when it is back. */
@@ -45,22 +47,19 @@ export function openBatch(mill: Mill, clerk: Clerk, options: LedgerOptions): Bat
 }
 
 /**
- * Gathers entries for a few milliseconds and writes them together; one bad entry never takes the others along. An entry
+ * Gathers entries for a moment and writes them together; one bad entry never takes the others along. An entry
  * is let go of once it is written, and not before: each of them was paid for.
  */
 export class Batch {
   readonly #options: BatchOptions
-  readonly #delayMs: number
+  readonly #gathering: Gathering<Waiting>
   readonly #kept = new Set<Waiting>()
-  #gathering: Waiting[] = []
-  #timer: NodeJS.Timeout | undefined
   #writing = 0
   #abandoned = false
 
   constructor(options: BatchOptions) {
     this.#options = options
-    // With few lanes each commit keeps one of them waiting; with many a longer wait makes larger groups.
-    this.#delayMs = options.lanes <= countedLanes ? 5 : 10
+    this.#gathering = new Gathering({ ...options, onDue: () => this.#flush() })
   }
 
   /** Resolves once the entry is written down for good. */
@@ -68,9 +67,7 @@ export class Batch {
     return new Promise((resolve) => {
       const waiting = { entry, resolve }
       this.#kept.add(waiting)
-      this.#gathering.push(waiting)
-      if (this.#gathering.length >= mostTogether) this.#flush()
-      else this.#timer ??= setTimeout(() => this.#flush(), this.#delayMs)
+      this.#gathering.add(waiting)
     })
   }
 
@@ -82,21 +79,19 @@ export class Batch {
   /** Stops writing and hands over what is left: the caller has to keep it. */
   abandon(): readonly Entry[] {
     this.#abandoned = true
-    clearTimeout(this.#timer)
+    this.#gathering.stop()
     return [...this.#kept].map(({ entry }) => entry)
   }
 
   #flush(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    if (this.#abandoned || this.#gathering.length === 0) return
-    // All writers busy: the next one that is done takes what has gathered.
-    if (this.#writing >= writers) return
-    const batch = this.#gathering.splice(0, mostTogether)
+    const gathering = this.#gathering
+    if (this.#abandoned || gathering.empty) return
+    if (this.#writing >= (gathering.pressing ? writers : 1)) return gathering.wait()
     this.#writing += 1
-    void this.#write(batch).finally(() => {
+    void this.#write(gathering.take()).finally(() => {
       this.#writing -= 1
-      this.#flush()
+      if (gathering.full) this.#flush()
+      else if (!this.#abandoned) gathering.wait()
     })
   }
 

@@ -90,6 +90,7 @@ async function settleAll(
   const stuck = new Promise<never>((_resolve, reject) => (giveUp = reject))
   const batch = openBatch(mill, clerk, {
     lanes: 1,
+    counted: true,
     onAway: (away) => {
       if (away) giveUp(new Unreachable('expected the database within reach, got none; try again'))
     },

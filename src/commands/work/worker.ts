@@ -64,6 +64,7 @@ export class Worker {
     const room = { account: parts.clerk.account, reserve: parts.reserve }
     this.batch = openBatch(mill, parts.clerk, {
       lanes: options.lanes,
+      counted: ahead === 0,
       onAway: (away) => this.outages.markDatabase(away, options.tell),
       onStuck: (error) => (this.fatal = asError(error)),
       onStrangers: (entries) => (this.fatal = notKnown(mill, room, entries)),

@@ -35,6 +35,7 @@ function openLedger(
   let writes = 0
   const batch = new Batch({
     lanes: 1,
+    counted: false,
     write: async (entries) => {
       writes += 1
       const refusal = refuse(entries.map(form), writes)
@@ -89,4 +90,89 @@ test('a database that is away is waited for, and each entry gets what became of 
   expect(recorded.map(({ task }) => task)).toEqual([1, 2])
   expect(written).toEqual(['small 1', 'small 2'])
   expect(away).toEqual([true, true, false])
+})
+
+describe('with many lanes', () => {
+  /** A database that takes as long as the test says; the sizes of the batches that were begun. */
+  function openSlowLedger({ counted = false } = {}) {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const begun: number[] = []
+    const ends: (() => void)[] = []
+    const batch = new Batch({
+      lanes: 200,
+      counted,
+      write: async (entries) => {
+        begun.push(entries.length)
+        await new Promise<void>((resolve) => ends.push(resolve))
+        return entries.map(({ call: { id } }) => ({
+          call: id,
+          task: id,
+          state: 'answered',
+          waitMs: null,
+        }))
+      },
+      onAway: () => undefined,
+      onStuck: () => undefined,
+    })
+    onTestFinished(() => void batch.abandon())
+    const add = (count: number) => {
+      for (let id = 1; id <= count; id += 1) void batch.add(small(id))
+    }
+    return { add, begun, end: async () => ends.shift()?.(), pass: vi.advanceTimersByTimeAsync }
+  }
+
+  test('entries that come one after the other are waited for, but not for long', async () => {
+    const { add, begun, pass } = openSlowLedger()
+    for (let ms = 0; ms < 45; ms += 5) {
+      add(1)
+      await pass(5)
+    }
+    expect(begun).toEqual([])
+    add(1)
+    await pass(10)
+    expect(begun).toEqual([10])
+  })
+
+  test('nothing is waited for once no more comes', async () => {
+    const { add, begun, pass } = openSlowLedger()
+    add(3)
+    await pass(20)
+    expect(begun).toEqual([3])
+  })
+
+  test('nothing is waited for where what is not written down keeps others from being bought', async () => {
+    const { add, begun, pass } = openSlowLedger({ counted: true })
+    add(1)
+    await pass(5)
+    add(1)
+    await pass(5)
+    expect(begun).toEqual([2])
+  })
+
+  test('a second batch is written beside the first one when it is full, and a third one never', async () => {
+    const { add, begun, end, pass } = openSlowLedger()
+    add(128)
+    add(127)
+    await pass(200)
+    expect(begun).toEqual([128])
+    add(1)
+    expect(begun).toEqual([128, 128])
+    add(128)
+    await pass(1_000)
+    expect(begun).toEqual([128, 128])
+    await end()
+    await pass(0)
+    expect(begun).toEqual([128, 128, 128])
+  })
+
+  test('behind a batch that takes long the next one is written however small', async () => {
+    const { add, begun, pass } = openSlowLedger()
+    add(128)
+    add(1)
+    await pass(240)
+    expect(begun).toEqual([128])
+    await pass(20)
+    expect(begun).toEqual([128, 1])
+  })
 })

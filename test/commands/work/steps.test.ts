@@ -46,6 +46,7 @@ async function openSteps() {
     brake: new Brake({ lease, timeoutMs: 1_000, outages, nudge }),
     batch: new Batch({
       lanes: 2,
+      counted: false,
       write: async (written) => {
         entries.push(...written)
         return written.map(({ call: { id } }) => ({
