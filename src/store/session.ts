@@ -10,13 +10,16 @@ const answerWithinMs = 10_000
 /** Looks so often whether two connections get in each other's way: a pooler that serves others too may hide it once. */
 const looks = 5
 
-// Settings that only some servers know are made where they are known. A pooler tells a number of its own for the
+// Settings, and values of them, that only some servers know are made where they are known. A pooler tells a number of its own for the
 // session: nothing is set in one that may be somebody else's in the next moment.
 const settle = `
 select pg_backend_pid() as pid, (
   select count(set_config(name, value, false))
   from json_each_text($1) as given (name, value)
-  where pg_backend_pid() = $2 and exists (select from pg_settings s where s.name = given.name)
+  where pg_backend_pid() = $2
+    and exists (
+      select from pg_settings s where s.name = given.name and (s.enumvals is null or given.value = any(s.enumvals))
+    )
 )`
 
 /**

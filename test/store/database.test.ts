@@ -40,3 +40,19 @@ test('a word of the server keeps its own code', async () => {
   const { pool } = await openPoolBy(await freshUrl())
   await expect(pool.query('select 1/0')).rejects.toMatchObject({ code: '22012' })
 })
+
+test('long bodies are packed in the cheapest way that the server was built with', async () => {
+  const { pool } = await openPoolBy(await freshUrl())
+  await pool.query(
+    `insert into raw_answers (call_id, status, received_at, truncated, body)
+     values (1, 200, now(), false, convert_to(repeat('a body ', 10000), 'UTF8'))`,
+  )
+  const { rows } = await pool.query<{ used: string; ways: string[] }>(
+    `select pg_column_compression(body) as used, s.enumvals as ways
+     from raw_answers, pg_settings s
+     where s.name = 'default_toast_compression'`,
+  )
+  const [{ used, ways } = { used: '', ways: [] }] = rows
+  expect(ways).toContain('pglz')
+  expect(used).toBe(ways.includes('lz4') ? 'lz4' : 'pglz')
+})

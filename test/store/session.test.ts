@@ -27,6 +27,14 @@ test('a setting that the server does not know is left out, and the others are ma
   expect(await shown('no_such_timeout')).toBeNull()
 })
 
+test('a way of doing something that the server was not built with is left out, and the others are made', async () => {
+  const { url, client, shown } = await connect()
+  const before = await shown('default_toast_compression')
+  await settleSession(client, { default_toast_compression: 'lz5', lock_timeout: '2000' }, url)
+  expect(await shown('lock_timeout')).toBe('2s')
+  expect(await shown('default_toast_compression')).toBe(before)
+})
+
 test('a value that the server does not take fails, and no connection goes on without it', async () => {
   const { url, client } = await connect()
   await expect(settleSession(client, { lock_timeout: 'soon' }, url)).rejects.toMatchObject({
