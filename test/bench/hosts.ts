@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { rebuild } from '../../src/commands/mill/rebuild.ts'
 import { startFaulty } from '../../src/service/standin/faulty.ts'
-import { run, start, type Running } from '../support/run.ts'
+import { run } from '../support/run.ts'
 import { measureFar } from './far.ts'
 import { openBenchMill, openGround, startStandIn, type BenchMill, type Ground } from './ground.ts'
+import { keepWorker, type Kept } from './kept.ts'
 import { planRun } from './plan.ts'
 import { layWires, tripOf, type Site } from './sites.ts'
 
@@ -29,6 +30,8 @@ export interface HostsFigures extends HostsOptions {
   readonly boughtTwice: number
   /** The smallest balance there ever was, less the floor. */
   readonly leastAboveFloor: number
+  /** Workers that ended since the database was out of reach, and were started again. */
+  readonly restarts: number
   readonly verified: boolean
 }
 
@@ -92,7 +95,7 @@ async function measureHosts(ground: Ground, options: HostsOptions): Promise<Host
   try {
     await rebuild(mill, await planRun(mill.db, queries))
     const roundTripMs = await tripOf(sites.all[0]?.databaseUrl ?? '')
-    const workers = sites.all.map((site) => startWorker(mill, site))
+    const workers = sites.all.map((site) => keepWorker(envOf(mill, site)))
     if (trouble !== 'none') await strike(workers, { sites, options, bought: () => mostBought() })
     const ends = await Promise.all(workers.map(({ ended }) => ended))
     const bad = ends.find(({ code }) => code !== (trouble === 'none' ? 0 : 3))
@@ -103,6 +106,7 @@ async function measureHosts(ground: Ground, options: HostsOptions): Promise<Host
       charged: charged.length,
       boughtTwice: charged.length - new Set(charged.map(({ q }) => q)).size,
       leastAboveFloor: faulty.least() - floor,
+      restarts: workers.reduce((sum, { restarts }) => sum + restarts(), 0),
       verified: (await run('verify', [], envOf(mill, sites.all[0]))).code === 0,
     }
   } finally {
@@ -129,13 +133,9 @@ function envOf(mill: BenchMill, site: Site | undefined) {
   }
 }
 
-function startWorker(mill: BenchMill, site: Site): Running {
-  return start('work', ['--drain', '--json'], envOf(mill, site))
-}
-
 /** The first host loses its link to everything, or stands still, once a fifth is bought. */
 async function strike(
-  workers: readonly Running[],
+  workers: readonly Kept[],
   {
     sites,
     options: { trouble, troubleMs },
