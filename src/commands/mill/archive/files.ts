@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { codeOf, Misuse, reasonOf } from '../../../shared/errors.ts'
+import { columnsOf } from './cells.ts'
 import { chunksOf } from './chunks.ts'
 import type { ParquetEngine } from './engine.ts'
 import type { ArchivedFile, ManifestTable } from './manifest.ts'
@@ -22,14 +23,15 @@ export async function* readFiled(
   table: ManifestTable,
 ): AsyncGenerator<Buffer> {
   const sum = createHash('sha256')
+  const columns = columnsOf(version, table.columns)
   for (const file of table.files) {
     const where = place.where(file.path)
     const fetched = await heldFile(place, file)
     try {
       if (version === 1) {
-        for await (const lines of engine.lists(fetched.path, table.columns)) sum.update(lines)
+        for await (const lines of engine.lists(fetched.path, columns)) sum.update(lines)
       }
-      for await (const bytes of engine.rows(fetched.path, table.columns)) {
+      for await (const bytes of engine.rows(fetched.path, columns)) {
         if (version !== 1) sum.update(bytes)
         yield bytes
       }
