@@ -4,7 +4,7 @@ import pg, { type PoolClient } from 'pg'
 import { asError } from '../../shared/errors.ts'
 import { giveCode } from '../database.ts'
 
-/** Whole rows as the server copies them out. */
+/** Whole rows as the server copies them out; the bytes are gone when the next are asked for. */
 export interface CopiedRows {
   readonly bytes: Buffer
   readonly rows: number
@@ -24,6 +24,8 @@ interface Wire {
 const batchBytes = 256 * 1024
 /** How many wait before the server has to. */
 const mostWaiting = 8
+/** Buffers that were read, to be filled again: new ones for each batch would have all of memory gone over, again and again. */
+const spare: Buffer[] = []
 
 /** What `copy (…) to stdout` writes, in batches of whole rows; a reader that is slow slows the server. */
 export async function* copyOut(client: PoolClient, text: string): AsyncGenerator<CopiedRows> {
@@ -74,10 +76,11 @@ class Copying extends pg.Query {
 
 class CopyOut extends Copying {
   readonly #ready: CopiedRows[] = []
-  #filling = Buffer.alloc(0)
+  #filling: Buffer = Buffer.alloc(0)
   #filled = 0
   #rows = 0
   #longest = 0
+  #given: Buffer | null = null
   #wire: Wire | null = null
   #ended: { readonly error: Error | null } | null = null
   #wake: () => void = () => undefined
@@ -99,7 +102,7 @@ class CopyOut extends Copying {
   handleCopyData({ chunk }: { readonly chunk: Buffer }, wire: Wire): void {
     if (this.#filled + chunk.length > this.#filling.length) {
       this.#seal()
-      this.#filling = Buffer.allocUnsafe(Math.max(batchBytes, chunk.length))
+      this.#filling = roomFor(chunk.length)
       if (this.#ready.length >= mostWaiting) wire.stream.pause()
       this.#wire = wire
       this.#wake()
@@ -111,9 +114,14 @@ class CopyOut extends Copying {
   }
 
   async next(): Promise<CopiedRows | null> {
+    takeBack(this.#given)
+    this.#given = null
     for (;;) {
       const batch = this.#ready.shift()
-      if (batch !== undefined) return batch
+      if (batch !== undefined) {
+        this.#given = batch.bytes
+        return batch
+      }
       if (this.#ended !== null) {
         if (this.#ended.error !== null) throw this.#ended.error
         return null
@@ -143,6 +151,16 @@ class CopyOut extends Copying {
     this.#rows = 0
     this.#longest = 0
   }
+}
+
+function roomFor(bytes: number): Buffer {
+  const found = bytes <= batchBytes ? spare.pop() : undefined
+  return found ?? Buffer.allocUnsafeSlow(Math.max(batchBytes, bytes))
+}
+
+function takeBack(given: Buffer | null): void {
+  if (given === null || given.buffer.byteLength !== batchBytes || spare.length > mostWaiting) return
+  spare.push(Buffer.from(given.buffer))
 }
 
 class CopyIn extends Copying {

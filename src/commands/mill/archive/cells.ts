@@ -14,6 +14,11 @@ interface Filing {
 const hexBytes = 'bytea as hex'
 const hexed = (cell: string) => `'\\x' || lower(hex(${cell}))`
 
+/** A text with one sign for another; looking for it first is many times as fast as changing nothing. */
+function changed(text: string, from: string, to: string): string {
+  return `case when contains(${text}, '\\') then replace(${text}, '${from}', '${to}') else ${text} end`
+}
+
 const filings: Readonly<Record<string, Filing>> = {
   bigint: { type: 'BIGINT' },
   integer: { type: 'INTEGER' },
@@ -33,9 +38,11 @@ const filings: Readonly<Record<string, Filing>> = {
     type: 'BLOB',
     read: 'VARCHAR',
     file: (cell) =>
-      `case when starts_with(${cell}, '\\x') then from_hex(${cell}[3:]) else encode(replace(${cell}, '\\\\', '\\')) end`,
-    copy: (cell) =>
-      `case when contains(try(decode(${cell})), chr(0)) is not false then ${hexed(cell)} else replace(try(decode(${cell})), '\\', '\\\\') end`,
+      `case when starts_with(${cell}, '\\x') then from_hex(${cell}[3:]) else encode(${changed(cell, '\\\\', '\\')}) end`,
+    copy: (cell) => {
+      const told = `try(decode(${cell}))`
+      return `case when contains(${told}, chr(0)) is not false then ${hexed(cell)} else ${changed(told, '\\', '\\\\')} end`
+    },
   },
   [hexBytes]: { type: 'BLOB', copy: hexed },
   'timestamp with time zone': {

@@ -78,7 +78,7 @@ export class ParquetEngine {
             header = false, delim = ',', quote = '"', escape = '"', new_line = '\\n', nullstr = '',
             allow_quoted_nulls = false, compression = 'none', parallel = false, strict_mode = true,
             max_line_size = ${longest}, buffer_size = ${Math.max(1_000_000, longest)})
-        ) to ${literal(path)} (format parquet, compression zstd, row_group_size ${group}, use_tmp_file false)`)
+        ) to ${literal(path)} (format parquet, compression zstd, compression_level 1, row_group_size ${group}, use_tmp_file false)`)
     } catch (cause) {
       throw outOfRoom(path, cause)
     } finally {

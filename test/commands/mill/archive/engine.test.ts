@@ -155,7 +155,7 @@ async function through(table: string, told: readonly FiledColumn[], path: string
   const cells = told.map(({ name, type: typeName }) => copiedColumn({ name, typeName }))
   const text = `copy (select ${cells.join(', ')} from ${table} t order by nth) to stdout (format csv, force_quote *)`
   for await (const batch of copyOut(client, text)) {
-    copied.push(batch.bytes)
+    copied.push(Buffer.from(batch.bytes))
     spool.add(batch)
   }
   await engine.write(spool, told, path)
