@@ -3,6 +3,7 @@ import type { Writable } from 'node:stream'
 import pg, { type PoolClient } from 'pg'
 import { asError } from '../../shared/errors.ts'
 import { giveCode } from '../database.ts'
+import { giveBuffer, takeBuffer } from './buffers.ts'
 
 /** Whole rows as the server copies them out; the bytes are gone when the next are asked for. */
 export interface CopiedRows {
@@ -20,12 +21,8 @@ interface Wire {
   readonly sendCopyFail: (reason: string) => void
 }
 
-// A row is a message of its own: together they are few enough to be handed on.
-const batchBytes = 256 * 1024
 /** How many wait before the server has to. */
 const mostWaiting = 8
-/** Buffers that were read, to be filled again: new ones for each batch would have all of memory gone over, again and again. */
-const spare: Buffer[] = []
 
 /** What `copy (…) to stdout` writes, in batches of whole rows; a reader that is slow slows the server. */
 export async function* copyOut(client: PoolClient, text: string): AsyncGenerator<CopiedRows> {
@@ -102,7 +99,7 @@ class CopyOut extends Copying {
   handleCopyData({ chunk }: { readonly chunk: Buffer }, wire: Wire): void {
     if (this.#filled + chunk.length > this.#filling.length) {
       this.#seal()
-      this.#filling = roomFor(chunk.length)
+      this.#filling = takeBuffer(chunk.length)
       if (this.#ready.length >= mostWaiting) wire.stream.pause()
       this.#wire = wire
       this.#wake()
@@ -114,7 +111,7 @@ class CopyOut extends Copying {
   }
 
   async next(): Promise<CopiedRows | null> {
-    takeBack(this.#given)
+    if (this.#given !== null) giveBuffer(this.#given)
     this.#given = null
     for (;;) {
       const batch = this.#ready.shift()
@@ -151,16 +148,6 @@ class CopyOut extends Copying {
     this.#rows = 0
     this.#longest = 0
   }
-}
-
-function roomFor(bytes: number): Buffer {
-  const found = bytes <= batchBytes ? spare.pop() : undefined
-  return found ?? Buffer.allocUnsafeSlow(Math.max(batchBytes, bytes))
-}
-
-function takeBack(given: Buffer | null): void {
-  if (given === null || given.buffer.byteLength !== batchBytes || spare.length > mostWaiting) return
-  spare.push(Buffer.from(given.buffer))
 }
 
 class CopyIn extends Copying {

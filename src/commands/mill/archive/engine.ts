@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,7 +34,9 @@ export class ParquetEngine {
   readonly #instance: DuckDBInstance
   readonly #duck: DuckDBConnection
   readonly #folder: string
-  #spools = 0
+  /** Texts that were read, to be written over: file systems are slow to forget files. */
+  readonly #free: string[] = []
+  #texts = 0
 
   private constructor(instance: DuckDBInstance, duck: DuckDBConnection, folder: string) {
     this.#instance = instance
@@ -59,7 +60,8 @@ export class ParquetEngine {
 
   /** Begins a text that is to become a file. */
   spool(): Spool {
-    return new Spool(this.#next())
+    const path = this.#take()
+    return new Spool(path, () => this.#free.push(path))
   }
 
   /** Writes a whole text as a Parquet file, over whatever lies at its path. */
@@ -104,7 +106,7 @@ export class ParquetEngine {
   }
 
   async *#text(path: string, cells: string, format: string): AsyncGenerator<Buffer> {
-    const text = this.#next()
+    const text = this.#take()
     try {
       await this.#duck.run(`
         copy (select ${cells} from read_parquet(${place(path)}, hive_partitioning = false))
@@ -113,13 +115,12 @@ export class ParquetEngine {
     } catch (cause) {
       throw outOfRoom(text, cause)
     } finally {
-      rmSync(text, { force: true })
+      this.#free.push(text)
     }
   }
 
-  #next(): string {
-    this.#spools += 1
-    return join(this.#folder, `${this.#spools}.csv`)
+  #take(): string {
+    return this.#free.pop() ?? join(this.#folder, `${++this.#texts}.csv`)
   }
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { codeOf, Misuse, reasonOf } from '../../../shared/errors.ts'
 import type { CopiedRows } from '../../../store/archive/copy.ts'
 
@@ -10,9 +10,12 @@ export class Spool {
   bytes = 0
   longest = 0
 
-  constructor(path: string) {
+  readonly #done: () => void
+
+  constructor(path: string, done: () => void) {
     this.path = path
-    this.#file = openSync(path, 'wx')
+    this.#file = openSync(path, 'w')
+    this.#done = done
   }
 
   add({ bytes, rows, longest }: CopiedRows): void {
@@ -30,9 +33,11 @@ export class Spool {
   /** Whatever became of it, nobody needs it any more. */
   drop(): void {
     if (this.#file === null) return
-    closeSync(this.#file)
+    const file = this.#file
     this.#file = null
-    unlinkSync(this.path)
+    ftruncateSync(file)
+    closeSync(file)
+    this.#done()
   }
 }
 
