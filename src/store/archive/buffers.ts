@@ -1,5 +1,5 @@
 /** Bytes that are handed on at once. */
-export const bufferBytes = 256 * 1024
+const bufferBytes = 256 * 1024
 
 // More are never in use at once, but for those who read several things side by side.
 const mostKept = 12

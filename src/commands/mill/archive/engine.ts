@@ -1,12 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { Misuse, reasonOf } from '../../../shared/errors.ts'
 import type { FiledColumn } from '../../../store/archive/enter.ts'
 import { chunksOf } from './chunks.ts'
 import { copiedCell, filedCell, jsonMacro, listedCells, literal, quoted, readAs } from './cells.ts'
-import { outOfRoom, Spool } from './spool.ts'
+import { unwritable } from './disk.ts'
+import { clearScratch, makeScratch } from './scratch.ts'
+import { Spool } from './spool.ts'
 
 const settings = {
   // One at a time, in the order in which the server gave the rows.
@@ -46,10 +47,11 @@ export class ParquetEngine {
 
   static async open(): Promise<ParquetEngine> {
     const { DuckDBInstance: Instance } = await loadDuck()
+    await clearScratch()
     const instance = await Instance.create(':memory:', settings)
     const duck = await instance.connect()
     await duck.run("set TimeZone = 'UTC'")
-    return new ParquetEngine(instance, duck, await mkdtemp(join(tmpdir(), 'querymill-archive-')))
+    return new ParquetEngine(instance, duck, await makeScratch())
   }
 
   async close(): Promise<void> {
@@ -82,7 +84,7 @@ export class ParquetEngine {
             max_line_size = ${longest}, buffer_size = ${Math.max(1_000_000, longest)})
         ) to ${literal(path)} (format parquet, compression zstd, compression_level 1, row_group_size ${group}, use_tmp_file false)`)
     } catch (cause) {
-      throw outOfRoom(path, cause)
+      throw unwritable(path, cause, 'name another folder')
     } finally {
       spool.drop()
     }
@@ -113,7 +115,7 @@ export class ParquetEngine {
         to ${literal(text)} (format csv, header false, ${format}, use_tmp_file false)`)
       yield* chunksOf(text)
     } catch (cause) {
-      throw outOfRoom(text, cause)
+      throw unwritable(text, cause, 'set TMPDIR to another folder')
     } finally {
       this.#free.push(text)
     }

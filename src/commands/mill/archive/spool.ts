@@ -1,6 +1,6 @@
 import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
-import { codeOf, Misuse, reasonOf } from '../../../shared/errors.ts'
 import type { CopiedRows } from '../../../store/archive/copy.ts'
+import { unwritable } from './disk.ts'
 
 /** A text on its way into a file; a file of this machine, written as it comes. */
 export class Spool {
@@ -23,7 +23,7 @@ export class Spool {
     try {
       for (let done = 0; done < bytes.length;) done += writeSync(this.#file, bytes, done)
     } catch (cause) {
-      throw outOfRoom(this.path, cause)
+      throw unwritable(this.path, cause, 'set TMPDIR to another folder')
     }
     this.rows += rows
     this.bytes += bytes.length
@@ -39,15 +39,4 @@ export class Spool {
     closeSync(file)
     this.#done()
   }
-}
-
-/** What to say of something that could not be written. */
-export function outOfRoom(path: string, cause: unknown): unknown {
-  if (/No space left|Disk quota/i.test(reasonOf(cause)) || codeOf(cause) === 'ENOSPC') {
-    return new Misuse(
-      `expected ${path} to be a place that can be written, got no room left; make some, or name another folder`,
-      { cause },
-    )
-  }
-  return cause
 }
