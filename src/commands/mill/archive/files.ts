@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { codeOf, Misuse, reasonOf } from '../../../shared/errors.ts'
 import { columnsOf } from './cells.ts'
 import { chunksOf } from './chunks.ts'
+import type { FiledColumn } from '../../../store/archive/enter.ts'
 import type { ParquetEngine } from './engine.ts'
 import type { ArchivedFile, ManifestTable } from './manifest.ts'
 import type { ArchivePlace, FetchedFile } from './place.ts'
@@ -46,17 +47,16 @@ export async function* readFiled(
   if (found !== table.sum) throw altered(place.where(table.table), `sum ${table.sum}`, found)
 }
 
-/** One column alone of a table: each file is held to its hash. */
-export async function* readFiledColumn(
+/** Some columns alone of a table: each file is held to its hash. */
+export async function* readFiledColumns(
   { engine, place }: FiledPlace,
   table: ManifestTable,
-  name: string,
+  columns: readonly FiledColumn[],
 ): AsyncGenerator<Buffer> {
-  const columns = table.columns.filter((column) => column.name === name)
   for (const file of table.files) {
     const fetched = await heldFile(place, file)
     try {
-      yield* engine.rows(fetched.path, columns)
+      yield* engine.plainRows(fetched.path, columns)
     } finally {
       await fetched.done()
     }
