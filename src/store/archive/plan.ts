@@ -3,7 +3,7 @@ import { findReader } from '../analysis/analyst.ts'
 import type { ArchiveReader } from './load.ts'
 
 /** What a question reads, as the server plans it. */
-export interface Planned {
+export interface PlannedReading {
   /** For each table of this connection, every word that the plan says of reading it: each column that is read is among them. */
   readonly words: ReadonlyMap<string, ReadonlySet<string>>
   /** Functions that it calls; what these read, the plan does not show. */
@@ -21,7 +21,10 @@ interface Step {
  * that inherit are read column by column, so that a plan names no column of theirs that nobody needs; and they have no
  * index, so that it names all that are.
  */
-export async function planQuestion(client: ArchiveReader, text: string): Promise<Planned | null> {
+export async function planQuestion(
+  client: ArchiveReader,
+  text: string,
+): Promise<PlannedReading | null> {
   const question = text
     .trim()
     .replace(/(;|\s|--[^\n]*$)+$/, '')

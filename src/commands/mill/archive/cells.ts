@@ -57,7 +57,7 @@ const filings: Readonly<Record<string, Filing>> = {
 const text: Filing = { type: 'VARCHAR' }
 
 /** The columns of a file, for the text that a layout sums up. */
-export function columnsOf(
+export function summedColumns(
   version: number,
   columns: readonly FiledColumn[],
 ): readonly FiledColumn[] {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { codeOf, Misuse, reasonOf } from '../../../shared/errors.ts'
-import { columnsOf } from './cells.ts'
+import { summedColumns } from './cells.ts'
 import { chunksOf } from './chunks.ts'
 import type { FiledColumn } from '../../../store/archive/enter.ts'
 import type { ParquetEngine } from './engine.ts'
@@ -24,7 +24,7 @@ export async function* readFiled(
   table: ManifestTable,
 ): AsyncGenerator<Buffer> {
   const sum = createHash('sha256')
-  const columns = columnsOf(version, table.columns)
+  const columns = summedColumns(version, table.columns)
   for (const file of table.files) {
     const where = place.where(file.path)
     const fetched = await heldFile(place, file)

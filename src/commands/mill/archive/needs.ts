@@ -1,4 +1,4 @@
-import type { Planned } from '../../../store/archive/plan.ts'
+import type { PlannedReading } from '../../../store/archive/plan.ts'
 import { readViews } from '../../../store/views.ts'
 
 /**
@@ -28,7 +28,7 @@ function wordsBehind(text: string, texts: ReadonlyMap<string, string>): Readonly
 
 /** The columns of a table that a planned question reads, among other words; null: all of them may be. */
 export function columnsRead(
-  { words, functions }: Planned,
+  { words, functions }: PlannedReading,
   table: string,
 ): ReadonlySet<string> | null {
   const read = words.get(`archived_${table}`) ?? new Set()
