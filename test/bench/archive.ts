@@ -7,16 +7,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { processEnvironment } from '../../src/shared/config.ts'
 import { root } from '../../src/shared/root.ts'
-import { finishDays } from '../../src/store/analysis/finish.ts'
 import { copyOut } from '../../src/store/archive/copy.ts'
 import { archivedTables } from '../../src/store/archive/tables.ts'
-import { openDatabase, openPool, type Pool } from '../../src/store/database.ts'
+import { openPool, type Pool } from '../../src/store/database.ts'
+import { measureParts, type PartCost } from './archive-parts.ts'
+import { fillArchived, nights } from './archive-nights.ts'
 import type { Ground } from './ground.ts'
-import { makeHistory } from './history.ts'
 import { scriptOf } from './memory.ts'
 import { startMeter } from './meter.ts'
 
-const nights = 30
 /** Of the history that is made, for each answer. */
 const resultsOfAnswer = 9.7
 
@@ -46,6 +45,8 @@ export interface ArchiveFigures {
   readonly check: Cost
   readonly questions: Readonly<Record<string, Question>>
   readonly back: Cost
+  /** Of archiving once more, without the start of a command. */
+  readonly parts: Readonly<Record<string, PartCost>>
 }
 
 const questions = {
@@ -63,7 +64,10 @@ export async function benchArchive(
   const pool = openPool(url, { name: 'bench', max: 2 })
   const home = mkdtempSync(join(tmpdir(), 'querymill-bench-archive-'))
   try {
-    const results = await fill(pool, Math.max(1, Math.round(rows / nights / resultsOfAnswer)))
+    const results = await fillArchived(
+      pool,
+      Math.max(1, Math.round(rows / nights / resultsOfAnswer)),
+    )
     say(`${results} results of ${nights} nights are there`)
     const bench = new Bench({ url, server: postgres.pid, home, say })
     const copy = await bench.copy(pool)
@@ -72,6 +76,8 @@ export async function benchArchive(
     const check = await bench.run('archive', ['--check'])
     const after = await bench.ask(['--with-archive'])
     const back = await bench.run('archive', ['--back', '2000-01-01..2099-12-31'])
+    await pool.query('vacuum analyze')
+    const parts = await measureParts(pool, { home, server: postgres.pid })
     const { rows: leaving, ...copied } = copy
     return {
       results,
@@ -84,31 +90,12 @@ export async function benchArchive(
         Object.keys(questions).map((name, at) => [name, sideBySide(before[at], after[at])]),
       ),
       back,
+      parts,
     }
   } finally {
     await pool.end()
     rmSync(home, { recursive: true, force: true })
   }
-}
-
-/** The history, its bodies of some four kilobytes, and its sums, as a mill has them that works each night. */
-async function fill(pool: Pool, queries: number): Promise<number> {
-  await pool.query('alter system set autovacuum = off')
-  await pool.query('select pg_reload_conf()')
-  await makeHistory(pool, { queries, nights })
-  await pool.query(`
-    insert into raw_answers (call_id, status, received_at, truncated, body)
-    select id, 200, finished_at, false, convert_to(told, 'UTF8')
-    from calls
-    cross join lateral (
-      select string_agg('{"position": ' || n || ', "title": "' || md5(id || '.' || n) || '"}', ',') as told
-      from generate_series(1, 70) as n
-    ) as body`)
-  await finishDays(openDatabase(pool))
-  await pool.query('vacuum analyze')
-  await pool.query('checkpoint')
-  const { rows } = await pool.query<{ n: number }>('select count(*) as n from organic_results')
-  return rows[0]?.n ?? 0
 }
 
 interface Place {

@@ -55,6 +55,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     'archive/address',
     'archive/asked',
     'archive/bucket',
+    'archive/disk',
     'archive/engine',
     'archive/files',
     'archive/flags',

@@ -126,7 +126,7 @@ interface Moving {
 
 /** Archives every day before a limit, as the command does. */
 export async function moveAll(
-  database: FreshDatabase,
+  database: Pick<FreshDatabase, 'pool' | 'db'>,
   { folder: path, env = {}, step, before = 'infinity' }: Moving,
 ) {
   const client = await holdArchive(database.pool)

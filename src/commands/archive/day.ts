@@ -63,7 +63,7 @@ export interface Archived {
 }
 
 // As text, which is many times as long as the file that is made of it, and lies in a temporary folder meanwhile.
-const mostText = 32_000_000
+const mostText = 8_000_000
 const tries = 3
 
 /** Moves a day into the archive; null: nothing of it was left to be moved. */

@@ -1,19 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, rm, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { codeOf, Misuse } from '../../shared/errors.ts'
+import { Misuse } from '../../shared/errors.ts'
+import { unwritable } from '../mill/archive/disk.ts'
 import type { ArchivePlace } from '../mill/archive/place.ts'
 import { FolderPlace } from '../mill/archive/places.ts'
-
-const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'one that may not be written; change its permissions, or name another folder',
-  EPERM: 'one that may not be written; change its permissions, or name another folder',
-  EROFS: 'a file system that may only be read; name another folder',
-  ENOSPC: 'no room left; make some, or name another folder',
-  EDQUOT: 'no room left; make some, or name another folder',
-  ENOTDIR: 'a path through something that is no folder; name another one',
-  EEXIST: 'something else there; name another folder',
-}
 
 /** Where an archive is written: files are drafts in a folder of this machine until they get their names. */
 export abstract class ArchiveTarget {
@@ -98,16 +89,7 @@ export abstract class ArchiveTarget {
     try {
       return await work()
     } catch (cause) {
-      throw unwritable(path, cause)
+      throw unwritable(path, cause, 'name another folder')
     }
   }
-}
-
-function unwritable(path: string, cause: unknown): unknown {
-  const code = codeOf(cause)
-  if (code === null || cause instanceof Misuse) return cause
-  return new Misuse(
-    `expected ${path} to be a place that can be written, got ${reasons[code] ?? code}`,
-    { cause },
-  )
 }

@@ -26,7 +26,7 @@ export async function ensureReader(pool: Pool): Promise<string | null> {
 }
 
 /** The role that may only read, where the database has it and our own role may act as it; else null. Changes nothing. */
-export async function findReader(pool: Pool): Promise<string | null> {
+export async function findReader(pool: Pick<Pool, 'query'>): Promise<string | null> {
   const { rows } = await pool.query<{ role: string }>(
     `select rolname as role
     from pg_roles

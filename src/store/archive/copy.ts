@@ -3,8 +3,9 @@ import type { Writable } from 'node:stream'
 import pg, { type PoolClient } from 'pg'
 import { asError } from '../../shared/errors.ts'
 import { giveCode } from '../database.ts'
+import { giveBuffer, takeBuffer } from './buffers.ts'
 
-/** Whole rows as the server copies them out. */
+/** Whole rows as the server copies them out; the bytes are gone when the next are asked for. */
 export interface CopiedRows {
   readonly bytes: Buffer
   readonly rows: number
@@ -20,8 +21,6 @@ interface Wire {
   readonly sendCopyFail: (reason: string) => void
 }
 
-// A row is a message of its own: together they are few enough to be handed on.
-const batchBytes = 256 * 1024
 /** How many wait before the server has to. */
 const mostWaiting = 8
 
@@ -74,10 +73,11 @@ class Copying extends pg.Query {
 
 class CopyOut extends Copying {
   readonly #ready: CopiedRows[] = []
-  #filling = Buffer.alloc(0)
+  #filling: Buffer = Buffer.alloc(0)
   #filled = 0
   #rows = 0
   #longest = 0
+  #given: Buffer | null = null
   #wire: Wire | null = null
   #ended: { readonly error: Error | null } | null = null
   #wake: () => void = () => undefined
@@ -99,7 +99,7 @@ class CopyOut extends Copying {
   handleCopyData({ chunk }: { readonly chunk: Buffer }, wire: Wire): void {
     if (this.#filled + chunk.length > this.#filling.length) {
       this.#seal()
-      this.#filling = Buffer.allocUnsafe(Math.max(batchBytes, chunk.length))
+      this.#filling = takeBuffer(chunk.length)
       if (this.#ready.length >= mostWaiting) wire.stream.pause()
       this.#wire = wire
       this.#wake()
@@ -111,9 +111,14 @@ class CopyOut extends Copying {
   }
 
   async next(): Promise<CopiedRows | null> {
+    if (this.#given !== null) giveBuffer(this.#given)
+    this.#given = null
     for (;;) {
       const batch = this.#ready.shift()
-      if (batch !== undefined) return batch
+      if (batch !== undefined) {
+        this.#given = batch.bytes
+        return batch
+      }
       if (this.#ended !== null) {
         if (this.#ended.error !== null) throw this.#ended.error
         return null

@@ -11,11 +11,27 @@ export async function holdArchive(pool: Pool): Promise<Archivist> {
   const client = await pool.connect()
   try {
     await takeArchive(client, 'alone')
+    await teachBytes(client)
     return client
   } catch (error) {
     client.release(true)
     throw error
   }
+}
+
+/**
+ * Teaches a connection to write bytes as text where they are text, which is half as long as hex and is read back as it is.
+ * Nothing but trying tells this server whether bytes are text.
+ */
+export async function teachBytes(client: PoolClient): Promise<void> {
+  await client.query(`
+    create or replace function pg_temp.told_bytes(given bytea) returns text language plpgsql strict as $$
+    begin
+      return replace(convert_from(given, 'UTF8'), E'\\\\', E'\\\\\\\\');
+    exception when character_not_in_repertoire or untranslatable_character then
+      return E'\\\\x' || encode(given, 'hex');
+    end
+    $$`)
 }
 
 const lockNotAvailable = '55P03'

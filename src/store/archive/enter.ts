@@ -14,6 +14,8 @@ export interface RowEntry {
   /** With its schema. */
   readonly table: string
   readonly columns: readonly FiledColumn[]
+  /** True: nobody else has seen the table since this transaction began. */
+  readonly fresh?: true
 }
 
 /** Rows as the server copied them out. */
@@ -22,10 +24,11 @@ type Copied = AsyncIterable<Buffer>
 /** Puts rows of the archive into a table; gives how many. */
 export function enterRows(
   client: PoolClient,
-  { table, columns }: RowEntry,
+  { table, columns, fresh }: RowEntry,
   rows: Copied,
 ): Promise<number> {
-  return copyIn(client, `copy ${table} (${namesOf(client, columns)}) from stdin (format csv)`, rows)
+  const how = fresh === true ? 'format csv, freeze' : 'format csv'
+  return copyIn(client, `copy ${table} (${namesOf(client, columns)}) from stdin (${how})`, rows)
 }
 
 function namesOf(client: PoolClient, columns: readonly FiledColumn[]): string {

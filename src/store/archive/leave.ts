@@ -102,12 +102,18 @@ export async function gatherPlaces(client: PoolClient): Promise<void> {
   await client.query('analyze pg_temp.leaving_places')
 }
 
+/** What is copied out of a column of `t`; it is read back by the server as it is. */
+export function copiedColumn({ name, typeName }: Pick<ArchivedColumn, 'name' | 'typeName'>) {
+  const cell = `t.${pg.escapeIdentifier(name)}`
+  return typeName === 'bytea' ? `pg_temp.told_bytes(${cell})` : cell
+}
+
 /** What copies the rows of a table out that leave, in their order. */
 export function leavingRows(
   { name, key, where }: ArchivedTable,
   columns: readonly ArchivedColumn[],
 ): string {
-  const selected = columns.map((column) => `t.${pg.escapeIdentifier(column.name)}`)
+  const selected = columns.map((column) => copiedColumn(column))
   const order = key.map((column) => `t.${column}`)
   return `
     copy (

@@ -18,6 +18,8 @@ export function loadedTable(name: string): string {
  * first of all, reads the archived rows as well, and nobody else does.
  */
 export async function addTables(client: ArchiveReader, tables: readonly string[]): Promise<void> {
+  // Until the first table of it is there, a connection may still say how much of them it keeps in memory.
+  await client.query("set temp_buffers = '64MB'").catch(() => undefined)
   await client.query('begin read write')
   try {
     await client.query("set local lock_timeout = '10s'")
@@ -34,13 +36,18 @@ export async function addTables(client: ArchiveReader, tables: readonly string[]
 }
 
 /** Does what fills these tables, whatever the connection is otherwise set to. */
-export async function filling<T>(client: ArchiveReader, fill: () => Promise<T>): Promise<T> {
+export async function filling(
+  client: ArchiveReader,
+  tables: readonly string[],
+  fill: () => Promise<void>,
+): Promise<void> {
   await client.query('begin read write')
   // As the values were written.
   await client.query("set local timezone = 'UTC'")
-  const done = await fill()
+  // Rows of tables that are new in a transaction need not be looked at again to know that they are there.
+  await client.query(`truncate ${tables.map((name) => loadedTable(name)).join(', ')}`)
+  await fill()
   await client.query('commit')
-  return done
 }
 
 /** Says which days are there again. */

@@ -7,6 +7,7 @@ import { checkArchive } from '../../../src/commands/archive/check.ts'
 import { withEngine, type ParquetEngine } from '../../../src/commands/mill/archive/engine.ts'
 import { readFiled } from '../../../src/commands/mill/archive/files.ts'
 import {
+  archiveVersion,
   manifestPath,
   readManifest,
   sha256Of,
@@ -14,6 +15,7 @@ import {
 } from '../../../src/commands/mill/archive/manifest.ts'
 import { ParquetDraft } from '../../../src/commands/mill/parquet/write.ts'
 import { askOnce } from '../../../src/store/analysis/fetch.ts'
+import { copyOut } from '../../../src/store/archive/copy.ts'
 import { readArchivedDays, type ArchivedDay } from '../../../src/store/archive/days.ts'
 import { stageRows } from '../../../src/store/archive/enter.ts'
 import { installationId } from '../../../src/store/slices.ts'
@@ -38,7 +40,7 @@ async function asBefore(
   await stageRows(
     client,
     table,
-    readFiled({ engine, place: placesOf()(folder), version: 2 }, table),
+    readFiled({ engine, place: placesOf()(folder), version: archiveVersion }, table),
   )
   const from = `from staged_${table.table} order by ${table.key.join(', ')}`
   const { columns, rows } = await askOnce(client, `select * ${from}`)
@@ -53,18 +55,42 @@ async function asBefore(
   return { ...table, sum: sum.digest('hex'), files }
 }
 
-/** Turns the whole archive into one of the first layout. */
-async function rewrite(client: PoolClient, installation: string): Promise<void> {
+/** Sums the rows of a table up as the second layout did: as the server copies them out, bytes as hex. */
+async function asSecond(
+  client: PoolClient,
+  engine: ParquetEngine,
+  table: ManifestTable,
+): Promise<ManifestTable> {
+  await stageRows(
+    client,
+    table,
+    readFiled({ engine, place: placesOf()(folder), version: archiveVersion }, table),
+  )
+  const sum = createHash('sha256')
+  const rows = `select * from staged_${table.table} order by ${table.key.join(', ')}`
+  for await (const { bytes } of copyOut(
+    client,
+    `copy (${rows}) to stdout (format csv, force_quote *)`,
+  )) {
+    sum.update(bytes)
+  }
+  return { ...table, sum: sum.digest('hex') }
+}
+
+const layouts = { 1: asBefore, 2: asSecond }
+
+/** Turns the whole archive into one of an older layout. */
+async function rewrite(client: PoolClient, installation: string, version: 1 | 2): Promise<void> {
   await withEngine(async (engine) => {
     for (const day of await readArchivedDays(database.db)) {
       const manifest = await readManifest(day, { place: placesOf()(folder), installation })
       const tables: ManifestTable[] = []
       for (const table of manifest.tables) {
         await client.query('begin')
-        tables.push(await asBefore(client, engine, table))
+        tables.push(await layouts[version](client, engine, table))
         await client.query('commit')
       }
-      await note(day, JSON.stringify({ ...manifest, version: 1, tables }))
+      await note(day, JSON.stringify({ ...manifest, version, tables }))
     }
   })
 }
@@ -78,44 +104,47 @@ async function note(day: ArchivedDay, text: string): Promise<void> {
   )
 }
 
-test('an archive of the first layout is checked and brought back row for row; a sum that differs is told', async () => {
-  await makePast(database, 'layout', 3)
-  await database.pool.query(
-    `update organic_results set title = (select string_agg(chr(n), '') from generate_series(1, 300) as n)
+test.each([1, 2] as const)(
+  'an archive of layout %i is checked and brought back row for row; a sum that differs is told',
+  async (version) => {
+    await makePast(database, 'layout', 3)
+    await database.pool.query(
+      `update organic_results set title = (select string_agg(chr(n), '') from generate_series(1, 300) as n)
     where ordinal = 1`,
-  )
-  const before = await readTables(database.pool)
-  await moveAll(database, { folder })
-  const installation = await installationId(database.db)
-  const client = await database.pool.connect()
-  try {
-    await client.query("set timezone = 'UTC'")
-    await rewrite(client, installation)
-  } finally {
-    client.release(true)
-  }
-  const days = await readArchivedDays(database.db)
-  const check = async () => {
-    const now = await readArchivedDays(database.db)
-    return (
-      await checkArchive(now, {
-        folder,
-        places: placesOf(),
-        installation,
-        tell: () => undefined,
-      })
-    ).problems
-  }
-  expect(await check()).toEqual([])
-  for (const first of days.slice(0, 1)) {
-    const whole = readFileSync(join(folder, manifestPath(first)), 'utf8')
-    await note(first, whole.replace(/"sum":"[0-9a-f]{4}/, '"sum":"0000'))
-    expect(await check()).toEqual([expect.stringContaining('as it was written (sum 0000')])
-    await note(first, whole)
-  }
-  await returnAll(database)
-  expect(await readTables(database.pool)).toEqual(before)
-})
+    )
+    const before = await readTables(database.pool)
+    await moveAll(database, { folder })
+    const installation = await installationId(database.db)
+    const client = await database.pool.connect()
+    try {
+      await client.query("set timezone = 'UTC'")
+      await rewrite(client, installation, version)
+    } finally {
+      client.release(true)
+    }
+    const days = await readArchivedDays(database.db)
+    const check = async () => {
+      const now = await readArchivedDays(database.db)
+      return (
+        await checkArchive(now, {
+          folder,
+          places: placesOf(),
+          installation,
+          tell: () => undefined,
+        })
+      ).problems
+    }
+    expect(await check()).toEqual([])
+    for (const first of days.slice(0, 1)) {
+      const whole = readFileSync(join(folder, manifestPath(first)), 'utf8')
+      await note(first, whole.replace(/"sum":"[0-9a-f]{4}/, '"sum":"0000'))
+      expect(await check()).toEqual([expect.stringContaining('as it was written (sum 0000')])
+      await note(first, whole)
+    }
+    await returnAll(database)
+    expect(await readTables(database.pool)).toEqual(before)
+  },
+)
 
 test('a value that a file cannot hold is told, and nothing leaves', async () => {
   await makePast(database, 'odd', 2)

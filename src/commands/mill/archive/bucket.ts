@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { GetObjectCommandOutput } from '@aws-sdk/client-s3'
 import type { BucketAccess } from '../../../shared/bucket.ts'
-import { codeOf, Misuse } from '../../../shared/errors.ts'
+import { Misuse } from '../../../shared/errors.ts'
 import type { BucketAddress } from './address.ts'
 import { openClient, type BucketClient } from './client.ts'
+import { isOfDisk, unwritable } from './disk.ts'
 import type { ArchivePlace, FetchedFile } from './place.ts'
-import { isAbsent, isOfDisk, refusal } from './refusal.ts'
+import { isAbsent, refusal } from './refusal.ts'
+import { makeScratch } from './scratch.ts'
 
 /**
  * An archive in a bucket: an object is there whole or not at all, and large files pass through one at a time. Not `Bucket`:
@@ -60,7 +61,7 @@ export class BucketPlace implements ArchivePlace {
 
   /** Brings an object to a folder of its own, which goes with it. */
   async fetch(name: string): Promise<FetchedFile> {
-    const folder = await mkdtemp(join(tmpdir(), 'querymill-')).catch(refuseDisk)
+    const folder = await makeScratch()
     const done = () => rm(folder, { recursive: true, force: true })
     const path = join(folder, 'fetched.parquet')
     try {
@@ -70,7 +71,7 @@ export class BucketPlace implements ArchivePlace {
       return { path, done }
     } catch (error) {
       await done()
-      return refuseDisk(error)
+      throw isOfDisk(error) ? unwritable(path, error, 'set TMPDIR to another folder') : error
     }
   }
 
@@ -132,12 +133,4 @@ export class BucketPlace implements ArchivePlace {
       throw refusal(what, cause)
     }
   }
-}
-
-function refuseDisk(cause: unknown): never {
-  if (!isOfDisk(cause)) throw cause
-  throw new Misuse(
-    `expected room for one file of the archive in ${tmpdir()}, got ${codeOf(cause)}; make some, or set TMPDIR to another folder`,
-    { cause },
-  )
 }

@@ -1,13 +1,13 @@
-import { rmSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import { Misuse, reasonOf } from '../../../shared/errors.ts'
 import type { FiledColumn } from '../../../store/archive/enter.ts'
 import { chunksOf } from './chunks.ts'
 import { copiedCell, filedCell, jsonMacro, listedCells, literal, quoted, readAs } from './cells.ts'
-import { outOfRoom, Spool } from './spool.ts'
+import { unwritable } from './disk.ts'
+import { clearScratch, makeScratch } from './scratch.ts'
+import { Spool } from './spool.ts'
 
 const settings = {
   // One at a time, in the order in which the server gave the rows.
@@ -35,7 +35,9 @@ export class ParquetEngine {
   readonly #instance: DuckDBInstance
   readonly #duck: DuckDBConnection
   readonly #folder: string
-  #spools = 0
+  /** Texts that were read, to be written over: file systems are slow to forget files. */
+  readonly #free: string[] = []
+  #texts = 0
 
   private constructor(instance: DuckDBInstance, duck: DuckDBConnection, folder: string) {
     this.#instance = instance
@@ -45,10 +47,11 @@ export class ParquetEngine {
 
   static async open(): Promise<ParquetEngine> {
     const { DuckDBInstance: Instance } = await loadDuck()
+    await clearScratch()
     const instance = await Instance.create(':memory:', settings)
     const duck = await instance.connect()
     await duck.run("set TimeZone = 'UTC'")
-    return new ParquetEngine(instance, duck, await mkdtemp(join(tmpdir(), 'querymill-archive-')))
+    return new ParquetEngine(instance, duck, await makeScratch())
   }
 
   async close(): Promise<void> {
@@ -59,7 +62,8 @@ export class ParquetEngine {
 
   /** Begins a text that is to become a file. */
   spool(): Spool {
-    return new Spool(this.#next())
+    const path = this.#take()
+    return new Spool(path, () => this.#free.push(path))
   }
 
   /** Writes a whole text as a Parquet file, over whatever lies at its path. */
@@ -78,9 +82,9 @@ export class ParquetEngine {
             header = false, delim = ',', quote = '"', escape = '"', new_line = '\\n', nullstr = '',
             allow_quoted_nulls = false, compression = 'none', parallel = false, strict_mode = true,
             max_line_size = ${longest}, buffer_size = ${Math.max(1_000_000, longest)})
-        ) to ${literal(path)} (format parquet, compression zstd, row_group_size ${group}, use_tmp_file false)`)
+        ) to ${literal(path)} (format parquet, compression zstd, compression_level 1, row_group_size ${group}, use_tmp_file false)`)
     } catch (cause) {
-      throw outOfRoom(path, cause)
+      throw unwritable(path, cause, 'name another folder')
     } finally {
       spool.drop()
     }
@@ -90,6 +94,12 @@ export class ParquetEngine {
   rows(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
     const cells = columns.map((column) => copiedCell(column, quoted(column)))
     return this.#text(path, cells.join(', '), 'force_quote *')
+  }
+
+  /** The same rows for who only copies them in: a third of their text would be quotes. */
+  plainRows(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
+    const cells = columns.map((column) => copiedCell(column, quoted(column)))
+    return this.#text(path, cells.join(', '), "quote '\"'")
   }
 
   /** The rows of a file as JSON lists of texts, a line each. */
@@ -104,22 +114,21 @@ export class ParquetEngine {
   }
 
   async *#text(path: string, cells: string, format: string): AsyncGenerator<Buffer> {
-    const text = this.#next()
+    const text = this.#take()
     try {
       await this.#duck.run(`
         copy (select ${cells} from read_parquet(${place(path)}, hive_partitioning = false))
         to ${literal(text)} (format csv, header false, ${format}, use_tmp_file false)`)
       yield* chunksOf(text)
     } catch (cause) {
-      throw outOfRoom(text, cause)
+      throw unwritable(text, cause, 'set TMPDIR to another folder')
     } finally {
-      rmSync(text, { force: true })
+      this.#free.push(text)
     }
   }
 
-  #next(): string {
-    this.#spools += 1
-    return join(this.#folder, `${this.#spools}.csv`)
+  #take(): string {
+    return this.#free.pop() ?? join(this.#folder, `${++this.#texts}.csv`)
   }
 }
 

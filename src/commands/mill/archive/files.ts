@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { codeOf, Misuse, reasonOf } from '../../../shared/errors.ts'
+import { summedColumns } from './cells.ts'
 import { chunksOf } from './chunks.ts'
+import type { FiledColumn } from '../../../store/archive/enter.ts'
 import type { ParquetEngine } from './engine.ts'
 import type { ArchivedFile, ManifestTable } from './manifest.ts'
 import type { ArchivePlace, FetchedFile } from './place.ts'
@@ -22,14 +24,15 @@ export async function* readFiled(
   table: ManifestTable,
 ): AsyncGenerator<Buffer> {
   const sum = createHash('sha256')
+  const columns = summedColumns(version, table.columns)
   for (const file of table.files) {
     const where = place.where(file.path)
     const fetched = await heldFile(place, file)
     try {
       if (version === 1) {
-        for await (const lines of engine.lists(fetched.path, table.columns)) sum.update(lines)
+        for await (const lines of engine.lists(fetched.path, columns)) sum.update(lines)
       }
-      for await (const bytes of engine.rows(fetched.path, table.columns)) {
+      for await (const bytes of engine.rows(fetched.path, columns)) {
         if (version !== 1) sum.update(bytes)
         yield bytes
       }
@@ -44,17 +47,16 @@ export async function* readFiled(
   if (found !== table.sum) throw altered(place.where(table.table), `sum ${table.sum}`, found)
 }
 
-/** One column alone of a table: each file is held to its hash. */
-export async function* readFiledColumn(
+/** Some columns alone of a table: each file is held to its hash. */
+export async function* readFiledColumns(
   { engine, place }: FiledPlace,
   table: ManifestTable,
-  name: string,
+  columns: readonly FiledColumn[],
 ): AsyncGenerator<Buffer> {
-  const columns = table.columns.filter((column) => column.name === name)
   for (const file of table.files) {
     const fetched = await heldFile(place, file)
     try {
-      yield* engine.rows(fetched.path, columns)
+      yield* engine.plainRows(fetched.path, columns)
     } finally {
       await fetched.done()
     }

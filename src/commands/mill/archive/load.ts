@@ -1,4 +1,4 @@
-import { enterRows } from '../../../store/archive/enter.ts'
+import { enterRows, type RowEntry } from '../../../store/archive/enter.ts'
 import {
   addTables,
   enterDays,
@@ -9,12 +9,13 @@ import {
   type ArchiveReader,
 } from '../../../store/archive/load.ts'
 import { archivedTables } from '../../../store/archive/tables.ts'
+import { planQuestion, readRequired } from '../../../store/archive/plan.ts'
 import { readArchivedDays, takeArchive, type ArchivedDay } from '../../../store/archive/days.ts'
 import type { Database } from '../../../store/database.ts'
 import { withEngine, type ParquetEngine } from './engine.ts'
-import { readFiled, readFiledColumn, type FiledPlace } from './files.ts'
-import { readManifest, type Manifest } from './manifest.ts'
-import { tablesOf } from './needs.ts'
+import { readFiledColumns, readFiled, type FiledPlace } from './files.ts'
+import { readManifest, type Manifest, type ManifestTable } from './manifest.ts'
+import { tablesOf, columnsRead } from './needs.ts'
 import type { ArchivePlace } from './place.ts'
 
 /** Which part of the archive a question is asked over, and where it lies. */
@@ -48,13 +49,16 @@ export async function loadArchive(client: ArchiveReader, reading: ArchiveReading
   const tables = tablesOf(reading.text, movable)
   const filled = [...tables, 'loaded_answers', 'loaded_days']
   await addTables(client, filled)
+  const read = await readColumnsRead(client, reading.text, tables)
   let rows = 0
-  await withEngine(async (engine) => {
-    for (const day of [...asked, ...lent]) {
-      rows += await loadDay(client, { engine, day, tables, reading })
-    }
+  await filling(client, filled, async () => {
+    await withEngine(async (engine) => {
+      for (const day of [...asked, ...lent]) {
+        rows += await loadDay(client, { engine, day, read, reading })
+      }
+    })
+    await enterDays(client, [...days])
   })
-  await filling(client, () => enterDays(client, [...days]))
   await settleTables(
     client,
     new Map(filled.map((name) => [name, keys.get(name) ?? [...idOf[name as 'loaded_days']]])),
@@ -68,33 +72,60 @@ export async function loadArchive(client: ArchiveReader, reading: ArchiveReading
 
 const idOf = { loaded_days: ['run_date'], loaded_answers: ['search_id'] } as const
 
+/** The columns of each table that a question may read; null: all of them. */
+type ColumnsRead = ReadonlyMap<string, ReadonlySet<string> | null>
+
+async function readColumnsRead(
+  client: ArchiveReader,
+  text: string,
+  tables: readonly string[],
+): Promise<ColumnsRead> {
+  const planned = await planQuestion(client, text)
+  const read = new Map<string, ReadonlySet<string> | null>()
+  for (const table of tables) {
+    const told = planned === null ? null : columnsRead(planned, table)
+    const always = [...(keys.get(table) ?? []), ...(await readRequired(client, table))]
+    read.set(table, told === null ? null : new Set([...told, ...always]))
+  }
+  return read
+}
+
 async function loadDay(
   client: ArchiveReader,
   {
     engine,
     day,
-    tables,
+    read,
     reading: { folder = day.folder, places, installation },
   }: {
     readonly engine: ParquetEngine
     readonly day: ArchivedDay
-    readonly tables: readonly string[]
+    readonly read: ColumnsRead
     readonly reading: ArchiveReading
   },
 ): Promise<number> {
   const place = places(folder)
   const manifest = await readManifest(day, { place, installation })
   const filed = { engine, place, version: manifest.version }
-  return filling(client, async () => {
-    let rows = 0
-    for (const table of manifest.tables) {
-      if (!tables.includes(table.table)) continue
-      const entry = { table: loadedTable(table.table), columns: table.columns }
-      rows += await enterRows(client, entry, readFiled(filed, table))
-    }
-    await loadAnswers(client, filed, manifest)
-    return rows
-  })
+  let rows = 0
+  for (const table of manifest.tables) {
+    const names = read.get(table.table)
+    if (names !== undefined) rows += await loadTable(client, filed, { table, names })
+  }
+  await loadAnswers(client, filed, manifest)
+  return rows
+}
+
+/** Rows with the columns that are read; with all of them they are held to their sum as well. */
+async function loadTable(
+  client: ArchiveReader,
+  filed: FiledPlace,
+  { table, names }: { readonly table: ManifestTable; readonly names: ReadonlySet<string> | null },
+): Promise<number> {
+  const columns = table.columns.filter(({ name }) => names === null || names.has(name))
+  const whole = columns.length === table.columns.length
+  const rows = whole ? readFiled(filed, table) : readFiledColumns(filed, table, columns)
+  return enterRows(client, { table: loadedTable(table.table), columns, fresh: true }, rows)
 }
 
 /** Which answers are there again. */
@@ -105,9 +136,11 @@ async function loadAnswers(
 ): Promise<void> {
   const table = tables.find((each) => each.table === 'searches')
   if (table === undefined) return
-  const entry = {
+  const ids = table.columns.filter(({ name }) => name === 'id')
+  const entry: RowEntry = {
     table: loadedTable('loaded_answers'),
     columns: [{ name: 'search_id', type: 'bigint' }],
+    fresh: true,
   }
-  await enterRows(client, entry, readFiledColumn(filed, table, 'id'))
+  await enterRows(client, entry, readFiledColumns(filed, table, ids))
 }

@@ -5,10 +5,10 @@ import type { ArchivedDay } from '../../../store/archive/days.ts'
 import type { ArchivePlace } from './place.ts'
 
 /**
- * Which layout is written: a program that finds one that it does not know says so. The first one differs in its sums only,
- * and is read as well.
+ * Which layout is written: a program that finds one that it does not know says so. Those before it differ in their sums only,
+ * and are read as well.
  */
-export const archiveVersion = 2
+export const archiveVersion = 3
 
 const fileShape = z.strictObject({
   path: z.string(),
@@ -22,8 +22,9 @@ const tableShape = z.strictObject({
   kind: z.enum(['moved', 'copied']),
   rows: z.number(),
   /**
-   * Hex sha256 over all rows in their order, as `copy … to stdout (format csv, force_quote *)` writes them. In layout 1: each
-   * as a JSON list of the texts that Postgres writes, and a line feed.
+   * Hex sha256 over all rows in their order, as `copy … to stdout (format csv, force_quote *)` writes them, bytes as text
+   * where they are text. In layout 2: bytes always as hex. In layout 1: each row as a JSON list of the texts that Postgres
+   * writes, and a line feed.
    */
   sum: z.string(),
   key: z.array(z.string()),
@@ -33,7 +34,7 @@ const tableShape = z.strictObject({
 
 const manifestShape = z.strictObject({
   archive: z.literal('querymill'),
-  version: z.union([z.literal(1), z.literal(archiveVersion)]),
+  version: z.union([z.literal(1), z.literal(2), z.literal(archiveVersion)]),
   installation: z.string(),
   run_date: z.iso.date(),
   part: z.number().int().positive(),
@@ -67,7 +68,7 @@ export function parseManifest(text: string, path: string, installation: string):
   const read = manifestShape.safeParse(parsed(text))
   if (!read.success) {
     const version = z.object({ version: z.number() }).safeParse(parsed(text))
-    const other = version.success && ![1, archiveVersion].includes(version.data.version)
+    const other = version.success && ![1, 2, archiveVersion].includes(version.data.version)
     throw new Misuse(
       other
         ? `expected ${path} to be of layout ${archiveVersion} or before, got ${version.data.version}; use the release of this program that wrote it`

@@ -1,4 +1,5 @@
 import { codeOf, MillError, reasonOf, Unreachable } from '../../../shared/errors.ts'
+import { isOfDisk } from './disk.ts'
 
 interface Answered {
   readonly name: string
@@ -9,11 +10,6 @@ interface Answered {
 /** True: the bucket is there, and holds nothing of that name. */
 export function isAbsent(cause: unknown): boolean {
   return answered(cause)?.name === 'NoSuchKey'
-}
-
-/** True: not the bucket, but a disk of this machine. */
-export function isOfDisk(cause: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'ENOENT'].includes(codeOf(cause) ?? '')
 }
 
 /** What a bucket refused, or why it was not reached, with what to do about it. */

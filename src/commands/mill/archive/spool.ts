@@ -1,6 +1,6 @@
-import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs'
-import { codeOf, Misuse, reasonOf } from '../../../shared/errors.ts'
+import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import type { CopiedRows } from '../../../store/archive/copy.ts'
+import { unwritable } from './disk.ts'
 
 /** A text on its way into a file; a file of this machine, written as it comes. */
 export class Spool {
@@ -10,9 +10,12 @@ export class Spool {
   bytes = 0
   longest = 0
 
-  constructor(path: string) {
+  readonly #done: () => void
+
+  constructor(path: string, done: () => void) {
     this.path = path
-    this.#file = openSync(path, 'wx')
+    this.#file = openSync(path, 'w')
+    this.#done = done
   }
 
   add({ bytes, rows, longest }: CopiedRows): void {
@@ -20,7 +23,7 @@ export class Spool {
     try {
       for (let done = 0; done < bytes.length;) done += writeSync(this.#file, bytes, done)
     } catch (cause) {
-      throw outOfRoom(this.path, cause)
+      throw unwritable(this.path, cause, 'set TMPDIR to another folder')
     }
     this.rows += rows
     this.bytes += bytes.length
@@ -30,19 +33,10 @@ export class Spool {
   /** Whatever became of it, nobody needs it any more. */
   drop(): void {
     if (this.#file === null) return
-    closeSync(this.#file)
+    const file = this.#file
     this.#file = null
-    unlinkSync(this.path)
+    ftruncateSync(file)
+    closeSync(file)
+    this.#done()
   }
-}
-
-/** What to say of something that could not be written. */
-export function outOfRoom(path: string, cause: unknown): unknown {
-  if (/No space left|Disk quota/i.test(reasonOf(cause)) || codeOf(cause) === 'ENOSPC') {
-    return new Misuse(
-      `expected ${path} to be a place that can be written, got no room left; make some, or name another folder`,
-      { cause },
-    )
-  }
-  return cause
 }
