@@ -16,6 +16,10 @@ interface Step {
   readonly Plans?: readonly Step[]
 }
 
+interface Planned {
+  readonly 'QUERY PLAN': readonly { readonly Plan: Step }[]
+}
+
 /**
  * Plans a question over tables that the archive was added to and not yet read into; null where that cannot be told. Tables
  * that inherit are read column by column, so that a plan names no column of theirs that nobody needs; and they have no
@@ -35,10 +39,7 @@ export async function planQuestion(
     const reader = await findReader(client)
     // Planning may call functions that somebody else has made.
     if (reader !== null) await client.query(`set local role ${reader}`)
-    const plan = await client.query<{ 'QUERY PLAN': readonly { readonly Plan: Step }[] }>({
-      text: `explain (verbose, format json) ${question}`,
-      queryMode: 'extended',
-    } as pg.QueryConfig)
+    const plan: pg.QueryResult<Planned> = await client.query(explaining(question))
     const words = new Map<string, Set<string>>()
     for (const { Plan: step } of plan.rows[0]?.['QUERY PLAN'] ?? []) gatherWords(step, words)
     const called = wordsOf(plan.rows)
@@ -54,6 +55,12 @@ export async function planQuestion(
   } finally {
     await client.query('rollback')
   }
+}
+
+/** As one statement: what stands behind a second semicolon would be run. */
+function explaining(question: string): pg.QueryConfig {
+  const asked = { text: `explain (verbose, format json) ${question}`, queryMode: 'extended' }
+  return asked
 }
 
 function gatherWords(step: Step, words: Map<string, Set<string>>): void {
