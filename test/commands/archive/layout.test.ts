@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { PoolClient } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { checkArchive } from '../../../src/commands/archive/check.ts'
-import { withEngine, type ParquetEngine } from '../../../src/commands/mill/archive/engine.ts'
+import { withEngine } from '../../../src/commands/mill/archive/engine.ts'
 import { readFiled } from '../../../src/commands/mill/archive/files.ts'
 import {
   archiveVersion,
@@ -31,17 +31,8 @@ beforeEach(async () => {
 })
 afterEach(() => database.close())
 
-/** Writes the files of a table anew as the first layout had them, and sums their rows up as it did. */
-async function asBefore(
-  client: PoolClient,
-  engine: ParquetEngine,
-  table: ManifestTable,
-): Promise<ManifestTable> {
-  await stageRows(
-    client,
-    table,
-    readFiled({ engine, place: placesOf()(folder), version: archiveVersion }, table),
-  )
+/** Writes the files of a table, whose rows are staged, anew as the first layout had them, and sums them up as it did. */
+async function asBefore(client: PoolClient, table: ManifestTable): Promise<ManifestTable> {
   const from = `from staged_${table.table} order by ${table.key.join(', ')}`
   const { columns, rows } = await askOnce(client, `select * ${from}`)
   const draft = new ParquetDraft(columns)
@@ -55,17 +46,8 @@ async function asBefore(
   return { ...table, sum: sum.digest('hex'), files }
 }
 
-/** Sums the rows of a table up as the second layout did: as the server copies them out, bytes as hex. */
-async function asSecond(
-  client: PoolClient,
-  engine: ParquetEngine,
-  table: ManifestTable,
-): Promise<ManifestTable> {
-  await stageRows(
-    client,
-    table,
-    readFiled({ engine, place: placesOf()(folder), version: archiveVersion }, table),
-  )
+/** Sums the staged rows of a table up as the second layout did: as the server copies them out, bytes as hex. */
+async function asSecond(client: PoolClient, table: ManifestTable): Promise<ManifestTable> {
   const sum = createHash('sha256')
   const rows = `select * from staged_${table.table} order by ${table.key.join(', ')}`
   for await (const { bytes } of copyOut(
@@ -81,13 +63,15 @@ const layouts = { 1: asBefore, 2: asSecond }
 
 /** Turns the whole archive into one of an older layout. */
 async function rewrite(client: PoolClient, installation: string, version: 1 | 2): Promise<void> {
+  const place = placesOf()(folder)
   await withEngine(async (engine) => {
     for (const day of await readArchivedDays(database.db)) {
-      const manifest = await readManifest(day, { place: placesOf()(folder), installation })
+      const manifest = await readManifest(day, { place, installation })
       const tables: ManifestTable[] = []
       for (const table of manifest.tables) {
         await client.query('begin')
-        tables.push(await layouts[version](client, engine, table))
+        await stageRows(client, table, readFiled({ engine, place, version: archiveVersion }, table))
+        tables.push(await layouts[version](client, table))
         await client.query('commit')
       }
       await note(day, JSON.stringify({ ...manifest, version, tables }))

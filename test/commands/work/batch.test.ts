@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Batch } from '../../../src/commands/work/batch.ts'
 import { entryOf, unsentCall } from '../../../src/commands/work/entry.ts'
 import type { Entry } from '../../../src/credits/entry.ts'
-import { answer, bought } from './pieces.ts'
+import { answer, bought, recordedOf } from './pieces.ts'
 
 /** How the database refuses a write: it is away, others stand in its way, or it dislikes the data. */
 const refusals = {
@@ -41,12 +41,7 @@ function openLedger(
       const refusal = refuse(entries.map(form), writes)
       if (refusal !== null) throw refusals[refusal]()
       written.push(...entries.map(form))
-      return entries.map(({ call: { id } }) => ({
-        call: id,
-        task: id,
-        state: 'answered',
-        waitMs: null,
-      }))
+      return recordedOf(entries)
     },
     onAway: (is) => away.push(is),
     onStuck: (error) => stuck.push(error),
@@ -105,12 +100,7 @@ describe('with many lanes', () => {
       write: async (entries) => {
         begun.push(entries.length)
         await new Promise<void>((resolve) => ends.push(resolve))
-        return entries.map(({ call: { id } }) => ({
-          call: id,
-          task: id,
-          state: 'answered',
-          waitMs: null,
-        }))
+        return recordedOf(entries)
       },
       onAway: () => undefined,
       onStuck: () => undefined,

@@ -1,5 +1,6 @@
 // bought(call, reply): a task whose call came back with this reply, judged as a worker judges it; answer(), refusal()
-// and the like are replies.
+// and the like are replies; recordedOf(entries) is what a ledger answers that has written them down.
+import type { Entry, Recorded } from '../../../src/credits/entry.ts'
 import type { Bought, Task } from '../../../src/pipeline.ts'
 import type { Reply } from '../../../src/search/call.ts'
 import { judge } from '../../../src/search/verdict.ts'
@@ -14,6 +15,16 @@ export function task(id: number, over: Partial<Task> = {}): Task {
 export function bought(call: number, reply: Reply): Bought {
   const asked = task(call)
   return { task: asked, call: { id: call, mark: null }, reply, verdict: judge(reply, asked.query) }
+}
+
+/** What a ledger says of entries that it has written down, each for the task of its own number. */
+export function recordedOf(entries: readonly Entry[]): Recorded[] {
+  return entries.map(({ call: { id } }) => ({
+    call: id,
+    task: id,
+    state: 'answered',
+    waitMs: null,
+  }))
 }
 
 export function response(status: number, body: object, retryAfter: string | null = null): Reply {

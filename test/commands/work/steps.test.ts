@@ -10,7 +10,7 @@ import type { Reply } from '../../../src/search/call.ts'
 import { openLanes } from '../../../src/search/lane.ts'
 import { spenderOf } from '../../../src/commands/work/setup.ts'
 import { openLedger } from './ledger.ts'
-import { answer, bought, refusal, task, unsent } from './pieces.ts'
+import { answer, bought, recordedOf, refusal, task, unsent } from './pieces.ts'
 
 function name(id: number): CallName {
   return { id, mark: `mark ${id}` }
@@ -49,12 +49,7 @@ async function openSteps() {
       counted: false,
       write: async (written) => {
         entries.push(...written)
-        return written.map(({ call: { id } }) => ({
-          call: id,
-          task: id,
-          state: 'answered',
-          waitMs: null,
-        }))
+        return recordedOf(written)
       },
       onAway: () => undefined,
       onStuck: () => undefined,

@@ -9,6 +9,7 @@ import type { ArchivePlace } from './place.ts'
  * and are read as well.
  */
 export const archiveVersion = 3
+const knownVersions = [1, 2, archiveVersion] as const
 
 const fileShape = z.strictObject({
   path: z.string(),
@@ -34,7 +35,7 @@ const tableShape = z.strictObject({
 
 const manifestShape = z.strictObject({
   archive: z.literal('querymill'),
-  version: z.union([z.literal(1), z.literal(2), z.literal(archiveVersion)]),
+  version: z.literal(knownVersions),
   installation: z.string(),
   run_date: z.iso.date(),
   part: z.number().int().positive(),
@@ -68,7 +69,7 @@ export function parseManifest(text: string, path: string, installation: string):
   const read = manifestShape.safeParse(parsed(text))
   if (!read.success) {
     const version = z.object({ version: z.number() }).safeParse(parsed(text))
-    const other = version.success && ![1, 2, archiveVersion].includes(version.data.version)
+    const other = version.success && !knownVersions.some((known) => known === version.data.version)
     throw new Misuse(
       other
         ? `expected ${path} to be of layout ${archiveVersion} or before, got ${version.data.version}; use the release of this program that wrote it`
