@@ -21,10 +21,11 @@ WORKDIR /app
 RUN ["install", "-d", "-o", "node", "-g", "node", "-m", "0700", "/data"]
 COPY --from=packages /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
-COPY package.json ./
+COPY package.json LICENSE ./
 COPY sql ./sql
 COPY inputs ./inputs
-COPY src/service/corpus/corpus.jsonl.gz ./src/service/corpus/
+# The documents of others go nowhere without their licences.
+COPY src/service/corpus/corpus.jsonl.gz src/service/corpus/LICENSES.md src/service/corpus/LICENSE-Apache-2.0.txt ./src/service/corpus/
 COPY src/commands/desk/assets ./src/commands/desk/assets
 USER node
 # Of a worker with MILL_METRICS_PORT it asks the worker, of any other container the tables.

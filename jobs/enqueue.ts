@@ -24,7 +24,7 @@ await runCommand<EnqueueFlags>(
         .option('--priority <number>', '1 (first) to 9')
         .option('--tags <tags>', 'labels, divided by commas')
         .option('--max-age <duration>', 'an answer younger than this is reused; 0 buys all')
-        .option('--budget <credits>', 'most credits the run may use')
+        .option('--budget <credits>', 'most credits that the run of each list may use in all')
         .option('--max-credits <credits>', 'buy nothing if all of it may cost more')
         .option('--dry-run', 'show what would be done, and do nothing')
         .option('--yes', 'buy without asking')

@@ -9,8 +9,8 @@ await runCommand<ExportOptions>(
       'Writes a view, a table or the answer to a question into a file, row by row, however long it is.',
     examples: [
       'npm run export -- movers --to movers.csv',
-      'npm run export -- results --format ndjson --to results.ndjson',
-      'npm run export -- results --since 2026-11-01 --device mobile --format parquet --to results.parquet',
+      'npm run export -- results --to results.ndjson',
+      'npm run export -- results --since 2026-11-01 --device mobile --to results.parquet',
       'npm run export -- --question winners --days 30 --to winners.csv --bom',
       'npm run export -- searches --to - | head',
     ],
@@ -27,7 +27,10 @@ await runCommand<ExportOptions>(
         .allowUnknownOption()
         .option('--question <name>', 'a question of the library (npm run sql), or SQL in quotes')
         .option('--where <condition>', 'only rows for which this SQL holds')
-        .option('--format <format>', 'csv, ndjson or parquet', 'csv')
+        .option(
+          '--format <format>',
+          'csv, ndjson or parquet; default: what the name of the file says, else csv',
+        )
         .option('--to <file>', 'the file; - is the standard output')
         .option(
           '--raw',

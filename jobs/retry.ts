@@ -14,6 +14,8 @@ await runCommand<RetryFlags>(
       'npm run retry -- --run 12 --state unaffordable --budget 900',
       'npm run retry -- --run 12 --state not_asked  asks what the night let rest',
       'npm run retry -- --run 12 --buy-again        buys answered tasks a second time',
+      'npm run retry -- --run 12 --buy-again --error OTHER_QUERY',
+      '                                             only those that were answered for another query',
     ],
     define: (program) =>
       program
@@ -24,12 +26,15 @@ await runCommand<RetryFlags>(
           'one or more of failed, unknown, unaffordable, not_asked',
           'failed,unknown',
         )
-        .option('--error <code>', 'only tasks that ended with this error')
+        .option(
+          '--error <code>',
+          'only tasks that ended with this error; with --buy-again also UNREADABLE, OTHER_QUERY, PAID_REFUSAL',
+        )
         .option('--tag <label>', 'only tasks of queries with this label')
         .option('--since <when>', 'only tasks that ended since: a day, or a span like 12h')
         .option(
           '--budget <credits>',
-          'what each of the runs may use in all; needed when it is used up',
+          'what each of the runs may use in all, from now on its budget',
         )
         .option('--buy-again', 'also tasks that have an answer: each is paid for a second time')
         .option('--dry-run', 'say how many, change nothing')

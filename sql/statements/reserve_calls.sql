@@ -58,8 +58,8 @@ changed_runs as (
   )
   join runs r on r.id = w.run
   join lists l on l.id = r.list_id
-  where w.budget is not null
-      and (r.budget, r.spent, r.reserved) is distinct from (w.budget, w.had_spent, w.had_reserved)
+  where r.budget is distinct from w.budget
+    or w.budget is not null and (r.spent, r.reserved) is distinct from (w.had_spent, w.had_reserved)
     or l.budget is distinct from (w.list ->> 'budget')::bigint
     or l.budget is not null and exists (
       select

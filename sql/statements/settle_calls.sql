@@ -223,13 +223,11 @@ kept as (
     blind_calls = case when drained or newer then 0 else accounts.blind_calls end,
     blocked_keys = case
       when change -> 'refused_keys' = '[]' then accounts.blocked_keys
-      else (
-        select (array_agg(distinct k.key))[:8]
-        from (
-          select jsonb_array_elements_text(change -> 'refused_keys') as key
-          union all
-          select unnest(accounts.blocked_keys)
-        ) k
+      -- All of them: a key that were left out would be tried again and again.
+      else array(
+        select jsonb_array_elements_text(change -> 'refused_keys')
+        union
+        select unnest(accounts.blocked_keys)
       )
     end,
     slowdowns = case

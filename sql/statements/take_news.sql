@@ -16,13 +16,15 @@ with news as (
     and not exists (select from notices where kind = 'run_finished' and subject = r.id::text)
   union all
   select
-    'run_suspect', r.id::text, h.judged_at,
-    jsonb_build_object('run', r.id, 'list', l.name, 'run_date', r.run_date, 'reasons', h.reasons)
+    k.kind, r.id::text, h.judged_at,
+    jsonb_build_object('run', r.id, 'list', l.name, 'run_date', r.run_date, 'reasons', h.reasons || h.remarks)
   from night_health h
-  join runs r on r.id = h.run_id and r.suspect
+  join runs r on r.id = h.run_id
   join lists l on l.id = r.list_id
+  cross join lateral (select case when r.suspect then 'run_suspect' else 'run_odd' end as kind) k
   where h.judged_at > $1::timestamptz
-    and not exists (select from notices where kind = 'run_suspect' and subject = r.id::text)
+    and cardinality(h.reasons || h.remarks) > 0
+    and not exists (select from notices where notices.kind = k.kind and subject = r.id::text)
   union all
   select
     'stop', s.id::text, s.since,

@@ -1,5 +1,5 @@
-import { readAnswer } from '../search/parse.ts'
-import type { Answer, StoredAnswer } from '../store/answers/answer.ts'
+import { rereadAnswer } from '../search/verdict.ts'
+import { flawOf, type Answer, type StoredAnswer } from '../store/answers/answer.ts'
 import {
   countBodiless,
   readBodies,
@@ -29,6 +29,8 @@ export interface Reparsed {
   readonly read: number
   /** Answers that still cannot be read, and stay as they were. */
   readonly unread: number
+  /** Answers that prove to be a refusal, or to answer another query: marked, and without rows from now on. */
+  readonly marked: number
   /** Answers whose rows the tables refuse; their bodies are kept. */
   readonly refused: number
   /** Answers whose body was pruned. */
@@ -61,9 +63,14 @@ export async function runReparse({ options, env, closers }: Call<ReparseOptions>
   })
   if (options.json === true) printJson(found)
   say(`${count(found.read, 'answer')} read, ${found.unread} cannot be read and stay as they were`)
+  if (found.marked > 0) {
+    say(
+      `${count(found.marked, 'answer')} marked: the API refused the query or answered another one, so there are no rows of it`,
+    )
+  }
   for (const line of refusalLines(found.refused, reasons)) say(line)
   if (found.bodiless > 0) say(`of ${count(found.bodiless, 'answer')} the body was pruned`)
-  return found.unread + found.refused > 0 ? exits.failures : exits.done
+  return found.unread + found.marked + found.refused > 0 ? exits.failures : exits.done
 }
 
 function refusalLines(refused: number, reasons: ReadonlyMap<string, number>): string[] {
@@ -91,7 +98,7 @@ export async function reparse(
   refuse: Refuse = () => undefined,
 ): Promise<Reparsed> {
   const bodiless = await countBodiless(db, choice)
-  let [read, unread, refused] = [0, 0, 0]
+  let [read, unread, marked, refused] = [0, 0, 0, 0]
   const put = async (answers: readonly Again[]) => {
     const stored = await store(db, answers, refuse)
     refused += answers.length - stored.length
@@ -102,7 +109,10 @@ export async function reparse(
     // What cannot be read never takes the place of rows that were read once.
     const better = answers.filter(isReadable)
     read += (await put(better)).length
-    unread += answers.length - better.length
+    // What was read and is not the answer to its query does: rows of another query are worse than none.
+    const wrong = answers.filter(isNewlyMarked)
+    marked += (await put(wrong)).length
+    unread += answers.length - better.length - wrong.length
   }
   // After those that have rows, among which they are then.
   for await (const bodies of readRefused(db, { run: choice.run, buying: supplier }, batch)) {
@@ -114,7 +124,7 @@ export async function reparse(
     read += better
     unread += stored.length - better
   }
-  return { read, unread, refused, bodiless }
+  return { read, unread, marked, refused, bodiless }
 }
 
 const strangeApi =
@@ -149,11 +159,17 @@ async function store(
 }
 
 function readAgain(kept: KeptBody): Again {
-  return { kept, answer: readAnswer(kept.body, kept.truncated, kept.q).answer }
+  return { kept, answer: rereadAnswer(kept) }
 }
 
 function isReadable({ answer }: Again): boolean {
   return answer.parseError === null
+}
+
+/** Marked by today's reading as a refusal or as the answer to another query, and not marked so in the tables. */
+function isNewlyMarked({ kept, answer }: Again): boolean {
+  const flaw = flawOf(answer.parseError)
+  return flaw !== null && flaw !== 'unreadable' && answer.parseError !== kept.parse_error
 }
 
 function restore({ kept, answer }: Again): StoredAnswer {

@@ -5,7 +5,12 @@ import { countFlag } from '../shared/terminal/flags.ts'
 import { count } from '../shared/terminal/wording.ts'
 import { readDuration } from '../shared/time/duration.ts'
 import { instantsOf, isDay } from '../shared/time/zone.ts'
-import { raiseBudgets, readListBudgets, readRunBudgets } from '../store/operator/budgets.ts'
+import {
+  readListBudgets,
+  readRunBudgets,
+  setRunBudgets,
+  type RunBudget,
+} from '../store/operator/budgets.ts'
 import { expectList, expectRun, expectTag } from '../store/operator/known.ts'
 import { chooseRuns, countRefused, reopenTasks, type Selection } from '../store/operator/reopen.ts'
 import { dearestSeen } from '../store/operator/status.ts'
@@ -26,7 +31,6 @@ export interface RetryFlags {
   readonly json?: true
 }
 
-const nothingFound = 'no such task was found in a run that may be opened: nothing is changed'
 const reopenable = ['failed', 'unknown', 'unaffordable', 'not_asked']
 
 /** Opens tasks again and makes their jobs, or only says how many there are. */
@@ -40,7 +44,8 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
   if (selection.tag !== null) await expectTag(mill.db, selection.tag)
   const { runs, left, tasks } = await chooseRuns(mill.db, selection)
   for (const { run, instead } of left) say(leftLine(run, instead))
-  await expectMoney(mill, runs, budget)
+  const bound = await readBound(mill, selection, runs)
+  await expectMoney(mill, { bound, reopened: runs, budget })
   if (selection.buyAgain) say(await costLine(mill, tasks))
   const refused = await countRefused(mill.db, selection)
   if (refused > 0) say(refusedLine(refused))
@@ -49,13 +54,13 @@ export async function runRetry({ options, env, closers }: Call<RetryFlags>): Pro
     say(`${count(tasks, 'task')} would be opened again`)
     return exits.done
   }
-  if (budget !== null) await raiseBudgets(mill.db, runs, budget)
+  if (budget !== null) await bindRuns(mill, bound, budget)
   const reopened = await reopenTasks(mill.db, selection, runs)
   for (const run of runs) await rebuild(mill, run)
   if (options.json === true) printJson({ tasks, reopened })
   say(
     reopened === 0
-      ? nothingFound
+      ? nothingFound(budget !== null && bound.length > 0)
       : `${count(reopened, 'task')} open again; type: npm run work -- --drain`,
   )
   return exits.done
@@ -79,23 +84,63 @@ function selectionOf(options: RetryFlags, zone: string): Selection {
   }
 }
 
-/** A run whose budget is gone, or that of its list, would leave every task unaffordable again, at once. */
-async function expectMoney(mill: Mill, runs: readonly number[], budget: number | null) {
+/** Reads the runs that a typed budget is for: those that are opened, and the one that is named if it is open as it is. */
+async function readBound({ db }: Mill, { run }: Selection, reopened: readonly number[]) {
+  const named = run === null || reopened.includes(run) ? [] : [run]
+  const found = await readRunBudgets(db, [...reopened, ...named])
+  return found.filter((one) => one.open || reopened.includes(one.run))
+}
+
+/** Refuses a budget that is used up, that of a run or of its list: every task would be unaffordable again at once. */
+async function expectMoney(
+  mill: Mill,
+  {
+    bound,
+    reopened,
+    budget,
+  }: {
+    bound: readonly RunBudget[]
+    reopened: readonly number[]
+    budget: number | null
+  },
+) {
   const dearest = (await dearestSeen(mill.db, mill.supplier.account)) ?? 1
-  for (const purse of await readRunBudgets(mill.db, runs)) {
-    const { run, gone } = purse
-    if (Math.max(purse.budget, budget ?? 0) >= gone + dearest) continue
-    const got = budget === null ? `${purse.budget}, of which ${gone} are gone` : budget
+  for (const one of bound) {
+    const { run, gone } = one
+    const opened = reopened.includes(run)
+    const most = budget ?? (opened ? one.budget : null)
+    const least = opened ? gone + dearest : gone
+    if (most === null || most >= least) continue
+    const got =
+      budget === null ? `${most}, of which ${gone} are gone` : `${most}: ${gone} are used or held`
+    const why = opened ? ', and what is opened would be unaffordable again at once' : ''
     throw new Misuse(
-      `expected a budget of at least ${gone + dearest} credits for run ${run}, got ${got}: what is opened would be unaffordable again at once; type --budget with what the run may use in all, those ${gone} with it`,
+      `expected a budget of at least ${least} credits for run ${run}, got ${got}${why}; type --budget with what the run may use in all, those ${gone} with it`,
     )
   }
-  for (const { list, month, budget: most, gone } of await readListBudgets(mill.db, runs)) {
+  for (const { list, month, budget: most, gone } of await readListBudgets(mill.db, reopened)) {
     if (most >= gone + dearest) continue
     throw new Misuse(
       `expected list ${list} to have at least ${gone + dearest} credits for ${month}, got ${most}, of which ${gone} are gone: what is opened would be unaffordable again at once; type: npm run budget -- --list ${JSON.stringify(list)} --credits N`,
     )
   }
+}
+
+/** Sets the budget of runs, of which workers may be buying. */
+async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: number): Promise<void> {
+  const runs = bound.map(({ run }) => run)
+  const [first] = bound
+  if (first === undefined) return
+  if (!(await setRunBudgets(db, runs, budget))) {
+    throw new Misuse(
+      `expected a budget of at least what each run has used, got ${budget}, and more was bought meanwhile; nothing is changed: type --budget with more`,
+    )
+  }
+  say(
+    bound.length === 1
+      ? `run ${first.run} may use ${budget} credits in all, ${first.gone} are used or held`
+      : `each of ${count(bound.length, 'run')} may use ${budget} credits in all, what it has used with it`,
+  )
 }
 
 /** A span back from now, or the beginning of a day. */
@@ -112,6 +157,10 @@ function readStates(text: string): string[] {
   const wrong = states.filter((state) => !reopenable.includes(state))
   if (wrong.length === 0) return states
   throw new Misuse(`expected --state to be of ${reopenable.join(', ')}, got ${wrong.join(', ')}`)
+}
+
+function nothingFound(bound: boolean): string {
+  return `no such task was found in a run that may be opened: nothing ${bound ? 'else ' : ''}is changed`
 }
 
 function leftLine(run: number, instead: number): string {

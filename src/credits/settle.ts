@@ -135,13 +135,11 @@ function heed(
   { refusedKeys, slowDown, welcome }: Change,
   { now, jitter }: { now: number; jitter: number },
 ): Account {
-  const blocked = [...new Set([...account.blockedKeys, ...refusedKeys])].slice(-mostBlockedKeys)
+  const blocked = [...new Set([...account.blockedKeys, ...refusedKeys])]
   const heeded = { ...account, blockedKeys: blocked }
   if (slowDown !== null) return { ...heeded, ...brake(account, slowDown, { now, jitter }) }
   return welcome ? { ...heeded, slowdowns: 0 } : heeded
 }
-
-const mostBlockedKeys = 8
 
 /** A burst of refusals counts once: only a call begun after the last wait ended makes the next one longer. */
 function brake(

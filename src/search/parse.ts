@@ -10,31 +10,38 @@ import {
   resultLeftover,
   type ListName,
 } from './render.ts'
-import { answerShape, entityShape, refusalShape, resultShape } from './shape.ts'
+import { answerShape, entityShape, resultShape, statementShape } from './shape.ts'
 
 /** What a body says. Whether that makes it an answer or a refusal, the status decides, too. */
 export interface Reading {
   /** What it says of its own success; null: nothing, or it cannot be read. */
   readonly success: boolean | null
+  /** The query that it says it answers; null where it names none. */
+  readonly query: string | null
   /** Taken as an answer; without rows, and with the problem in it, when it cannot be read. */
   readonly answer: Answer
   /** Taken as a refusal; null where nothing is said. */
   readonly refusal: { readonly code: string | null; readonly message: string | null }
 }
 
-const nothingSaid = { success: null, refusal: { code: null, message: null } } as const
+const nothingSaid = { success: null, query: null, refusal: { code: null, message: null } } as const
 
 /** Reads any bytes as the answer to `q`, or as a refusal, or says why they are neither. Never throws. */
 export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading {
   const read = readBody(body, truncated)
   if (read.problem !== null) return { ...nothingSaid, answer: unreadAnswer(read.problem) }
-  const { success = null, error } = refusalShape.parse(read.fields)
+  const { success = null, query = null, error } = statementShape.parse(read.fields)
   const refusal = { code: error?.code ?? null, message: error?.message ?? null }
-  return { success, answer: parseAnswer(read, q), refusal }
+  return { success, query, answer: parseAnswer(read, q), refusal }
+}
+
+/** The same answer without its rows, and the reason; what it says about money stays, since it was paid for. */
+export function dropRows({ creditsUsed, creditsRemaining }: Answer, reason: string): Answer {
+  return { ...unreadAnswer(reason), creditsUsed, creditsRemaining }
 }
 
 /** The answer of a body that could not be read: no rows, and the reason. */
-export function unreadAnswer(problem: string): Answer {
+function unreadAnswer(problem: string): Answer {
   return {
     intent: null,
     sentiment: null,

@@ -10,7 +10,8 @@ interface Consequence {
 
 /** The policy, class by class: what is retried, waited for, dropped, and what stops every worker. */
 export const policy = {
-  // 200 without success: false. A body that cannot be read is kept and marked.
+  // 200 without success: false. A body that cannot be read, or that answers another query, is kept and marked.
+  // So is a refusal that says it was charged: see `isPaidAnswer`.
   answered: { task: 'answered', money: 'priced', stops: null },
   // 401 or 403 in the API's own shape of an error, or a code that says so.
   key_refused: { task: 'keep', money: 'free', stops: 'auth' },
@@ -52,6 +53,16 @@ const kinds = Object.keys(words) as (keyof typeof words)[]
 const codes: ReadonlyMap<string, RefusalKind> = new Map(
   kinds.flatMap((kind) => words[kind].split(/\s+/).map((word) => [word, kind] as const)),
 )
+
+/**
+ * True for a refusal that counts as an answer without results: its body was read whole and says that it cost credits.
+ * Asking again would cost them again, whatever the status, so it is kept and marked, and nothing buys it again by itself.
+ * Refusals that stop the account (key, credit, rate) keep their meaning: they concern every query. One that says no
+ * price, or 0, may be tried again.
+ */
+export function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
+  return policy[kind].stops === null && creditsUsed !== null && creditsUsed > 0
+}
 
 /** What a response that is no answer shows of itself. */
 interface Shown {

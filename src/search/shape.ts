@@ -41,8 +41,9 @@ export const entityShape = z.object({
   type: text,
 })
 
-/** What makes a body a refusal, as far as it is there; its credits stand where those of an answer do. */
-export const refusalShape = z.object({
+/** What a body says of itself: whether it succeeded, which query it answers, why it refuses. */
+export const statementShape = z.object({
   success: z.boolean().optional().catch(undefined),
+  query: text,
   error: z.object({ code: text, message: text }).optional().catch(undefined),
 })

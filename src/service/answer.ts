@@ -23,10 +23,14 @@ export interface Answered {
 
 /** Who asks, and until when. */
 export interface Asker {
-  /** The account whose searches wait for each other. */
+  /** Accounts take turns at the upstream. */
   readonly account: number
-  /** Aborted when nobody waits for the answer any more. */
+  /** Ends the search when it aborts. */
   readonly signal: AbortSignal
+  /** Ends the search only while it waits for its turn: the client has gone away. */
+  readonly gone: AbortSignal
+  /** Time of `performance.now()` at which the answer must be there. */
+  readonly deadline: number
 }
 
 /** The results of the page that was asked for. */

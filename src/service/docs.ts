@@ -34,7 +34,8 @@ The dashboard, <code>GET /v1/usage</code> and <code>npm run keys -- usage</code>
 /** The page that every other error points at. */
 export const errorPage = page(
   'Errors',
-  `<p>Every error has the same shape. A request that was refused or that failed is never charged.</p>
+  `<p>Every error has the same shape. A request that was refused or that failed is never charged.
+To ask about one, name the <code>X-Request-Id</code> of its answer.</p>
 <table>
 <tr><th>Status</th><th>Code</th><th>Why, and what to do</th></tr>
 <tr><td>400</td><td><code>BAD_REQUEST</code></td><td>A parameter is missing, repeated or breaks its rule: the message names both. Or the request, its body included, is no HTTP.</td></tr>
@@ -47,7 +48,7 @@ export const errorPage = page(
 <tr><td>414</td><td><code>URI_TOO_LONG</code></td><td>The address is longer than 16 KB.</td></tr>
 <tr><td>417</td><td><code>EXPECTATION_FAILED</code></td><td>The request expects something that is not offered.</td></tr>
 <tr><td>422</td><td><code>UNPROCESSABLE_CONTENT</code></td><td>This <code>Idempotency-Key</code> was used for another search. Take a new one.</td></tr>
-<tr><td>429</td><td><code>TOO_MANY_REQUESTS</code></td><td>Too many requests in this second. Wait as long as <code>Retry-After</code> says.</td></tr>
+<tr><td>429</td><td><code>TOO_MANY_REQUESTS</code></td><td>Too many requests in this second, or too many searches before this one for it to be answered in time. Nothing is charged. Wait as long as <code>Retry-After</code> says.</td></tr>
 <tr><td>431</td><td><code>REQUEST_HEADER_FIELDS_TOO_LARGE</code></td><td>The headers are too large.</td></tr>
 <tr><td>500</td><td><code>INTERNAL_SERVER_ERROR</code></td><td>A bug of ours.</td></tr>
 <tr><td>502</td><td><code>BAD_GATEWAY</code></td><td>A search engine behind us answered nonsense. Try again later.</td></tr>

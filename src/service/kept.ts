@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { pause } from '../shared/waiting.ts'
-import { Refusal } from './refusal.ts'
+import { clientLeft, Refusal } from './refusal.ts'
 import type { Search } from './schemas.ts'
 
 /** For so long the same Idempotency-Key is given the same answer. */
@@ -31,6 +31,8 @@ export interface Again {
   readonly leaseMs: number
   /** So long a second request waits for the first. */
   readonly waitMs: number
+  /** Aborted when the client has gone away: it waits no more. */
+  readonly gone: AbortSignal
 }
 
 /** Null for a request without the header. */
@@ -58,7 +60,8 @@ export async function claimAnswer(pool: pg.Pool, again: Again): Promise<Claim | 
       return { kind: 'kept', answer: row.answer, used: row.used, remaining: row.remaining }
     }
     if (performance.now() > end) throw stillInWork()
-    await pause(waitMs)
+    await pause(waitMs, again.gone)
+    if (again.gone.aborted) throw clientLeft()
   }
 }
 

@@ -136,7 +136,7 @@ function refuseAddress(error: unknown, { docsUrl, log }: Where): Response {
     ? new Refusal(400, 'The address or the Host of the request is not valid')
     : new Refusal(500, 'Something went wrong on our side; nothing was charged')
   const headers = { ...rawHeadersOf(id), ...refusal.headers }
-  return Response.json(refusal.body(docsUrl(), id), { status: refusal.status, headers })
+  return Response.json(refusal.body(docsUrl()), { status: refusal.status, headers })
 }
 
 function rawHeadersOf(id: string): Record<string, string> {
@@ -160,7 +160,7 @@ function refuseSocket(refusal: Refusal, socket: Duplex | null, { docsUrl, log }:
     return
   }
   const id = newRequestId()
-  const body = JSON.stringify(refusal.body(docsUrl(), id))
+  const body = JSON.stringify(refusal.body(docsUrl()))
   const headers = {
     ...refusal.headers,
     ...rawHeadersOf(id),

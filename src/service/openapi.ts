@@ -8,7 +8,7 @@ function header(description: string, type: 'string' | 'integer' = 'string') {
 }
 
 const everyAnswer = {
-  'X-Request-Id': header('name of this request; it stands in errors and in the log, too.'),
+  'X-Request-Id': header('name of this request; it stands in the log, too.'),
 }
 
 const keyedAnswer = {
@@ -51,10 +51,13 @@ const refusals = {
   }),
   413: refusal(`${open} the body is longer than 64 KB; code CONTENT_TOO_LARGE.`, everyAnswer),
   414: refusal(`${open} the address is longer than 16 KB; code URI_TOO_LONG.`, everyAnswer),
-  429: refusal(`${open} too many requests in this second; code TOO_MANY_REQUESTS.`, {
-    ...keyedAnswer,
-    ...retryAfter,
-  }),
+  429: refusal(
+    `${open} too many requests in this second, or too many searches before this one for it to be answered in time; code TOO_MANY_REQUESTS, not charged.`,
+    {
+      ...keyedAnswer,
+      ...retryAfter,
+    },
+  ),
   431: refusal(`${open} the head is too large; code REQUEST_HEADER_FIELDS_TOO_LARGE.`, everyAnswer),
   500: refusal(`${open} a bug; code INTERNAL_SERVER_ERROR, not charged.`),
   503: refusal(`${open} no upstream answered; code SERVICE_UNAVAILABLE, not charged.`, {

@@ -37,7 +37,7 @@ export class Refusal extends MillError {
   }
 
   /** The body, with a link to the page that explains it. */
-  body(docsUrl: string, requestId: string): RefusalBody {
+  body(docsUrl: string): RefusalBody {
     const page = this.status === 401 || this.status === 403 ? 'authentication' : 'errors'
     return {
       success: false,
@@ -45,7 +45,6 @@ export class Refusal extends MillError {
         code: codes[this.status],
         message: this.message,
         documentation: `${docsUrl}/${page}`,
-        request_id: requestId,
       },
     }
   }
@@ -57,8 +56,6 @@ export interface RefusalBody {
     readonly code: string
     readonly message: string
     readonly documentation: string
-    /** Not in the specification: what to name when asking about it. */
-    readonly request_id: string
   }
 }
 
@@ -70,6 +67,11 @@ export function missingKey(): Refusal {
 /** One message for unknown, mistyped and revoked keys: a guesser learns nothing from it. */
 export function refusedKey(): Refusal {
   return new Refusal(403, 'API key is invalid or has been revoked')
+}
+
+/** The client has gone away: nobody reads this, and the work for it ends. */
+export function clientLeft(): Refusal {
+  return new Refusal(503, 'The client has gone away; nothing was charged')
 }
 
 /** What becomes of parameters that break their rules: the first problem is named. */

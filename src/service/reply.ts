@@ -75,7 +75,7 @@ export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
 export function refuse(parts: Replying, error: unknown, c: Context<DoorEnv>): Response {
   const requestId = c.get('requestId')
   const refusal = error instanceof Refusal ? error : unexpected(parts.log, error, requestId)
-  return new Response(JSON.stringify(refusal.body(parts.docsUrl(), requestId)), {
+  return new Response(JSON.stringify(refusal.body(parts.docsUrl())), {
     status: refusal.status,
     headers: { ...keyHeaders(c), ...refusal.headers, ...secureHeaders, ...jsonType },
   })

@@ -151,9 +151,6 @@ export const errorResponse = z
       code: z.string().openapi({ description: 'Machine-readable code.' }),
       message: z.string().openapi({ description: 'Human-readable text.' }),
       documentation: z.url().openapi({ description: 'Link to the help page about the error.' }),
-      request_id: z.string().openapi({
-        description: 'Not in the specification: the X-Request-Id of this answer.',
-      }),
     }),
   })
   .openapi('ErrorResponse')

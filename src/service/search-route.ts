@@ -62,6 +62,8 @@ async function serve(parts: SearchParts, order: Order): Promise<Sold> {
   const answered = await parts.mock.answer(search, {
     account: key.accountId,
     signal: AbortSignal.timeout(parts.deadlineMs),
+    gone: order.gone,
+    deadline: performance.now() + parts.deadlineMs,
   })
   return { ...answered, used: 0, remaining: key.remaining, again: false }
 }

@@ -5,7 +5,7 @@ import { claimAnswer, giveUpClaim, type Claim } from './kept.ts'
 import type { FoundKey } from './keyring.ts'
 import { cost } from './plans.ts'
 import type { Purse } from './purse.ts'
-import { Refusal } from './refusal.ts'
+import { clientLeft, Refusal } from './refusal.ts'
 import type { Search } from './schemas.ts'
 
 /** An answer with its price. */
@@ -43,6 +43,7 @@ export async function sellAnswer(shop: Shop, order: Order): Promise<Sold> {
     search,
     leaseMs: shop.leaseMs,
     waitMs: shop.deadlineMs,
+    gone: order.gone,
   })
   if (claim.kind === 'kept') {
     const answered = JSON.parse(claim.answer) as Answered
@@ -59,11 +60,12 @@ export async function sellAnswer(shop: Shop, order: Order): Promise<Sold> {
 /** Credits aside, search, settle. Whatever goes wrong between gives every credit back. */
 async function sellOnce(shop: Shop, order: Order, claim: Claim | null): Promise<Sold> {
   const { key, search } = order
-  const charge = await shop.purse.reserve(key, { search, credits: cost(search.num) })
+  const want = { search, credits: cost(search.num), gone: order.gone }
+  const charge = await shop.purse.reserve(key, want)
   if (charge.kind !== 'charge') throw unpaid(charge, cost(search.num))
   const start = performance.now()
-  // Nobody waits for an answer whose client has gone, unless it can be asked for again.
-  const gone = claim === null ? order.gone : new AbortController().signal
+  // A search at work ends with its client, unless its answer can be asked for again.
+  const over = claim === null ? order.gone : new AbortController().signal
   const end = async (credits: number, status: number, keep: Keeping | null) => {
     const ms = performance.now() - start
     const ending = { credits, status, ms, provider: shop.provider.name, keep }
@@ -73,9 +75,9 @@ async function sellOnce(shop: Shop, order: Order, claim: Claim | null): Promise<
   }
   let answered: Answered
   try {
-    answered = await beforeDeadline(shop, { key, search, gone })
+    answered = await beforeDeadline(shop, order, over)
   } catch (error) {
-    await end(0, gone.aborted ? clientGone : statusOf(error), null)
+    await end(0, order.gone.aborted ? clientGone : statusOf(error), null)
     throw error
   }
   const used = cost(answered.answer.organic_results.length)
@@ -93,32 +95,32 @@ function keepable({ answer, ignored, partial }: Answered): string {
   return JSON.stringify({ answer, ignored, partial })
 }
 
-interface Timed {
-  readonly key: FoundKey
-  readonly search: Search
-  readonly gone: AbortSignal
-}
-
-async function beforeDeadline(shop: Shop, { key, search, gone }: Timed): Promise<Answered> {
+async function beforeDeadline(
+  shop: Shop,
+  { key, search, gone }: Order,
+  over: AbortSignal,
+): Promise<Answered> {
   const stop = new AbortController()
   let end: (refusal: Refusal) => void = () => undefined
-  const over = new Promise<never>((_, reject) => {
+  const ended = new Promise<never>((_, reject) => {
     end = (refusal) => {
       stop.abort(refusal)
-      reject(refusal)
+      // A search that still waits for its turn says so first: its refusal is another one.
+      setImmediate(() => reject(refusal))
     }
   })
   const late = () => end(new Refusal(504, 'The search took too long; nothing was charged'))
-  const left = () => end(new Refusal(503, 'The client has gone away; nothing was charged'))
+  const left = () => end(clientLeft())
   const timer = setTimeout(late, shop.deadlineMs)
-  gone.addEventListener('abort', left, { once: true })
+  over.addEventListener('abort', left, { once: true })
   try {
-    if (gone.aborted) left()
-    const asker = { account: key.accountId, signal: stop.signal }
-    return await Promise.race([over, shop.provider.answer(search, asker)])
+    if (over.aborted) left()
+    const deadline = performance.now() + shop.deadlineMs
+    const asker = { account: key.accountId, signal: stop.signal, gone, deadline }
+    return await Promise.race([ended, shop.provider.answer(search, asker)])
   } finally {
     clearTimeout(timer)
-    gone.removeEventListener('abort', left)
+    over.removeEventListener('abort', left)
   }
 }
 

@@ -2,9 +2,10 @@ import { isAbsolute, resolve } from 'node:path'
 import type { BucketAccess } from './bucket.ts'
 import type { Cron } from './time/cron.ts'
 import { BadSettings } from './errors.ts'
-import { SettingsReader, type SettingSource, type Webhook } from './reading.ts'
+import { SettingsReader, type Webhook } from './reading.ts'
 import type { Secret } from './secret.ts'
 import type { Name } from './settings.ts'
+import type { SettingSource } from './unknown-settings.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -113,6 +114,11 @@ export function readConfig(env: Environment, flags: Partial<Record<Name, string>
   reader.checkLease(config.leaseMs, config.timeoutMs)
   if (reader.problems.length > 0) throw new BadSettings(reader.problems)
   return config
+}
+
+/** Refuses names that are no settings, for commands that read none; then with every other problem of the settings. */
+export function refuseUnknownSettings(env: Environment): void {
+  if (new SettingsReader(env, {}).problems.length > 0) readConfig(env)
 }
 
 /** A path as the person meant it who typed it. */

@@ -7,11 +7,7 @@ import { unreadable } from './errors.ts'
 import { workplace } from './root.ts'
 import { Secret } from './secret.ts'
 import { settings, webhookEvents, type Name, type Value } from './settings.ts'
-
-type Layer = Readonly<Record<string, string | undefined>>
-
-/** Where a value came from: what stands further left wins. */
-export type SettingSource = 'flag' | 'environment' | '.env' | 'default'
+import { unknownSettings, type Layer, type Layers, type SettingSource } from './unknown-settings.ts'
 
 /** Who is told what happened. */
 export interface Webhook {
@@ -38,15 +34,13 @@ const leasePerTimeout = 1.5
 
 /** Reads settings one by one, by what wins, and gathers every problem. */
 export class SettingsReader {
-  readonly problems: string[] = []
+  readonly problems: string[]
   /** The file that the key of the API was read from; null: it came from elsewhere. */
   keyFile: string | null = null
   readonly sources = new Map<string, { shown: string; source: SettingSource }>()
-  readonly #layers: readonly (readonly [SettingSource, Layer])[]
+  readonly #layers: Layers
 
   constructor(env: Layer, flags: Layer) {
-    const file = join(workplace, '.env')
-    const dotenv = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {}
     const fallbacks = Object.fromEntries(
       Object.entries(settings).map(([name, setting]) => [
         name,
@@ -56,9 +50,10 @@ export class SettingsReader {
     this.#layers = [
       ['flag', flags],
       ['environment', env],
-      ['.env', dotenv],
+      ['.env', readDotenv()],
       ['default', fallbacks],
     ]
+    this.problems = unknownSettings(this.#layers)
   }
 
   /** An empty value counts as unset: that is how shells and Compose files spell "nothing". */
@@ -163,4 +158,29 @@ export class SettingsReader {
     }
     return undefined
   }
+}
+
+function readDotenv(): Layer {
+  const file = join(workplace, '.env')
+  if (!existsSync(file)) return {}
+  try {
+    const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '')
+    const broken = linesWithoutValue(text)
+    const rest = text.split('\n').filter((line) => !broken.includes(line))
+    // One more line: the parser drops a last one that lacks its closing quote, without a word.
+    const read = parseEnv(`${rest.join('\n')}\n_=_`)
+    // Under a key that no setting has.
+    return { ...read, ...Object.fromEntries(broken.map((line) => [`${line}\n`, 'no value'])) }
+  } catch (cause) {
+    throw unreadable(file, cause, 'a folder; remove it, or put a file in its place')
+  }
+}
+
+/** Lines without "=". Parsers of some releases of Node drop them without a word, others take the next line with them. */
+function linesWithoutValue(text: string): string[] {
+  const values = /=[^\S\n]*("[^"]*"|'[^']*'|`[^`]*`)/g
+  return text
+    .replace(values, '=')
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !/^\s*#/.test(line) && !line.includes('='))
 }

@@ -5,12 +5,13 @@ import { readCron } from './time/cron.ts'
 import { dayMs } from './time/duration.ts'
 import { workplace } from './root.ts'
 import { Secret } from './secret.ts'
-import { address, duration, postgres, redis, some, whole } from './shapes.ts'
+import { address, duration, postgres, redis, someOf, whole } from './shapes.ts'
 
 /** What a webhook can be told of. */
 export const webhookEvents = [
   'run_finished',
   'run_suspect',
+  'run_odd',
   'stop',
   'night_missed',
   'night_skipped',
@@ -166,7 +167,7 @@ export const settings = {
     hint: 'name a readable file that holds the secret',
   },
   MILL_WEBHOOK_EVENTS: {
-    shape: some(webhookEvents),
+    shape: someOf(webhookEvents),
     hint: 'names with commas between them; leave it unset for all',
   },
   MILL_WEBHOOK_FORMAT: {

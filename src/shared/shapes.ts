@@ -49,7 +49,7 @@ export function duration(expected: string, leastMs = 0) {
 }
 
 /** Some of these words, with commas between them. */
-export function some<Word extends string>(words: readonly Word[]) {
+export function someOf<Word extends string>(words: readonly Word[]) {
   return z.string().transform((text, context) => {
     const given = text.split(',').map((word) => word.trim())
     const found = words.filter((word) => given.includes(word))

@@ -1116,7 +1116,7 @@ export interface AnalysisCoverage {
    */
   unknown: number | null;
   /**
-   * Answered, but not readable.
+   * Answered, but not with results: the body cannot be read, the API refused the query and charged for it, or it answers another query.
    */
   unreadable: number | null;
 }
@@ -2360,9 +2360,13 @@ export interface AnalysisNightHealth {
    */
   list: string | null;
   /**
-   * From the making of the run to its end.
+   * From the making of the run to its end, pauses included.
    */
   minutes: number | null;
+  /**
+   * Minutes of these in which nothing of it could be bought: its accounts stood still, or it had ended and was not yet opened again. Its duration is judged without them.
+   */
+  paused_minutes: number | null;
   /**
    * Mean of the credits that an answer used.
    */
@@ -2371,6 +2375,10 @@ export interface AnalysisNightHealth {
    * Why, a sentence each.
    */
   reasons: string[] | null;
+  /**
+   * What else is odd about it, a sentence each: price, duration, or a change that lasts. It hides nothing.
+   */
+  remarks: string[] | null;
   /**
    * Day of the run.
    */
@@ -2384,9 +2392,13 @@ export interface AnalysisNightHealth {
    */
   suspect: boolean | null;
   /**
-   * Queries whose answer cannot be read.
+   * Queries whose answer cannot be used: its body cannot be read, the API refused the query and charged for it, or it answers another query.
    */
   unreadable: number | null;
+  /**
+   * The first of three runs alike, of which this one is the third: a change that has become the usual. Null: nothing changed for good with this run.
+   */
+  usual_from: number | null;
   /**
    * Workers that made its calls.
    */
@@ -4357,13 +4369,17 @@ export interface NightHealth {
    */
   empty: number;
   /**
-   * When it was judged; a run that goes on is judged again when it has ended again.
+   * When it was judged; a run that goes on is judged again when it has ended again. Of a run that was cancelled or never began the figures are kept, without a judgement.
    */
   judged_at: Generated<Timestamp>;
   /**
-   * From the making of the run to its end.
+   * From the making of the run to its end, pauses included.
    */
   minutes: number;
+  /**
+   * Minutes of these in which nothing of it could be bought: its accounts stood still, or it had ended and was not yet opened again.
+   */
+  paused_minutes: Generated<number>;
   /**
    * Mean of the credits that an answer used; null where none told.
    */
@@ -4373,13 +4389,21 @@ export interface NightHealth {
    */
   reasons: string[];
   /**
+   * What else is odd about it, a sentence each; its answers are shown all the same.
+   */
+  remarks: Generated<string[]>;
+  /**
    * The run.
    */
   run_id: number;
   /**
-   * Queries whose answer cannot be read.
+   * Queries whose answer cannot be used: its body cannot be read, the API refused the query and charged for it, or it answers another query.
    */
   unreadable: number;
+  /**
+   * The first of three runs alike, of which this one is the third: later runs are compared with these three and those after them. Null: nothing changed for good with this run.
+   */
+  usual_from: number | null;
   /**
    * Workers that made its calls.
    */
@@ -5112,7 +5136,7 @@ export interface Searches {
    */
   origin: string;
   /**
-   * Why the answer could not be read; null when it was.
+   * Why the answer has no rows: its body could not be read, the API refused the query and charged for it, it answers another query, or the tables refused its rows; null when none of this is so.
    */
   parse_error: string | null;
   /**

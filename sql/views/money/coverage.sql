@@ -64,7 +64,7 @@ comment on column analysis.coverage.planned is 'Queries that the list held that 
 comment on column analysis.coverage.answered is 'Of these, queries with a readable answer for that day, of the chosen origins: bought, reused, or the last one of a query that was not asked.';
 comment on column analysis.coverage.bought is 'Answers bought for that day.';
 comment on column analysis.coverage.reused is 'Older answers that were still young enough.';
-comment on column analysis.coverage.unreadable is 'Answered, but not readable.';
+comment on column analysis.coverage.unreadable is 'Answered, but not with results: the body cannot be read, the API refused the query and charged for it, or it answers another query.';
 comment on column analysis.coverage.suspect is 'Answered in a suspect night, and left out for that.';
 comment on column analysis.coverage.hidden is 'Answered, but of an origin that the views do not show.';
 comment on column analysis.coverage.archived is 'Answered, and in the archive: left out here.';

@@ -6,7 +6,7 @@ import {
   replaceAlertRules,
   type AlertRule,
 } from '../../store/nights/alert-rules.ts'
-import { listSuspects } from '../../store/nights/health.ts'
+import { listOddNights, type OddNight } from '../../store/nights/odd-nights.ts'
 import { listAlerts } from '../../store/operator/alerts.ts'
 import { imagineSchedule } from '../../store/operator/demo.ts'
 import { readStatement } from '../../store/analysis/statement.ts'
@@ -91,7 +91,7 @@ export async function readMonth({ config, db, supplier }: Mill, list: string) {
     account: supplier.account,
     zone,
     outlook,
-    suspects: await listSuspects(db, list),
+    nights: await listOddNights(db, list),
     alerts: await listAlerts(db, { id: null, rule: null, standing: false, limit: shownAlerts }),
     sums: statement.sums,
     // Those that are perhaps ours are a line for each call: their sum is enough here.
@@ -104,16 +104,17 @@ export function monthLines({
   account,
   zone,
   outlook,
-  suspects,
+  nights,
   alerts,
   ...statement
 }: MonthView): readonly string[] {
-  const nights = suspects.map((night) => [night.run_date, night.run, night.why])
   return [
     '\nOUTLOOK, if this list were bought each night at 02:00 from now on (npm run outlook):\n',
     ...outlookLines(outlook, zone),
     '\nSUSPECT NIGHTS, left out of shares and trends (npm run sql -- suspect_nights):\n',
-    formatTable(['date', 'run', 'why'], nights, { right: ['run'] }),
+    formatNights(nights.filter(({ suspect }) => suspect)),
+    '\nODD NIGHTS, shown all the same (their page on the desk says why):\n',
+    formatNights(nights.filter(({ suspect }) => !suspect)),
     '\nRANK ALERTS of the month, the newest first; suspect nights raise none (npm run alerts):\n',
     formatAlerts(alerts),
     `\nSTATEMENT (npm run statement -- --account ${account} --by run):\n`,
@@ -122,6 +123,16 @@ export function monthLines({
 }
 
 /** The month for programs. */
-export function monthJson({ outlook, suspects, alerts, sums, events }: MonthView) {
-  return { outlook: outlookJson(outlook), suspects, alerts, statement: { sums, events } }
+export function monthJson({ outlook, nights, alerts, sums, events }: MonthView) {
+  const [suspects, odd] = [true, false].map((suspect) =>
+    nights
+      .filter((night) => night.suspect === suspect)
+      .map(({ run_date, run, why }) => ({ run_date, run, why })),
+  )
+  return { outlook: outlookJson(outlook), suspects, odd, alerts, statement: { sums, events } }
+}
+
+function formatNights(nights: readonly OddNight[]): string {
+  const rows = nights.map((night) => [night.run_date, night.run, night.why])
+  return formatTable(['date', 'run', 'why'], rows, { right: ['run'] })
 }

@@ -2,7 +2,7 @@ import { Misuse, unhandled } from '../../shared/errors.ts'
 import { priorities, type Query } from '../../shared/query.ts'
 import { typed } from '../../shared/terminal/wording.ts'
 import { readHeld } from '../../store/planning/expansions.ts'
-import { takeExpansions } from '../../store/planning/taking.ts'
+import { lowerBudget, takeExpansions } from '../../store/planning/taking.ts'
 import {
   rankFrontier,
   readFrontier,
@@ -44,6 +44,8 @@ export interface ExpandOutcome {
   readonly found: Takeable | null
   /** Queries of a run that was planned anew, without anything having been taken. */
   readonly again: number
+  /** The new budget of an open run that had more than the typed credits leave it; null: it keeps its own. */
+  readonly lowered: number | null
 }
 
 // Each time somebody else was first, something was done: more often than this nobody can be.
@@ -86,14 +88,19 @@ async function doStep(
 ): Promise<ExpandOutcome | null> {
   const { stand, step, talk } = doing
   const done = stand.rounds.at(-1)?.round ?? 0
-  const nothing = { stand, round: done, run: null, found: null, again: 0 }
+  const nothing = { stand, round: done, run: null, found: null, again: 0, lowered: null }
   switch (step.kind) {
     case 'spent':
       return { ...nothing, kind: 'spent' }
-    case 'wait':
+    case 'wait': {
+      const waiting = { ...nothing, kind: 'waiting', run: stand.openRuns[0] ?? null } as const
+      if (talk.dryRun || stand.into === null) return waiting
+      const expanding = { into: stand.into, origin: desk.supplier.origin }
+      const lowered = await lowerBudget(desk.db, expanding, order.credits)
       // A crash between planning and queueing leaves a run that no worker was told of.
-      if (!talk.dryRun) await queueAgain(desk, stand)
-      return { ...nothing, kind: 'waiting', run: stand.openRuns[0] ?? null }
+      await queueAgain(desk, stand)
+      return { ...waiting, lowered }
+    }
     case 'again': {
       const again = step.queries
       if (talk.dryRun || stand.into === null) return { ...nothing, kind: 'previewed', again }
@@ -119,7 +126,7 @@ async function take(
 ): Promise<ExpandOutcome | null> {
   const found = await find(desk, order, { stand, step, talk })
   const round = Math.max(stand.rounds.at(-1)?.round ?? 0, ...found.queries.map((one) => one.round))
-  const outcome = { stand, round, run: null, found, again: 0 }
+  const outcome = { stand, round, run: null, found, again: 0, lowered: null }
   if (found.answered === 0 && step.from === 0) throw noAnswers(desk, order)
   if (found.queries.length === 0) return { ...outcome, kind: found.short ? 'spent' : 'exhausted' }
   talk.show(found)

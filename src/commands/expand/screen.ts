@@ -77,7 +77,7 @@ function balanceLine({ preview: { balance } }: Takeable): string {
 
 /** What was done, and what to type next. */
 export function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
-  const { kind, round, run, stand, again } = outcome
+  const { kind, round, run, stand, again, lowered } = outcome
   const { into, credits, depth } = order
   const taken = outcome.found?.queries.length ?? again
   const work = 'npm run work -- --drain'
@@ -98,6 +98,7 @@ export function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string
     case 'waiting':
       return [
         `round ${round} is queued: ${openCount(outcome)} of the list ${JSON.stringify(into)} to be answered, and the next round begins when they are`,
+        ...(lowered === null ? [] : [`run ${run} may use ${lowered} credits in all from now on`]),
         `next        ${work}, then type the same again`,
       ]
     case 'spent':

@@ -8,7 +8,7 @@ import {
   stat,
   type FileHandle,
 } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname, extname, resolve } from 'node:path'
 import { codeOf, Misuse } from '../../shared/errors.ts'
 import { pause } from '../../shared/waiting.ts'
 
@@ -24,6 +24,26 @@ export interface Target {
 
 type Pieces = Iterable<string> | AsyncIterable<string | Uint8Array>
 
+/** Formats by the extensions that promise them, also those that nobody here writes. */
+const promised: Readonly<Record<string, string>> = {
+  '.csv': 'csv',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.json': 'ndjson',
+  '.parquet': 'parquet',
+  '.html': 'html',
+  '.htm': 'html',
+  '.pdf': 'pdf',
+  '.xlsx': 'xlsx',
+  '.xls': 'xls',
+  '.ods': 'ods',
+  '.gz': 'gzip',
+  '.zst': 'zstd',
+  '.bz2': 'bzip2',
+  '.xz': 'xz',
+  '.zip': 'zip',
+}
+
 const reasons: Readonly<Record<string, string>> = {
   EISDIR: 'a folder; name a file in it',
   ENOENT: 'a file in a folder that is not there; make the folder first',
@@ -36,6 +56,12 @@ const reasons: Readonly<Record<string, string>> = {
   ENOSPC: 'no room left; make some, or name another place',
   EDQUOT: 'no room left; make some, or name another place',
   EPIPE: 'a reader that left before the end; start it again, then this command',
+}
+
+/** The format that the name of a file promises, or of the file that a link leads to; null: none that is known. */
+export function promisedFormat({ shown, path }: Target): string | null {
+  const [typed, end] = [shown, path].map((name) => promised[extname(name).toLowerCase()])
+  return typed ?? end ?? null
 }
 
 /** Finds out what a path leads to; a folder is refused. */

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { readGoodNights } from '../../store/nights/good.ts'
-import { countSuspects } from '../../store/nights/health.ts'
+import { countSuspects } from '../../store/nights/odd-nights.ts'
 import { readKeptOutlook } from '../../store/nights/kept-outlook.ts'
 import { overdueNights } from '../../store/nights/overdue.ts'
 import type { Database } from '../../store/database.ts'

@@ -84,7 +84,11 @@ function textOf(same: readonly News[]): string {
       return `querymill: run ${news.run} of ${news.list} for ${news.run_date} ${what}: ${counts.join(', ') || 'no tasks'}; ${news.spent} credits used`
     }
     case 'run_suspect':
-      return `querymill: run ${news.run} of ${news.list} for ${news.run_date} is suspect, and left out of trends: ${news.reasons.join('; ')}`
+    case 'run_odd': {
+      const verdict =
+        news.kind === 'run_odd' ? 'odd, and shown all the same' : 'suspect, and left out of trends'
+      return `querymill: run ${news.run} of ${news.list} for ${news.run_date} is ${verdict}: ${news.reasons.join('; ')}`
+    }
     case 'stop':
       return `querymill: account ${news.account} stands still (${news.reason})${news.detail === null ? '' : `: ${news.detail}`}`
     case 'night_missed':

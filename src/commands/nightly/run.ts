@@ -111,7 +111,7 @@ function orderOf(
     },
     kind: 'nightly',
     runDate: step.night.date,
-    budget: step.into === null ? schedule.budget : undefined,
+    budget: schedule.budget,
     maxAgeMs: schedule.maxAgeMs ?? maxAgeMs,
     adaptive: schedule.cadence.kind === 'adaptive',
     part: schedule.part,

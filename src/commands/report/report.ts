@@ -8,7 +8,7 @@ import { firstOrigins, hintOrigins, readOrigins } from '../../store/analysis/ori
 import { hintLabels, readSlice, sliceFlags, spanFlags } from '../../store/analysis/slice.ts'
 import type { Slice } from '../../store/analysis/slice.ts'
 import { readSnapshot } from '../../store/analysis/snapshot.ts'
-import { findTarget, writeTarget } from '../export/target.ts'
+import { findTarget, promisedFormat, writeTarget } from '../export/target.ts'
 import { openMill } from '../mill/mill.ts'
 import { renderPage } from './page.ts'
 import { readReport } from './read.ts'
@@ -34,6 +34,12 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   if (options.to === undefined) throw new Misuse('expected --to with a file, got nothing')
   const path = callerPath(env, options.to)
   const target = await findTarget(path, options.to)
+  const promised = promisedFormat(target)
+  if (promised !== null && promised !== 'html') {
+    throw new Misuse(
+      `expected --to with a file for HTML, got ${options.to}; name one that ends in .html`,
+    )
+  }
   const domains = readNames(options.domains ?? '', mostDomains)
   const slice = sliceOf(options)
   const config = readConfig(env)

@@ -1,5 +1,6 @@
 import type { CreditOutlook } from '../../credits/foresee.ts'
 import { outlookSentences } from '../mill/outlook.ts'
+import { flawLine } from './flaws.ts'
 import { priceLines, type BelievedPrice } from './prices.ts'
 import { count, spanText } from '../../shared/terminal/wording.ts'
 import type { AccountStatus, RunStatus, UnknownCall } from '../../store/operator/status.ts'
@@ -93,7 +94,10 @@ function runLines(runs: readonly RunStatus[]): string[] {
       `${run.spent}${budget}`,
     ]
   })
-  return [formatTable(heads, rows, { right: heads.filter((head) => !texts.has(head)) })]
+  return [
+    formatTable(heads, rows, { right: heads.filter((head) => !texts.has(head)) }),
+    ...runs.flatMap(flawLine),
+  ]
 }
 
 const texts = new Set(['list', 'date', 'state'])

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { readAnswer } from '../../search/parse.ts'
+import { rereadAnswer } from '../../search/verdict.ts'
 import { refusedRows, type Answer } from '../../store/answers/answer.ts'
 import { readAnswers, type AnswerRows } from '../../store/answers/answers.ts'
-import type { KeptBody } from '../../store/answers/bodies.ts'
 import type { Database } from '../../store/database.ts'
 import {
   readProofs,
@@ -27,7 +26,7 @@ export async function rebuildAnswers(db: Database, sample: BodySample): Promise<
   for await (const proofs of readProofs(db, sample, batch)) {
     const ids = proofs.map(({ id }) => id)
     const documents = await readAnswers(db, ids)
-    const said = proofs.map((proof) => ({ proof, answer: answerOf(proof) }))
+    const said = proofs.map((proof) => ({ proof, answer: rereadAnswer(proof) }))
     for (const { proof, answer } of said) {
       const rows = documents.get(proof.id)
       if (rows === undefined || !isSame(answer, rows, proof)) violations += 1
@@ -38,10 +37,6 @@ export async function rebuildAnswers(db: Database, sample: BodySample): Promise<
     answers += proofs.length
   }
   return { answers, violations }
-}
-
-function answerOf({ body, truncated, q }: Pick<KeptBody, 'body' | 'truncated' | 'q'>): Answer {
-  return readAnswer(body, truncated, q).answer
 }
 
 function isSame(answer: Answer, rows: AnswerRows, figures: AnswerFigures): boolean {

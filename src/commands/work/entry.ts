@@ -4,7 +4,7 @@ import type { CallEnding } from '../../credits/change.ts'
 import type { Bought } from '../../pipeline.ts'
 import { policy } from '../../search/policy.ts'
 import type { Verdict } from '../../search/verdict.ts'
-import { unreadAnswer } from '../../search/parse.ts'
+import { dropRows } from '../../search/parse.ts'
 import { refusedRows } from '../../store/answers/answer.ts'
 import type { StoredAnswer } from '../../store/answers/answers.ts'
 import { reasonOf, unhandled } from '../../shared/errors.ts'
@@ -149,12 +149,7 @@ function nothingKnown(call: CallName) {
 export function withoutRows(entry: Entry, error: unknown): Entry | null {
   const search = entry.answer?.search ?? null
   if (entry.answer === null || search === null) return null
-  const { creditsUsed, creditsRemaining } = search.answer
-  const answer = {
-    ...unreadAnswer(`${refusedRows}${reasonOf(error)}`),
-    creditsUsed,
-    creditsRemaining,
-  }
+  const answer = dropRows(search.answer, `${refusedRows}${reasonOf(error)}`)
   return { ...entry, answer: { ...entry.answer, search: { ...search, answer } } }
 }
 

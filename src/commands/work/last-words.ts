@@ -1,4 +1,5 @@
 import { type Exit, exits, unhandled } from '../../shared/errors.ts'
+import { flawText } from '../../shared/terminal/wording.ts'
 import { leftUnaffordable } from '../../store/ledger/standstill.ts'
 import { readAccount } from '../../store/operator/status.ts'
 import type { Mill } from '../mill/mill.ts'
@@ -39,12 +40,20 @@ export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const { answered, reused, failed, unknown, unreadable, calls, credits_used: used } = summary
   const left = summary.credits_remaining === null ? '' : `, ${summary.credits_remaining} left`
   const sandbox = mill.supplier.origin === 'sandbox' ? 'SANDBOX, no real credits are spent: ' : ''
-  const kept = unreadable === 0 ? '' : `, ${unreadable} unreadable (npm run reparse)`
+  const kept = unreadable === 0 ? '' : `, ${unreadable} unreadable (${whyUnreadable(summary)})`
   const others = summary.run_failures - failed - unknown - unreadable
   const besides =
     others > 0 ? `; ${others} more of its runs failed, are unknown or cannot be read` : ''
   const reason = await whyEnded(mill, summary)
   return `${sandbox}${answered} answered, ${reused} reused, ${failed} failed, ${unknown} unknown${kept}${besides}; ${calls} calls, ${used} credits used${left}; ${reason}`
+}
+
+/** Names what `reparse` cannot mend. */
+function whyUnreadable(summary: Summary): string {
+  const { unreadable, paid_refusal, other_query } = summary
+  const parts = [flawText(summary), 'npm run reparse']
+  if (unreadable === paid_refusal + other_query) parts.pop()
+  return parts.filter((part) => part !== '').join('; ')
 }
 
 /** Why the work ended, by the stop that stands where one does, and what to type. */

@@ -47,7 +47,7 @@ export function stepsOf(tools: Tools): Steps {
   return {
     gate: (tasks) => gate(tools, tasks, terms),
     call: (task, name) => call(tools, { task, name }, terms),
-    parse: judge,
+    parse: (reply, query) => judge(reply, query, tools.mill.supplier.origin),
     store: (bought) => store(tools, bought),
   }
 }

@@ -1,5 +1,6 @@
 import { Latencies } from './latencies.ts'
 import type { Verdict } from '../../search/verdict.ts'
+import { flawOf, type Flaw } from '../../store/answers/answer.ts'
 
 /** Why work came to its end. */
 export type Finish =
@@ -18,8 +19,12 @@ export interface Summary {
   readonly reused: number
   readonly failed: number
   readonly unknown: number
-  /** Answers that were kept but could not be read. */
+  /** Answers that were kept without results: they could not be read, or are one of the next two. */
   readonly unreadable: number
+  /** Of these: refusals that the API charged for. */
+  readonly paid_refusal: number
+  /** Of these: answers to another query. */
+  readonly other_query: number
   /** Tasks of the runs that it worked on which failed, are unknown or cannot be read, whoever bought them. */
   readonly run_failures: number
   readonly calls: number
@@ -47,7 +52,7 @@ export class Tally {
   #answered = 0
   #failed = 0
   #unknown = 0
-  #unreadable = 0
+  readonly #flaws: Record<Flaw, number> = { unreadable: 0, paid_refusal: 0, other_query: 0 }
   #calls = 0
   #used = 0
   #remaining: number | null = null
@@ -69,7 +74,8 @@ export class Tally {
     this.#used += verdict.creditsUsed ?? 0
     if (verdict.creditsUsed !== null) this.#charged += 1
     if (verdict.creditsRemaining !== null) this.#remaining = verdict.creditsRemaining
-    if (verdict.kind === 'answered' && verdict.answer.parseError !== null) this.#unreadable += 1
+    const flaw = verdict.kind === 'answered' ? flawOf(verdict.answer.parseError) : null
+    if (flaw !== null) this.#flaws[flaw] += 1
   }
 
   /** Calls that came to an end. */
@@ -139,14 +145,18 @@ export class Tally {
   }
 
   sum(finish: Finish): Summary {
+    const { paid_refusal, other_query } = this.#flaws
+    const unreadable = this.#flaws.unreadable + paid_refusal + other_query
     return {
       finish,
       answered: this.#answered,
       reused: this.reused,
       failed: this.#failed,
       unknown: this.#unknown,
-      unreadable: this.#unreadable,
-      run_failures: this.#failed + this.#unknown + this.#unreadable,
+      unreadable,
+      paid_refusal,
+      other_query,
+      run_failures: this.#failed + this.#unknown + unreadable,
       calls: this.#calls,
       credits_used: this.#used,
       credits_remaining: this.#remaining,

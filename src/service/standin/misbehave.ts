@@ -55,14 +55,14 @@ export async function misbehave(fault: Fault, scene: Scene): Promise<number | nu
     case 'rate':
       return slowDown(fault, scene)
     case 'status':
-      return send(scene, fault.status, failureBody(fault))
+      return send(scene, fault.status, failureBody(fault, scene))
     case 'credits':
       return send(scene, 200, scene.open() + oddCredits(fault, scene.used, scene.remaining))
     case 'late':
       if (fault.what === 'charge') response.socket?.destroy()
       return fault.what === 'charge' ? null : answerWell(scene)
     case 'echo':
-      return send(scene, 200, goodBody(scene, 'something else entirely'))
+      return send(scene, 200, goodBody(scene, fault.query))
     case 'fields':
       return send(scene, 200, oddFields(fault.what, goodBody(scene)))
     case 'idle':
@@ -159,10 +159,12 @@ const usualCodes: Readonly<Record<number, string>> = {
   504: 'GATEWAY_TIMEOUT',
 }
 
-function failureBody(fault: Kind<'status'>): string {
+function failureBody(fault: Kind<'status'>, { used, remaining }: Scene): string {
   if (fault.body === 'html') return '<h1>An error page of something in between</h1>'
   if (fault.body === 'empty') return ''
-  return errorBody(fault.code ?? usualCodes[fault.status] ?? 'ERROR', 'A fault on purpose')
+  const body = errorBody(fault.code ?? usualCodes[fault.status] ?? 'ERROR', 'A fault on purpose')
+  if (!fault.billed) return body
+  return `${body.slice(0, -1)},"credits_used":${used},"credits_remaining":${remaining}}`
 }
 
 /** The error shape of the specification. */

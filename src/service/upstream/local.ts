@@ -8,7 +8,7 @@ import { Gazetteer } from '../enrich/gazetteer.ts'
 import { Refusal } from '../refusal.ts'
 import { findAsked, noteAsked } from './asked.ts'
 import { findPages, languageOf, leastPool, readTexts, type FoundPage } from './find.ts'
-import { Gate } from './gate.ts'
+import { FairQueue } from './fair-queue.ts'
 import { readQuestion } from './question.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { makeSnippet } from './snippet.ts'
@@ -20,16 +20,16 @@ export interface Local extends Provider {
 }
 
 // Half of the places: one account alone never keeps the others waiting.
-const eachAccount = 2
-const longestLine = 512
+const placesPerAccount = 2
+const waitingPerAccount = 512
 
 /** Finds real pages without a network, among the documents that ship with the program and those added since. */
 export function openLocal(tables: Tables, drift: Drift): Local {
   const gazetteer = prepare(tables)
-  const gate = new Gate({
-    total: tables.searches.options.max,
-    each: eachAccount,
-    line: longestLine,
+  const queue = new FairQueue({
+    places: tables.searches.options.max,
+    placesPerAccount,
+    waitingPerAccount,
   })
   // A search that waits for the documents reports the failure; unheard, it would end the process.
   gazetteer.catch(() => undefined)
@@ -38,7 +38,9 @@ export function openLocal(tables: Tables, drift: Drift): Local {
     ready: gazetteer.then(() => undefined),
     answer: async (search, asker) => {
       const parts = { tables, drift, gazetteer: await gazetteer }
-      return gate.pass(asker.account, asker.signal, () => answer(parts, search, asker))
+      const { account, deadline } = asker
+      const signal = AbortSignal.any([asker.signal, asker.gone])
+      return queue.run({ account, signal, deadline }, () => answer(parts, search, asker))
     },
     close: async () => {
       await gazetteer.catch(() => undefined)

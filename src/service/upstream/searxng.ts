@@ -4,7 +4,7 @@ import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/gazetteer.ts'
 import { Refusal } from '../refusal.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
-import { Gate } from './gate.ts'
+import { FairQueue, type Turn } from './fair-queue.ts'
 import {
   complete,
   getPage,
@@ -18,8 +18,8 @@ import { plainPage } from './webpage.ts'
 
 const mostPages = 10
 const usualBudgetMs = 20_000
-const slots = 2
-const longestLine = 256
+const pagesAtOnce = 2
+const waitingPerAccount = 256
 
 export interface SearxngOptions {
   readonly url: URL
@@ -29,39 +29,45 @@ export interface SearxngOptions {
   readonly budgetMs?: number
 }
 
-interface Desk {
-  readonly gate: Gate
+interface Upstream {
+  readonly queue: FairQueue
   readonly budgetMs: number
 }
 
 /** Finds pages on the live web through a SearXNG of one's own. */
 export function openSearxng(options: SearxngOptions): Provider {
-  const desk = {
+  const upstream = {
     // Page by page: an upstream that is hurried is blocked by the engines behind it.
-    gate: new Gate({ total: slots, each: slots, line: longestLine }),
+    queue: new FairQueue({
+      places: pagesAtOnce,
+      placesPerAccount: pagesAtOnce,
+      waitingPerAccount,
+    }),
     budgetMs: options.budgetMs ?? usualBudgetMs,
   }
   const { url: base, log, fetch: get = fetch } = options
   return {
     name: 'searxng',
     answer: async (search, asker) =>
-      answer({ base, log, get, places: await loadPlaces(), ...desk }, search, asker),
+      answer({ base, log, get, places: await loadPlaces(), ...upstream }, search, asker),
     close: () => Promise.resolve(),
   }
 }
 
 const unnamed = new Gazetteer([])
 
-async function answer(web: Web & Desk, search: Search, asker: Asker): Promise<Answered> {
-  const found = await collect(web, search, asker)
+async function answer(web: Web & Upstream, search: Search, asker: Asker): Promise<Answered> {
+  const deadline = Math.min(asker.deadline, performance.now() + web.budgetMs)
+  const over = AbortSignal.any([asker.signal, AbortSignal.timeout(web.budgetMs)])
+  const found = await collect(web, search, { ...asker, over, deadline })
   const results = shownOf(search, found.results)
   const suggestions = [...found.corrections, ...[...found.suggestions].toSorted()]
   if (suggestions.length < 4) {
-    suggestions.push(
-      ...(await web.gate.pass(asker.account, asker.signal, () =>
-        complete(web, search, asker.signal),
-      )),
-    )
+    const turn = { account: asker.account, signal: over, deadline: null }
+    const completing = web.queue.run(turn, () => complete(web, search, over))
+    // An extra: the answer stands when there was no time left for it.
+    suggestions.push(...(await completing.catch(() => [])))
+    asker.signal.throwIfAborted()
   }
   return {
     answer: await enrich(
@@ -96,18 +102,29 @@ interface Collected {
 }
 
 /**
- * Page after page, one at a time: some engines need the first to give the second. Searches take turns at it, and when the
- * time is over what there is is the answer.
+ * Page after page, one at a time: some engines need the first to give the second. Each page is a turn of its own in the
+ * queue, and when the time is over what there is is the answer.
  */
-async function collect(web: Web & Desk, search: Search, asker: Asker): Promise<Collected> {
+async function collect(
+  web: Web & Upstream,
+  search: Search,
+  asker: Asker & { readonly over: AbortSignal },
+): Promise<Collected> {
   const byPlace = new Map<string, OrganicResult>()
   const [suggestions, corrections] = [new Set<string>(), new Set<string>()]
   const entities: NamedEntity[] = []
   let partial = false
-  const over = AbortSignal.timeout(web.budgetMs)
-  const signal = AbortSignal.any([asker.signal, over])
+  const { account, over: signal } = asker
+  // A search that has begun keeps what it has: only the first page can be refused, and only until then a client can leave.
+  const first = {
+    account,
+    signal: AbortSignal.any([signal, asker.gone]),
+    deadline: asker.deadline,
+  }
+  const next = { account, signal, deadline: null }
   for (let number = 1; number <= mostPages; number += 1) {
-    const page = await turn(web, { search, number, signal, account: asker.account })
+    const turn = number === 1 ? first : next
+    const page = await takeTurn(web, turn, { search, number, signal })
     asker.signal.throwIfAborted()
     if (page === null) {
       if (number === 1) throw silence()
@@ -126,20 +143,17 @@ async function collect(web: Web & Desk, search: Search, asker: Asker): Promise<C
   return { results: [...byPlace.values()], suggestions, corrections, entities, partial }
 }
 
-interface Turn extends PageWish {
-  readonly search: Search
-  readonly account: number
-}
-
 /** Null when the time is over, as when the upstream does not answer: pages that were fetched are not thrown away. */
-async function turn(
-  web: Web & Desk,
-  { search, account, ...wish }: Turn,
+async function takeTurn(
+  web: Web & Upstream,
+  turn: Turn,
+  { search, ...wish }: PageWish & { readonly search: Search },
 ): Promise<EnginePage | null> {
   try {
-    return await web.gate.pass(account, wish.signal, () => getPage(web, search, wish))
+    return await web.queue.run(turn, () => getPage(web, search, wish))
   } catch (error) {
-    if (wish.signal.aborted && !(error instanceof Refusal)) return null
+    const refused = error instanceof Refusal && turn.deadline !== null
+    if (wish.signal.aborted && !refused) return null
     throw error
   }
 }

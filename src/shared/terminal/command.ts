@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { processEnvironment, type Environment } from '../config.ts'
+import { processEnvironment, refuseUnknownSettings, type Environment } from '../config.ts'
 import { Closers } from '../closers.ts'
 import { type Exit, MillError, codeOf, exits, reasonOf } from '../errors.ts'
 import { scrub } from '../secret.ts'
@@ -49,6 +49,7 @@ export async function runCommand<Options>(
     refuseFlagsAsValues(program, process.argv.slice(2))
     program.parse()
     refuseSwallowed(program, manual.name, env)
+    refuseUnknownSettings(env)
     const signal = watchSignals(manual.drains ?? false)
     exit = await action({
       options: program.opts<Options & object>(),

@@ -11,6 +11,23 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
+/** `1 row`, `12,345 rows`. */
+export function rowsText(rows: number): string {
+  return `${rows.toLocaleString('en')} row${rows === 1 ? '' : 's'}`
+}
+
+/** Names unreadable answers whose bodies were read, and why they count as unreadable; empty where there are none. */
+export function flawText(flaws: {
+  readonly paid_refusal: number
+  readonly other_query: number
+}): string {
+  const { paid_refusal: refused, other_query: other } = flaws
+  const parts: string[] = []
+  if (other > 0) parts.push(`${other} ${other === 1 ? 'answers' : 'answer'} another query`)
+  if (refused > 0) parts.push(`${refused} refused by the API and charged`)
+  return parts.join(', ')
+}
+
 /** A word as a shell takes it for one. */
 export function typed(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

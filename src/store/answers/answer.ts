@@ -67,7 +67,7 @@ export interface Answer {
   /** Greatest position; null when no result has one. */
   readonly depth: number | null
   readonly replaced: number
-  /** Null when the body was read; otherwise all lists are empty. */
+  /** Null when the body was read as the answer to its query; otherwise all lists are empty. */
   readonly parseError: string | null
   readonly extra: JsonObject | null
   readonly asGiven: JsonObject | null
@@ -81,6 +81,20 @@ export interface Answer {
 
 /** How the reason begins why an answer has no rows although it could be read: they come once the tables take them. */
 export const refusedRows = 'the tables refused its rows: '
+/** How `parse_error` begins where the API refused the query and charged for it; the code and the message follow. */
+export const paidRefusal = 'the API refused it, and charged for it: '
+/** How `parse_error` begins where the answer names another query than the one that was sent; its query follows. */
+export const otherQuery = 'it answers another query: '
+
+/** Why an answer has no rows: the API refused it, it answers another query, or its body or rows could not be used. */
+export type Flaw = 'paid_refusal' | 'other_query' | 'unreadable'
+
+/** Reads the flaw from `parse_error`; null for an answer that has none. */
+export function flawOf(parseError: string | null): Flaw | null {
+  if (parseError === null) return null
+  if (parseError.startsWith(paidRefusal)) return 'paid_refusal'
+  return parseError.startsWith(otherQuery) ? 'other_query' : 'unreadable'
+}
 
 /** A body received, and the answer in it if it is one. */
 export interface StoredAnswer {

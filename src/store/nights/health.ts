@@ -1,6 +1,8 @@
-import { sql } from '../kysely.ts'
+import { sql, type RawBuilder } from '../kysely.ts'
+import { otherQuery, paidRefusal } from '../answers/answer.ts'
 import type { Database } from '../database.ts'
 import { only } from '../statement.ts'
+import { pausedMinutes } from './pauses.ts'
 
 /** What a finished run came to. */
 export interface NightFigures {
@@ -11,20 +13,48 @@ export interface NightFigures {
   readonly unreadable: number
   readonly depth: number | null
   readonly price: number | null
+  /** From the making of the run to its end. */
   readonly minutes: number
+  /** Of these, minutes in which nothing of it could be bought. */
+  readonly paused_minutes: number
   readonly workers: number
+}
+
+/** The same of a run that is being judged, with what its unreadable answers are. */
+export interface JudgedNight extends NightFigures {
+  readonly paid_refusal: number
+  readonly other_query: number
 }
 
 /** A run that ended and was not judged since. */
 export interface EndedRun {
   readonly id: number
   readonly list: number
+  /** False: it was cancelled, or none of its queries was asked. It says nothing about a night. */
+  readonly complete: boolean
+}
+
+/** Why a run is left out, what else is odd about it, and since when that is usual. */
+export interface NightJudgement {
+  /** Why its answers are left out of shares and trends, a sentence each. */
+  readonly reasons: readonly string[]
+  /** What is odd about it and hides nothing, a sentence each. */
+  readonly remarks: readonly string[]
+  /** The first of the three runs alike of which this is the third; null: nothing became usual with this run. */
+  readonly usualFrom: number | null
 }
 
 /** Runs that ended and were not judged since, the oldest first. */
 export async function readEnded(db: Database): Promise<readonly EndedRun[]> {
   const { rows } = await sql<EndedRun>`
-    select runs.id, runs.list_id as list
+    select
+      runs.id, runs.list_id as list,
+      runs.state = 'done' and exists (
+        select
+        from tasks
+        where tasks.run_id = runs.id
+          and tasks.state not in ('reused', 'not_asked', 'unaffordable', 'cancelled')
+      ) as complete
     from runs
     left join night_health as health on health.run_id = runs.id
     where runs.state in ('done', 'cancelled')
@@ -35,10 +65,11 @@ export async function readEnded(db: Database): Promise<readonly EndedRun[]> {
 }
 
 /** What a run came to, without the queries that rested or whose older answers were young enough. */
-export async function readNight(db: Database, run: number): Promise<NightFigures> {
-  const { rows } = await sql<NightFigures>`
+export async function readNight(db: Database, run: number): Promise<JudgedNight> {
+  const { rows } = await sql<JudgedNight>`
     select
-      runs.id as run_id, counted.*, paid.*, extract(epoch from runs.finished_at - runs.created_at)::float8 / 60 as minutes
+      runs.id as run_id, counted.*, paid.*, extract(epoch from runs.finished_at - runs.created_at)::float8 / 60 as minutes,
+      paused.minutes as paused_minutes
     from runs
     cross join lateral (
       select
@@ -46,6 +77,8 @@ export async function readNight(db: Database, run: number): Promise<NightFigures
         count(*) filter (where searches.parse_error is null and searches.id is not null) as answered,
         count(*) filter (where searches.parse_error is null and searches.result_count = 0) as empty,
         count(*) filter (where searches.parse_error is not null) as unreadable,
+        count(*) filter (where starts_with(searches.parse_error, ${paidRefusal})) as paid_refusal,
+        count(*) filter (where starts_with(searches.parse_error, ${otherQuery})) as other_query,
         avg(searches.depth) filter (where searches.parse_error is null and searches.result_count > 0)::float8 as depth
       from tasks
       left join searches on searches.id = tasks.search_id
@@ -62,98 +95,97 @@ export async function readNight(db: Database, run: number): Promise<NightFigures
       where tasks.run_id = runs.id
         and tasks.state not in ('reused', 'not_asked')
     ) as paid
+    cross join lateral (
+      ${pausedMinutes}
+    ) as paused
     where runs.id = ${run}`.execute(db)
   return only(rows)
 }
 
-/** The newest runs of the list before this one that are not suspect, at most fourteen. */
+/**
+ * Figures of the newest runs of a list before one of its runs that show what is usual, at most fourteen: nothing is odd
+ * about them. Where three odd runs alike have become the usual, it begins with these three.
+ */
+export function usualNights(list: RawBuilder<unknown>, run: RawBuilder<unknown>) {
+  return sql<NightFigures>`
+    select ${figureColumns}
+    from night_health as health
+    join runs as usual on usual.id = health.run_id
+    left join lateral (
+      select change.run_id as third, change.usual_from as first
+      from night_health as change
+      join runs as changed on changed.id = change.run_id
+      where changed.list_id = ${list}
+        and changed.id < ${run}
+        and change.usual_from is not null
+      order by changed.id desc
+      limit 1
+    ) as turn on true
+    where usual.list_id = ${list}
+      and usual.id < ${run}
+      and ${hasFigures}
+      and case
+        when usual.id <= turn.third then usual.id >= turn.first
+        else not usual.suspect and cardinality(health.remarks) = 0
+      end
+    order by usual.id desc
+    limit 14`
+}
+
+const figureColumns = sql`
+  health.run_id, health.asked, health.answered, health.empty, health.unreadable, health.depth, health.price,
+  health.minutes, health.paused_minutes, health.workers`
+
+// A run that was cancelled, or without any answer, shows neither what is usual nor that something changed.
+const hasFigures = sql<boolean>`(usual.state = 'done' and health.answered + health.unreadable > 0)`
+
+/** What a run is judged by. */
+export interface NightsBefore {
+  /** Runs that show what is usual, the newest first. */
+  readonly usual: readonly NightFigures[]
+  /** The two runs directly before, whatever was odd about them, the newest first. */
+  readonly last: readonly NightFigures[]
+}
+
+/** What a run is judged by: earlier runs of its list. */
 export async function readNightsBefore(
   db: Database,
   { id, list }: EndedRun,
-): Promise<readonly NightFigures[]> {
-  const { rows } = await sql<NightFigures>`
-    select
-      health.run_id, health.asked, health.answered, health.empty, health.unreadable, health.depth, health.price,
-      health.minutes, health.workers
+): Promise<NightsBefore> {
+  const { rows: usual } = await usualNights(sql`${list}::bigint`, sql`${id}::bigint`).execute(db)
+  const { rows: last } = await sql<NightFigures>`
+    select ${figureColumns}
     from night_health as health
-    join runs on runs.id = health.run_id
-    where runs.list_id = ${list}
-      and runs.id < ${id}
-      and not runs.suspect
-      and health.asked > 0
-    order by runs.id desc
-    limit 14`.execute(db)
-  return rows
+    join runs as usual on usual.id = health.run_id
+    where usual.list_id = ${list}
+      and usual.id < ${id}
+      and ${hasFigures}
+    order by usual.id desc
+    limit 2`.execute(db)
+  return { usual, last }
 }
 
 /** Keeps the judgement of a run; when it was judged by two at once, both say the same. */
 export async function saveHealth(
   db: Database,
-  figures: NightFigures,
-  reasons: readonly string[],
+  { paid_refusal: _refused, other_query: _other, ...figures }: JudgedNight,
+  { reasons, remarks, usualFrom }: NightJudgement,
 ): Promise<void> {
-  const {
-    run_id: run,
-    asked,
-    answered,
-    empty,
-    unreadable,
-    depth,
-    price,
-    minutes,
-    workers,
-  } = figures
+  const kept = { ...figures, reasons: [...reasons], remarks: [...remarks], usual_from: usualFrom }
   await db.transaction().execute(async (trx) => {
-    await sql`update runs set suspect = ${reasons.length > 0} where id = ${run}`.execute(trx)
-    await sql`
-      insert into night_health (run_id, asked, answered, empty, unreadable, depth, price, minutes, workers, reasons)
-      values (
-        ${run}, ${asked}, ${answered}, ${empty}, ${unreadable}, ${depth}, ${price}, ${minutes}, ${workers},
-        ${[...reasons]}::text[]
+    await trx
+      .updateTable('runs')
+      .set({ suspect: reasons.length > 0 })
+      .where('id', '=', figures.run_id)
+      .execute()
+    await trx
+      .insertInto('night_health')
+      .values(kept)
+      .onConflict((conflict) =>
+        conflict
+          .column('run_id')
+          .doUpdateSet((row) => ({ ...kept, judged_at: row.ref('excluded.judged_at') })),
       )
-      on conflict (run_id) do update
-      set judged_at = excluded.judged_at,
-        asked = excluded.asked,
-        answered = excluded.answered,
-        empty = excluded.empty,
-        unreadable = excluded.unreadable,
-        depth = excluded.depth,
-        price = excluded.price,
-        minutes = excluded.minutes,
-        workers = excluded.workers,
-        reasons = excluded.reasons`.execute(trx)
+      .execute()
   })
-}
-
-/** Lists with runs that were judged in the last seven days: how many are suspect, and whether the newest is. */
-export async function countSuspects(
-  db: Database,
-): Promise<readonly { readonly list: string; readonly nights: number; readonly last: boolean }[]> {
-  const { rows } = await sql<{ list: string; nights: number; last: boolean }>`
-    select
-      lists.name as list,
-      count(*) filter (where runs.suspect) as nights,
-      (array_agg(runs.suspect order by runs.run_date desc, runs.id desc))[1] as last
-    from runs
-    join lists on lists.id = runs.list_id
-    where runs.state in ('done', 'cancelled')
-      and runs.finished_at > clock_timestamp() - interval '7 days'
-    group by lists.name
-    order by lists.name`.execute(db)
-  return rows
-}
-
-/** The runs of a list that cannot be believed, the oldest first, each with its reasons in one line. */
-export async function listSuspects(
-  db: Database,
-  list: string,
-): Promise<readonly { readonly run_date: string; readonly run: number; readonly why: string }[]> {
-  const { rows } = await sql<{ run_date: string; run: number; why: string }>`
-    select runs.run_date::text as run_date, runs.id as run, array_to_string(health.reasons, '; ') as why
-    from night_health as health
-    join runs on runs.id = health.run_id
-    join lists on lists.id = runs.list_id
-    where lists.name = ${list} and runs.suspect
-    order by runs.run_date, runs.id`.execute(db)
-  return rows
 }

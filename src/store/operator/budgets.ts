@@ -1,49 +1,74 @@
 import { sql } from '../kysely.ts'
 import type { Database } from '../database.ts'
 
-/** What a run may spend, and how much of that is gone. */
+/** A run and its budget. */
 export interface RunBudget {
   readonly run: number
   readonly list: string
-  readonly budget: number
+  /** Null: no limit of its own. */
+  readonly budget: number | null
+  /** Credits used, and those set aside for calls in flight. */
   readonly gone: number
+  /** True while its tasks are bought. */
+  readonly open: boolean
 }
 
-const runBudgets = sql`
-  select runs.id as run, lists.name as list, runs.budget, spent + reserved as gone
-  from runs
-  join lists on lists.id = runs.list_id
-  where runs.budget is not null`
-
-/** The runs of these that have a budget of their own. */
-export async function readRunBudgets(
+/** Reads these runs and their budgets. */
+export function readRunBudgets(
   db: Database,
   runs: readonly number[],
 ): Promise<readonly RunBudget[]> {
-  const { rows } = await sql<RunBudget>`
-    ${runBudgets} and runs.id = any(${runs}::bigint[])
-    order by runs.id`.execute(db)
-  return rows
+  return runBudgets(db)
+    .where('runs.id', 'in', [...runs, none])
+    .execute()
 }
 
-/** The open runs that have a budget of their own. */
-export async function readOpenBudgets(db: Database): Promise<readonly RunBudget[]> {
-  const { rows } = await sql<RunBudget>`
-    ${runBudgets} and runs.state = 'open'
-    order by runs.id`.execute(db)
-  return rows
+/** No run has this number: a list of numbers must not be empty. */
+const none = 0
+
+/** Reads the open runs that have a budget of their own. */
+export async function readOpenBudgets(
+  db: Database,
+): Promise<readonly (RunBudget & { readonly budget: number })[]> {
+  const rows = await runBudgets(db).where('runs.state', '=', 'open').execute()
+  return rows.flatMap(({ budget, ...run }) => (budget === null ? [] : [{ ...run, budget }]))
 }
 
-/** Gives these runs a greater budget; one that has none keeps none. */
-export async function raiseBudgets(
+function runBudgets(db: Database) {
+  return db
+    .selectFrom('runs')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .select(({ eb }) => [
+      'runs.id as run',
+      'lists.name as list',
+      'runs.budget',
+      eb('spent', '+', eb.ref('reserved')).as('gone'),
+      eb('runs.state', 'in', ['planning', 'open']).$castTo<boolean>().as('open'),
+    ])
+    .orderBy('runs.id')
+}
+
+/**
+ * Sets what each of these runs may use in all. Workers may buy meanwhile: false, and nothing is set, when one of the runs
+ * has used more by then.
+ */
+export function setRunBudgets(
   db: Database,
   runs: readonly number[],
   budget: number,
-): Promise<void> {
-  await sql`
-    update runs
-    set budget = greatest(budget, ${budget}::bigint)
-    where id = any(${runs}::bigint[]) and budget is not null`.execute(db)
+): Promise<boolean> {
+  return db.transaction().execute(async (trx) => {
+    const locked = await trx
+      .selectFrom('runs')
+      .select(({ eb }) => eb('spent', '+', eb.ref('reserved')).as('gone'))
+      .where('id', 'in', runs)
+      .orderBy('id')
+      .forNoKeyUpdate()
+      .execute()
+    if (locked.some(({ gone }) => gone > budget)) return false
+    await trx.updateTable('runs').set({ budget }).where('id', 'in', runs).execute()
+    return true
+  })
 }
 
 /** What the runs of a list that are dated in one month may use together, and how much of that is gone. */

@@ -13,6 +13,7 @@ export interface CalendarEntry {
   readonly outcome: string | null
   readonly note: string | null
   readonly suspect: boolean
+  /** What is odd about it, whether it is left out or not. */
   readonly reasons: readonly string[]
   /** Queries that were to be bought, and those with a readable answer; null until it was judged. */
   readonly asked: number | null
@@ -28,7 +29,7 @@ export async function readCalendar(
   const { rows } = await sql<CalendarEntry>`
     select
       l.name as list, r.run_date, r.id as run, r.kind, r.state, n.schedule, n.outcome, n.note, r.suspect,
-      coalesce(h.reasons, '{}') as reasons, h.asked, h.answered, r.spent
+      coalesce(h.reasons || h.remarks, '{}') as reasons, h.asked, h.answered, r.spent
     from runs r
     join lists l on l.id = r.list_id
     left join night_health h on h.run_id = r.id

@@ -49,7 +49,7 @@ export type News =
       readonly tasks: Readonly<Record<string, number>>
     }
   | {
-      readonly kind: 'run_suspect'
+      readonly kind: 'run_suspect' | 'run_odd'
       readonly subject: string
       readonly at: string
       readonly run: number

@@ -14,7 +14,7 @@ export interface AnswerFigures {
 }
 
 /** A kept body, with what its answer says. */
-type Proof = Pick<KeptBody, 'id' | 'q' | 'truncated' | 'body'> & AnswerFigures
+type Proof = Pick<KeptBody, 'id' | 'q' | 'origin' | 'status' | 'truncated' | 'body'> & AnswerFigures
 
 /** An address with what is derived from it. */
 export interface StoredPage {
@@ -33,7 +33,7 @@ export async function* readProofs(
   const drawn = sample === null ? null : await draw(db, sample)
   for (let after = 0; ;) {
     const { rows } = await sql<Proof>`
-      select s.id, q.q, r.truncated, r.body, s.depth, s.replaced, s.result_count
+      select s.id, q.q, s.origin, r.status, r.truncated, r.body, s.depth, s.replaced, s.result_count
       from searches s
       join raw_answers r on r.call_id = s.call_id
       join queries q on q.id = s.query_id

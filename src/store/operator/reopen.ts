@@ -1,5 +1,6 @@
 import { sql } from '../kysely.ts'
 import { insisting } from './change.ts'
+import { flawCode } from './failures.ts'
 import type { Database } from '../database.ts'
 import { only } from '../statement.ts'
 
@@ -8,6 +9,7 @@ export interface Selection {
   readonly run: number | null
   readonly list: string | null
   readonly states: readonly string[]
+  /** Only tasks that ended with this error, or whose answer has this flaw. */
   readonly error: string | null
   /** Only tasks whose query has this label in the list of the run. */
   readonly tag: string | null
@@ -83,7 +85,11 @@ function selected({ run, list, states, error, tag, since, buyAgain }: Selection)
   return sql`
     t.state = any(${states}::text[])
     and (${run}::bigint is null or t.run_id = ${run}::bigint)
-    and (${error}::text is null or t.error_code = ${error}::text)
+    and (
+      ${error}::text is null
+      or t.error_code = ${error}::text
+      or exists (select from searches s where s.id = t.search_id and ${flawCode} = ${error}::text)
+    )
     and (${since}::timestamptz is null or t.finished_at >= ${since}::timestamptz)
     and (
       ${tag}::text is null

@@ -1,5 +1,6 @@
 import type { Database } from '../database.ts'
 import { sql } from '../kysely.ts'
+import { usualNights } from '../nights/health.ts'
 import type { TaskState } from './status.ts'
 
 /** One run with what it was to do and what it came to. */
@@ -23,6 +24,8 @@ export interface RunFacts {
   readonly rejected: number
   readonly suspect: boolean
   readonly reasons: readonly string[]
+  /** What is odd about it and hides nothing. */
+  readonly remarks: readonly string[]
   readonly asked: number | null
   /** Of these, queries with a readable answer. */
   readonly answered: number | null
@@ -31,7 +34,7 @@ export interface RunFacts {
   readonly empty: number | null
   readonly unreadable: number | null
   readonly workers: number | null
-  /** What an answer cost in the nights of the list before, at most fourteen that can be believed; null without any. */
+  /** What an answer cost in the nights that show what is usual for the list; null without any. */
   readonly usual_price: number | null
   readonly previous: number | null
   readonly next: number | null
@@ -64,17 +67,10 @@ export async function readRunFacts(db: Database, run: number): Promise<RunFacts 
     select
       r.id as run, l.name as list, r.run_date, r.kind, r.state, r.created_at, r.finished_at, r.budget, r.spent,
       r.max_age_ms, r.accepted, r.duplicates, r.rejected, r.suspect, n.schedule, n.due_at, n.outcome, n.note,
-      coalesce(h.reasons, '{}') as reasons, h.asked, h.answered, h.price, h.depth, h.empty, h.unreadable, h.workers,
+      coalesce(h.reasons, '{}') as reasons, coalesce(h.remarks, '{}') as remarks, h.asked, h.answered, h.price, h.depth, h.empty, h.unreadable, h.workers,
       (
         select avg(before.price)::float8
-        from (
-          select b.price
-          from night_health b
-          join runs o on o.id = b.run_id
-          where o.list_id = r.list_id and o.id < r.id and not o.suspect and b.asked > 0
-          order by o.id desc
-          limit 14
-        ) before
+        from (${usualNights(sql`r.list_id`, sql`r.id`)}) before
       ) as usual_price,
       (select max(o.id) from runs o where o.list_id = r.list_id and o.id < r.id) as previous,
       (select min(o.id) from runs o where o.list_id = r.list_id and o.id > r.id) as next

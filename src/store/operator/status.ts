@@ -1,4 +1,5 @@
 import { sql } from '../kysely.ts'
+import { otherQuery, paidRefusal } from '../answers/answer.ts'
 import type { Database } from '../database.ts'
 import { floorInForce } from '../ledger/floor.ts'
 import { shownBalance } from '../ledger/standstill.ts'
@@ -22,7 +23,12 @@ export interface RunStatus {
   readonly kind: string
   readonly state: string
   readonly tasks: Readonly<Record<TaskState, number>>
+  /** Answers without results that count as none: not readable, or one of the next two. */
   readonly unreadable: number
+  /** Of these: refusals that the API charged for. */
+  readonly paid_refusal: number
+  /** Of these: answers to another query. */
+  readonly other_query: number
   readonly rejected: number
   /** Credits of calls that came back, and of those that nobody could read. */
   readonly spent: number
@@ -57,12 +63,7 @@ export async function readRuns(
         join tasks t on t.id = c.task_id
         where t.run_id = r.id and c.outcome = 'unknown' and c.washed_at is null
       ) as uncertain,
-      (
-        select count(*)
-        from tasks t
-        join searches s on s.id = t.search_id
-        where t.run_id = r.id and s.parse_error is not null
-      ) as unreadable
+      flaws.*
     from (
       select * from runs
       where ${run}::bigint is null or id = ${run}::bigint
@@ -70,6 +71,15 @@ export async function readRuns(
       limit ${limit}
     ) r
     join lists l on l.id = r.list_id
+    cross join lateral (
+      select
+        count(*) as unreadable,
+        count(*) filter (where starts_with(s.parse_error, ${paidRefusal})) as paid_refusal,
+        count(*) filter (where starts_with(s.parse_error, ${otherQuery})) as other_query
+      from tasks t
+      join searches s on s.id = t.search_id
+      where t.run_id = r.id and s.parse_error is not null
+    ) flaws
     order by r.id desc`.execute(db)
   return rows.map((row) => ({ ...row, tasks: { ...noTasks, ...row.tasks } }))
 }

@@ -17,7 +17,7 @@ export interface PlanOrder {
   readonly join: boolean
   readonly kind: 'manual' | 'nightly'
   readonly runDate: string
-  /** Undefined leaves the budget of a run that is joined as it is. */
+  /** Most credits that the run may use in all; a night's: from now on. None leaves a run that is joined as it is. */
   readonly budget: number | null | undefined
   readonly maxAgeMs: number
   /** True: a query also rests when its row in the table of cadences says so. */

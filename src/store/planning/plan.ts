@@ -5,6 +5,7 @@ import {
   type RawBuilder,
   type Transaction,
 } from '../kysely.ts'
+import { closeRun, expectRoom } from './closing.ts'
 import { knownList, refuseOtherSource, storeList } from './lists.ts'
 import { storeHeld } from './members.ts'
 import { mergeDuplicates, type Run } from './merge.ts'
@@ -15,7 +16,6 @@ import { only } from '../statement.ts'
 import type { DB } from '../schema.ts'
 import type { Connections } from './staged-tables.ts'
 import { addTasks, countAccepted, countClasses } from './tasks.ts'
-import { Misuse } from '../../shared/errors.ts'
 import { awaitedLater } from '../../shared/waiting.ts'
 
 /** The number of a list or run that is not there yet. */
@@ -60,6 +60,7 @@ export async function planStaged(
     await storing
     // A connection that broke while the other one was at work is noticed here, before anything is committed. From here
     // on the row of the run is locked, which everybody who buys for it takes: nothing but the commits may follow.
+    if (!keep) expectRoom(order, { run: planned.run, gone: planned.before.spent })
     const done = keep
       ? await closeRun(runTrx, planned, order)
       : planned.queued === 0 && !(await hasWork(runTrx, planned.run))
@@ -167,34 +168,4 @@ async function readBefore(trx: Transaction<DB>, run: number): Promise<Planned['b
     from runs
     where id = ${run}`.execute(trx)
   return only(rows)
-}
-
-/** Writes what a plan came to into the row of its run; a run that ended meanwhile goes on. */
-async function closeRun(
-  trx: Transaction<DB>,
-  { run, rows: lines, accepted, duplicates, rejected }: Omit<Planned, 'done'>,
-  { budget, maxAgeMs }: PlanOrder,
-): Promise<boolean> {
-  const { rows } = await sql<{ state: string }>`
-    with work as (
-      select exists (select from slices where run_id = ${run} and done_at is null) as left_over
-    )
-    update runs
-    set rows = ${lines},
-      accepted = ${accepted},
-      duplicates = ${duplicates},
-      rejected = ${rejected},
-      max_age_ms = ${maxAgeMs},
-      budget = case when ${budget === undefined} then budget else ${budget ?? null}::bigint end,
-      state = case when left_over then 'open' else 'done' end,
-      finished_at = case when left_over then null else now() end
-    from work
-    where runs.id = ${run}
-      and runs.state <> 'cancelled'
-    returning state`.execute(trx)
-  const [closed] = rows
-  if (closed !== undefined) return closed.state === 'done'
-  throw new Misuse(
-    `expected run ${run} to stay open while the list was planned, got a cancelled one; nothing was planned: type the same again for a new run`,
-  )
 }

@@ -2,7 +2,7 @@ import { queryId, queryKey } from '../../shared/query.ts'
 import { sql } from '../kysely.ts'
 import type { Database, Transaction } from '../database.ts'
 import { only } from '../statement.ts'
-import type { Expanding } from './expansions.ts'
+import { readUsed, type Expanding } from './expansions.ts'
 import type { RelatedQuery } from './frontier.ts'
 import { storeList } from './lists.ts'
 
@@ -105,6 +105,33 @@ export async function readyUnasked(db: Database, { into, origin }: Expanding): P
     from unasked, reading
     where list_queries.list_id = ${into}
       and list_queries.query_id = unasked.query_id`.execute(db)
+}
+
+/**
+ * Leaves the open run of a list, of which there is one at most, no more than what its expansion may still use; gives its
+ * budget where that is less than it was. Its row is locked, so that nothing is bought between the looking and the writing.
+ */
+export async function lowerBudget(
+  db: Database,
+  expanding: Expanding,
+  credits: number,
+): Promise<number | null> {
+  const { into } = expanding
+  return db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ id: number; most: number | null; gone: number }>`
+      select id, budget as most, spent + reserved as gone
+      from runs
+      where list_id = ${into}
+        and kind = 'manual'
+        and state in ('planning', 'open')
+      for no key update`.execute(trx)
+    const [open] = rows
+    if (open === undefined) return null
+    const budget = open.gone + Math.max(0, credits - (await readUsed(trx, expanding)))
+    if (open.most !== null && open.most <= budget) return null
+    await trx.updateTable('runs').set({ budget }).where('id', '=', open.id).execute()
+    return budget
+  })
 }
 
 /** Something else planned the same queries, or changed them meanwhile: this plan is undone. */

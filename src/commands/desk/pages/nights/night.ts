@@ -77,12 +77,13 @@ function neighbours({ previous, next, list }: RunFacts, { href }: PagePlace): Ht
   </nav>`
 }
 
-function odd({ suspect, reasons }: RunFacts): Html | null {
-  if (!suspect) return null
+function odd({ suspect, reasons, remarks }: RunFacts): Html | null {
+  if (!suspect && remarks.length === 0) return null
+  const title = suspect ? 'Suspect: left out of shares and trends' : 'Odd: shown all the same'
   return html`<section class="state warn" aria-labelledby="odd">
-    <h2 id="odd">Suspect: left out of shares and trends</h2>
+    <h2 id="odd">${title}</h2>
     <ul class="lines">
-      ${reasons.map((reason) => html`<li>${reason}</li>`)}
+      ${[...reasons, ...remarks].map((one) => html`<li>${one}</li>`)}
     </ul>
   </section>`
 }

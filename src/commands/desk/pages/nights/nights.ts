@@ -73,7 +73,7 @@ function outcomeBadge(entry: CalendarEntry): Html {
   const { verdict } = healthOf(entry)
   const { sign, tone } = verdicts[verdict]
   return badge(
-    `${sign} ${entry.run === null ? (entry.outcome ?? '') : verdict === 'suspect' ? 'suspect' : entry.state}`,
+    `${sign} ${entry.run === null ? (entry.outcome ?? '') : verdict === 'suspect' || verdict === 'odd' ? verdict : entry.state}`,
     tone,
   )
 }

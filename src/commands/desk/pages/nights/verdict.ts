@@ -3,6 +3,7 @@ import type { CalendarEntry } from '../../../../store/operator/calendar.ts'
 /** What a night came to, the best first. */
 export const verdicts = {
   fine: { sign: '✓', text: 'done', tone: 'good' },
+  odd: { sign: '?', text: 'odd, but shown: price, time, or a change that lasts', tone: 'warn' },
   going: { sign: '…', text: 'goes on', tone: 'warn' },
   skipped: { sign: '–', text: 'skipped: another run was going', tone: 'soft' },
   suspect: { sign: '!', text: 'suspect: left out of shares and trends', tone: 'warn' },
@@ -22,5 +23,8 @@ export function healthOf(entry: CalendarEntry): { verdict: NightVerdict; words: 
   if (suspect) return { verdict: 'suspect', words: `suspect${counts}: ${reasons.join('; ')}` }
   if (state === 'cancelled') return { verdict: 'lost', words: `cancelled${counts}` }
   if (state !== 'done') return { verdict: 'going', words: state }
-  return { verdict: 'fine', words: `done${counts}${outcome === 'late' ? ', late' : ''}` }
+  const done = `done${counts}${outcome === 'late' ? ', late' : ''}`
+  return reasons.length === 0
+    ? { verdict: 'fine', words: done }
+    : { verdict: 'odd', words: `${done}; odd: ${reasons.join('; ')}` }
 }
