@@ -1,3 +1,4 @@
+// @module-tag slow
 import { join } from 'node:path'
 import type { PoolClient } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -123,4 +124,4 @@ test('every question of the library gives with the archive what it gave before i
   await returnAll(database)
   expect(await ask(moves)).toEqual(moved)
   expect(await ask(coverage)).toEqual(covered)
-}, 60_000)
+})

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { findQuestion } from '../../src/store/analysis/library.ts'
 import { sliceSettings } from '../../src/store/analysis/slice.ts'

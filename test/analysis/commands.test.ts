@@ -32,7 +32,7 @@ describe('commands for analysts', () => {
     const { code, stdout } = await call('sql')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^fell_out +Which of our pages fell out of the top ten/m)
-  }, 120_000)
+  })
 
   test('a domain is ours once it was said, and a question is answered as JSON', async () => {
     expect((await call('migrate')).code).toBe(0)
@@ -43,7 +43,7 @@ describe('commands for analysts', () => {
     expect(JSON.parse(stdout)).toMatchObject({
       rows: [{ q: 'shoes', page: 'caniuse.com/=x', previous_position: 4 }],
     })
-  }, 120_000)
+  })
 
   test('an answer that is empty because no answer is live comes with the flag that shows the others', async () => {
     const { code, stdout, stderr } = await call('sql', 'movers', '--rows', '5')
@@ -52,7 +52,7 @@ describe('commands for analysts', () => {
       'q  domain  previous_position  position  delta  change  page  variant',
     )
     expect(stderr).toMatch(/--origins sandbox/)
-  }, 120_000)
+  })
 
   test('a label that no query has is named where there is no row', async () => {
     const flags = ['--tag', 'brnd or brand', '--device', 'mobile', '--origins', 'sandbox']
@@ -60,18 +60,20 @@ describe('commands for analysts', () => {
       /^no query has the label "brnd", "device=mobile"; select distinct unnest\(labels\)/m,
     )
     expect((await call('sql', 'churn', '--tag', 'brand', '--origins', 'sandbox')).stderr).toBe('')
-  }, 120_000)
+  })
 
   test('rows of tables come without a hint about what the views show', async () => {
     const asked = await call('sql', 'select id from searches order by id')
     expect(asked.stdout.trim().split('\n')).toHaveLength(3)
     expect(asked.stderr).toBe('')
     const written = await call('export', 'searches', '--to', 'searches.csv')
-    expect(written.stderr).toBe(`public.searches is in ${join(home, 'searches.csv')}\n`)
+    expect(written.stderr).toBe(
+      `wrote 2 rows of public.searches to ${join(home, 'searches.csv')} as csv\n`,
+    )
     // A view that counts has a row, and is as empty as the others.
     const counted = await call('sql', 'select count(*) from analysis.results')
     expect(counted.stderr).toMatch(/--origins sandbox/)
-  }, 120_000)
+  })
 
   test('the books of the mill are withheld, with what may be read instead', async () => {
     const message =
@@ -85,14 +87,14 @@ describe('commands for analysts', () => {
     expect(asked.stderr).toMatch(message)
     const help = (await call('export', '--help')).stdout
     expect(withheld.filter((name) => !help.includes(name))).toEqual([])
-  }, 120_000)
+  })
 
   test('SQL that changes something ends with a usage error and changes nothing', async () => {
     const { code, stderr } = await call('sql', 'delete from tasks')
     expect(code).toBe(2)
     expect(stderr).toMatch(/only reads/)
     expect((await database.pool.query('select from tasks')).rowCount).toBe(2)
-  }, 120_000)
+  })
 
   test('a view becomes a whole file, and an unknown name leaves none', async () => {
     const done = await call('export', 'results', '--to', 'r.csv', '--origins', 'sandbox')
@@ -104,13 +106,17 @@ describe('commands for analysts', () => {
     expect(wrong.code).toBe(2)
     expect(wrong.stderr).toMatch(/perhaps analysis.movers/)
     expect(() => readFileSync(join(home, 'w.csv'))).toThrow(/ENOENT/)
-  }, 120_000)
+  })
 
   test('rows are exported by day, by label, by condition, and as the answer to a question', async () => {
     const lines = async (...args: string[]) => {
       const { code, stdout, stderr } = await call('export', ...args, '--to', '-')
-      expect([code, stderr]).toEqual([0, ''])
-      return stdout.trimEnd().split('\n')
+      const rows = stdout.trimEnd().split('\n')
+      const written = args.includes('ndjson') ? rows.length : rows.length - 1
+      const format = args.includes('ndjson') ? 'ndjson' : 'csv'
+      const said = new RegExp(`^wrote ${written} rows? of [\\w. ]+ as ${format}\\n$`)
+      expect([code, stderr]).toEqual([0, expect.stringMatching(said)])
+      return rows
     }
     const shown = ['--origins', 'sandbox'] as const
     expect(await lines('results', ...shown, '--since', '2026-01-02')).toHaveLength(11)
@@ -124,7 +130,7 @@ describe('commands for analysts', () => {
     expect(asked).toEqual([expect.stringMatching(/^domain,gain,/), expect.any(String)])
     const json = await lines('--question', 'select 1.50 as n', '--format', 'ndjson')
     expect(json).toEqual(['{"n":1.50}'])
-  }, 120_000)
+  })
 
   test('what an export cannot take is refused with what it can', async () => {
     for (const [args, message] of [
@@ -139,7 +145,7 @@ describe('commands for analysts', () => {
       expect(code).toBe(2)
     }
     expect(readdirSync(home).filter((name) => name.startsWith('no.file'))).toEqual([])
-  }, 120_000)
+  })
 
   test('a Parquet file begins and ends as one, and holds every row', async () => {
     const flags = ['--format', 'parquet', '--origins', 'sandbox'] as const
@@ -152,13 +158,13 @@ describe('commands for analysts', () => {
       position: 4n,
       domain: 'caniuse.com',
     })
-  }, 120_000)
+  })
 
   test('the page of pictures is written where the caller stands', async () => {
     const { code } = await call('report', '--to', 'page.html', '--origins', 'sandbox')
     expect(code).toBe(0)
     expect(readFileSync(join(home, 'page.html'), 'utf8')).toMatch(/<!doctype html>.*Not live/s)
-  }, 120_000)
+  })
 
   test('a link stays a link and a pipe a pipe, and a folder is refused', async () => {
     mkdirSync(join(home, 'deep'))
@@ -180,7 +186,7 @@ describe('commands for analysts', () => {
         'error: expected deep to be a file that can be written, got a folder; name a file in it\n',
       )
     }
-  }, 120_000)
+  })
 
   test('a time limit beyond what the database can count is refused before it is asked', async () => {
     const { code, stderr } = await call('sql', 'select 1', '--timeout', '30d')
@@ -189,7 +195,7 @@ describe('commands for analysts', () => {
       'error: expected --timeout to be a duration like 90s, at most 24d, got 30d\n',
     )
     expect((await call('sql', 'select 1', '--timeout', '24d')).code).toBe(0)
-  }, 120_000)
+  })
 
   test('a page of nine domains is refused before anything is written', async () => {
     const { code, stderr } = await call(
@@ -205,7 +211,7 @@ describe('commands for analysts', () => {
     // The same one twice is one.
     const eight = await call('report', '--to', 'eight.html', '--domains', 'a,b,www.c,d,e,f,g,h,c')
     expect(eight.code).toBe(0)
-  }, 120_000)
+  })
 
   test('a page is narrowed by the flags of the library, and names a label that no query has', async () => {
     const page = async (...flags: string[]) => {
@@ -233,7 +239,7 @@ describe('commands for analysts', () => {
     const refused = await call('report', '--to', 'part.html', '--since', 'monday')
     expect(refused).toMatchObject({ code: 2 })
     expect(refused.stderr).toMatch(/expected --since to be a day like 2026-11-01, got "monday"/)
-  }, 120_000)
+  })
 
   test('an analyst is made with an address that is shown once', async () => {
     const name = `ada_${process.pid}_${Date.now().toString(36)}`
@@ -250,5 +256,5 @@ describe('commands for analysts', () => {
     // It finds views without their schema: that there is no row is what tells.
     expect((await run('sql', ['select q from results'], own)).stderr).toMatch(/--origins sandbox/)
     await database.pool.query(`drop role ${name}`)
-  }, 120_000)
+  })
 })

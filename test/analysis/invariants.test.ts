@@ -1,3 +1,4 @@
+// @module-tag slow
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { freshDatabase } from '../support/database.ts'
@@ -73,7 +74,7 @@ test('whatever the answers: shares add up, volatility stays within 0 and 1, and 
     }),
     { numRuns: 12 },
   )
-}, 240_000)
+})
 
 test('the volatility of the same pages again is 0, of other pages 1, at every depth', async () => {
   await fc.assert(
@@ -96,4 +97,4 @@ test('the volatility of the same pages again is 0, of other pages 1, at every de
     }),
     { numRuns: 5 },
   )
-}, 120_000)
+})

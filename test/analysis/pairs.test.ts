@@ -59,7 +59,7 @@ describe('overlap of answers', () => {
     expect(
       pairs(await ask('select q, other_q, shared, jaccard from analysis.serp_overlap')),
     ).toEqual([['x', 'y', 2, 1]])
-  }, 120_000)
+  })
 })
 
 describe('groups of queries', () => {

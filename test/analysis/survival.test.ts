@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { histories } from '../support/schedules.ts'

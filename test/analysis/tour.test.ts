@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readChoice } from '../../src/commands/export/choice.ts'
@@ -9,10 +9,7 @@ import { readBatches } from '../../src/store/analysis/ask.ts'
 import { asksOf, withAnswers } from '../support/asks.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { placed, Story, ten } from './story.ts'
-
-// Debian's, which comes with its server.
-const psql = existsSync('/usr/bin/psql')
-if (!psql) process.stderr.write('/usr/bin/psql is not there: its lines were not typed\n')
+import { has } from '../support/parts.ts'
 
 const tour = readFileSync(join(root, 'docs', 'analysis.md'), 'utf8')
 const blocks = [...tour.matchAll(/```sql\n(.*?)```/gs)].map((match) => match[1] ?? '')
@@ -80,23 +77,26 @@ describe('the guided tour', () => {
     }
   })
 
-  test.skipIf(!psql)('has lines for psql that can be typed as they stand', async () => {
-    const lines = [...tour.matchAll(/^\$ (psql -.+)$/gm)].map(([, line]) => line ?? '')
-    expect(lines.length).toBeGreaterThan(2)
-    const asked = /`(select quote_literal[^`]+\\gset)`/.exec(tour)?.[1]
-    expect(asked).toBeDefined()
-    const name = new URL(database.url).pathname.slice(1)
-    for (const line of [...lines, `printf '%s' '${asked}' | psql "postgres://…"`]) {
-      const typed = line
-        .replace('"postgres://…"', `-v ON_ERROR_STOP=1 "${database.url}"`)
-        .replace('alter database querymill', `alter database \\"${name}\\"`)
-      // What a line changes is gone with the database.
-      expect(() =>
-        execFileSync('/bin/sh', ['-c', typed], { cwd: root, stdio: 'pipe' }),
-      ).not.toThrow()
-    }
-    await database.pool.query(`alter database ${JSON.stringify(name)} reset querymill.ctr_curve`)
-  })
+  test.skipIf(!has('postgresql'))(
+    'has lines for psql that can be typed as they stand',
+    async () => {
+      const lines = [...tour.matchAll(/^\$ (psql -.+)$/gm)].map(([, line]) => line ?? '')
+      expect(lines.length).toBeGreaterThan(2)
+      const asked = /`(select quote_literal[^`]+\\gset)`/.exec(tour)?.[1]
+      expect(asked).toBeDefined()
+      const name = new URL(database.url).pathname.slice(1)
+      for (const line of [...lines, `printf '%s' '${asked}' | psql "postgres://…"`]) {
+        const typed = line
+          .replace('"postgres://…"', `-v ON_ERROR_STOP=1 "${database.url}"`)
+          .replace('alter database querymill', `alter database \\"${name}\\"`)
+        // What a line changes is gone with the database.
+        expect(() =>
+          execFileSync('/bin/sh', ['-c', typed], { cwd: root, stdio: 'pipe' }),
+        ).not.toThrow()
+      }
+      await database.pool.query(`alter database ${JSON.stringify(name)} reset querymill.ctr_curve`)
+    },
+  )
 
   test('asks every question that it names, and twenty everyday ones', () => {
     const typed = [...tour.matchAll(/^\$ npm run sql -- (.+)$/gm)].length

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { rebuild } from '../../src/commands/mill/rebuild.ts'
 import { startFaulty } from '../../src/service/standin/faulty.ts'
-import { run } from '../support/run.ts'
+import { start } from '../support/run.ts'
 import { measureFar } from './far.ts'
 import { openBenchMill, openGround, startStandIn, type BenchMill, type Ground } from './ground.ts'
 import { keepWorker, type Kept } from './kept.ts'
@@ -107,7 +107,7 @@ async function measureHosts(ground: Ground, options: HostsOptions): Promise<Host
       boughtTwice: charged.length - new Set(charged.map(({ q }) => q)).size,
       leastAboveFloor: faulty.least() - floor,
       restarts: workers.reduce((sum, { restarts }) => sum + restarts(), 0),
-      verified: (await run('verify', [], envOf(mill, sites.all[0]))).code === 0,
+      verified: (await start('verify', [], envOf(mill, sites.all[0])).ended).code === 0,
     }
   } finally {
     sites.close()

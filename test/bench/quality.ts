@@ -88,7 +88,8 @@ async function withAsk<T>(databaseUrl: string, work: (ask: Ask) => Promise<T>): 
     const { account } = await createKey(tables.pool, { kind: 'live' })
     const local = openLocal(tables, noDrift)
     const ask: Ask = async (q) => {
-      const asker = { account, signal: new AbortController().signal }
+      const { signal } = new AbortController()
+      const asker = { account, signal, gone: signal, deadline: Infinity }
       return (await local.answer(readSearch({ q }), asker)).answer
     }
     return await work(ask)

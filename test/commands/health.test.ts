@@ -20,6 +20,8 @@ describe('npm run health', () => {
       /127\.0\.0\.1:(\d+)/.exec(await worker.line('health and metrics on')) ?? []
     const env = { ...mill.env, MILL_METRICS_PORT: port }
     expect(await run('health', [], env)).toMatchObject({ code: 0, stdout: 'ok\n' })
+    // Alive comes before ready.
+    await expect.poll(async () => (await run('health', ['--ready'], env)).code).toBe(0)
     const json = await run('health', ['--ready', '--json'], env)
     expect([json.code, JSON.parse(json.stdout)]).toEqual([
       0,

@@ -69,13 +69,10 @@ describe('npm run rebuild -- --days', () => {
     const ended = rebuild('--days')
     // It has begun the first day, given it up, and begun it again.
     await expect
-      .poll(
-        async () => {
-          const { rows } = await database.pool.query('select from finished_days where id > 1')
-          return rows.length
-        },
-        { timeout: 30_000 },
-      )
+      .poll(async () => {
+        const { rows } = await database.pool.query('select from finished_days where id > 1')
+        return rows.length
+      })
       .toBe(1)
     expect(await keptDays()).toEqual([])
     await writer.query('commit')

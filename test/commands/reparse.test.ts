@@ -61,7 +61,13 @@ describe('reading bodies again', () => {
   test('gives an answer its rows that could not be read before, and leaves its money and time alone', async () => {
     await store(unreadable(paid(1, shoes)), paid(2, shoes))
     const before = await searchOf(1)
-    expect(await reparse(books(), unread)).toEqual({ read: 1, unread: 0, refused: 0, bodiless: 0 })
+    expect(await reparse(books(), unread)).toEqual({
+      read: 1,
+      unread: 0,
+      marked: 0,
+      refused: 0,
+      bodiless: 0,
+    })
     expect(await searchOf(1)).toEqual({
       ...before,
       intent: 'buy',
@@ -71,13 +77,25 @@ describe('reading bodies again', () => {
     })
     const rows = await readAnswers(database.db, [1, 2])
     expect(rows.get(1)).toEqual(rows.get(2))
-    expect(await reparse(books(), unread)).toEqual({ read: 0, unread: 0, refused: 0, bodiless: 0 })
+    expect(await reparse(books(), unread)).toEqual({
+      read: 0,
+      unread: 0,
+      marked: 0,
+      refused: 0,
+      bodiless: 0,
+    })
   })
 
   test('leaves an answer as it is that still cannot be read', async () => {
     await store(paid(1, '<html>'), unreadable(paid(2, 'null')))
     const before = await searchOf(2)
-    expect(await reparse(books(), unread)).toEqual({ read: 0, unread: 2, refused: 0, bodiless: 0 })
+    expect(await reparse(books(), unread)).toEqual({
+      read: 0,
+      unread: 2,
+      marked: 0,
+      refused: 0,
+      bodiless: 0,
+    })
     expect(await searchOf(2)).toEqual(before)
   })
 
@@ -98,7 +116,13 @@ describe('reading bodies again', () => {
     ])
     await sql`truncate search_features`.execute(database.db)
     for (const _ of [1, 2]) {
-      expect(await reparse(books(), all)).toEqual({ read: 1, unread: 0, refused: 0, bodiless: 0 })
+      expect(await reparse(books(), all)).toEqual({
+        read: 1,
+        unread: 0,
+        marked: 0,
+        refused: 0,
+        bodiless: 0,
+      })
       expect(await features()).toEqual(before)
     }
   })
@@ -108,21 +132,39 @@ describe('reading bodies again', () => {
     const before = await readAnswers(database.db, [1, 2])
     await sql`update organic_results set title = 'broken'`.execute(database.db)
     await sql`delete from search_clusters`.execute(database.db)
-    expect(await reparse(books(), all)).toEqual({ read: 2, unread: 0, refused: 0, bodiless: 0 })
+    expect(await reparse(books(), all)).toEqual({
+      read: 2,
+      unread: 0,
+      marked: 0,
+      refused: 0,
+      bodiless: 0,
+    })
     expect(await readAnswers(database.db, [1, 2])).toEqual(before)
   })
 
   test('never takes rows away because a body cannot be read any more', async () => {
     await store(paid(1, shoes))
     await sql`update raw_answers set body = '<html>'`.execute(database.db)
-    expect(await reparse(books(), all)).toEqual({ read: 0, unread: 1, refused: 0, bodiless: 0 })
+    expect(await reparse(books(), all)).toEqual({
+      read: 0,
+      unread: 1,
+      marked: 0,
+      refused: 0,
+      bodiless: 0,
+    })
     expect(await searchOf(1)).toMatchObject({ parse_error: null, result_count: 2 })
   })
 
   test('counts answers whose bodies are gone', async () => {
     await store(unreadable(paid(1, shoes)))
     await sql`delete from raw_answers`.execute(database.db)
-    expect(await reparse(books(), unread)).toEqual({ read: 0, unread: 0, refused: 0, bodiless: 1 })
+    expect(await reparse(books(), unread)).toEqual({
+      read: 0,
+      unread: 0,
+      marked: 0,
+      refused: 0,
+      bodiless: 1,
+    })
   })
 
   test('keeps to the run that is asked for', async () => {
@@ -142,6 +184,7 @@ describe('reading bodies again', () => {
     expect(await reparse(books(), unread)).toEqual({
       read: 150,
       unread: 0,
+      marked: 0,
       refused: 0,
       bodiless: 0,
     })

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { foresee, type CreditOutlook } from '../../src/credits/foresee.ts'

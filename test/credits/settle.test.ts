@@ -98,9 +98,12 @@ describe('a refusal', () => {
     expect(old).toMatchObject({ seen: base.seen, drainedFloor: null })
   })
 
-  test('of the key blocks that key', () => {
+  test('of the key blocks that key, beside all that were refused before', () => {
     const { account } = write([], { signals: [{ kind: 'key_refused', key: 'old' }] })
     expect(account.blockedKeys).toEqual(['old'])
+    const many = Array.from({ length: 20 }, (_, index) => `key ${index}`)
+    const signals = many.map((key): Signal => ({ kind: 'key_refused', key }))
+    expect(write([], { account, signals }).account.blockedKeys).toEqual(['old', ...many])
   })
 
   test('for being too fast counts once in a burst, and doubles the wait of the next one', () => {

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -23,6 +24,7 @@ import { findPostmaster } from '../../src/embedded/postmaster.ts'
 import { root } from '../../src/shared/root.ts'
 import { temporaryFolder } from '../support/place.ts'
 import { ask, endHomes, newHome, startChild } from './homes.ts'
+import { patienceMs } from '../support/patience.ts'
 
 afterEach(endHomes)
 
@@ -202,7 +204,7 @@ describe('the embedded PostgreSQL', () => {
       const script = `import(${JSON.stringify(files)}).then(({ openHome }) => openHome('/proc/x/home'))`
       const tried = promisify(execFile)(process.execPath, ['--import', 'tsx', '--eval', script], {
         cwd: root,
-        timeout: 90_000,
+        timeout: patienceMs,
         killSignal: 'SIGKILL',
       })
       await expect(tried).rejects.toThrow(/MILL_HOME: expected a folder that can be made/)

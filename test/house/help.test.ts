@@ -1,17 +1,14 @@
-import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
 import { processEnvironment } from '../../src/shared/config.ts'
 import { root } from '../../src/shared/root.ts'
-import { wordsOf } from '../support/job.ts'
+import { run } from '../support/run.ts'
 import { jobsOf } from './papers.ts'
 import { readTree } from './tree.ts'
 import { z } from 'zod'
 
-const run = promisify(execFile)
 const manifest = z
   .looseObject({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readTree(['.'], ['package.json']).get('package.json') ?? ''))
@@ -35,10 +32,7 @@ const env = {
 
 describe('help', () => {
   test.each(jobs)('%s explains itself with examples, and starts nothing', async (name, file) => {
-    const { stdout, stderr } = await run(process.execPath, [...wordsOf(jobOf(file)), '--help'], {
-      cwd: root,
-      env,
-    })
+    const { stdout, stderr } = await run(jobOf(file), ['--help'], env)
     expect(stdout).toContain(`Usage: npm run ${name} --`)
     expect(stdout).toContain('Examples:')
     expect(stderr).toBe('')
@@ -46,14 +40,31 @@ describe('help', () => {
   })
 
   test.each(jobs)('%s refuses a flag that it does not know, with exit code 2', async (_, file) => {
-    const mistyped = run(process.execPath, [...wordsOf(jobOf(file)), '--no-such-flag'], {
-      cwd: root,
-      env,
-    })
-    await expect(mistyped).rejects.toMatchObject({
+    expect(await run(jobOf(file), ['--no-such-flag'], env)).toMatchObject({
       code: 2,
       stdout: '',
       stderr: expect.stringContaining('--no-such-flag'),
     })
   })
+
+  // What some want to be told before they do anything.
+  const needed: Readonly<Record<string, readonly string[]>> = {
+    corpus: ['load'],
+    enqueue: ['inputs/keywords.csv'],
+    keys: ['list'],
+    stack: ['status'],
+  }
+
+  test.each(jobs)(
+    '%s refuses a setting that there is not, with exit code 2',
+    async (name, file) => {
+      const misspelt = { ...env, MILL_CREDT_FLOOR: '5000' }
+      expect(await run(jobOf(file), needed[name] ?? [], misspelt)).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringContaining('did you mean MILL_CREDIT_FLOOR?'),
+      })
+      expect(readdirSync(home).filter((entry) => entry === 'mill')).toEqual([])
+    },
+  )
 })

@@ -28,4 +28,4 @@ test('the lines of the README lead from an empty database of one’s own to a pl
     const { code, stderr } = await run(name, args, env)
     expect([name, code, stderr.match(/^error.*/gm)]).toEqual([name, 0, null])
   }
-}, 120_000)
+})

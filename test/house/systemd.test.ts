@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { processEnvironment, readConfig } from '../../src/shared/config.ts'
 import { root } from '../../src/shared/root.ts'
+import { has } from '../support/parts.ts'
 
 const folder = join(root, 'docs', 'deploy')
 const units = readdirSync(folder).filter((name) => /\.(service|timer)$/.test(name))
 const services = units.filter((name) => name.endsWith('.service'))
-const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
+const hasSystemd = has('systemd-analyze')
 
 // The units name the usual place of node; on this machine it may lie elsewhere.
 const copies = mkdtempSync(join(tmpdir(), 'querymill-units-'))

@@ -122,6 +122,11 @@ export const ledgerMutants: readonly Mutant[] = [
       put: '    or false and exists (',
     },
     {
+      name: 'a budget that the run was given meanwhile is not seen',
+      find: '  where r.budget is distinct from w.budget\n    or w.budget is not null',
+      put: '  where w.budget is not null',
+    },
+    {
       name: 'a budget that its list was given meanwhile is not seen',
       find: "    or l.budget is distinct from (w.list ->> 'budget')::bigint\n",
       put: '',
@@ -195,8 +200,13 @@ export const ledgerMutants: readonly Mutant[] = [
     },
     {
       name: 'one refused key pushes another out',
-      find: '          union all\n          select unnest(accounts.blocked_keys)\n',
+      find: '        union\n        select unnest(accounts.blocked_keys)\n',
       put: '',
+    },
+    {
+      name: 'of many refused keys some are tried again',
+      find: "        select jsonb_array_elements_text(change -> 'refused_keys')\n        union\n        select unnest(accounts.blocked_keys)\n",
+      put: "        (select jsonb_array_elements_text(change -> 'refused_keys') union select unnest(accounts.blocked_keys) order by 1 limit 8)\n",
     },
     {
       name: 'a call that changed meanwhile is settled as it was read',

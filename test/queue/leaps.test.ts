@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { openScene, queries } from '../support/scene.ts'
+import { patienceMs } from '../support/patience.ts'
 
 test('what a dead worker held whose clock ran a day ahead is handed out again, and so is what it put off', async () => {
   const { mill } = await openScene()
@@ -22,7 +23,7 @@ test('what a dead worker held whose clock ran a day ahead is handed out again, a
     insert into bullmq.meta (queue, field, value)
     values ('slices', 'stalled-check', (extract(epoch from now() + interval '1 day') * 1000)::bigint::text)
     on conflict (queue, field) do update set value = excluded.value`.execute(mill.db)
-  expect(await mill.drain({ signal: AbortSignal.timeout(50_000) })).toMatchObject({
+  expect(await mill.drain({ signal: AbortSignal.timeout(patienceMs) })).toMatchObject({
     finish: 'completed',
     answered: 50,
   })

@@ -78,4 +78,4 @@ test('nights without end on one pool of the queue warn of no leak', async () => 
   }
   process.off('warning', heed)
   expect(warnings).toEqual([])
-}, 180_000)
+})

@@ -23,6 +23,7 @@ function respond(status: number, body: unknown, retryAfter: string | null = null
 }
 
 const fail = (code: string) => ({ success: false, error: { code, message: 'no' } })
+const charged = (code: string) => ({ ...fail(code), credits_used: 1, credits_remaining: 9 })
 
 describe('a verdict', () => {
   test.each([
@@ -61,8 +62,45 @@ describe('a verdict', () => {
     [500, fail('UNAUTHORIZED'), 'faulty'],
     [503, '', 'faulty'],
     [503, fail('QUOTA_EXCEEDED'), 'no_credit'],
+    [200, charged('NOBODY_KNOWS'), 'answered'],
+    [200, charged('INTERNAL_ERROR'), 'answered'],
+    [200, charged('INVALID_QUERY'), 'answered'],
+    [200, { success: false, credits_used: 1 }, 'answered'],
+    [202, { credits_used: 1 }, 'answered'],
+    [400, charged('BAD_REQUEST'), 'answered'],
+    [500, charged('NOBODY_KNOWS'), 'answered'],
+    [200, { ...charged('NOBODY_KNOWS'), credits_used: 0 }, 'faulty'],
+    [200, { ...charged('NOBODY_KNOWS'), credits_used: 'some' }, 'faulty'],
+    [200, charged('UNAUTHORIZED'), 'key_refused'],
+    [200, charged('OUT_OF_CREDITS'), 'no_credit'],
+    [200, charged('RATE_LIMITED'), 'slow_down'],
+    [402, charged('NOBODY_KNOWS'), 'no_credit'],
+    [403, charged('NOBODY_KNOWS'), 'key_refused'],
+    [429, charged('NOBODY_KNOWS'), 'slow_down'],
   ])('for status %i with %j is %s', (status, body, kind) => {
     expect(respond(status, body).kind).toBe(kind)
+  })
+
+  test.each([
+    ['shoes', true],
+    ['Red  SHOES', false],
+    ['red shoes', false],
+    ['', false],
+    [null, false],
+    [7, false],
+    [['blue shoes'], false],
+    [undefined, false],
+  ])('for an answer that names %j as its query drops its rows: %j', (named, dropped) => {
+    const said = { success: true, query: named, organic_results: [{ title: 'a' }], credits_used: 1 }
+    const verdict = respond(200, said)
+    expect(verdict).toMatchObject({
+      ...{ kind: 'answered', creditsUsed: 1 },
+      answer: {
+        parseError: dropped ? 'it answers another query: "shoes"' : null,
+        results: dropped ? [] : [{}],
+        creditsUsed: 1,
+      },
+    })
   })
 
   test('for a reply that never was a response keeps what was seen', () => {

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -102,7 +103,6 @@ function validator(document: Document, name: string): z.ZodType {
 describe('a client made from the description', () => {
   test.each(['', '/search-api'])(
     'that openapi-typescript types calls every operation under the prefix "%s"',
-    { timeout: 120_000 },
     async (base) => {
       const at = bases.indexOf(base)
       const document = documents[at] as Document

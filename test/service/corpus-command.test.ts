@@ -45,4 +45,12 @@ describe('the corpus command', () => {
     expect(code).toBe(2)
     expect(stderr).toContain('web-features')
   })
+
+  test('refuses to build a file whose name promises another format', async () => {
+    const { code, stderr } = await run('corpus', ['build', '--out', '/nowhere/c.parquet'], env)
+    expect([code, stderr]).toEqual([
+      2,
+      'error: expected --out with a file that ends in .gz, got /nowhere/c.parquet; what is written is gzip\n',
+    ])
+  })
 })

@@ -123,6 +123,20 @@ describe('credits under many requests at once', () => {
     expect(await second).toMatchObject({ used: 1, remaining: 8 })
   })
 
+  test('many searches that wait for credits wait beside each other, not one after the other', async () => {
+    const key = await openKey(10)
+    const patienceMs = 500
+    const purse = new Purse(tables.pool, patienceMs)
+    const { signal: gone } = new AbortController()
+    const want = { search: readSearch({ q: 'x', num: 100 }), credits: 10, gone }
+    await purse.reserve(key, want)
+    const start = performance.now()
+    const waiting = Array.from({ length: 40 }, () => purse.reserve(key, want))
+    for (const { kind } of await Promise.all(waiting)) expect(kind).toBe('busy')
+    // One after the other they would wait for forty times their patience.
+    expect(performance.now() - start).toBeLessThan(20 * patienceMs)
+  })
+
   test('at the turn of a month a search in work is charged to its own month', async () => {
     const issued = await createKey(tables.pool, { kind: 'live', plan: 'free' })
     const key = await new KeyRing(tables.pool).find(issued.key)
@@ -163,5 +177,19 @@ describe('a client that goes away', () => {
     await expect(selling).rejects.toThrow('gone away')
     expect(told).toBe(true)
     expect(await books(key)).toEqual({ used: 0, held: 0, charged: 0 })
+  })
+
+  test('while it waits for credits that others have set aside leaves the line', async () => {
+    const key = await openKey(10)
+    const purse = new Purse(tables.pool)
+    const want = { search: readSearch({ q: 'x', num: 100 }), credits: 10 }
+    const { signal: stays } = new AbortController()
+    const first = await purse.reserve(key, { ...want, gone: stays })
+    expect(first.kind).toBe('charge')
+    const leaving = new AbortController()
+    const left = purse.reserve(key, { ...want, gone: leaving.signal })
+    leaving.abort()
+    await expect(left).rejects.toThrow('gone away')
+    expect(await books(key)).toEqual({ used: 0, held: 10, charged: 0 })
   })
 })

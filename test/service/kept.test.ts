@@ -74,7 +74,8 @@ describe('a search with an Idempotency-Key', () => {
     const { key, account } = await lone.service.keys.create({ kind: 'live', credits: 100 })
     const own = await openTables(lone.databaseUrl, 1)
     const search = readSearch({ q: 'tea', num: 30 })
-    const wish = { account, key: 'dead', search, leaseMs: 300, waitMs: 0 }
+    const { signal: gone } = new AbortController()
+    const wish = { account, key: 'dead', search, leaseMs: 300, waitMs: 0, gone }
     expect(await claimAnswer(own.pool, wish)).toMatchObject({ kind: 'claim' })
     const { status, json } = await lone.ask(tea, key, again('dead'))
     expect([status, json.credits_remaining]).toEqual([200, 97])

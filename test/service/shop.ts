@@ -10,7 +10,6 @@ export interface Reply extends Got {
       readonly code: string
       readonly message: string
       readonly documentation: string
-      readonly request_id: string
     }
   }
 }

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTables, type Tables } from '../../src/service/database.ts'
 import { foldUsage } from '../../src/service/sweep.ts'

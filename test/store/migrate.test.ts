@@ -72,6 +72,42 @@ describe('migrations', () => {
     rmSync(folder, { recursive: true })
   })
 
+  test('nights that were left out for price, duration or being cancelled are shown again', async () => {
+    const { pool } = await empty()
+    await migrateDatabase(
+      pool,
+      files.filter(({ name }) => name < '0075'),
+    )
+    await pool.query(`
+      insert into lists (name, source) values ('words', 'words.csv');
+      insert into runs (list_id, run_date, kind, state, max_age_ms, suspect, finished_at)
+      select 1, date '2026-01-01' + day, 'nightly', case day when 3 then 'cancelled' else 'done' end, 0, true, now()
+      from generate_series(0, 4) as day;
+      insert into tasks (run_id, query_id, slice, state)
+      select id, gen_random_uuid(), 0, case id when 4 then 'cancelled' when 5 then 'unaffordable' else 'answered' end
+      from runs;
+      insert into night_health (run_id, asked, answered, empty, unreadable, minutes, workers, reasons)
+      values
+        (1, 9, 9, 0, 0, 3, 1, '{"an answer cost 3.0 credits, usually 1.0", "it took 7.0 hours, usually 0.5"}'),
+        (2, 9, 9, 0, 0, 3, 1, '{"answers are 10 results deep, usually 96", "it took 7.0 hours, usually 0.5"}'),
+        (3, 9, 9, 9, 0, 3, 1, '{"100 % of the answers have no result, usually 0 %"}'),
+        (4, 9, 0, 0, 0, 3, 0, '{"none of 9 queries was answered, and no worker was at work"}'),
+        (5, 9, 0, 0, 0, 3, 0, '{"none of 9 queries was answered, and no worker was at work"}')`)
+    await migrateDatabase(pool)
+    const { rows } = await pool.query({
+      text: 'select suspect, reasons, remarks from runs join night_health on run_id = id order by id',
+      rowMode: 'array',
+    })
+    const slow = 'it took 7.0 hours, usually 0.5'
+    expect(rows).toEqual([
+      [false, [], ['an answer cost 3.0 credits, usually 1.0', slow]],
+      [true, ['answers are 10 results deep, usually 96'], [slow]],
+      [true, ['100 % of the answers have no result, usually 0 %'], []],
+      [false, [], []],
+      [false, [], []],
+    ])
+  })
+
   test('a database that a newer release migrated is refused by an older one', async () => {
     const { pool } = await empty()
     const older = numbers('create table numbers (n integer)')

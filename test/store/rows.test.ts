@@ -1,3 +1,4 @@
+// @module-tag slow
 import { sql, type RawBuilder } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rankFrontier } from '../../src/store/planning/frontier.ts'
@@ -23,6 +24,8 @@ const putTogether = [
   ...['count', 'emptying', 'naming', 'standing', 'texts'].map(
     (name) => `src/store/forgetting/${name}.ts`,
   ),
+  // The same question about one run, by its number, and about every run of a list, by a column.
+  'src/store/nights/health.ts',
   // What every connection asks of itself when it opens, with a time limit beside the text.
   'src/store/session.ts',
 ]
@@ -34,8 +37,6 @@ const knownBetter = [
   // The statement asks for calls with a mark of a list.
   'src/store/ledger/workers.ts mark may be null',
   // The statements leave out runs and lists without a budget of their own.
-  'src/store/operator/budgets.ts budget may be null',
-  'src/store/operator/budgets.ts budget may be null',
   'src/store/operator/budgets.ts budget may be null',
   'src/store/operator/budgets.ts budget may be null',
   'src/store/operator/witness.ts budget may be null',

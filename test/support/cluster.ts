@@ -1,19 +1,17 @@
 // const { primary, standby } = await openCluster(folder): a server and its standby, of Debian's PostgreSQL. Replication is
-// what is tested with it, and the tests' own server has none. `hasCluster` is false where Debian's is not there.
+// what is tested with it, and the tests' own server has none.
 import { execFile } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../../src/embedded/port.ts'
+import { clusters } from './parts.ts'
 
 const call = promisify(execFile)
-const places = '/usr/lib/postgresql'
-const newest = existsSync(places) ? Math.max(0, ...readdirSync(places).map(Number)) : 0
-const bin = join(places, String(newest), 'bin')
+const newest = existsSync(clusters) ? Math.max(0, ...readdirSync(clusters).map(Number)) : 0
+const bin = join(clusters, String(newest), 'bin')
 const nobody = 65_534
 const asUser = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
-
-export const hasCluster = newest > 0
 
 const tool = (name: string, ...args: readonly string[]) =>
   call(join(bin, name), args, { cwd: '/', ...asUser })

@@ -1,25 +1,15 @@
 // const pooler = await openPooler(databaseUrl, 'session') → { url, close }: Debian's PgBouncer before that database, on a
-// port of its own. `hasPooler` is false where the program is not there; REQUIRE_PGBOUNCER=1 makes that a failure.
+// port of its own.
 import { spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { processEnvironment } from '../../src/shared/config.ts'
 import { freePort } from '../../src/embedded/port.ts'
+import { pgbouncer } from './parts.ts'
 import { temporaryFolder } from './place.ts'
 
-const program = '/usr/sbin/pgbouncer'
 const nobody = 65_534
-
-export const hasPooler = existsSync(program)
-
-if (!hasPooler && processEnvironment()['REQUIRE_PGBOUNCER'] === '1') {
-  throw new Error(`expected ${program}, since REQUIRE_PGBOUNCER=1, got none; install it`)
-}
-if (!hasPooler) {
-  process.stderr.write('notice: no PgBouncer here: the tests behind one are skipped\n')
-}
 
 /** As its package ships it: no parameter of a connection is ignored. */
 function settingsOf(server: URL, { port, mode }: { port: number; mode: string }): string {
@@ -52,7 +42,7 @@ export async function openPooler(
   // It refuses to run as root.
   const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {}
   if ('uid' in user) for (const path of [own, file]) chownSync(path, nobody, nobody)
-  const child = spawn(program, ['--quiet', file], { cwd: '/', stdio: 'ignore', ...user })
+  const child = spawn(pgbouncer, ['--quiet', file], { cwd: '/', stdio: 'ignore', ...user })
   const ended = new Promise((done) => child.once('exit', done))
   const close = async () => {
     child.kill('SIGKILL')

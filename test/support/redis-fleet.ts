@@ -11,7 +11,7 @@ import { root } from '../../src/shared/root.ts'
 import { startRedis, type RedisServer } from './redis-server.ts'
 import { temporaryFolder } from './place.ts'
 
-const patient = { timeout: 20_000, interval: 50 }
+const patient = { interval: 50 }
 
 /** The line of the page that says which rights a user of Redis needs. */
 function rightsOfPage(): readonly string[] {

@@ -1,12 +1,10 @@
 // The Redis of a test run: a redis-server of its own on a free port of this machine, when the program is there.
-// REQUIRE_REDIS=1 makes its absence a failure.
 import { spawn } from 'node:child_process'
-import { accessSync, constants, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { createConnection } from 'node:net'
-import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { processEnvironment } from '../../src/shared/config.ts'
 import { freePort } from '../../src/embedded/port.ts'
+import { has } from './parts.ts'
 import { temporaryFolder } from './place.ts'
 
 export interface RedisServer {
@@ -17,30 +15,9 @@ export interface RedisServer {
   readonly close: () => Promise<void>
 }
 
-/** Null, after a notice, when this machine has no redis-server. */
+/** Null when this machine has no redis-server. */
 export async function openRedis(): Promise<RedisServer | null> {
-  const program = findProgram()
-  if (program !== null) return startRedis()
-  if (processEnvironment()['REQUIRE_REDIS'] === '1') {
-    throw new Error('expected redis-server, since REQUIRE_REDIS=1, got none; install it')
-  }
-  process.stderr.write('notice: no redis-server here: the tests on Redis are skipped\n')
-  return null
-}
-
-function findProgram(): string | null {
-  const folders = (processEnvironment()['PATH'] ?? '').split(delimiter)
-  const found = folders.map((folder) => join(folder, 'redis-server')).find(isProgram)
-  return found ?? null
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+  return has('redis-server') ? startRedis() : null
 }
 
 /** Starts a Redis of one's own, for tests that kill or fill it. */

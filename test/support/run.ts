@@ -2,16 +2,13 @@
 // start(…) → the same command while it runs: `line(text)` waits until a line on either stream holds the text,
 // `kill('SIGTERM')` signals it, `ended` is its result. Nothing of the caller's settings leaks in: only PATH, HOME and TMPDIR.
 import { spawn } from 'node:child_process'
+import { onTestFailed } from 'vitest'
 import { processEnvironment, type Environment } from '../../src/shared/config.ts'
 import { root } from '../../src/shared/root.ts'
+import { runHere, type Result } from './in-process.ts'
 import { wordsOf } from './job.ts'
 
-export interface Result {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-  readonly stdout: string
-  readonly stderr: string
-}
+export type { Result }
 
 export interface Running {
   readonly pid: number
@@ -23,8 +20,21 @@ export interface Running {
   readonly stderr: () => string
 }
 
-/** Runs a command of the project to its end. */
-export function run(
+/** Runs a command of the project to its end, in this process. */
+export async function run(
+  command: string,
+  args: readonly string[] = [],
+  env: Environment = {},
+): Promise<Result> {
+  const result = await runHere(command, args, env)
+  tellWhenRed(
+    () => `${[command, ...args].join(' ')} ended with ${result.code}\n${lastLines(result)}`,
+  )
+  return result
+}
+
+/** Runs a command of the project to its end, in a process of its own. */
+export function runProcess(
   command: string,
   args: readonly string[] = [],
   env: Environment = {},
@@ -56,6 +66,12 @@ export function start(
     })
   }
   let over = false
+  const begun = performance.now()
+  tellWhenRed(() => {
+    const state = over ? `ended with ${child.signalCode ?? child.exitCode}` : 'still ran'
+    const seconds = ((performance.now() - begun) / 1000).toFixed(1)
+    return `${[command, ...args].join(' ')} (process ${child.pid}) ${state}, ${seconds} s after its start\n${lastLines(output)}`
+  })
   const ended = new Promise<Result>((done, fail) => {
     child.once('error', fail)
     child.once('close', (code, signal) => {
@@ -85,4 +101,27 @@ export function start(
     stdout: () => output.stdout,
     stderr: () => output.stderr,
   }
+}
+
+/** A red test says what its commands last said. */
+function tellWhenRed(tell: () => string): void {
+  try {
+    onTestFailed(() => void process.stderr.write(`${tell()}\n`))
+  } catch {
+    // Begun for several tests at once, outside of any of them.
+  }
+}
+
+function lastLines({
+  stdout,
+  stderr,
+}: {
+  readonly stdout: string
+  readonly stderr: string
+}): string {
+  const last = (text: string) => text.trimEnd().split('\n').slice(-20)
+  return [...last(stdout), ...last(stderr)]
+    .filter((line) => line !== '')
+    .map((line) => `  | ${line}`)
+    .join('\n')
 }

@@ -1,17 +1,11 @@
 // const { api, mill } = await openScene({ api: {...faulty options}, backend, settings }): a stand-in API and a mill that
 // buys from it; everything is put away after the test.
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { startFaulty } from '../../src/service/standin/faulty.ts'
 import { testMill, type TestMill, type TestMillOptions } from './mill.ts'
 
 type FaultyOptions = Parameters<typeof startFaulty>[0]
 type Faulty = Awaited<ReturnType<typeof startFaulty>>
-
-const opened: { close: () => Promise<void> }[] = []
-
-afterEach(async () => {
-  for (const one of opened.splice(0).toReversed()) await one.close()
-})
 
 export interface SceneOptions extends Omit<TestMillOptions, 'api'> {
   readonly api?: Partial<FaultyOptions>
@@ -30,10 +24,10 @@ export async function openScene(options: SceneOptions = {}): Promise<Scene> {
     cost: 1,
     ...options.api,
   })
-  opened.push(api)
+  onTestFinished(() => api.close())
   const { api: _, ...rest } = options
   const mill = await testMill({ ...rest, api })
-  opened.push(mill)
+  onTestFinished(() => mill.close())
   return { api, mill }
 }
 

@@ -1,5 +1,8 @@
 // Runs once before all tests and once after them, even when some fail.
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { root } from '../../src/shared/root.ts'
 import { openRedis } from './redis-server.ts'
 import { openServer } from './server.ts'
 
@@ -8,11 +11,13 @@ declare module 'vitest' {
     adminUrl: string
     template: string
     redisPort: number
+    patienceMs: number
   }
 }
 
 /** Starts what the tests of one run share, and gives the function that ends it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  compile()
   const redis = await openRedis()
   try {
     const server = await openServer()
@@ -27,4 +32,15 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await redis?.close()
     throw error
   }
+}
+
+/** Compiles the program once per run, for the commands that tests start as processes. */
+function compile(): void {
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const info = join(root, 'dist', '.tsbuildinfo')
+  execFileSync(
+    process.execPath,
+    [compiler, '-p', 'tsconfig.build.json', '--incremental', '--tsBuildInfoFile', info],
+    { cwd: root, stdio: 'inherit' },
+  )
 }

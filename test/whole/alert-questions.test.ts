@@ -100,5 +100,5 @@ describe('the question of an alert', () => {
     }
     expect(answers.filter(({ rows }) => rows === 0)).toEqual([])
     expect(answers.length).toBeGreaterThan(labels.length)
-  }, 180_000)
+  })
 })

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -87,7 +88,7 @@ test('an archive that is killed between two days ends when it is typed again; ev
     expect(after[name]).toEqual(before[name])
   }
   expect(await proved()).toEqual([])
-}, 120_000)
+})
 
 /** The same as the question, by DuckDB over the files alone. */
 async function inDuckDb() {

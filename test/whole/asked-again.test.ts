@@ -1,3 +1,4 @@
+// @module-tag slow
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'

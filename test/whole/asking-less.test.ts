@@ -118,4 +118,4 @@ test('queries rest, budgets hold, nobody is alarmed by what was not asked, and a
   expect(api.least()).toBeGreaterThanOrEqual(50)
   expect(told.join(' ')).toContain('not asked')
   expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])
-}, 180_000)
+})

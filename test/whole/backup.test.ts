@@ -1,3 +1,4 @@
+// @module-tag slow
 // The lines of docs/operations.md, typed as they stand. They need a pg_dump that is not older than the server.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -11,6 +12,7 @@ import { emptyUrl } from '../support/database.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 import { temporaryFolder } from '../support/place.ts'
+import { clusters, has } from '../support/parts.ts'
 
 const page = readFileSync(join(root, 'docs', 'operations.md'), 'utf8')
 const line = (pattern: RegExp): string => pattern.exec(page)?.[0] ?? ''
@@ -22,10 +24,9 @@ async function findTools(): Promise<string | null> {
     "select current_setting('server_version_num')::integer / 10000 as version",
   )
   await pool.end()
-  const folder = '/usr/lib/postgresql'
-  const versions = spawnSync('test', ['-d', folder]).status === 0 ? readdirSync(folder) : []
+  const versions = has('postgresql') ? readdirSync(clusters) : []
   const newest = Math.max(0, ...versions.map(Number))
-  return newest >= (rows[0]?.version ?? Infinity) ? join(folder, String(newest), 'bin') : null
+  return newest >= (rows[0]?.version ?? Infinity) ? join(clusters, String(newest), 'bin') : null
 }
 
 const tools = await findTools()

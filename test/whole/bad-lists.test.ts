@@ -1,3 +1,4 @@
+// @module-tag slow
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
@@ -123,7 +124,7 @@ const files = (
   ] satisfies readonly (readonly [string, string, () => Buffer | string, string])[]
 ).map(([kind, file, make, said]) => ({ kind, file, make, said }))
 
-describe('a list', { timeout: 120_000 }, () => {
+describe('a list', () => {
   test.each(files)(
     '$kind is refused in one line and leaves nothing',
     async ({ file, make, said }) => {
@@ -172,7 +173,7 @@ describe('a list', { timeout: 120_000 }, () => {
     const running = enqueue(`${verb}.csv`)
     // Past its beginning, which is looked at first of all.
     await expect
-      .poll(() => bytesRead(running.pid, file), { timeout: 60_000, interval: 1 })
+      .poll(() => bytesRead(running.pid, file), { interval: 1 })
       .toBeGreaterThan(1_000_000)
     change(file)
     expect(await outcomeOf(running)).toEqual(

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -6,7 +7,7 @@ import { finishDays } from '../../src/store/analysis/finish.ts'
 import { makePast, readTables } from '../support/archive.ts'
 import { startBuckets, type BucketServer } from '../support/bucket.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
-import { run, start } from '../support/run.ts'
+import { runProcess as run, start } from '../support/run.ts'
 import { temporaryFolder } from '../support/place.ts'
 
 let database: FreshDatabase
@@ -95,7 +96,7 @@ test('an archive that is killed while it puts a file goes on when it is typed ag
   // What the killed one left was cleared away, and nobody else left anything.
   expect(lying()).toEqual([])
   expect(buckets.names()).toEqual(['history/archive.json'])
-}, 120_000)
+})
 
 interface Refused {
   readonly what: string

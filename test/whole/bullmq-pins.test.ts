@@ -5,6 +5,7 @@ import { openBackend, type Backend } from '../../src/queue/backend.ts'
 import { openPool } from '../../src/store/database.ts'
 import { freshUrl } from '../support/database.ts'
 import { backends, type TestBackend } from '../support/redis.ts'
+import { patienceMs } from '../support/patience.ts'
 
 interface Note {
   readonly text: string
@@ -48,7 +49,7 @@ const job = (jobId: string, text: string, more = {}) => ({
   opts: { jobId, ...keep, ...more },
 })
 
-const patiently = { timeout: 30_000, interval: 20 }
+const patiently = { timeout: patienceMs, interval: 20 }
 
 describe.each(backends)('BullMQ on $name', (backend) => {
   test('ignores a job whose id waits already, and keeps what the first one carried', async () => {

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
@@ -16,7 +17,7 @@ const together = 3
 async function isThere(mill: TestMill, { pid }: Running): Promise<void> {
   const entries = async () =>
     (await sql`select from workers where pid = ${pid}`.execute(mill.db)).rows.length
-  await expect.poll(entries, { timeout: 30_000, interval: 10 }).toBe(1)
+  await expect.poll(entries, { interval: 10 }).toBe(1)
 }
 
 interface Moment {
@@ -66,5 +67,5 @@ describe.each(backends)('a worker with its queue on $name', (backend) => {
     expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])
     const { rows } = await sql`select from workers where stopped_at is null`.execute(mill.db)
     expect(rows).toEqual([])
-  }, 120_000)
+  })
 })

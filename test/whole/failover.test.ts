@@ -1,3 +1,4 @@
+// @module-tag slow
 // A standby takes over from a server that died, behind one address, as behind a proxy or a name that moves.
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
@@ -7,14 +8,15 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { Wire } from '../../src/commands/chaos/wire.ts'
 import { migrateAll } from '../../src/commands/mill/mill.ts'
 import { openDatabase, openPool } from '../../src/store/database.ts'
-import { hasCluster, openCluster } from '../support/cluster.ts'
+import { openCluster } from '../support/cluster.ts'
 import { openScene, queries, type Scene } from '../support/scene.ts'
 import { run, start, type Running } from '../support/run.ts'
+import { has } from '../support/parts.ts'
 import { temporaryFolder } from '../support/place.ts'
 
 const floor = 100
 const lanes = 16
-const patient = { timeout: 60_000, interval: 10 }
+const patient = { interval: 10 }
 
 /** An address that leads to one server, and from some moment on to another one. */
 async function openAddress(first: string) {
@@ -96,7 +98,7 @@ const stopped = async ({ mill }: Scene) => {
   return rows.length > 0
 }
 
-describe.skipIf(!hasCluster)('a standby that takes over', () => {
+describe.skipIf(!has('postgresql'))('a standby that takes over', () => {
   test('without the last commits: only what it lacks is bought again, and the floor holds but for the one call that looks', async () => {
     const affordable = 120
     const pair = await openPair({ api: { credits: floor + affordable } })
@@ -122,7 +124,7 @@ describe.skipIf(!hasCluster)('a standby that takes over', () => {
     expect(await mill.states()).toEqual({ answered: 200 })
     expect(api.charges().length - 200).toBeLessThanOrEqual(lacking)
     expect((await run('verify', [], mill.env)).code).toBe(0)
-  }, 180_000)
+  })
 
   test('with synchronous_commit = remote_apply: nothing is lost, nothing bought twice, and the work goes on', async () => {
     const pair = await openPair({ api: { credits: 10_000 } })
@@ -148,5 +150,5 @@ describe.skipIf(!hasCluster)('a standby that takes over', () => {
     expect(await mill.states()).toEqual({ answered: 200 })
     expect(api.charges()).toHaveLength(200)
     expect((await run('verify', [], mill.env)).code).toBe(0)
-  }, 180_000)
+  })
 })

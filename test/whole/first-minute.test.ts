@@ -1,3 +1,4 @@
+// @module-tag slow
 // A machine with nothing: the four commands of the README, and the questions that come next.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,4 +34,4 @@ test('after the first commands the questions and the report have rows, marked as
     await run('stack', ['stop'], env)
     rmSync(home, { recursive: true, force: true })
   }
-}, 240_000)
+})

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest'
 import { startFaulty } from '../../src/service/standin/faulty.ts'
 import { testMill } from '../support/mill.ts'

@@ -29,7 +29,6 @@ test('answers that come while a worker stands still for longer than a call may t
     const before = api.charges().length
     await expect
       .poll(() => api.charges().length >= before + 3 * lanes && unanswered() >= lanes / 2, {
-        timeout: 30_000,
         interval: 5,
       })
       .toBe(true)
@@ -37,11 +36,11 @@ test('answers that come while a worker stands still for longer than a call may t
     waited += unanswered()
     await wait(timeoutMs + 1_000)
     // The API sent all of them: they lie in the sockets of a process that cannot read.
-    expect(unanswered()).toBe(0)
+    await expect.poll(() => unanswered(), { interval: 5 }).toBe(0)
     worker.kill('SIGCONT')
   }
   expect(waited).toBeGreaterThan(freezes)
-  await expect.poll(() => unanswered(), { timeout: 30_000, interval: 5 }).toBeGreaterThan(0)
+  await expect.poll(() => unanswered(), { interval: 5 }).toBeGreaterThan(0)
   worker.kill('SIGTERM')
   expect((await worker.ended).code).toBe(0)
   const asked = api.charges().map(({ q }) => q)
@@ -52,4 +51,4 @@ test('answers that come while a worker stands still for longer than a call may t
   )
   expect(rows).toEqual([{ outcome: 'settled', calls: asked.length }])
   expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])
-}, 120_000)
+})

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,7 +6,7 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { makeKey } from '../../src/service/key.ts'
 import { Secret } from '../../src/shared/secret.ts'
-import { start } from '../support/run.ts'
+import { run, start } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 
 test('a worker at the floor goes on by itself after a top-up, having looked with one call at a time', async () => {
@@ -19,9 +20,9 @@ test('a worker at the floor goes on by itself after a top-up, having looked with
     worker.kill('SIGTERM')
     await worker.ended
   })
-  await expect.poll(() => api.least(), { timeout: 60_000 }).toBeLessThan(100)
+  await expect.poll(() => api.least()).toBeLessThan(100)
   api.renew(1000)
-  await expect.poll(() => mill.states(), { timeout: 60_000 }).toEqual({ answered: 60 })
+  await expect.poll(() => mill.states()).toEqual({ answered: 60 })
   // What was spent below the floor went out alone, so many seconds apart.
   const below = api.charges().filter(({ balance }) => balance < 100)
   const pauses = below.slice(1).map(({ at }, index) => at - (below[index]?.at ?? at))
@@ -45,7 +46,7 @@ async function startWithFile(key: string) {
       await sql`select from stops where reason = 'auth' and cleared_at is null`.execute(mill.db)
     return rows.length
   }
-  await expect.poll(stopped, { timeout: 60_000 }).toBe(1)
+  await expect.poll(stopped).toBe(1)
   const put = (text: string) => writeFileSync(file, `${text}\n`)
   return { api, mill, worker, right, stopped, put }
 }
@@ -55,7 +56,7 @@ test('a worker whose key was refused goes on by itself when its file holds anoth
   const { api, mill, worker, right, stopped, put } = await startWithFile(old)
   const refused = api.charges().length
   put(right)
-  await expect.poll(() => mill.states(), { timeout: 60_000 }).toEqual({ answered: 20 })
+  await expect.poll(() => mill.states()).toEqual({ answered: 20 })
   expect(await stopped()).toBe(0)
   expect(api.charges().length - refused).toBe(20)
   const { rows } = await sql<{ blocked_keys: string[] }>`select blocked_keys from accounts`.execute(
@@ -74,4 +75,36 @@ test('a key of the other kind in the file is not taken: its balance is another o
   await worker.line('holds a test key, and this worker buys with a live one')
   expect(await mill.states()).toEqual({ open: 20 })
   expect(api.charges()).toHaveLength(refused)
+})
+
+test('each of nine refused keys, one after the other, ends its drain with exit code 4 after the calls that were in flight', async () => {
+  const { api, mill } = await openScene({ settings: { MILL_CONCURRENCY: '4' } })
+  await mill.plan(queries(40))
+  await mill.drain()
+  await mill.plan(queries(60))
+  // The last one comes last in every order: a list that is cut off by its fingerprints would lose it.
+  const keys = Array.from({ length: 9 }, () => new Secret(makeKey('live'))).toSorted((a, b) =>
+    a.fingerprint() < b.fingerprint() ? -1 : 1,
+  )
+  for (const [index, key] of keys.entries()) {
+    const before = api.charges().length
+    const sent = () => api.charges().length - before
+    const drain = start('work', ['--drain'], { ...mill.env, SEARCH_API_KEY: key.reveal() })
+    onTestFinished(async () => {
+      drain.kill('SIGKILL')
+      await drain.ended
+    })
+    let code: number | null | undefined
+    void drain.ended.then((result) => (code = result.code))
+    await expect.poll(() => code !== undefined || sent() > 40).toBe(true)
+    expect(sent(), `requests with key ${index + 1}`).toBeLessThanOrEqual(8)
+    expect(code, drain.stderr()).toBe(4)
+  }
+  // A key that was refused before all others is not tried again either.
+  const before = api.charges().length
+  const first = keys[0]?.reveal()
+  expect(await run('work', ['--drain'], { ...mill.env, SEARCH_API_KEY: first })).toMatchObject({
+    code: 4,
+  })
+  expect(api.charges()).toHaveLength(before)
 })

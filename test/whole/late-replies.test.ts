@@ -9,6 +9,7 @@ import { saveReservation } from '../../src/store/ledger/reservation.ts'
 import { readWaiting } from '../../src/store/ledger/waiting.ts'
 import { openScene, queries } from '../support/scene.ts'
 import { openWire } from '../support/wire.ts'
+import { patienceMs } from '../support/patience.ts'
 
 // A worker asks for calls, and the database's reply is late, lost, or overtaken by what others do meanwhile.
 
@@ -136,7 +137,7 @@ describe('a decision that others overtake', () => {
     const options = {
       drain: true,
       lanes: 16,
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(patienceMs),
       tell: () => undefined,
     }
     await Promise.all([work(mill, options), work(other, options)])

@@ -1,3 +1,4 @@
+// @module-tag slow
 // Debian's PgBouncer before the server of the tests, as it ships: nothing is ignored of what a connection begins with.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,9 +15,10 @@ import {
   type PoolOptions,
 } from '../../src/store/database.ts'
 import { emptyUrl, freshUrl } from '../support/database.ts'
-import { hasPooler, openPooler } from '../support/pooler.ts'
+import { openPooler } from '../support/pooler.ts'
 import { run } from '../support/run.ts'
 import { queries } from '../support/scene.ts'
+import { has } from '../support/parts.ts'
 import { temporaryFolder } from '../support/place.ts'
 
 type Mode = Parameters<typeof openPooler>[1]
@@ -44,7 +46,7 @@ const setting = async (url: string, name: string, options: Partial<PoolOptions>)
 const sentence =
   /expected a session of its own .* pool_mode = session .* or name PostgreSQL itself in DATABASE_URL/
 
-describe.skipIf(!hasPooler)('behind a pooler', () => {
+describe.skipIf(!has('pgbouncer'))('behind a pooler', () => {
   test('that keeps a session for each connection a list is enqueued, worked and proven, its queue on PostgreSQL too', async () => {
     const DATABASE_URL = await before(await emptyUrl(), 'session')
     await migrateAll(openPoolBy(DATABASE_URL), DATABASE_URL)

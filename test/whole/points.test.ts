@@ -1,13 +1,15 @@
+// @module-tag slow
 import { sql } from 'kysely'
 import { describe, expect, test, vi } from 'vitest'
 import { startFaulty } from '../../src/service/standin/faulty.ts'
 import { testMill, type TestMill } from '../support/mill.ts'
 import { dies, startMortal } from './dying.ts'
+import { patienceMs } from '../support/patience.ts'
 
 type Faulty = Awaited<ReturnType<typeof startFaulty>>
 
 const settings = { MILL_LEASE_MS: '4000', MILL_TIMEOUT_MS: '2500', MILL_CONCURRENCY: '1' }
-const patiently = { timeout: 60_000, interval: 20 }
+const patiently = { timeout: patienceMs, interval: 20 }
 
 interface Case {
   readonly api: Faulty
@@ -63,7 +65,7 @@ async function aftermath({ api, mill }: Case) {
 
 const answered = { state: 'answered', searches: 1, open: 0, reserved: 0 }
 
-describe.concurrent('a worker that is killed', { timeout: 180_000 }, () => {
+describe.concurrent('a worker that is killed', () => {
   test('before it reserves has spent and lost nothing', () =>
     withOne({}, async (one) => {
       await dies(startMortal(one.mill, 'before_reserve'))

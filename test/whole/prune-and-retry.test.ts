@@ -1,3 +1,4 @@
+// @module-tag slow
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { rebuild } from '../../src/commands/mill/rebuild.ts'

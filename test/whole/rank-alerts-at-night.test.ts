@@ -54,5 +54,5 @@ describe('nights that are bought from an API', () => {
     api.set({ faults: [] })
     await night('2026-01-09')
     expect(told.at(-1)).toBe('12 rank alerts recovered')
-  }, 180_000)
+  })
 })

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { endNights } from '../../src/commands/mill/alerts/alerts.ts'
 import { replaceAlertRules, type AlertRule } from '../../src/store/nights/alert-rules.ts'
@@ -130,7 +131,7 @@ describe('rank alerts', () => {
       '2026-03-09 lost ours.com avif standing',
       '2026-03-09 won ours.com grid standing',
     ])
-  }, 120_000)
+  })
 
   test('carry both answers, both places, who took it, and a question that shows it', async () => {
     await replaceAlertRules(database.db, [
@@ -162,7 +163,7 @@ describe('rank alerts', () => {
       question: 'npm run sql -- share_of_voice_trend --domain ours.com',
     })
     expect(told).toContain(`rank alert lost: ${lost?.text}`)
-  }, 120_000)
+  })
 
   test('are raised once by three processes that look at once, and not again by a later look', async () => {
     await replaceAlertRules(database.db, one)
@@ -178,7 +179,7 @@ describe('rank alerts', () => {
     await run.end()
     await look()
     expect(await alerts()).toEqual(found)
-  }, 120_000)
+  })
 
   test('of a night that ends after a later one was looked at are neither raised twice nor taken for newer', async () => {
     await replaceAlertRules(database.db, [rule('lost', 'left'), rule('won', 'entered')])
@@ -194,7 +195,7 @@ describe('rank alerts', () => {
     await late.end()
     await look()
     expect(await alerts()).toEqual(found)
-  }, 120_000)
+  })
 
   test('that rest on a night judged suspect afterwards are taken back, and the night is no base any more', async () => {
     await replaceAlertRules(database.db, [rule('lost', 'left')])
@@ -212,7 +213,7 @@ describe('rank alerts', () => {
     const next = await night('2026-03-05', changed)
     const [newest] = await listAlerts(database.db, everything)
     expect(newest).toMatchObject({ run: next.id, base_run_date: '2026-03-03', state: 'standing' })
-  }, 120_000)
+  })
 
   test('of a share are taken back with the day that they were measured against', async () => {
     await replaceAlertRules(database.db, [
@@ -236,7 +237,7 @@ describe('rank alerts', () => {
       '2026-03-04 list ours.com - withdrawn',
       '2026-03-04 share ours.com - withdrawn',
     ])
-  }, 120_000)
+  })
 
   test('are not over for an older answer, when the one that raised them can be read no more', async () => {
     await replaceAlertRules(database.db, [rule('lost', 'left')])
@@ -250,7 +251,7 @@ describe('rank alerts', () => {
     expect(await alerts()).toEqual(['2026-03-02 lost ours.com grid standing'])
     await night('2026-03-03', { grid: usual.grid })
     expect(await alerts()).toEqual(['2026-03-02 lost ours.com grid recovered'])
-  }, 120_000)
+  })
 
   test('begin with the rule, and end with it', async () => {
     await night('2026-03-01', usual)
@@ -267,7 +268,7 @@ describe('rank alerts', () => {
       '2026-03-04 lost ours.com grid withdrawn',
       '2026-03-04 won ours.com avif standing',
     ])
-  }, 120_000)
+  })
 
   test('of the sandbox say so, and never mix with live answers', async () => {
     await replaceAlertRules(database.db, [rule('lost', 'left')])
@@ -287,7 +288,7 @@ describe('rank alerts', () => {
     const [sandbox] = await listAlerts(database.db, everything)
     expect(sandbox?.text).toMatch(/^\(sandbox\) ours.com left for "grid"/)
     expect(sandbox?.question).toContain('npm run sql -- --origins sandbox serp_changes')
-  }, 120_000)
+  })
 
   test('of any domain and any rival are found, for the queries of one list or label alone', async () => {
     await replaceAlertRules(database.db, [
@@ -302,5 +303,5 @@ describe('rank alerts', () => {
       '2026-03-02 anybody g10.com grid standing',
       '2026-03-02 passed ours.com webp standing',
     ])
-  }, 120_000)
+  })
 })

@@ -63,7 +63,7 @@ describe('an answer whose rows the tables refused', () => {
     const { api, mill } = scene
     expect(await broken(scene)).toEqual([])
     await allow(mill, 'searches')
-    const nothing = { unread: 0, refused: 0, bodiless: 0 }
+    const nothing = { unread: 0, marked: 0, refused: 0, bodiless: 0 }
     expect(await command(scene, 'reparse')).toMatchObject({
       code: 0,
       said: { read: 2, ...nothing },
@@ -111,7 +111,7 @@ describe('an answer whose rows the tables refused', () => {
     })
     const { code, said, stderr } = await command(scene, 'reparse')
     expect(code).toBe(1)
-    expect(said).toEqual({ read: 1, unread: 0, refused: 1, bodiless: 0 })
+    expect(said).toEqual({ read: 1, unread: 0, marked: 0, refused: 1, bodiless: 0 })
     expect(stderr).toContain('1 answer cannot be stored, only kept')
     expect(stderr).toMatch(/ {2}\d: refused/)
     expect(stderr).not.toContain('    at ')
@@ -184,7 +184,7 @@ describe('an answer whose rows the tables refused', () => {
     const { code, stdout, stderr } = await runCommand('reparse', ['--json'], elsewhere)
     expect({ code, said: JSON.parse(stdout) as unknown }).toEqual({
       code: 1,
-      said: { read: 1, unread: 0, refused: 1, bodiless: 0 },
+      said: { read: 1, unread: 0, marked: 0, refused: 1, bodiless: 0 },
     })
     expect(stderr).toContain('the API that it came from is not known')
     const { rows } = await sql`select distinct api from searches`.execute(mill.db)

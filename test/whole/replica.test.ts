@@ -1,18 +1,20 @@
+// @module-tag slow
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { migrateAll } from '../../src/commands/mill/mill.ts'
 import { openDatabase, openPool, type Pool } from '../../src/store/database.ts'
 import { ensureReader } from '../../src/store/analysis/analyst.ts'
-import { hasCluster, openCluster } from '../support/cluster.ts'
+import { openCluster } from '../support/cluster.ts'
 import { run, start } from '../support/run.ts'
 import { testMill, type TestMill } from '../support/mill.ts'
 import { startFaulty } from '../../src/service/standin/faulty.ts'
+import { has } from '../support/parts.ts'
 import { temporaryFolder } from '../support/place.ts'
 
 const folder = temporaryFolder('replica')
 
-describe.skipIf(!hasCluster)('a replica', () => {
+describe.skipIf(!has('postgresql'))('a replica', () => {
   let cluster: Awaited<ReturnType<typeof openCluster>>
   let mill: TestMill
   let pool: Pool
@@ -31,7 +33,7 @@ describe.skipIf(!hasCluster)('a replica', () => {
     mill = await testMill({ api, database, settings: { MILL_REPLICA_URL: replica } })
     await mill.plan(['tea', 'coffee', 'cocoa'])
     await mill.drain()
-  }, 180_000)
+  })
 
   afterAll(async () => {
     await mill?.close()

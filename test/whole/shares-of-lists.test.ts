@@ -1,3 +1,4 @@
+// @module-tag slow
 // Several lists of one night, each with a part of the credits, from the file of schedules to the last credit above the floor.
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -54,7 +54,7 @@ describe('npm run alerts', () => {
     ])
     const { rules } = JSON.parse((await alerts('rules', '--json')).stdout)
     expect(rules.map(({ name }: { name: string }) => name)).toEqual(['lost', 'fell'])
-  }, 120_000)
+  })
 
   test('shows an alert with both answers and a question that can be typed as it stands', async () => {
     const base = await night('2026-03-01', placed(ten('a'), 4, 'ours.com/'))
@@ -80,7 +80,7 @@ describe('npm run alerts', () => {
     )
     expect(asked.stdout).toMatch(/4\s+went\s+4\s+ours\.com/)
     expect(asked.stdout).toMatch(/4\s+came\s+4\s+taker\.com/)
-  }, 120_000)
+  })
 
   test('keeps an alert that has recovered, and lists it no more among those that stand', async () => {
     await night('2026-03-03', placed(ten('a'), 5, 'ours.com/'))
@@ -88,5 +88,5 @@ describe('npm run alerts', () => {
     expect(JSON.parse((await alerts('--standing', '--json')).stdout).alerts).toEqual([])
     expect((await alerts('show', '999')).code).toBe(2)
     expect((await alerts('shew')).code).toBe(2)
-  }, 120_000)
+  })
 })

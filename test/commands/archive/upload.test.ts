@@ -1,3 +1,4 @@
+// @module-tag slow
 import { isDeepStrictEqual } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { checkArchive } from '../../../src/commands/archive/check.ts'

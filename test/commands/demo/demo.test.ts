@@ -1,3 +1,4 @@
+// @module-tag slow
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -32,7 +33,7 @@ test('a demo with a history keeps the books of its two keys apart, each without 
     { account: 'bundled', used: 60, unexplained: 0 },
     { account: 'demo', used: 120, unexplained: 0 },
   ])
-}, 180_000)
+})
 
 test('a month in which things go wrong shows what is to come, each wrong night and nothing else, and a statement that adds up', async () => {
   const month = await freshDatabase()
@@ -43,14 +44,15 @@ test('a month in which things go wrong shows what is to come, each wrong night a
   await month.close()
   rmSync(own, { recursive: true, force: true })
   expect(ended).toMatchObject({ code: 0 })
-  const { outlook, suspects, alerts, statement } = JSON.parse(ended.stdout).month
+  const { outlook, suspects, odd, alerts, statement } = JSON.parse(ended.stdout).month
   expect(suspects.map(({ why }: { why: string }) => why)).toEqual([
     expect.stringContaining('100 % of the answers have no result'),
     expect.stringMatching(/answers are 1\.\d results deep/),
     expect.stringContaining('of the queries were answered, usually 100 %'),
-    expect.stringContaining('no worker was at work'),
     expect.stringContaining('100 % of the answers cannot be read'),
-    expect.stringContaining('an answer cost 3.0 credits, usually 1.0'),
+  ])
+  expect(odd.map(({ why }: { why: string }) => why)).toEqual([
+    'an answer cost 3.0 credits, usually 1.0',
   ])
   const [sum] = statement.sums
   const { opening, ours, perhaps_ours: perhaps, others, top_up: added, closing } = sum
@@ -72,7 +74,7 @@ test('a month in which things go wrong shows what is to come, each wrong night a
   }
   expect(outlook.steps.length).toBeGreaterThan(0)
   expect(outlook.floor_at).not.toBeNull()
-}, 240_000)
+})
 
 test('a month with fewer nights than things can go wrong in is refused', async () => {
   const env = { DATABASE_URL: database.url, MILL_HOME: home }
@@ -100,7 +102,7 @@ test('a demo that asks less buys every query in its first half, fewer in its sec
   expect(rows).toHaveLength(6)
   expect(rows.every(({ held }) => held === 60)).toBe(true)
   expect(rows.reduce((sum, { not_asked: rested }) => sum + rested, 0)).toBeGreaterThan(6 * 20)
-}, 240_000)
+})
 
 test('a demo does not ask less and go wrong at once: it says to type one of the two', async () => {
   const { code, stderr } = await run('demo', ['--faults', '--cadence'])

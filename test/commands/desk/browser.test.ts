@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+// @module-tag slow
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,8 +12,9 @@ import { openPool } from '../../../src/store/database.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { openDesk, type TestDesk } from '../../support/desk.ts'
 import { run } from '../../support/run.ts'
+import { patienceMs } from '../../support/patience.ts'
+import { chromium as browserPath, has } from '../../support/parts.ts'
 
-const program = processEnvironment()['CHROMIUM'] ?? '/usr/bin/chromium'
 /** A folder for those who want to look: a picture of each page, width and mode. */
 const pictures = processEnvironment()['DESK_PICTURES']
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -23,7 +25,7 @@ let env: Record<string, string>
 let desk: TestDesk
 let browser: Browser
 
-describe.skipIf(!existsSync(program))(
+describe.skipIf(!has('chromium'))(
   'the desk in a browser, over two weeks in which things go wrong',
   () => {
     beforeAll(async () => {
@@ -34,16 +36,16 @@ describe.skipIf(!existsSync(program))(
       if (made.code !== 0) throw new Error(made.stderr)
       await setOrigins(database.db, 'live,sandbox')
       desk = await openDesk(database.url)
-      browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] })
+      browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] })
       if (pictures !== undefined) mkdirSync(pictures, { recursive: true })
-    }, 600_000)
+    })
     afterAll(async () => {
       await browser.close()
       await desk.close()
       await run('stack', ['stop'], env)
       await database.close()
       rmSync(home, { recursive: true, force: true })
-    }, 180_000)
+    })
 
     async function open(path: string, options: BrowserContextOptions = {}) {
       const context = await browser.newContext({
@@ -140,12 +142,12 @@ describe.skipIf(!existsSync(program))(
       for (const { page } of [first, second]) {
         await vi.waitFor(async () => expect(await figure(page).textContent()).toBe('4,711'), {
           // A look takes a twentieth of the time: on a busy machine the next one is long in coming.
-          timeout: 90_000,
+          timeout: patienceMs,
         })
       }
       await first.close()
       await second.close()
-    }, 240_000)
+    })
 
     test('a way through the nights can be gone back, and each step has an address', async () => {
       const { page, close } = await open('/nights?since=2020-01-01')
@@ -274,7 +276,7 @@ describe.skipIf(!existsSync(program))(
           await page.keyboard.press('ArrowRight')
           expect(await table.evaluate((one) => one.scrollLeft)).toBeGreaterThan(0)
         },
-        { timeout: 90_000 },
+        { timeout: patienceMs },
       )
       await close()
     })
@@ -292,7 +294,7 @@ describe.skipIf(!existsSync(program))(
         'update runs set spent = spent + 1 where id = (select max(id) from runs)',
       )
       await vi.waitFor(async () => expect(await page.locator('[data-before]').count()).toBe(0), {
-        timeout: 90_000,
+        timeout: patienceMs,
       })
       expect(await table.evaluate((one) => one.scrollLeft)).toBe(120)
       expect(await page.evaluate('document.activeElement?.ariaLabel')).toBe('Runs')
@@ -340,19 +342,19 @@ describe.skipIf(!existsSync(program))(
         [name],
       )
       try {
-        await still.page.getByText('The database is away').waitFor({ timeout: 90_000 })
+        await still.page.getByText('The database is away').waitFor({ timeout: patienceMs })
         await away.page.reload()
         await away.page.getByRole('heading', { name: 'The database is away' }).waitFor()
       } finally {
         await admin.query(`alter database ${name} allow_connections true`)
         await admin.end()
       }
-      await away.page.getByRole('heading', { name: 'Tonight' }).waitFor({ timeout: 90_000 })
-      await still.page.getByText('live', { exact: true }).waitFor({ timeout: 90_000 })
+      await away.page.getByRole('heading', { name: 'Tonight' }).waitFor({ timeout: patienceMs })
+      await still.page.getByText('live', { exact: true }).waitFor({ timeout: patienceMs })
       expect(await still.page.locator('#pulse.bad').count()).toBe(0)
       await away.close()
       await still.close()
-    }, 400_000)
+    })
   },
 )
 

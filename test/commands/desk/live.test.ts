@@ -1,6 +1,7 @@
 import { request, type ClientRequest } from 'node:http'
 import { describe, expect, test, vi } from 'vitest'
 import { deskScene } from './scene.ts'
+import { patienceMs } from '../../support/patience.ts'
 
 const scene = deskScene()
 
@@ -49,25 +50,25 @@ describe('live pages', () => {
     const listeners = await Promise.all(Array.from({ length: 50 }, listen))
     for (const { heard } of listeners) {
       await vi.waitFor(() => expect(heard()).toMatch(/^data: \{"parts":\{"state":/m), {
-        timeout: 90_000,
+        timeout: patienceMs,
       })
     }
     // Each look takes a handful of transactions; fifty of their own would take hundreds.
     expect((await asked()) - before).toBeLessThan(100)
     for (const { leave } of listeners) leave()
     await vi.waitFor(async () => expect(await quietFor()).toBeGreaterThan(6), {
-      timeout: 40_000,
+      timeout: patienceMs,
       interval: 500,
     })
-  }, 180_000)
+  })
 
   test('a change is told to who listens', async () => {
     const { heard, leave } = await listen()
-    await vi.waitFor(() => expect(heard()).toContain('Nothing here yet'), { timeout: 90_000 })
+    await vi.waitFor(() => expect(heard()).toContain('Nothing here yet'), { timeout: patienceMs })
     await scene.pool.query(`
       insert into lists (id, name, source) overriding system value values (1, 'shoes', 'a.csv');
       insert into runs (list_id, run_date, kind, state) values (1, '2026-01-01', 'manual', 'open')`)
-    await vi.waitFor(() => expect(heard()).toContain('2026-01-01'), { timeout: 90_000 })
+    await vi.waitFor(() => expect(heard()).toContain('2026-01-01'), { timeout: patienceMs })
     leave()
   })
 

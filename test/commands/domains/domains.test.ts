@@ -17,7 +17,7 @@ beforeAll(async () => {
   database = await freshDatabase()
   await new Story(database.pool).night('2026-01-01', { shoes: ten('a') })
   await call('migrate')
-}, 120_000)
+})
 afterAll(async () => {
   await dropReader(database.pool)
   await database.close()
@@ -60,7 +60,7 @@ describe('our domains', () => {
         },
       ],
     })
-  }, 120_000)
+  })
 
   test('that a file names are loaded from it, and a file that names none changes nothing', async () => {
     writeFileSync(join(home, 'ours.csv'), 'domain,label\nours.com,Ours\n')
@@ -72,7 +72,7 @@ describe('our domains', () => {
     expect(empty.stderr).toMatch(/expected inputs\/config\/domains.csv to name a domain, got none/)
     expect((await call('domains', 'set', 'https://x.com/')).code).toBe(2)
     expect(await everything(database.pool)).toEqual(before)
-  }, 120_000)
+  })
 
   test('and those of rivals make brands: hosts below one, folders, several domains, own and other', async () => {
     const added = await call('domains', 'set', 'www.Blog.ours.com/A/', '--brand', 'Ours & Co')
@@ -103,7 +103,7 @@ describe('our domains', () => {
     for (const odd of ['a.com/x?y=1', 'a.com//x', '*.*.com', '*.', 'a.com/x y']) {
       expect((await call('domains', 'set', odd)).code).toBe(2)
     }
-  }, 120_000)
+  })
 
   test('are kept from a login that may only read, with a sentence', async () => {
     const name = `eve_${process.pid}_${Date.now().toString(36)}`
@@ -118,7 +118,7 @@ describe('our domains', () => {
       'error: expected a login that may change our domains, got one that may only read\n',
     ])
     await database.pool.query(`drop role ${name}`)
-  }, 120_000)
+  })
 })
 
 describe('commands that read', () => {

@@ -66,7 +66,7 @@ test('the page follows a domain as a person spells it', async () => {
   expect(code).toBe(0)
   const page = readFileSync(join(home, 'page.html'), 'utf8')
   expect(page).toMatch(/Rank history of xn--bcher-kva\.de.*shoes.*now 1/s)
-}, 120_000)
+})
 
 describe('our domains in the file', () => {
   const readAll = (...rows: Record<string, string>[]) =>

@@ -33,7 +33,7 @@ describe('npm run expand', () => {
     expect(code).toBe(3)
     expect(stdout).toMatch(/^round 2 brought \d+\.\d new domains a credit after \d+\.\d$/m)
     expect(stdout).toContain('8 of 8 credits are used')
-  }, 90_000)
+  })
 
   test('tells a program the same in one object', async () => {
     const { mill } = await openScene()
@@ -58,7 +58,28 @@ describe('npm run expand', () => {
       rounds: [{ round: 1, queries: 5, open: 5, answers: 0, new_domains_per_credit: null }],
     })
     expect(told).toHaveProperty('queries[0].from_q', 'red shoes')
-  }, 60_000)
+  })
+
+  test('leaves an open round no more credits than were typed last', async () => {
+    const { api, mill } = await openScene()
+    await seed(mill, 'seeds', ['red shoes', 'green boots'])
+    const type = (credits: string, ...more: string[]) =>
+      run('expand', ['--list', 'seeds', '--credits', credits, ...more], mill.env)
+    expect((await type('10')).code).toBe(0)
+    expect((await type('4', '--dry-run')).stdout).not.toContain('credits in all')
+    const again = await type('4')
+    expect(again).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('run 2 may use 4 credits in all from now on'),
+    })
+    expect((await type('9')).stdout).not.toContain('credits in all')
+    expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 4 })
+    expect(api.charges()).toHaveLength(2 + 4)
+    expect(await type('4')).toMatchObject({
+      code: 3,
+      stdout: expect.stringContaining('4 of 4 credits are used'),
+    })
+  })
 
   test('says by its exit code that a dry run would meet the floor', async () => {
     const { mill } = await openScene({ api: { credits: 110 } })
@@ -67,7 +88,7 @@ describe('npm run expand', () => {
     const { code, stdout } = await run('expand', flags, mill.env)
     expect(stdout).toContain('108 now, 93 after; the floor is 100: work will stop there')
     expect(code).toBe(3)
-  }, 60_000)
+  })
 
   test('refuses with exit code 2 what makes no sense, and takes nothing', async () => {
     const { mill } = await openScene()
@@ -98,7 +119,7 @@ describe('npm run expand', () => {
       '2 expected the name "seeds-expan',
     ])
     expect(await rowsOf(mill, 'select from expansions')).toEqual([])
-  }, 60_000)
+  })
 
   test('refuses to expand what was made by expanding, and names the list to type instead', async () => {
     const { mill } = await openScene()
@@ -112,7 +133,7 @@ describe('npm run expand', () => {
         'took related searches of "seeds"; to go on from these, expand "seeds"',
       ),
     ])
-  }, 60_000)
+  })
 
   test('says what is left out when nothing is left to take', async () => {
     const { mill } = await openScene()
@@ -123,5 +144,5 @@ describe('npm run expand', () => {
       0,
       'nothing is left to take of 8 related texts in the answers to the list "seeds" that you never asked; left out: 8 by --match and --not\n',
     ])
-  }, 60_000)
+  })
 })

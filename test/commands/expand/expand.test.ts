@@ -1,3 +1,4 @@
+// @module-tag slow
 // A list is expanded by the stand-in's own related searches, through the planning, the queue and the workers.
 import { describe, expect, test } from 'vitest'
 import { expand } from '../../../src/commands/expand/expand.ts'
@@ -57,7 +58,7 @@ describe('five rounds of expansion', () => {
     expect(rounds).toEqual([1, 2, 3, 4, 5].map((round) => ({ round, strays: 0 })))
     expect(await rowsOf(mill, edgesUnseen)).toEqual([])
     expect(await broken(mill)).toEqual([])
-  }, 60_000)
+  })
 
   test('stop at the floor, and go on after a top-up where they stood', async () => {
     const { api, mill } = await openScene({
@@ -73,7 +74,7 @@ describe('five rounds of expansion', () => {
     api.renew(500)
     await mill.drain({ tell: () => undefined })
     expect(await broken(mill)).toEqual([])
-  }, 60_000)
+  })
 })
 
 describe('an expansion', () => {
@@ -232,7 +233,7 @@ describe('an expansion', () => {
       /expected --yes for a purchase of 1020 calls, got none and nobody to ask/,
     )
     expect(await rowsOf(mill, 'select from expansions')).toEqual([])
-  }, 60_000)
+  })
 })
 
 describe('a list that cannot be expanded', () => {

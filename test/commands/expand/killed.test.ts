@@ -1,3 +1,4 @@
+// @module-tag slow
 // An expansion is cut off between its steps, and the same is typed again; two at once take turns.
 import { sql } from 'kysely'
 import { describe, expect, test, vi } from 'vitest'
@@ -6,6 +7,7 @@ import { start } from '../../support/run.ts'
 import type { TestMill } from '../../support/mill.ts'
 import { openScene } from '../../support/scene.ts'
 import { broken, buyRounds, rowsOf, seed, silent, typed } from './seed.ts'
+import { patienceMs } from '../../support/patience.ts'
 
 const seeds = Array.from({ length: 5 }, (_, index) => `seed${index} thing`)
 const order = typed({ credits: 20 })
@@ -22,7 +24,7 @@ async function killAt({ db, env }: TestMill, lock: string): Promise<void> {
           await sql`select from pg_locks where locktype = 'advisory' and not granted`.execute(db)
         expect(rows).toHaveLength(1)
       },
-      { timeout: 30_000, interval: 50 },
+      { timeout: patienceMs, interval: 50 },
     )
     command.kill('SIGKILL')
     expect((await command.ended).signal).toBe('SIGKILL')
@@ -48,7 +50,7 @@ describe('an expansion that was killed', () => {
     await killAt(scene.mill, 'querymill expansions seeds-expanded')
     expect(await rowsOf(scene.mill, taken)).toEqual([{ taken: 0, planned: 0 }])
     await expectAllBought(scene)
-  }, 90_000)
+  })
 
   test('between taking and planning is planned by typing the same again', async () => {
     const scene = await openScene()
@@ -58,7 +60,7 @@ describe('an expansion that was killed', () => {
     expect(await broken(scene.mill)).toEqual([])
     expect(await expand(scene.mill, order, silent)).toMatchObject({ kind: 'queued', again: 20 })
     await expectAllBought(scene)
-  }, 90_000)
+  })
 
   test('between planning and queueing is queued by typing the same again', async () => {
     const scene = await openScene()
@@ -71,7 +73,7 @@ describe('an expansion that was killed', () => {
     expect(queue).toHaveBeenCalled()
     expect((await (await mill.queue()).count()).jobs).toBeGreaterThan(0)
     await expectAllBought(scene)
-  }, 90_000)
+  })
 })
 
 describe('two expansions at once', () => {
@@ -83,7 +85,7 @@ describe('two expansions at once', () => {
     expect(outcomes.filter(({ kind }) => kind === 'waiting').length).toBeGreaterThan(0)
     expect(new Set(outcomes.map(({ run }) => run)).size).toBe(1)
     await expectAllBought(scene)
-  }, 90_000)
+  })
 
   test('as commands end in good order, and buy it once', async () => {
     const scene = await openScene()
@@ -96,5 +98,5 @@ describe('two expansions at once', () => {
       [0, null],
     ])
     await expectAllBought(scene)
-  }, 90_000)
+  })
 })

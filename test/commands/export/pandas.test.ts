@@ -1,26 +1,17 @@
+// @module-tag slow
 // CSV and lines of JSON, read back by a program that most analysts read them with.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { writeRows } from '../../../src/commands/export/rows.ts'
-import { processEnvironment } from '../../../src/shared/config.ts'
 import { root } from '../../../src/shared/root.ts'
 import { readBatches } from '../../../src/store/analysis/ask.ts'
 import { asLines } from '../../../src/store/analysis/export.ts'
 import { placed, Story, ten } from '../../analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { temporaryFolder } from '../../support/place.ts'
-
-// Debian's own: another one on the path knows nothing of its packages.
-const python = '/usr/bin/python3'
-const required = processEnvironment()['REQUIRE_PANDAS'] === '1'
-const there = spawnSync(python, ['-c', 'import pandas, sqlalchemy, psycopg2']).status === 0
-if (!there && !required) {
-  process.stderr.write(
-    `${python} has no pandas with SQLAlchemy and psycopg2: nothing was read with it\n`,
-  )
-}
+import { has, python } from '../../support/parts.ts'
 
 const drawn = `
   select
@@ -76,7 +67,7 @@ function inPandas(reader: string, path: string): unknown[][] {
     .map((line) => JSON.parse(line))
 }
 
-describe.skipIf(!there && !required)('pandas', () => {
+describe.skipIf(!has('pandas'))('pandas', () => {
   let database: FreshDatabase
   const folder = temporaryFolder('pandas')
   beforeAll(async () => {
@@ -120,7 +111,7 @@ describe.skipIf(!there && !required)('pandas', () => {
     const read = inPandas(readLines, await write(asLines(text), 'ndjson'))
     expect(read).toHaveLength(20_000)
     expect(read).toEqual(await kept())
-  }, 60_000)
+  })
 
   test('reads a view by the line of the page for analysts', async () => {
     const story = new Story(database.pool)
@@ -143,5 +134,5 @@ for row in (${typed}).sort_values('domain').itertuples():
     })
     expect(rows.length).toBeGreaterThan(1)
     expect(inPandas(reader, '')).toEqual(rows)
-  }, 60_000)
+  })
 })

@@ -16,6 +16,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { findTarget, writeTarget } from '../../../src/commands/export/target.ts'
 import { root } from '../../../src/shared/root.ts'
 import { temporaryFolder } from '../../support/place.ts'
+import { patienceMs } from '../../support/patience.ts'
 
 const home = temporaryFolder('target')
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -166,7 +167,7 @@ describe('a pipe', () => {
     const ended = spawnSync(
       process.execPath,
       ['--import', 'tsx', '--input-type=module', '-e', program, pipe()],
-      { cwd: root, timeout: 20_000 },
+      { cwd: root, timeout: patienceMs },
     )
     expect(ended.status).toBe(130)
   })

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { sql } from 'kysely'
 import type { PoolClient } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -60,7 +61,7 @@ const atWork = async () => {
     where datname = current_database() and application_name like '%forget'`.execute(mill.db)
   return rows.length
 }
-const patient = { timeout: 30_000, interval: 20 }
+const patient = { interval: 20 }
 
 /** Holds whoever does this statement, until the lock is given back. */
 async function holdAt(holder: PoolClient, lock: string, statement: Statement): Promise<void> {

@@ -1,5 +1,5 @@
 // const prometheus = await startPrometheus(target, rules) → a real Prometheus on loopback that scrapes a target each
-// second; `ask('up')` is an instant query. `hasPrometheus` is false where Debian's package is not installed.
+// second; `ask('up')` is an instant query.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,10 +13,6 @@ const answered = z.looseObject({
     result: z.array(z.looseObject({ value: z.tuple([z.number(), z.string()]) })),
   }),
 })
-
-export const hasPrometheus =
-  spawnSync('promtool', ['--version']).status === 0 &&
-  spawnSync('prometheus', ['--version']).status === 0
 
 /** What promtool says of files made for it, and its exit code. */
 export function promtool(

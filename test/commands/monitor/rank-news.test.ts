@@ -76,7 +76,7 @@ describe('a rank alert', () => {
       ),
       alerts: [{ position: 4, run_date: '2026-03-03' }],
     })
-  }, 120_000)
+  })
 
   test('that is taken back is told with the reason', async () => {
     for (const day of ['01', '02', '03']) await night(`2026-03-${day}`, ten('a'))
@@ -92,5 +92,5 @@ describe('a rank alert', () => {
       'rank_recovered',
       expect.stringMatching(/rank alert lost is taken back, run \d+ turned out suspect: a4\.com/),
     ])
-  }, 120_000)
+  })
 })

@@ -2,16 +2,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { openMetrics } from '../../../src/commands/monitor/metrics.ts'
-import { processEnvironment } from '../../../src/shared/config.ts'
 import { root } from '../../../src/shared/root.ts'
 import { freshDatabase } from '../../support/database.ts'
 import { start } from '../../support/run.ts'
 import { openScene, queries } from '../../support/scene.ts'
-import { hasPrometheus, promtool, startPrometheus } from './prometheus.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
+import { promtool, startPrometheus } from './prometheus.ts'
+import { has } from '../../support/parts.ts'
 
 const rulesFile = join(root, 'docs', 'deploy', 'prometheus-rules.yml')
 const rulesText = readFileSync(rulesFile, 'utf8')
@@ -59,11 +57,6 @@ test('every panel of the dashboard has a number and a title of its own, and asks
   expect(new Set(panels.map(({ title }) => title)).size).toBe(panels.length)
   expect(panels.filter(({ targets }) => targets.length === 0)).toEqual([])
 })
-
-const required = processEnvironment()['REQUIRE_PROMETHEUS'] === '1'
-if (!hasPrometheus && !required) {
-  process.stderr.write('promtool and prometheus are not there: the alerts were not tried\n')
-}
 
 /** What each alert must say of a course of figures, minute by minute: silent at one time, firing at another. */
 const courses: readonly {
@@ -191,7 +184,7 @@ test('every alert has a course of figures that it is tried on', () => {
   expect(courses.map(({ alert }) => alert)).toEqual(rules.map(({ alert }) => alert))
 })
 
-describe.skipIf(!hasPrometheus && !required)("Debian's promtool", () => {
+describe.skipIf(!has('prometheus'))("Debian's promtool", { tags: ['slow'] }, () => {
   test('finds nothing wrong with the alerts, nor with what the dashboard asks', () => {
     const asked = drawn.map((expr, index) => ({ record: `panel_${index}`, expr }))
     const { status, said } = promtool(['check', 'rules', 'rules.yml', 'dashboard.yml'], {
@@ -234,7 +227,7 @@ describe.skipIf(!hasPrometheus && !required)("Debian's promtool", () => {
   )
 })
 
-describe.skipIf(!hasPrometheus && !required)('a real Prometheus', () => {
+describe.skipIf(!has('prometheus'))('a real Prometheus', { tags: ['slow'] }, () => {
   const open: { close: () => Promise<unknown> }[] = []
 
   afterEach(async () => {
@@ -262,7 +255,7 @@ describe.skipIf(!hasPrometheus && !required)('a real Prometheus', () => {
         return 'not yet'
       }
     }
-    const soon = { timeout: 60_000, interval: 250 }
+    const soon = { interval: 250 }
     await expect.poll(() => value('up{job="querymill"}'), soon).toEqual([1])
     await expect.poll(() => value('querymill_tasks_total{state="answered"}'), soon).toEqual([5])
     await expect.poll(() => value('querymill_workers'), soon).toEqual([1])

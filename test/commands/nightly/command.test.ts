@@ -1,15 +1,14 @@
+// @module-tag slow
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { run, start } from '../../support/run.ts'
 import { openReceiver } from '../monitor/receiver.ts'
 
 // Each test starts several programs, which takes its time on a machine that is at work.
-vi.setConfig({ testTimeout: 240_000 })
-
 let database: FreshDatabase
 let folder: string
 let env: Record<string, string>

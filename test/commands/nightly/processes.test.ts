@@ -1,3 +1,4 @@
+// @module-tag slow
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -7,6 +8,7 @@ import type { TestMill } from '../../support/mill.ts'
 import { backends } from '../../support/redis.ts'
 import { start, type Running } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
+import { patienceMs } from '../../support/patience.ts'
 
 const running: Running[] = []
 
@@ -50,7 +52,7 @@ async function until(
   reached: (count: number) => boolean,
 ): Promise<void> {
   await vi.waitFor(async () => expect(await count(mill, text)).toSatisfy(reached), {
-    timeout: 150_000,
+    timeout: patienceMs,
     interval: 500,
   })
 }
@@ -102,5 +104,5 @@ describe.each(backends)('two schedulers and four workers, the queue on $name', (
     expect(await count(mill, outcomes)).toBeGreaterThanOrEqual(lists.length * 3)
     const broken = (await verifyPromises(mill.db)).filter(({ ok }) => !ok)
     expect(broken).toEqual([])
-  }, 400_000)
+  })
 })

@@ -118,51 +118,57 @@ function live(schedule: Schedule, weather: Weather, seed: number): World {
 const calm = { outages: false, droughts: false, slow: false }
 const rough = { outages: true, droughts: true, slow: true }
 
-describe.each(places.map((place, index) => [...place, index] as const))(
-  '400 nights in %s at %s',
-  (zone, pattern, place) => {
-    test('every local date has one night, counted for that date', () => {
-      const schedule = scheduleOf({ zone, pattern, overlap: 'queue' })
-      const world = live(schedule, calm, 1)
-      expect(world.rows().map((row) => row.date)).toEqual(expectedDates(schedule))
-    })
+const all = places.map(([zone, pattern], place) => ({ zone, pattern, place }))
+/** The other places make it slow. */
+const few = 3
 
-    test('with every missed night made up, each local date has one run of its own, through absences and droughts', () => {
-      const schedule = scheduleOf({ zone, pattern, missed: 'all', overlap: 'queue' })
-      const world = live(schedule, rough, 2)
-      const dates = expectedDates(schedule)
-      expect(world.rows().map((row) => row.date)).toEqual(dates)
-      expect(world.runs.map((run) => run.date)).toEqual(dates)
-      expect(world.rows().every((row) => row.outcome === 'ran' || row.outcome === 'late')).toBe(
-        true,
-      )
-      expect(world.runs.some((run) => run.closed)).toBe(false)
-    })
+describe.each(all.slice(0, few))('400 nights in $zone at $pattern', (one) => {
+  live400(one)
+})
+describe.each(all.slice(few))('400 nights in $zone at $pattern', { tags: ['slow'] }, (one) => {
+  live400(one)
+})
 
-    // Each rule for overlaps in a third of the places.
-    const overlap = (['skip', 'queue', 'merge'] as const)[place % 3] ?? 'skip'
+function live400({ zone, pattern, place }: (typeof all)[number]): void {
+  test('every local date has one night, counted for that date', () => {
+    const schedule = scheduleOf({ zone, pattern, overlap: 'queue' })
+    const world = live(schedule, calm, 1)
+    expect(world.rows().map((row) => row.date)).toEqual(expectedDates(schedule))
+  })
 
-    test(`when only the latest counts and overlaps ${overlap}, each due time has one outcome and no date has two runs`, () => {
-      const schedule = scheduleOf({ zone, pattern, missed: 'latest', overlap })
-      const world = live(schedule, rough, 3)
-      expect(world.rows().map((row) => row.date)).toEqual(expectedDates(schedule))
-      expect(world.rows().every((row) => row.outcome !== null)).toBe(true)
-      const dates = world.runs.map((run) => run.date)
-      expect(new Set(dates).size).toBe(dates.length)
-      expect(world.rows().filter((row) => row.run !== null).length).toBeGreaterThan(200)
-    })
+  test('with every missed night made up, each local date has one run of its own, through absences and droughts', () => {
+    const schedule = scheduleOf({ zone, pattern, missed: 'all', overlap: 'queue' })
+    const world = live(schedule, rough, 2)
+    const dates = expectedDates(schedule)
+    expect(world.rows().map((row) => row.date)).toEqual(dates)
+    expect(world.runs.map((run) => run.date)).toEqual(dates)
+    expect(world.rows().every((row) => row.outcome === 'ran' || row.outcome === 'late')).toBe(true)
+    expect(world.runs.some((run) => run.closed)).toBe(false)
+  })
 
-    test('a night recorded as missed made no run, when missed nights are left out', () => {
-      const schedule = scheduleOf({ zone, pattern, missed: 'skip', overlap: 'skip' })
-      const world = live(schedule, rough, 4)
-      const rows = world.rows()
-      expect(rows.map((row) => row.date)).toEqual(expectedDates(schedule))
-      expect(rows.some((row) => row.outcome === 'missed')).toBe(true)
-      expect(rows.filter((row) => row.outcome === 'late')).toEqual([])
-      for (const row of rows) expect(row.run === null).toBe(row.outcome !== 'ran')
-    })
-  },
-)
+  // Each rule for overlaps in a third of the places.
+  const overlap = (['skip', 'queue', 'merge'] as const)[place % 3] ?? 'skip'
+
+  test(`when only the latest counts and overlaps ${overlap}, each due time has one outcome and no date has two runs`, () => {
+    const schedule = scheduleOf({ zone, pattern, missed: 'latest', overlap })
+    const world = live(schedule, rough, 3)
+    expect(world.rows().map((row) => row.date)).toEqual(expectedDates(schedule))
+    expect(world.rows().every((row) => row.outcome !== null)).toBe(true)
+    const dates = world.runs.map((run) => run.date)
+    expect(new Set(dates).size).toBe(dates.length)
+    expect(world.rows().filter((row) => row.run !== null).length).toBeGreaterThan(200)
+  })
+
+  test('a night recorded as missed made no run, when missed nights are left out', () => {
+    const schedule = scheduleOf({ zone, pattern, missed: 'skip', overlap: 'skip' })
+    const world = live(schedule, rough, 4)
+    const rows = world.rows()
+    expect(rows.map((row) => row.date)).toEqual(expectedDates(schedule))
+    expect(rows.some((row) => row.outcome === 'missed')).toBe(true)
+    expect(rows.filter((row) => row.outcome === 'late')).toEqual([])
+    for (const row of rows) expect(row.run === null).toBe(row.outcome !== 'ran')
+  })
+}
 
 test('the simulated span holds every clock change of a year in each zone that has any', () => {
   const changes = places.map(([zone]) => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { root } from '../../../src/shared/root.ts'
 import { commands } from '../../../src/shared/terminal/commands.ts'
-import { run, start } from '../../support/run.ts'
+import { start } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
 
 const { version } = z
@@ -12,7 +12,7 @@ const { version } = z
   .parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
 
 const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' }
-const querymill = (...args: readonly string[]) => run('querymill', args, away)
+const querymill = (...args: readonly string[]) => start('querymill', args, away).ended
 
 describe('querymill, the program of the package', () => {
   test('has every command of a checkout but the bench, and no other', () => {

@@ -1,9 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { chromium, type Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { processEnvironment } from '../../../src/shared/config.ts'
 import { renderPage } from '../../../src/commands/report/page.ts'
 import { readReport } from '../../../src/commands/report/read.ts'
 import { readSlice } from '../../../src/store/analysis/slice.ts'
@@ -13,6 +12,7 @@ import { freshDatabase, type FreshDatabase } from '../../support/database.ts'
 import { temporaryFolder } from '../../support/place.ts'
 import { evilReport, plainReport } from './findings.ts'
 import { payloads } from './payloads.ts'
+import { chromium as browserPath, has } from '../../support/parts.ts'
 
 const made = new Date('2026-01-05T10:00:00Z')
 const config = { zone: 'UTC', renewal: null }
@@ -94,19 +94,12 @@ describe('the page', () => {
   })
 })
 
-const executablePath = '/usr/bin/chromium'
-const required = processEnvironment()['REQUIRE_CHROMIUM'] === '1'
-const there = existsSync(executablePath)
-if (!there && !required) {
-  process.stderr.write(`${executablePath} is not there: the page was not opened in a browser\n`)
-}
-
-describe.skipIf(!there && !required)('in a browser', () => {
+describe.skipIf(!has('chromium'))('in a browser', { tags: ['slow'] }, () => {
   let browser: Browser
   const folder = temporaryFolder('page')
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-  }, 120_000)
+    browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] })
+  })
   afterAll(() => browser?.close())
 
   async function open(text: string, colorScheme: 'light' | 'dark' = 'light', width = 1100) {
@@ -170,7 +163,7 @@ describe.skipIf(!there && !required)('in a browser', () => {
     }
     for (const payload of payloads) expect(found.text).toContain(payload)
     await page.close()
-  }, 120_000)
+  })
 
   test('light and dark differ in paper and ink, and nothing is wider than the window', async () => {
     const seen: string[] = []
@@ -195,7 +188,7 @@ describe.skipIf(!there && !required)('in a browser', () => {
       await page.close()
     }
     expect(new Set(seen).size).toBe(2)
-  }, 120_000)
+  })
 
   test('on a telephone every label can be read, and no word of a table is broken', async () => {
     const { page } = await open(renderPage(plainReport(), made), 'light', 360)
@@ -234,7 +227,7 @@ describe.skipIf(!there && !required)('in a browser', () => {
     expect(found.heights.length).toBeGreaterThan(10)
     expect(Math.min(...found.heights)).toBeGreaterThan(9)
     await page.close()
-  }, 120_000)
+  })
 
   test('of four hundred nights, in scripts from right to left and in long words, shows the newest ninety days on a telephone', async () => {
     const database = await freshDatabase()
@@ -285,7 +278,7 @@ describe.skipIf(!there && !required)('in a browser', () => {
     } finally {
       await database.close()
     }
-  }, 120_000)
+  })
 
   test('each picture hands over its figures as a file, without a server and without a script', async () => {
     const { page, complaints, requests, file } = await open(renderPage(plainReport(), made))
@@ -306,12 +299,12 @@ describe.skipIf(!there && !required)('in a browser', () => {
     ])
     expect(page.url()).toBe(pathToFileURL(file).href)
     await page.close()
-  }, 120_000)
+  })
 
   test('becomes a PDF when it is printed', async () => {
     const { page } = await open(renderPage(evilReport(), made))
     const printed = await page.pdf({ format: 'A4' })
     expect(printed.subarray(0, 5).toString()).toBe('%PDF-')
     await page.close()
-  }, 120_000)
+  })
 })

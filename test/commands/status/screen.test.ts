@@ -25,6 +25,8 @@ function run(number: number, tasks: Partial<Run['tasks']>): Run {
     state: 'open',
     tasks: { ...noTasks, ...tasks },
     unreadable: 0,
+    paid_refusal: 0,
+    other_query: 0,
     rejected: 0,
     spent: 0,
     uncertain: 0,

@@ -96,10 +96,24 @@ describe('the entry of a call that came back', () => {
   )
 
   test('believes the bill of a refusal, and learns no price from it', () => {
+    const refused = (used: number) => ({
+      ...{ success: false, error: { code: 'ERROR' }, credits_used: used },
+    })
+    const hasty = entry(response(429, refused(1)))
+    expect(hasty.ending).toEqual({ kind: 'settled', used: 1, remaining: null, priced: false })
+    expect(hasty.effect).toMatchObject({ kind: 'keep' })
+    const free = entry(response(500, refused(0)))
+    expect(free.ending).toEqual({ kind: 'settled', used: 0, remaining: null, priced: false })
+    expect(free.effect).toMatchObject({ kind: 'retry', ambiguous: false })
+  })
+
+  test('takes a server error that says it was charged for an answer without results', () => {
     const body = { success: false, error: { code: 'SERVER_ERROR' }, credits_used: 1 }
     const made = entry(response(500, body))
-    expect(made.ending).toEqual({ kind: 'settled', used: 1, remaining: null, priced: false })
-    expect(made.effect).toMatchObject({ kind: 'retry', ambiguous: false })
+    expect(made.ending).toEqual({ kind: 'settled', used: 1, remaining: null, priced: true })
+    expect(made).toMatchObject({ effect: { kind: 'answered' }, code: null })
+    const reason = 'the API refused it, and charged for it: SERVER_ERROR: '
+    expect(made.answer?.search?.answer.parseError).toContain(reason)
   })
 
   test('holds the credits of an answer that says no price', () => {

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -29,7 +30,7 @@ test.runIf(mounts)(
     await mill.plan(queries(16))
     await refuse(mill, 'raw_answers', { code: diskFull })
     const worker = work()
-    await expect.poll(() => api.charges().length, { timeout: 30_000 }).toBe(17)
+    await expect.poll(() => api.charges().length).toBe(17)
     disk.fill()
     worker.kill('SIGTERM')
     const { code, stderr } = await worker.ended
@@ -57,9 +58,7 @@ test.runIf(mounts)(
     await refuse(mill, 'raw_answers', { code: diskFull })
     const worker = work()
     await expect
-      .poll(() => api.charges().filter(({ ended_at }) => ended_at !== null).length, {
-        timeout: 30_000,
-      })
+      .poll(() => api.charges().filter(({ ended_at }) => ended_at !== null).length)
       .toBe(3)
     disk.fill()
     worker.kill('SIGTERM')

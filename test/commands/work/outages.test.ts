@@ -76,28 +76,32 @@ async function broken(mill: TestMill): Promise<string[]> {
   return checks.filter(({ ok }) => !ok).map(({ name }) => name)
 }
 
-test('while the database is away no call begins, and what was paid is settled when it is back', async () => {
-  const server = await openServer()
-  const { api, mill } = await openScene({ database: server.database, api: { delayMs: 300 } })
-  onTestFinished(server.close)
-  await mill.plan(queries(80))
-  const work = mill.drain({ lanes: 4 })
-  await until(() => api.charges().length >= 12)
-  await stopPostgres(server.home)
-  await until(() => api.charges().every(({ ended_at }) => ended_at !== null))
-  const paid = api.charges().length
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
-  expect(api.charges()).toHaveLength(paid)
-  await ensurePostgres(server.home)
-  expect(await work).toMatchObject({ finish: 'completed' })
-  expect(await mill.states()).toEqual({ answered: 80 })
-  expect(api.charges()).toHaveLength(80)
-  expect(await broken(mill)).toEqual([])
-})
+test(
+  'while the database is away no call begins, and what was paid is settled when it is back',
+  { tags: ['slow'] },
+  async () => {
+    const server = await openServer()
+    const { api, mill } = await openScene({ database: server.database, api: { delayMs: 300 } })
+    onTestFinished(server.close)
+    await mill.plan(queries(80))
+    const work = mill.drain({ lanes: 4 })
+    await until(() => api.charges().length >= 12)
+    await stopPostgres(server.home)
+    await until(() => api.charges().every(({ ended_at }) => ended_at !== null))
+    const paid = api.charges().length
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect(api.charges()).toHaveLength(paid)
+    await ensurePostgres(server.home)
+    expect(await work).toMatchObject({ finish: 'completed' })
+    expect(await mill.states()).toEqual({ answered: 80 })
+    expect(api.charges()).toHaveLength(80)
+    expect(await broken(mill)).toEqual([])
+  },
+)
 
 test(
   'leaving while the database is away keeps paid answers in a file, and the next start settles them unbought',
-  { timeout: 120_000 },
+  { tags: ['slow'] },
   async () => {
     const server = await openServer()
     const { api, mill } = await openScene({ database: server.database, api: { delayMs: 1_500 } })
@@ -123,18 +127,22 @@ test(
   },
 )
 
-test('a drain whose API is out of reach gives up with 5 and leaves every task as it was', async () => {
-  const { api, mill } = await openScene()
-  await mill.plan(queries(3))
-  await api.close()
-  const result = await start('work', ['--drain', '--json'], mill.env).ended
-  expect(result.code).toBe(5)
-  expect(JSON.parse(result.stdout)).toMatchObject({ finish: 'unreachable', calls: 0 })
-  expect(await mill.states()).toEqual({ open: 3 })
-  const { rows } =
-    await sql`select max(attempts) as most, max(ambiguous) as unread from tasks`.execute(mill.db)
-  expect(rows).toEqual([{ most: 0, unread: 0 }])
-})
+test(
+  'a drain whose API is out of reach gives up with 5 and leaves every task as it was',
+  { tags: ['slow'] },
+  async () => {
+    const { api, mill } = await openScene()
+    await mill.plan(queries(3))
+    await api.close()
+    const result = await start('work', ['--drain', '--json'], mill.env).ended
+    expect(result.code).toBe(5)
+    expect(JSON.parse(result.stdout)).toMatchObject({ finish: 'unreachable', calls: 0 })
+    expect(await mill.states()).toEqual({ open: 3 })
+    const { rows } =
+      await sql`select max(attempts) as most, max(ambiguous) as unread from tasks`.execute(mill.db)
+    expect(rows).toEqual([{ most: 0, unread: 0 }])
+  },
+)
 
 test.each(backends)(
   'a worker killed in mid-run on $name loses nothing, stores nothing twice and leaves at most a call a lane unread',
@@ -164,26 +172,30 @@ test.each(backends)(
   },
 )
 
-test('a worker asked to end finishes its calls, ends with 0 and leaves no call in flight', async () => {
-  const { api, mill } = await openScene({ api: { delayMs: 400 } })
-  await mill.plan(queries(60))
-  const worker = start('work', ['--json'], mill.env)
-  await until(() => api.charges().length >= 10)
-  worker.kill('SIGTERM')
-  const result = await worker.ended
-  expect(result.code).toBe(0)
-  const summary: unknown = JSON.parse(result.stdout)
-  expect(summary).toMatchObject({ finish: 'interrupted', unknown: 0 })
-  const charged = api.charges().length
-  expect(await mill.states()).toEqual({ answered: charged, open: 60 - charged })
-  const { rows } = await sql`
+test(
+  'a worker asked to end finishes its calls, ends with 0 and leaves no call in flight',
+  { tags: ['slow'] },
+  async () => {
+    const { api, mill } = await openScene({ api: { delayMs: 400 } })
+    await mill.plan(queries(60))
+    const worker = start('work', ['--json'], mill.env)
+    await until(() => api.charges().length >= 10)
+    worker.kill('SIGTERM')
+    const result = await worker.ended
+    expect(result.code).toBe(0)
+    const summary: unknown = JSON.parse(result.stdout)
+    expect(summary).toMatchObject({ finish: 'interrupted', unknown: 0 })
+    const charged = api.charges().length
+    expect(await mill.states()).toEqual({ answered: charged, open: 60 - charged })
+    const { rows } = await sql`
     select count(*) as n from calls where outcome is null or outcome = 'unknown'`.execute(mill.db)
-  expect(rows).toEqual([{ n: 0 }])
-  expect((await mill.drain()).finish).toBe('completed')
-  expect(api.charges()).toHaveLength(60)
-})
+    expect(rows).toEqual([{ n: 0 }])
+    expect((await mill.drain()).finish).toBe('completed')
+    expect(api.charges()).toHaveLength(60)
+  },
+)
 
-test('a second signal ends a worker at once', async () => {
+test('a second signal ends a worker at once', { tags: ['slow'] }, async () => {
   const { api, mill } = await openScene({ api: { delayMs: 20_000 } })
   await mill.plan(queries(5))
   const worker = start('work', [], mill.env)

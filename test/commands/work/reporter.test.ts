@@ -1,11 +1,10 @@
+// @module-tag slow
 // What a person sees while `npm run work -- --drain` goes on, and at its end.
 import { sql } from 'kysely'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Reporter } from '../../../src/commands/work/reporter.ts'
 import { run, start } from '../../support/run.ts'
 import { openScene, queries } from '../../support/scene.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -50,7 +49,7 @@ describe('a drain', () => {
     await mill.plan(queries(3))
     const times = { MILL_LEASE_MS: '15000', MILL_TIMEOUT_MS: '9000' }
     const dead = start('work', ['--drain', '--concurrency', '1'], { ...mill.env, ...times })
-    await expect.poll(() => api.charges().length, { timeout: 60_000 }).toBe(1)
+    await expect.poll(() => api.charges().length).toBe(1)
     dead.kill('SIGKILL')
     await dead.ended
     api.set({ delayMs: 0 })

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -28,7 +29,7 @@ async function keepFour(
   await refuse(mill, 'raw_answers', { code })
   // A process of its own: what it leaves open ends with it, as it does outside of tests.
   const work = start('work', leave === 'by itself' ? ['--drain'] : [], mill.env)
-  await expect.poll(() => api.charges(), { timeout: 90_000 }).toHaveLength(5)
+  await expect.poll(() => api.charges()).toHaveLength(5)
   if (leave === 'when told') work.kill('SIGTERM')
   const ended = await work.ended
   await allow(mill, 'raw_answers')
@@ -66,7 +67,7 @@ test('a drain whose database may only be read gives up with 5, and the next star
   expect(said.join('\n')).toContain('2 others in it are torn or of calls that this database')
   expect(spooled(mill)).toEqual([`${file}.left`])
   expect(await broken(mill)).toEqual([])
-}, 180_000)
+})
 
 test('a fault of the database that nobody thought of ends the worker, is named, and costs no answer', async () => {
   const { api, mill, ended } = await keepFour('XX000')
@@ -77,7 +78,7 @@ test('a fault of the database that nobody thought of ends the worker, is named, 
   expect(await mill.states()).toEqual({ answered: 5 })
   expect(api.charges()).toHaveLength(5)
   expect(spooled(mill)).toEqual([])
-}, 180_000)
+})
 
 test('a kept answer that cannot be stored takes none of the others along, and its body is there', async () => {
   const { api, mill } = await keepFour('25006')
@@ -90,7 +91,7 @@ test('a kept answer that cannot be stored takes none of the others along, and it
   expect(api.charges()).toHaveLength(5)
   const { rows } = await sql`select count(*) as n from raw_answers`.execute(mill.db)
   expect(rows).toEqual([{ n: 5 }])
-}, 180_000)
+})
 
 test('a worker that could not keep an answer in a file buys none, and says what to correct', async () => {
   const { api, mill } = await openScene()
@@ -111,7 +112,7 @@ test('a worker whose answers neither the database nor a file takes ends with 5, 
   await mill.plan(queries(4).map((q) => `lost ${q}`))
   await refuse(mill, 'raw_answers', { code: '25006' })
   const work = start('work', [], mill.env)
-  await expect.poll(() => api.charges(), { timeout: 90_000 }).toHaveLength(5)
+  await expect.poll(() => api.charges()).toHaveLength(5)
   const folder = join(mill.config.home, 'spool')
   rmSync(folder, { recursive: true })
   writeFileSync(folder, 'no folder any more')
@@ -120,4 +121,4 @@ test('a worker whose answers neither the database nor a file takes ends with 5, 
   expect(stderr).toContain('4 paid answers lost, 4 credits worth, and may be bought again')
   expect(stderr).not.toContain('    at ')
   expect(code).toBe(5)
-}, 180_000)
+})

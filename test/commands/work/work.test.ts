@@ -311,7 +311,6 @@ describe('a worker and money', () => {
       .poll(
         async () =>
           (await sql`select from stops where reason = 'credit_floor'`.execute(mill.db)).rows,
-        { timeout: 90_000 },
       )
       .toHaveLength(1)
     expect((await mill.drain()).finish).toBe('credit_floor')

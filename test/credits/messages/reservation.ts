@@ -94,8 +94,8 @@ function hasChanged(
 function isDrawnOn(tables: Tables, read: Reservation['runs'][number]): boolean {
   const { budget, spent, reserved } = tables.run(read.run)
   if (!isDeepStrictEqual(tables.listPurse(), read.list)) return true
-  if (read.budget === null) return false
-  return budget !== read.budget || spent !== read.had_spent || reserved !== read.had_reserved
+  if (budget !== read.budget) return true
+  return budget !== null && (spent !== read.had_spent || reserved !== read.had_reserved)
 }
 
 function insertCalls(

@@ -1,13 +1,11 @@
-import { existsSync } from 'node:fs'
 import { chromium, type Browser, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { processEnvironment } from '../../../src/shared/config.ts'
 import { Secret } from '../../../src/shared/secret.ts'
 import { openTables } from '../../../src/service/database.ts'
 import { openShop, type Shop } from '../shop.ts'
+import { chromium as browserPath, has } from '../../support/parts.ts'
 
-const program = processEnvironment()['CHROMIUM'] ?? '/usr/bin/chromium'
-const withBrowser = existsSync(program)
 const pictures = processEnvironment()['DASHBOARD_PICTURES']
 
 let shop: Shop
@@ -114,70 +112,76 @@ describe('forms of the dashboard', () => {
   })
 })
 
-describe.skipIf(!withBrowser)('the dashboard in a browser without scripts', () => {
-  let browser: Browser
-  beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] })
-  })
-  afterAll(() => browser.close())
-
-  async function open(width: number): Promise<Page> {
-    const context = await browser.newContext({
-      javaScriptEnabled: false,
-      viewport: { width, height: 900 },
+describe.skipIf(!has('chromium'))(
+  'the dashboard in a browser without scripts',
+  { tags: ['slow'] },
+  () => {
+    let browser: Browser
+    beforeAll(async () => {
+      browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] })
     })
-    const page = await context.newPage()
-    await page.goto(`${shop.service.url}/dashboard`)
-    return page
-  }
+    afterAll(() => browser.close())
 
-  test('makes a key, names and limits it, and takes it back', async () => {
-    const page = await open(1200)
-    await page.getByLabel('Name', { exact: true }).fill('garden')
-    await page.getByLabel('Kind').selectOption('live')
-    await page.getByRole('button', { name: 'Make key' }).click()
-    const key = (await page.locator('.notice code').textContent()) ?? ''
-    expect((await shop.ask('/v1/search?q=tea', key)).status).toBe(200)
-    const line = await page.locator('.notice pre').textContent()
-    const [, sent = '', address = ''] = /-H "Authorization: (.*)" "(.*)"$/.exec(line ?? '') ?? []
-    const answer = await fetch(address, { headers: { authorization: sent } })
-    expect(await answer.json()).toMatchObject({ success: true, query: 'css grid layout' })
-    const [made] = (await shop.service.keys.list()).toReversed()
-    await page.getByLabel(`Name of key ${made?.id}`).fill('orchard')
-    await page.getByLabel(`Requests a second of account ${made?.account}`).fill('7')
-    await page.getByRole('button', { name: 'Save' }).first().click()
-    expect((await shop.service.keys.list()).at(-1)).toMatchObject({ name: 'orchard', rate: 7 })
-    await page.getByRole('button', { name: 'Revoke' }).first().click()
-    expect((await shop.ask('/v1/search?q=tea', key)).status).toBe(403)
-    expect(await page.locator('tr.gone').first().textContent()).toContain('revoked')
-  })
+    async function open(width: number): Promise<Page> {
+      const context = await browser.newContext({
+        javaScriptEnabled: false,
+        viewport: { width, height: 900 },
+      })
+      const page = await context.newPage()
+      await page.goto(`${shop.service.url}/dashboard`)
+      return page
+    }
 
-  test.each([1200, 390])('shows usage and fits a window of %i pixels', async (width) => {
-    const { id, account } = await shop.service.keys.create({
-      kind: 'live',
-      plan: 'pro',
-      name: 'A shop with a rather long name',
+    test('makes a key, names and limits it, and takes it back', async () => {
+      const page = await open(1200)
+      await page.getByLabel('Name', { exact: true }).fill('garden')
+      await page.getByLabel('Kind').selectOption('live')
+      await page.getByRole('button', { name: 'Make key' }).click()
+      const key = (await page.locator('.notice code').textContent()) ?? ''
+      expect((await shop.ask('/v1/search?q=tea', key)).status).toBe(200)
+      const line = await page.locator('.notice pre').textContent()
+      const [, sent = '', address = ''] = /-H "Authorization: (.*)" "(.*)"$/.exec(line ?? '') ?? []
+      const answer = await fetch(address, { headers: { authorization: sent } })
+      expect(await answer.json()).toMatchObject({ success: true, query: 'css grid layout' })
+      const [made] = (await shop.service.keys.list()).toReversed()
+      await page.getByLabel(`Name of key ${made?.id}`).fill('orchard')
+      await page.getByLabel(`Requests a second of account ${made?.account}`).fill('7')
+      await page.getByRole('button', { name: 'Save' }).first().click()
+      expect((await shop.service.keys.list()).at(-1)).toMatchObject({ name: 'orchard', rate: 7 })
+      await page.getByRole('button', { name: 'Revoke' }).first().click()
+      expect((await shop.ask('/v1/search?q=tea', key)).status).toBe(403)
+      expect(await page.locator('tr.gone').first().textContent()).toContain('revoked')
     })
-    const tables = await openTables(shop.databaseUrl, 1)
-    await tables.pool.query(
-      `insert into usage (key_id, account_id, at, period, q, num, reserved, credits, status)
+
+    test.each([1200, 390])('shows usage and fits a window of %i pixels', async (width) => {
+      const { id, account } = await shop.service.keys.create({
+        kind: 'live',
+        plan: 'pro',
+        name: 'A shop with a rather long name',
+      })
+      const tables = await openTables(shop.databaseUrl, 1)
+      await tables.pool.query(
+        `insert into usage (key_id, account_id, at, period, q, num, reserved, credits, status)
       select ${id}, ${account}, now() - n * interval '7 hours', now()::date, 'q', 10, 9, n % 9, case n % 9 when 0 then 503 else 200 end
       from generate_series(0, 99) as n`,
-    )
-    await tables.close()
-    const page = await open(width)
-    expect(await page.locator('svg rect').count()).toBeGreaterThan(20)
-    expect(await page.locator('.legend').textContent()).toContain('A shop with a rather long name')
-    const wide = await page.locator('html').evaluate((element) => element.scrollWidth)
-    expect(wide).toBeLessThanOrEqual(width)
-    // The days under the bars can be read.
-    const label = await page.locator('svg text').last().boundingBox()
-    expect(label?.height ?? 0).toBeGreaterThan(9)
-    // Nothing of a table is hidden beside the window either.
-    const last = await page.locator('table.days th').last().boundingBox()
-    expect((last?.x ?? Infinity) + (last?.width ?? 0)).toBeLessThanOrEqual(width)
-    if (pictures !== undefined) {
-      await page.screenshot({ path: `${pictures}/dashboard-${width}.png`, fullPage: true })
-    }
-  })
-})
+      )
+      await tables.close()
+      const page = await open(width)
+      expect(await page.locator('svg rect').count()).toBeGreaterThan(20)
+      expect(await page.locator('.legend').textContent()).toContain(
+        'A shop with a rather long name',
+      )
+      const wide = await page.locator('html').evaluate((element) => element.scrollWidth)
+      expect(wide).toBeLessThanOrEqual(width)
+      // The days under the bars can be read.
+      const label = await page.locator('svg text').last().boundingBox()
+      expect(label?.height ?? 0).toBeGreaterThan(9)
+      // Nothing of a table is hidden beside the window either.
+      const last = await page.locator('table.days th').last().boundingBox()
+      expect((last?.x ?? Infinity) + (last?.width ?? 0)).toBeLessThanOrEqual(width)
+      if (pictures !== undefined) {
+        await page.screenshot({ path: `${pictures}/dashboard-${width}.png`, fullPage: true })
+      }
+    })
+  },
+)

@@ -1,6 +1,6 @@
+// @module-tag slow
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTables, type Tables } from '../../../src/service/database.ts'
-import { Gate } from '../../../src/service/upstream/gate.ts'
 import { readQuestion } from '../../../src/service/upstream/question.ts'
 import { withStatements } from '../../../src/service/upstream/statements.ts'
 import { freshUrl } from '../../support/database.ts'
@@ -127,43 +127,5 @@ describe('a search that is over', () => {
     )
     expect(rows[0]?.ms).toBeGreaterThan(0)
     expect(rows[0]?.ms).toBeLessThan(30_000)
-  })
-})
-
-describe('places for searches', () => {
-  test('one account fills no more than its own, the next finds one free', async () => {
-    const gate = new Gate({ total: 3, each: 2, line: 5 })
-    const { signal } = new AbortController()
-    const [open, order]: [(() => void)[], string[]] = [[], []]
-    const enter = (account: number, name: string) =>
-      gate.pass(account, signal, () => {
-        order.push(name)
-        return new Promise<void>((resolve) => open.push(resolve))
-      })
-    const all = [enter(1, 'a'), enter(1, 'b'), enter(1, 'c'), enter(2, 'd')]
-    await expect.poll(() => order).toEqual(['a', 'b', 'd'])
-    open[0]?.()
-    await expect.poll(() => order).toEqual(['a', 'b', 'd', 'c'])
-    open.forEach((end) => end())
-    open[3]?.()
-    await Promise.all(all)
-  })
-
-  test('a search that gives up leaves the line, one beyond the line is a 429', async () => {
-    const gate = new Gate({ total: 1, each: 1, line: 1 })
-    const stop = new AbortController()
-    let end = () => {}
-    const first = gate.pass(1, stop.signal, () => new Promise<void>((resolve) => (end = resolve)))
-    const second = gate.pass(1, stop.signal, () => Promise.resolve())
-    await expect(gate.pass(1, stop.signal, () => Promise.resolve())).rejects.toMatchObject({
-      status: 429,
-    })
-    stop.abort(new Error('gone'))
-    await expect(second).rejects.toThrow('gone')
-    end()
-    await first
-    expect(await gate.pass(1, new AbortController().signal, () => Promise.resolve('free'))).toBe(
-      'free',
-    )
   })
 })

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,6 +17,7 @@ import { openLocal } from '../../../src/service/upstream/local.ts'
 import { readSearch } from '../../../src/service/schemas.ts'
 import { emptyUrl } from '../../support/database.ts'
 import { openShop, type Reply, type Shop } from '../shop.ts'
+import { patienceMs } from '../../support/patience.ts'
 
 let shop: Shop
 let tables: Tables
@@ -301,7 +303,8 @@ describe('a server without trigrams', () => {
     const local = openLocal({ ...admin, trigrams: false }, noDrift)
     const wish = readSearch({ q: 'service workers', num: 5 })
     const account = (await createKey(admin.pool, { kind: 'live' })).account
-    const asker = { account, signal: AbortSignal.timeout(30_000) }
+    const signal = AbortSignal.timeout(patienceMs)
+    const asker = { account, signal, gone: signal, deadline: Infinity }
     const { answer } = await local.answer(wish, asker)
     expect(answer.organic_results.map(({ url }) => url)).toContain(
       'https://www.w3.org/TR/service-workers/',

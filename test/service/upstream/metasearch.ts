@@ -30,8 +30,8 @@ export interface FakeSearxng {
   /** Most requests that were in work at once. */
   readonly busiest: () => number
   behave(behaviour: Behaviour): void
-  /** Answers nothing before this is over. */
-  hold(until: Promise<unknown>): void
+  /** Answers nothing before this is over: one promise for all requests, or one made for each. */
+  hold(until: Promise<unknown> | (() => Promise<unknown>)): void
   close(): Promise<void>
 }
 
@@ -41,7 +41,7 @@ export async function startFakeSearxng(delayMs = 2): Promise<FakeSearxng> {
   const paths: string[] = []
   let behaviour: Behaviour = () => ({})
   let [busy, busiest] = [0, 0]
-  let held: Promise<unknown> = Promise.resolve()
+  let held: () => Promise<unknown> = () => Promise.resolve()
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost')
     asked.push(Object.fromEntries(url.searchParams))
@@ -53,7 +53,7 @@ export async function startFakeSearxng(delayMs = 2): Promise<FakeSearxng> {
       const given = behaviour(url.searchParams, request)
       if (given !== 'never') answer(response, url, given)
     }
-    setTimeout(() => void held.then(reply), delayMs)
+    setTimeout(() => void held().then(reply), delayMs)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -64,7 +64,7 @@ export async function startFakeSearxng(delayMs = 2): Promise<FakeSearxng> {
     busiest: () => busiest,
     behave: (next) => (behaviour = next),
     hold: (until) => {
-      held = until
+      held = typeof until === 'function' ? until : () => until
     },
     close: () =>
       new Promise((resolve) => {

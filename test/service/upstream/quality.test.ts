@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest'
 import { gunzipSync } from 'node:zlib'
 import { readFileSync } from 'node:fs'
@@ -6,7 +7,7 @@ import { drawCases, strangers } from '../../bench/drawn.ts'
 import { measureQuality } from '../../bench/quality.ts'
 import { freshUrl } from '../../support/database.ts'
 
-test('the judged sets are answered as well as they were', { timeout: 400_000 }, async () => {
+test('the judged sets are answered as well as they were', async () => {
   const { tuned, unseen, held, drawn } = await measureQuality(await freshUrl())
   expect([tuned, unseen, held].map(({ known }) => known.cases)).toEqual([72, 67, 87])
   const least = {

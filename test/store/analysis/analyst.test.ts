@@ -44,7 +44,7 @@ test("an analyst's login gets the page without balances, which it may not read",
   const shown = await page('analyst')
   expect(shown).toContain('Rank history of a.com')
   expect(shown).not.toContain('Balance of')
-}, 120_000)
+})
 
 test.each([
   ['status', [], 'permission denied for \\w+ \\w+'],
@@ -119,7 +119,7 @@ describe('an analyst', () => {
     expect(page).toMatch(/<g class="note"\s*><title>2026-01-01: shop &lt;moved&gt;<\/title/)
     const asked = await call('analyst', 'export', 'annotations', '--to', '-')
     expect(asked.stdout).toMatch(/^1,2026-01-01,shop <moved>,\*,/m)
-  }, 120_000)
+  })
 
   test('made a second time keeps the password and the rights', async () => {
     expect(await ensureAnalyst(database.pool, name)).toEqual({ name, password: null })

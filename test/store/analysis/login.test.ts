@@ -89,5 +89,5 @@ describe("an analyst's login of its own", () => {
     const env = { DATABASE_URL: database.url, MILL_HOME: home, ...settings }
     const told = await run('sql', ['--json', 'select session_user as who'], env)
     expect([told.code, JSON.parse(told.stdout).rows]).toEqual([0, [{ who: name }]])
-  }, 180_000)
+  })
 })

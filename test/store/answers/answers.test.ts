@@ -188,7 +188,9 @@ describe('writers', () => {
       for (let batch = 0; batch < batches; batch += 1) {
         const first = (writer * batches + batch) * size
         // Every writer stores the same bodies in an order of its own.
-        const bodies = Array.from({ length: size }, (_, index) => sampleBody(batch * size + index))
+        const bodies = Array.from({ length: size }, (_, index) =>
+          sampleBody(batch * size + index, shoes.query),
+        )
         const ordered = writer % 2 === 0 ? bodies : bodies.toReversed()
         await store(ordered.map((body, index) => paid(1 + first + index, body)))
       }
@@ -221,11 +223,14 @@ describe('the statement', () => {
     })
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     expect(plan).toContain('Insert on organic_results')
-    const scans = plan.match(/(Seq|Index|Bitmap|Index Only) Scan.*? on \w+/g)
+    // Whether an index alone answers depends on when the server last vacuumed, not on the statement.
+    const scans = plan
+      .match(/(Seq|Index|Bitmap|Index Only) Scan.*? on \w+/g)
+      ?.map((scan) => scan.replace(' Only', ''))
     expect([...new Set(scans)].toSorted()).toEqual([
-      // Looked at only where a body is there already.
-      'Index Only Scan using searches_pkey on searches',
       'Index Scan using calls_pkey on calls',
+      // Looked at only where a body is there already.
+      'Index Scan using searches_pkey on searches',
     ])
   })
 })

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -120,6 +121,9 @@ const also = (fields: fc.Arbitrary<object>) =>
 const list = (item: fc.Arbitrary<unknown>) => mostly(fc.array(mostly(item), { maxLength: 5 }))
 const some = { requiredKeys: [] as [] }
 
+// Another query in it would make it an answer without rows.
+const echoes = ['red shoes', 'Red SHOES', ' red\u00a0\u00a0shoes\u200b', '']
+
 const result = also(
   fc.record(
     {
@@ -139,7 +143,10 @@ const body = also(
         { weight: 9, arbitrary: fc.constant(true) },
         fc.constantFrom(null, 'false', 0),
       ),
-      query: mostly(fc.oneof(fc.constant('red shoes'), text)),
+      query: fc.oneof(
+        { weight: 10, arbitrary: fc.constantFrom(...echoes) },
+        { weight: 1, arbitrary: odd.filter((value) => typeof value !== 'string') },
+      ),
       intent: mostly(text),
       sentiment: mostly(text),
       clusters: list(text),
@@ -186,7 +193,8 @@ describe('the rows of an answer', () => {
     ['repeated and missing positions', '{"organic_results":[{"position":1},{"position":1},{}]}'],
     ['an entity with two types', '{"entities":[{"name":"a","type":"x"},{"name":"a","type":"y"}]}'],
     ['an entity that says more', '{"entities":[{"name":"a","type":"x","__proto__":1}]}'],
-    ['an echo that differs', '{"query":"other"}'],
+    ['an echo in other letters', '{"query":"Red  SHOES"}'],
+    ['an echo that is no text', '{"query":["other"]}'],
     ['a field named missing', '{"missing":["success"],"organic_results":[{"missing":1}]}'],
     ['fields of error answers', '{"success":true,"error":{"code":"X"}}'],
     ['numbers beyond exactness', '{"x":[9007199254740993,1e308,5e-324,0.1,1E5,-0.0e3]}'],

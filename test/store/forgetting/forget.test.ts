@@ -1,3 +1,4 @@
+// @module-tag slow
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { finishDays } from '../../../src/store/analysis/finish.ts'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -76,4 +77,4 @@ test('workers of two accounts whose reads, decisions and writes cross each other
   const found = await fc.check(kept, { numRuns: 60, seed: 5, endOnFailure: true })
   expect(fc.defaultReportMessage(found) ?? 'kept').toBe('kept')
   expect(found.numRuns).toBe(60)
-}, 240_000)
+})

@@ -26,6 +26,8 @@ const overtakers: readonly Meanwhile[] = [
   { what: 'the account asks the query for another task', by: call(4, 1, 2) },
   { what: 'a query was answered', by: answer(2) },
   { what: 'the budget of the run was drawn on', by: `update runs set spent = 1`, budget: true },
+  { what: 'the run was given a budget', by: 'update runs set budget = 1000' },
+  { what: 'the budget of the run was lowered', by: 'update runs set budget = 90', budget: true },
   {
     what: 'anything was written, where credit is scarce',
     by: `update accounts set blind_calls = blind_calls where id = 1`,

@@ -53,7 +53,7 @@ const account: fc.Arbitrary<Account> = fc.record({
   notBefore: maybe(fc.constantFrom(epoch + 200 * second)),
   rateNextAt: fc.constant(null),
   slowdowns: whole(12),
-  blockedKeys: fc.uniqueArray(fc.constantFrom('a', 'b', 'c')),
+  blockedKeys: fc.uniqueArray(fc.constantFrom(...'abcfghijklm')),
   day: fc.constant('2027-01-15'),
   daySpent: whole(100),
   month: fc.constant('2027-01-01'),
@@ -232,7 +232,7 @@ test('the statement that settles calls writes what the rules say, whatever the b
     }),
     { numRuns: 250, seed: 11 },
   )
-}, 120_000)
+})
 
 test('a settlement that rests on a call which changed meanwhile writes nothing', async () => {
   const { db } = database

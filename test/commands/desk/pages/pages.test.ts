@@ -5,6 +5,7 @@ import { pages } from '../../../../src/commands/desk/pages.ts'
 import { emptyUrl } from '../../../support/database.ts'
 import { openDesk } from '../../../support/desk.ts'
 import { deskScene } from '../scene.ts'
+import { patienceMs } from '../../../support/patience.ts'
 
 const plain = pages.filter(({ path }) => !path.includes(':')).map(({ path }) => path)
 
@@ -40,7 +41,7 @@ describe('pages', () => {
     await migrateAll(pool, url)
     await pool.end()
     await vi.waitFor(async () => expect((await early.get('/')).status).toBe(200), {
-      timeout: 90_000,
+      timeout: patienceMs,
     })
     await early.close()
   })

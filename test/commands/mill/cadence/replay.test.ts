@@ -1,3 +1,4 @@
+// @module-tag slow
 // The same made history twice: planned night by night by the nightly scheduler over real tables, and in a replay of what
 // daily asking would have brought.
 import { writeFileSync } from 'node:fs'
@@ -89,7 +90,7 @@ async function ask<T>(statement: string): Promise<readonly T[]> {
 }
 
 describe('a backtest', () => {
-  test('says to the call whom the nights of the scheduler ask', { timeout: 120_000 }, async () => {
+  test('says to the call whom the nights of the scheduler ask', async () => {
     const histories = makeHistories({ seed: 'nights', queries: 30, nights: 40 })
     const lived = await live(histories, 40)
     const { nights, replayed } = await replay(histories)

@@ -5,6 +5,7 @@ import { readQuestions } from '../../../../../src/store/analysis/library.ts'
 import { freshDatabase } from '../../../../support/database.ts'
 import { openDesk } from '../../../../support/desk.ts'
 import { deskScene, wordsOf } from '../../scene.ts'
+import { patienceMs } from '../../../../support/patience.ts'
 
 const hostile = '<script>alert(1)</script>'
 
@@ -159,15 +160,15 @@ describe('SQL of strangers', () => {
     })
     sent.on('error', () => undefined)
     sent.end()
-    await vi.waitFor(async () => expect(await running('fetch')).toBe(1), { timeout: 90_000 })
+    await vi.waitFor(async () => expect(await running('fetch')).toBe(1), { timeout: patienceMs })
     sent.destroy()
-    await vi.waitFor(async () => expect(await running('fetch')).toBe(0), { timeout: 90_000 })
+    await vi.waitFor(async () => expect(await running('fetch')).toBe(0), { timeout: patienceMs })
     for (let n = 0; n < 5; n++) expect((await get(sql('select 42 as n'))).words).toContain('42')
   })
 
   test('waits for nobody: of three at once the third is told to ask again', async () => {
     const long = [1, 2].map(() => scene.desk.get(sql('select pg_sleep(4)', '&seconds=30')))
-    await vi.waitFor(async () => expect(await running('fetch')).toBe(2), { timeout: 90_000 })
+    await vi.waitFor(async () => expect(await running('fetch')).toBe(2), { timeout: patienceMs })
     expect((await get(sql('select 1'))).words).toContain('at most 2 questions at once')
     await Promise.all(long)
     expect((await get(sql('select 1 as one'))).words).toMatch(/one 1/)

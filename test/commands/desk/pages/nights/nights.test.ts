@@ -9,11 +9,14 @@ const scene = deskScene(async ({ pool }) => {
       (1, 1, '2026-01-01', 'nightly', 'done', 0, 60, false, now()),
       (2, 1, '2026-01-02', 'nightly', 'done', 0, 61, true, now()),
       (3, 1, '2026-01-03', 'nightly', 'cancelled', 0, 0, false, now()),
-      (4, 2, '2026-01-03', 'manual', 'open', 0, 7, false, null);
+      (4, 2, '2026-01-03', 'manual', 'open', 0, 7, false, null),
+      (5, 1, '2026-01-05', 'nightly', 'done', 0, 180, false, now());
     insert into night_health (run_id, asked, answered, empty, unreadable, depth, price, minutes, workers, reasons)
     values
       (1, 60, 60, 0, 0, 10, 1, 3, 1, '{}'),
       (2, 60, 31, 0, 0, 10, 3, 3, 1, '{an answer cost 3.0 credits}');
+    insert into night_health (run_id, asked, answered, empty, unreadable, depth, price, minutes, workers, reasons, remarks)
+    values (5, 60, 60, 0, 0, 10, 3, 3, 1, '{}', '{an answer cost 3.0 credits}');
     insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)
     values ('each night', 'shoes', '0 2 * * *', 'UTC', 'latest', 'skip', true, now(), now());
     insert into nights (schedule, due_at, run_date, outcome, run_id, note)
@@ -29,6 +32,7 @@ describe('nights', () => {
       '2026-01-01: done, 60 of 60 answered',
       '2026-01-02: suspect, 31 of 60 answered: an answer cost 3.0 credits',
       '2026-01-03: cancelled',
+      '2026-01-05: done, 60 of 60 answered; odd: an answer cost 3.0 credits',
       '2026-01-04: missed: nobody was there',
     ]) {
       expect(text).toContain(`title="${label}"`)
@@ -60,6 +64,15 @@ describe('nights', () => {
     expect(text).toMatch(/have a readable answer<\/dt>\s*<dd>51.7 %<\/dd>/)
     expect(text).toContain('href="/runs/1"')
     expect(text).toContain('href="/runs/3"')
+  })
+
+  test('a night that is odd, and no more, says so on its page, and that it is shown', async () => {
+    const { text } = await scene.desk.get('/runs/5')
+    expect(text).toContain('Odd: shown all the same')
+    expect(text).toContain('<li>an answer cost 3.0 credits</li>')
+    expect(text).not.toContain('Suspect: left out of shares')
+    expect(text).toMatch(/foreseen, at the price of the nights before<\/dt>\s*<dd>60<\/dd>/)
+    expect((await scene.desk.get('/runs/2')).text).toContain('Suspect: left out of shares')
   })
 
   test('a run that never was is not here, whatever stands for its number', async () => {

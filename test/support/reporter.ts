@@ -1,0 +1,62 @@
+// Says what the default reporter does not: at the end of a run, each part that this machine lacks, with the number of tests
+// it left out and what installs it; and where the time of the run went, in a file that `npm run test:times` prints.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Reporter, TestModule } from 'vitest/node'
+import { root } from '../../src/shared/root.ts'
+import { parts, type PartName } from './parts.ts'
+
+const folder = join(root, 'node_modules', '.cache', 'querymill')
+export const timesFile = join(folder, 'test-times.json')
+
+export interface Times {
+  readonly seconds: number
+  readonly tests: number
+  /** Seconds of each file, its imports and hooks included. */
+  readonly files: Readonly<Record<string, number>>
+}
+
+export class RunReporter implements Reporter {
+  #begun = 0
+
+  onTestRunStart(): void {
+    this.#begun = performance.now()
+  }
+
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const times: Times = {
+      seconds: (performance.now() - this.#begun) / 1000,
+      tests: modules.flatMap((one) => [...one.children.allTests('passed')]).length,
+      files: Object.fromEntries(modules.map((one) => [one.relativeModuleId, secondsOf(one)])),
+    }
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(timesFile, JSON.stringify(times))
+    for (const line of missingParts(modules)) process.stderr.write(`${line}\n`)
+  }
+}
+
+function secondsOf(module: TestModule): number {
+  const { collectDuration, duration, setupDuration, prepareDuration } = module.diagnostic()
+  return (collectDuration + duration + setupDuration + prepareDuration) / 1000
+}
+
+function missingParts(modules: readonly TestModule[]): string[] {
+  return (Object.keys(parts) as PartName[]).flatMap((name) => {
+    if (parts[name].there()) return []
+    const left = modules.reduce((sum, module) => sum + leftOut(module, name), 0)
+    if (left === 0) return []
+    const { debian, macos } = parts[name]
+    const mac = macos === null ? 'not on macOS' : `macOS: ${macos}`
+    return [`No ${name} here: ${left} tests were left out. Debian: ${debian}; ${mac}.`]
+  })
+}
+
+/** Tests that a file leaves out for want of a part; those on Redis are as many as those on Postgres beside them. */
+function leftOut(module: TestModule, name: PartName): number {
+  const text = readFileSync(module.moduleId, 'utf8')
+  const asks = text.includes(`has('${name}')`)
+  if (asks) return [...module.children.allTests('skipped')].length
+  if (name !== 'redis-server' || !/\bbackends\b/.test(text)) return 0
+  return [...module.children.allTests()].filter(({ fullName }) => /\bpostgres\b/.test(fullName))
+    .length
+}
