@@ -28,10 +28,7 @@ await runCommand<ServiceFlags>(
           'requests',
         )
         .option('--drift <seed>', 'answers move from day to day, for histories')
-        .option('--today <day>', 'the day that moving answers are of')
-        .option('--faults <file or JSON>', 'a stand-in for tests that fails on purpose')
-        .option('--canned', 'a stand-in for benchmarks that looks nothing up')
-        .option('--latency <ms>', 'with --canned: how long an answer takes', '0'),
+        .option('--today <day>', 'the day that moving answers are of'),
   },
   (call) =>
     runService(call, async (home) => {

@@ -5,7 +5,6 @@ import { openLog } from '../shared/log.ts'
 import { print, say, type Call } from '../shared/terminal/command.ts'
 import { wholeFlag, wordFlag } from '../shared/terminal/flags.ts'
 import { dayFlag, pathFlag } from './options.ts'
-import { standIn } from './standin/standin.ts'
 import { loggings } from './trace.ts'
 import { startService, upstreams, type Service } from './start.ts'
 
@@ -16,9 +15,6 @@ export interface ServiceFlags {
   readonly basePath: string
   readonly drift?: string
   readonly today?: string
-  readonly faults?: string
-  readonly canned?: boolean
-  readonly latency: string
   readonly publicUrl?: string
   readonly testRate?: string
   readonly log: string
@@ -27,22 +23,16 @@ export interface ServiceFlags {
 /** Gives the address of the database of this machine's own, for a service whose settings name none. */
 export type EmbeddedDatabase = (home: string) => Promise<string>
 
-/** The service command: the service itself, or a stand-in for it, until a signal comes. */
+/** The service command: the service until a signal comes. */
 export async function runService(
   { options, env, closers, signal }: Call<ServiceFlags>,
   embedded: EmbeddedDatabase,
 ): Promise<Exit> {
   const port = wholeFlag('port', options.port, 65_535) ?? 0
-  const other = await standIn(options, env, port)
-  if (other !== null) {
-    closers.add('stand-in', other, (open) => open.close())
-    print(JSON.stringify(other.shown))
-  } else {
-    const service = await startFromFlags(options, { port, env, embedded })
-    closers.add('service', service, (open) => open.close())
-    print(JSON.stringify({ url: service.url }))
-    say(`the search service answers at ${service.url}; Ctrl-C ends it`)
-  }
+  const service = await startFromFlags(options, { port, env, embedded })
+  closers.add('service', service, (open) => open.close())
+  print(JSON.stringify({ url: service.url }))
+  say(`the search service answers at ${service.url}; Ctrl-C ends it`)
   if (!signal.aborted) await once(signal, 'abort')
   return exits.done
 }

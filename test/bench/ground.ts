@@ -69,7 +69,7 @@ export interface StandIn {
 
 /** An API in a process of its own that answers at once, or after a fixed time. */
 export async function startStandIn(latencyMs: number): Promise<StandIn> {
-  const job = join(root, 'jobs', 'service.ts')
+  const job = join(root, 'jobs', 'stand-in.ts')
   const args = ['--import', 'tsx', job, '--canned', '--latency', String(latencyMs), '--port', '0']
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const [line] = await once(createInterface(child.stdout), 'line')

@@ -63,7 +63,10 @@ async function measureReal(databaseUrl: string): Promise<Omit<ServiceFigures, 'c
   const live = await desk.create({ kind: 'live', plan: 'unlimited' })
   const test = await desk.create({ kind: 'test' })
   await desk.close()
-  const child = await startChild(['--upstream', 'local', '--test-rate', '1000000'], databaseUrl)
+  const child = await startChild(
+    ['service', '--upstream', 'local', '--test-rate', '1000000', '--log', 'none'],
+    databaseUrl,
+  )
   try {
     const { url, pid } = child
     const queries = readQueries()
@@ -116,7 +119,7 @@ async function fillUsage(
 }
 
 async function measureCanned(): Promise<Speed> {
-  const child = await startChild(['--canned'], null)
+  const child = await startChild(['stand-in', '--canned'], null)
   try {
     const { url, pid } = child
     return await warmAndRun({ url, pid, key: 'sk_live_any', calls: 40_000, lanes: 32 })
@@ -196,14 +199,17 @@ interface Child {
   stop(): Promise<void>
 }
 
-async function startChild(flags: readonly string[], databaseUrl: string | null): Promise<Child> {
+async function startChild(
+  [job, ...flags]: readonly string[],
+  databaseUrl: string | null,
+): Promise<Child> {
   const env = {
     PATH: '/usr/bin:/bin',
     ...(databaseUrl === null ? {} : { DATABASE_URL: databaseUrl }),
   }
   const child: ChildProcess = spawn(
     process.execPath,
-    ['--import', 'tsx', 'jobs/service.ts', '--port', '0', '--log', 'none', ...flags],
+    ['--import', 'tsx', `jobs/${job}.ts`, '--port', '0', ...flags],
     { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] },
   )
   if (child.stdout === null) throw new Error('expected the service to have an output')

@@ -123,7 +123,8 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     'corpus/load',
     'keys-command',
     'service-command',
-    'standin/front',
+    'spoiling-front',
+    'standin/standin',
     'start',
   ],
 }

@@ -1,5 +1,5 @@
 // @module-tag slow
-import { writeFileSync, mkdtempSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -15,8 +15,6 @@ beforeAll(async () => {
 
 interface Ready {
   readonly url: string
-  readonly key?: string
-  readonly admin?: string
 }
 
 async function ready(service: Running): Promise<Ready> {
@@ -44,9 +42,9 @@ describe('the service command', () => {
   })
 
   test('on a port that is taken ends with 5 and one line', async () => {
-    const first = start('service', ['--canned'], env)
+    const first = start('service', ['--upstream', 'mock'], env)
     const { url } = await ready(first)
-    const second = await run('service', ['--canned', '--port', new URL(url).port], env)
+    const second = await run('service', ['--upstream', 'mock', '--port', new URL(url).port], env)
     first.kill('SIGTERM')
     await first.ended
     expect(second.code).toBe(5)
@@ -63,8 +61,6 @@ describe('the service command', () => {
       ['--base-path', 'foo'],
       ['--base-path', '/a b'],
       ['--base-path', '//'],
-      ['--faults', '{"nonsense":1}'],
-      ['--faults', 'nowhere.json'],
     ]
     for (const flags of wrong) {
       const { code, stderr } = await run('service', flags, env)
@@ -86,28 +82,6 @@ describe('the service command', () => {
     const { url } = await ready(service)
     expect(url).toMatch(/:\d+\/search-api$/)
     expect((await get(`${url}/healthz`)).status).toBe(200)
-    service.kill('SIGTERM')
-    await service.ended
-  })
-
-  test('refuses to let a stand-in listen beyond this machine', async () => {
-    const { code, stderr } = await run('service', ['--faults', '{}', '--host', '0.0.0.0'], env)
-    expect(code).toBe(2)
-    expect(stderr).toContain('expected --host to be this machine')
-  })
-
-  test('reads faults from a file and shows the key and the port of the operator', async () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'faults-')), 'faults.json')
-    writeFileSync(file, JSON.stringify({ credits: 3, faults: [{ kind: 'status', status: 503 }] }))
-    const service = start('service', ['--faults', file], env)
-    const { url, key, admin } = await ready(service)
-    const answer = await get(`${url}/v1/search?q=tea`, { authorization: `Bearer ${key}` })
-    expect(answer.status).toBe(503)
-    expect(JSON.parse(String((await get(`${admin}/balance`)).body))).toEqual({
-      balance: 3,
-      least: 3,
-      charged: 0,
-    })
     service.kill('SIGTERM')
     await service.ended
   })

@@ -179,7 +179,7 @@ async function openPurse(
 ): Promise<Wallet> {
   const args = ['--faults', JSON.stringify({ ...frontKnobs(`${seed} ${name}`, credits), replays })]
   const log = join(folder, `${name}.log`)
-  const front = await Front.open(launch('service', { args, env, log }))
+  const front = await Front.open(launch('stand-in', { args, env, log }))
   return { name, front: closers.add('the stand-in', front, (open) => open.close()) }
 }
 

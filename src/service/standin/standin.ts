@@ -1,34 +1,50 @@
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { isLoopback } from '../../shared/address.ts'
 import { callerPath, type Environment } from '../../shared/config.ts'
-import { Misuse } from '../../shared/errors.ts'
+import { exits, Misuse, type Exit } from '../../shared/errors.ts'
+import { print, type Call } from '../../shared/terminal/command.ts'
 import { startCanned } from './canned.ts'
 import { startFaulty } from './faulty.ts'
 import { knobShape, type KnobsInput } from './knobs.ts'
 import { wholeFlag } from '../../shared/terminal/flags.ts'
 
-export interface StandInOptions {
+/** What can be typed after `npm run stand-in --`. */
+export interface StandInFlags {
+  readonly port: string
   readonly host: string
   readonly faults?: string
   readonly canned?: boolean
   readonly latency: string
 }
 
-export interface StandIn {
+interface StandIn {
   /** What a program that started it needs to know. */
   readonly shown: { readonly url: string; readonly key: string; readonly admin?: string }
   close(): Promise<void>
 }
 
-/** Starts the stand-in that was asked for; null when the real service was. */
-export async function standIn(
-  options: StandInOptions,
-  env: Environment,
-  port: number,
-): Promise<StandIn | null> {
-  const faults = options.faults
-  if (faults === undefined && options.canned !== true) return null
+/** The stand-in command: an API that looks nothing up, or fails on purpose, until a signal comes. */
+export async function runStandIn({
+  options,
+  env,
+  closers,
+  signal,
+}: Call<StandInFlags>): Promise<Exit> {
+  const standIn = await startStandIn(options, env)
+  closers.add('stand-in', standIn, (open) => open.close())
+  print(JSON.stringify(standIn.shown))
+  if (!signal.aborted) await once(signal, 'abort')
+  return exits.done
+}
+
+async function startStandIn(options: StandInFlags, env: Environment): Promise<StandIn> {
+  const { faults } = options
+  const port = wholeFlag('port', options.port, 65_535) ?? 0
+  if ((faults === undefined) === (options.canned !== true)) {
+    throw new Misuse('expected either --faults or --canned')
+  }
   // A stand-in answers wrongly on purpose: no other machine may reach it.
   if (!isLoopback(options.host)) {
     throw new Misuse(`expected --host to be this machine for a stand-in, got ${options.host}`)

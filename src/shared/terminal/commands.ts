@@ -32,5 +32,4 @@ export const commands = {
   service: 'runs the search service',
   keys: 'keys of the search service',
   corpus: 'documents of the search service',
-  chaos: 'breaks everything on purpose, and holds the books against it',
 } as const

@@ -1,9 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { z } from 'zod'
-import { bindLoopback } from '../listen.ts'
-import { fraction } from '../random.ts'
-import { errorBody } from './misbehave.ts'
-import { oddBody } from './odd.ts'
+import { bindLoopback } from './listen.ts'
+import { fraction } from './random.ts'
 
 /** What is wrong with a whole night; `nobody`: no worker is there, which is nothing that a service could do. */
 export const nightFaults = ['empty', 'shallow', 'failing', 'nobody', 'html', 'dear'] as const
@@ -20,6 +18,15 @@ export interface SpoilingFront {
 }
 
 const body = z.looseObject({ organic_results: z.array(z.unknown()) })
+const page = '<!doctype html><title>Sorry</title><h1>We will be back soon</h1>'
+const failure = {
+  success: false,
+  error: {
+    code: 'INVALID_REQUEST',
+    message: 'A fault on purpose',
+    documentation: 'https://docs.example.com/errors',
+  },
+}
 const failingShare = 0.4
 const shallowShare = 0.1
 const dearTimes = 3
@@ -37,14 +44,14 @@ export async function openFront(behind: string, credits: number): Promise<Spoili
     const path = request.url ?? '/'
     const query = new URL(path, behind).searchParams.get('q') ?? ''
     if (fault === 'failing' && fraction(`failing ${query}`) < failingShare) {
-      return reply(response, 422, errorBody('INVALID_REQUEST', 'A fault on purpose'))
+      return reply(response, 422, JSON.stringify(failure))
     }
     const { authorization = '' } = request.headers
     const found = await fetch(new URL(path, behind), { headers: { authorization } })
     const text = await found.text()
     if (found.status !== 200) return reply(response, found.status, text)
     const told = take()
-    if (fault === 'html') return reply(response, 200, String(oddBody('html', text)))
+    if (fault === 'html') return reply(response, 200, page)
     const good = body.parse(JSON.parse(text))
     const results = good.organic_results.slice(0, depthOf(fault, good.organic_results.length))
     return reply(response, 200, JSON.stringify({ ...good, ...told, organic_results: results }))

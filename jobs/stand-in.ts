@@ -1,0 +1,22 @@
+import type { StandInFlags } from '../src/service/standin/standin.ts'
+import { runCommand } from '../src/shared/terminal/command.ts'
+
+await runCommand<StandInFlags>(
+  {
+    name: 'stand-in',
+    about: 'Runs a stand-in for the search API, for tests and benchmarks.',
+    examples: [
+      'npm run stand-in -- --canned --latency 100',
+      `npm run stand-in -- --faults '{"credits": 500, "faults": [{"kind": "drop", "chance": 0.02}]}'`,
+    ],
+    drains: true,
+    define: (program) =>
+      program
+        .option('--port <n>', 'port to listen on; 0: any free one', '0')
+        .option('--host <address>', 'address to listen on', '127.0.0.1')
+        .option('--faults <file or JSON>', 'fails on purpose, and keeps books of its own')
+        .option('--canned', 'looks nothing up')
+        .option('--latency <ms>', 'with --canned: how long an answer takes', '0'),
+  },
+  async (call) => (await import('../src/service/standin/standin.ts')).runStandIn(call),
+)
