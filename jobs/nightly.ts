@@ -1,5 +1,18 @@
-import type { NightlyFlags, StartDeskBeside } from '../src/commands/nightly/command.ts'
+import type { NightlyParts, NightlyFlags } from '../src/commands/nightly/command.ts'
 import { runCommand } from '../src/shared/terminal/command.ts'
+
+/** Only a job sees all of them: what features add to the scheduler. */
+const beside: NightlyParts = {
+  afterRuns: async (...args) =>
+    (await import('../src/commands/mill/alerts/alerts.ts')).endNights(...args),
+  chooseQueries: async (...args) =>
+    (await import('../src/commands/mill/cadence/cadence.ts')).decideByName(...args),
+  monitor: async (...args) =>
+    (await import('../src/commands/monitor/monitor.ts')).startMonitor(...args),
+  tellNews: async (...args) =>
+    (await import('../src/commands/monitor/news.ts')).tellBeforeEnd(...args),
+  desk: async (...args) => (await import('../src/commands/desk/desk.ts')).startDeskBeside(...args),
+}
 
 await runCommand<NightlyFlags>(
   {
@@ -21,11 +34,5 @@ await runCommand<NightlyFlags>(
         .option('--json', 'with --show: print one JSON object')
         .option('--file <path>', 'another file of schedules'),
   },
-  async (call) => (await import('../src/commands/nightly/command.ts')).runNightly(call, desk),
+  async (call) => (await import('../src/commands/nightly/command.ts')).runNightly(call, beside),
 )
-
-/** Only a job sees both rooms: the scheduler and the desk stand side by side. */
-async function desk(...args: Parameters<StartDeskBeside>) {
-  const { startDeskBeside } = await import('../src/commands/desk/desk.ts')
-  return startDeskBeside(...args)
-}

@@ -1,5 +1,14 @@
-import type { StartDesk, StartMonitor, WorkFlags } from '../src/commands/work/command.ts'
+import type { WorkParts, WorkFlags } from '../src/commands/work/command.ts'
 import { runCommand } from '../src/shared/terminal/command.ts'
+
+/** Only a job sees all of them: what features add to the worker. */
+const beside: WorkParts = {
+  afterRuns: async (...args) =>
+    (await import('../src/commands/mill/alerts/alerts.ts')).endNights(...args),
+  monitor: async (...args) =>
+    (await import('../src/commands/monitor/monitor.ts')).startMonitor(...args),
+  desk: async (...args) => (await import('../src/commands/desk/desk.ts')).startDeskBeside(...args),
+}
 
 await runCommand<WorkFlags>(
   {
@@ -20,17 +29,5 @@ await runCommand<WorkFlags>(
         .option('--desk [port]', 'serve the desk beside it, on this machine alone (port 8750)')
         .option('--json', 'print the sums as one JSON object'),
   },
-  async (call) =>
-    (await import('../src/commands/work/command.ts')).runWork(call, { monitor, desk }),
+  async (call) => (await import('../src/commands/work/command.ts')).runWork(call, beside),
 )
-
-/** Only a job sees both rooms: work and monitor stand side by side. */
-async function monitor(...args: Parameters<StartMonitor>) {
-  const { startMonitor } = await import('../src/commands/monitor/monitor.ts')
-  return startMonitor(...args)
-}
-
-async function desk(...args: Parameters<StartDesk>) {
-  const { startDeskBeside } = await import('../src/commands/desk/desk.ts')
-  return startDeskBeside(...args)
-}

@@ -1,5 +1,6 @@
 // const mill = await testMill({ api: faulty, backend, settings }) → a Mill on a database of its own, for work() in this process.
 // `mill.plan(['a', 'b'])` makes a run of these queries; `mill.drain()` works on it; `mill.close()` puts everything away.
+import { endNights } from '../../src/commands/mill/alerts/alerts.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -90,6 +91,7 @@ export async function testMill(options: TestMillOptions): Promise<TestMill> {
         lanes: config.concurrency,
         signal: new AbortController().signal,
         tell: () => undefined,
+        afterRuns: endNights,
         ...over,
       }),
     states: () => countStates(database),

@@ -1,5 +1,6 @@
 // const table = await openNights() → a database and a list on disk, and ticks of schedulers at any time of one's choosing:
 // `table.tickAt('2026-10-03T00:00:20Z', scheduleOf({ list: table.file }))`. Nothing is bought.
+import { decideByName } from '../../src/commands/mill/cadence/cadence.ts'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -58,6 +59,7 @@ export async function openNights(): Promise<NightTable> {
       tick(
         {
           db,
+          chooseQueries: decideByName,
           supplier,
           maxAgeMs: 0,
           queue: async () => ({ add }),

@@ -1,5 +1,6 @@
 // Everything that asks less at once, on the real parts: a schedule with an adaptive cadence, a budget and a share, rules of
 // alerts, and a night that cannot be believed.
+import { decideByName } from '../../src/commands/mill/cadence/cadence.ts'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,6 +37,7 @@ async function openNightsAndApi() {
   const desk = {
     db: mill.db,
     supplier: mill.supplier,
+    chooseQueries: decideByName,
     maxAgeMs: 0,
     queue: () => mill.queue(),
     tell: (line: string) => told.push(line),

@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { planList, queueRun, type ListPlan } from '../enqueue/planning.ts'
 import { noDefaults } from '../../lists/requests.ts'
 import { decideByName } from '../mill/cadence/cadence.ts'
-import { usualLongestDays } from '../mill/cadence/night.ts'
+import { endNights } from '../mill/alerts/alerts.ts'
+import { usualLongestDays } from '../nightly/cadence.ts'
 import type { Mill } from '../mill/mill.ts'
 import { endRuns } from '../mill/night-health.ts'
 import { root } from '../../shared/root.ts'
@@ -120,5 +121,10 @@ async function planSample(mill: Mill, given: Sample): Promise<ListPlan> {
 }
 
 function drain(mill: Mill, options: Draining): Promise<Summary> {
-  return work(mill, { drain: true, lanes: mill.config.concurrency, ...options })
+  return work(mill, {
+    drain: true,
+    lanes: mill.config.concurrency,
+    afterRuns: endNights,
+    ...options,
+  })
 }

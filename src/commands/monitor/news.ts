@@ -1,5 +1,7 @@
 import type { Webhook } from '../../shared/reading.ts'
+import { say } from '../../shared/terminal/command.ts'
 import { late, within } from '../../shared/waiting.ts'
+import type { Mill } from '../mill/mill.ts'
 import { overdueNights } from '../../store/nights/overdue.ts'
 import type { Database } from '../../store/database.ts'
 import { takeNewFields } from '../../store/operator/fields.ts'
@@ -51,6 +53,16 @@ export function startNews(
       await within(lastLook(), { ms: everyMs })
     },
   }
+}
+
+// Beside a tick nobody else may be there who tells: it waits for a slow receiver, but not for the next minute's tick.
+const tellWithinMs = 15_000
+
+/** One look, for a tick that ends. */
+export async function tellBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
+  const { webhook, unattendedMs } = config
+  if (webhook === null) return
+  await tellOnce(db, { webhook, unattendedMs, tell: say, withinMs: tellWithinMs })
 }
 
 /** One look, for a command that ends: it waits so long, and what is not told by then is kept for the next process. */

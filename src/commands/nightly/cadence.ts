@@ -1,5 +1,7 @@
 import type { ColumnReading } from './columns.ts'
-import { usualLongestDays } from '../mill/cadence/night.ts'
+
+/** No query rests longer, unless the file says another number of days. */
+export const usualLongestDays = 14
 
 /** How often the queries of a list are asked: each night, or each as often as its history says. */
 export type Cadence =

@@ -8,6 +8,7 @@ import { openMill, type Mill } from '../mill/mill.ts'
 import { outlookJson, outlookSentences, readCreditOutlook } from '../mill/outlook.ts'
 import { loadSchedules, schedulesFile } from './file.ts'
 import { readNightOutlook } from './outlook.ts'
+import type { SchedulerParts } from './service.ts'
 import { Scheduler } from './scheduler.ts'
 import { formatNights, nightsJson } from './show.ts'
 
@@ -21,6 +22,13 @@ export interface NightlyFlags {
   readonly desk?: string | true
 }
 
+/** What features add to this command; only a job sees the rooms of all of them. */
+export interface NightlyParts extends SchedulerParts {
+  /** Tells the webhook what is new, once. */
+  readonly tellNews: (mill: Mill) => Promise<void>
+  readonly desk: StartDeskBeside
+}
+
 /** Serves the desk beside the scheduler; the job hands it in. */
 export type StartDeskBeside = (
   options: { readonly config: Config; readonly tell: (line: string) => void },
@@ -28,21 +36,21 @@ export type StartDeskBeside = (
 ) => Promise<{ close(): Promise<void> }>
 
 /** Shows the schedules, does what is due once, or schedules until it is stopped. */
-export async function runNightly(call: Call<NightlyFlags>, desk: StartDeskBeside): Promise<Exit> {
+export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts): Promise<Exit> {
   const { options, env, closers, signal } = call
   expectLasting(options)
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'nightly', connections: 4 })
   const file = options.file === undefined ? schedulesFile : callerPath(env, options.file)
   if (options.show === true) return showSchedules(mill, file, options.json === true)
-  if (options.once === true) return tickOnce(mill, file)
+  if (options.once === true) return tickOnce(mill, file, beside)
   // A log and metrics are for what runs for long; nobody else waits for them to be loaded.
   const { runScheduler } = await import('./service.ts')
   if (options.desk !== undefined) {
-    const opened = await desk({ config, tell: say }, options.desk)
+    const opened = await beside.desk({ config, tell: say }, options.desk)
     closers.add('the desk', opened, (open) => open.close())
   }
-  return runScheduler(mill, { file, signal })
+  return runScheduler(mill, { file, signal, beside })
 }
 
 /** A page beside what ends at once would be gone before anybody looked. */
@@ -73,25 +81,15 @@ function sayOverdue(nights: readonly Overdue[]): Exit {
   return nights.length === 0 ? exits.done : exits.failures
 }
 
-async function tickOnce(mill: Mill, file: string): Promise<Exit> {
-  const scheduler = new Scheduler(mill, { file, tell: say })
+async function tickOnce(mill: Mill, file: string, beside: NightlyParts): Promise<Exit> {
+  const scheduler = new Scheduler(mill, { file, tell: say, ...beside })
   try {
     await scheduler.tick()
   } finally {
     await scheduler.close()
-    await tellBeforeEnd(mill)
+    await beside.tellNews(mill)
   }
   await refreshOutlook(mill)
   if (!scheduler.usable) return exits.usage
   return sayOverdue(await overdueNights(mill.db))
-}
-
-// Beside the tick nobody else may be there who tells: it waits for a slow receiver, but not for the next minute's tick.
-const tellWithinMs = 15_000
-
-async function tellBeforeEnd({ db, config }: Mill): Promise<void> {
-  const { webhook, unattendedMs } = config
-  if (webhook === null) return
-  const { tellOnce } = await import('../monitor/news.ts')
-  await tellOnce(db, { webhook, unattendedMs, tell: say, withinMs: tellWithinMs })
 }

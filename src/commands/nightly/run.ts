@@ -2,7 +2,6 @@ import { planList, queueRun, wishNotice, type ListPlan } from '../enqueue/planni
 import type { SliceSink } from '../../queue/refill.ts'
 import { MillError, Misuse, Unreachable } from '../../shared/errors.ts'
 import { noDefaults } from '../../lists/requests.ts'
-import { decideByName } from '../mill/cadence/cadence.ts'
 import type { Supplier } from '../mill/supplier.ts'
 import type { NightStep } from './decide.ts'
 import type { Schedule } from './schedule.ts'
@@ -18,6 +17,17 @@ import {
 } from '../../store/nights/nights.ts'
 import { formatMinute } from '../../shared/time/zone.ts'
 
+/** Decides which queries of a list are asked on a night, and keeps it in the tables. */
+export type ChooseQueries = (
+  mill: { readonly db: Database; readonly supplier: Supplier },
+  night: {
+    readonly listName: string
+    readonly runDate: string
+    readonly longestDays: number
+    readonly lends: boolean
+  },
+) => Promise<void>
+
 /** What a tick works with. */
 export interface NightDesk {
   readonly db: Database
@@ -25,6 +35,8 @@ export interface NightDesk {
   /** An answer younger than this is reused, where a schedule says nothing. */
   readonly maxAgeMs: number
   readonly queue: () => Promise<SliceSink>
+  /** For lists with an adaptive cadence; without it all of their queries are asked. */
+  readonly chooseQueries?: ChooseQueries
   readonly tell: (line: string) => void
   /** The clock; that of the database, unless a test brings its own. */
   readonly now?: () => Promise<Date>
@@ -76,7 +88,7 @@ async function planNight(desk: NightDesk, schedule: Schedule, step: RunStep) {
   const { cadence } = schedule
   if (cadence.kind === 'adaptive') {
     const { longestDays, lends } = cadence
-    await decideByName(desk, { listName, runDate: step.night.date, longestDays, lends })
+    await desk.chooseQueries?.(desk, { listName, runDate: step.night.date, longestDays, lends })
   }
   try {
     return { plan: await plan({ kind: 'file', path, shown }, joins), note: joins }
@@ -91,7 +103,7 @@ async function planNight(desk: NightDesk, schedule: Schedule, step: RunStep) {
 }
 
 function orderOf(
-  { maxAgeMs }: NightDesk,
+  { maxAgeMs, chooseQueries }: NightDesk,
   night: {
     schedule: Schedule
     step: RunStep
@@ -113,7 +125,7 @@ function orderOf(
     runDate: step.night.date,
     budget: schedule.budget,
     maxAgeMs: schedule.maxAgeMs ?? maxAgeMs,
-    adaptive: schedule.cadence.kind === 'adaptive',
+    adaptive: chooseQueries !== undefined && schedule.cadence.kind === 'adaptive',
     part: schedule.part,
     shares: schedule.shares,
     into: step.into?.run ?? null,

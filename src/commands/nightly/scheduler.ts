@@ -1,8 +1,8 @@
 import type { SliceSink } from '../../queue/refill.ts'
 import { MillError } from '../../shared/errors.ts'
 import type { Mill } from '../mill/mill.ts'
-import { addUpDay, endNights } from '../mill/alerts/alerts.ts'
-import type { NightDesk } from './run.ts'
+import { addUpDay, closeAndJudge, type AfterRuns } from '../mill/after-runs.ts'
+import type { ChooseQueries, NightDesk } from './run.ts'
 import { tick } from './tick.ts'
 import { openPart } from '../../queue/open.ts'
 import { openQueue, type SliceQueue } from '../../queue/slices.ts'
@@ -12,6 +12,9 @@ import { scrubbedReason } from '../../shared/secret.ts'
 export interface SchedulerOptions {
   readonly file: string
   readonly tell: (line: string) => void
+  /** What follows the end of runs; usually they are closed and judged. */
+  readonly afterRuns?: AfterRuns
+  readonly chooseQueries?: ChooseQueries
 }
 
 /** Plans what is due, tick by tick, and remembers the last file that could be read. */
@@ -73,17 +76,19 @@ export class Scheduler {
   async #tick(): Promise<void> {
     this.#lastTick = performance.now()
     const { db, supplier, config } = this.#mill
+    const { tell, afterRuns = closeAndJudge, chooseQueries } = this.#options
     const schedules = await this.#load()
     const desk: NightDesk = {
       db,
       supplier,
       maxAgeMs: config.maxAgeMs,
       queue: () => this.#slices(),
-      tell: this.#options.tell,
+      tell,
+      ...(chooseQueries === undefined ? {} : { chooseQueries }),
     }
     await tick(desk, schedules)
-    await endNights(this.#mill, this.#options.tell)
-    await addUpDay(this.#mill, this.#options.tell)
+    await afterRuns(this.#mill, tell)
+    await addUpDay(this.#mill, tell)
   }
 
   /** The file as it is now; when it cannot be read, as it was. Each complaint is said once. */

@@ -7,6 +7,7 @@ import { onSnapshot } from '../../store/operator/verify.ts'
 import { enqueue } from '../enqueue/enqueue.ts'
 import type { EnqueueReport } from '../enqueue/result.ts'
 import { openIntake, type EnqueueFlags } from '../enqueue/intake.ts'
+import { endNights } from '../mill/alerts/alerts.ts'
 import { openMill as openParts, workerPool, type Mill } from '../mill/mill.ts'
 import { prove, type Verified } from '../verify/verify.ts'
 import type { Summary } from '../work/tally.ts'
@@ -49,7 +50,13 @@ async function openPackage(
     return {
       enqueue: (files, flags = {}) => enqueueFiles(mill, { files, flags, say }),
       work: ({ drain = true, signal = new AbortController().signal } = {}) =>
-        work(mill, { drain, signal, lanes: config.concurrency, tell: say }),
+        work(mill, {
+          drain,
+          signal,
+          lanes: config.concurrency,
+          tell: say,
+          afterRuns: endNights,
+        }),
       async verify({ deep = false } = {}) {
         const asked = { zone: config.zone, deep }
         const verified = await onSnapshot(mill.db, (snapshot) => prove(snapshot, asked))

@@ -2,6 +2,7 @@ import { readConfig, type Config } from '../../shared/config.ts'
 import type { Exit } from '../../shared/errors.ts'
 import type { Secret } from '../../shared/secret.ts'
 import { printJson, say, type Call } from '../../shared/terminal/command.ts'
+import type { AfterRuns } from '../mill/after-runs.ts'
 import { openMill, workerPool, type Mill } from '../mill/mill.ts'
 import { exitOf, lastLine, sumLines } from './last-words.ts'
 import { Reporter, terminalScreen } from './reporter.ts'
@@ -33,8 +34,9 @@ export type StartMonitor = (
   watched: Watched,
 ) => Promise<{ readonly observe: (seconds: number) => void; close(): Promise<void> }>
 
-/** What stands beside a worker; only a job sees the rooms of all three. */
-export interface Beside {
+/** What features add to a worker; only a job sees the rooms of all of them. */
+export interface WorkParts {
+  readonly afterRuns: AfterRuns
   readonly monitor: StartMonitor
   /** The page where people look, with the port as it was typed. */
   readonly desk: StartDesk
@@ -49,7 +51,10 @@ export type StartDesk = (
 const nothingYet = { answered: 0, reused: 0, failed: 0, unknown: 0 }
 
 /** Works as the flags and settings say, and ends with what was done. */
-export async function runWork(call: Call<WorkFlags>, { monitor, desk }: Beside): Promise<Exit> {
+export async function runWork(
+  call: Call<WorkFlags>,
+  { afterRuns, monitor, desk }: WorkParts,
+): Promise<Exit> {
   const { options, env, closers, signal } = call
   const flags = options.concurrency === undefined ? {} : { MILL_CONCURRENCY: options.concurrency }
   const config = readConfig(env, flags)
@@ -73,7 +78,7 @@ export async function runWork(call: Call<WorkFlags>, { monitor, desk }: Beside):
   }
   const onKey = (key: Secret) => void secrets.push(key)
   const lanes = config.concurrency
-  const how = { drain, lanes, signal, tell, onCall: observe, onTick, onKey }
+  const how = { drain, lanes, signal, tell, afterRuns, onCall: observe, onTick, onKey }
   const summary = await reaching('the database', () => work(mill, how))
   reporter.clear()
   if (options.json === true) printJson(summary)

@@ -2,7 +2,7 @@ import { asError } from '../../shared/errors.ts'
 import { anyOpen, listOpenSlices } from '../../store/slices.ts'
 import { isFatal, setBack, troubleOf } from '../../store/trouble.ts'
 import type { Mill } from '../mill/mill.ts'
-import { endNights } from '../mill/alerts/alerts.ts'
+import type { AfterRuns } from '../mill/after-runs.ts'
 import { KeyFile } from './key-file.ts'
 import { beats, sparedUntil } from './term.ts'
 import { replay } from './unwritten.ts'
@@ -15,11 +15,17 @@ const lookAtQueueMs = 2_000
 const longestReapMs = 15_000
 const keyFileMs = 1_000
 
+interface UpkeepOptions {
+  readonly tell: (line: string) => void
+  readonly afterRuns: AfterRuns
+}
+
 /** All that is done now and then beside the buying: for the lease, for calls and jobs that were lost, for runs that end. */
 export class Upkeep {
   readonly #mill: Mill
   readonly #worker: Worker
   readonly #tell: (line: string) => void
+  readonly #afterRuns: AfterRuns
   readonly #timers: readonly NodeJS.Timeout[]
   #reconciledAt = 0
   #closedAt = performance.now()
@@ -28,10 +34,11 @@ export class Upkeep {
   /** Until then nobody is given up: leases ran out that could not be renewed, and each worker gets time for a beat. */
   #spareUntil = 0
 
-  private constructor(mill: Mill, worker: Worker, tell: (line: string) => void) {
+  private constructor(mill: Mill, worker: Worker, { tell, afterRuns }: UpkeepOptions) {
     this.#mill = mill
     this.#worker = worker
     this.#tell = tell
+    this.#afterRuns = afterRuns
     const { leaseMs } = mill.config
     this.#timers = [
       this.#every(leaseMs / beats, () => this.#beat()),
@@ -41,8 +48,8 @@ export class Upkeep {
   }
 
   /** Keeps the lease and recovers what was lost, until it is stopped. */
-  static start(mill: Mill, worker: Worker, tell: (line: string) => void): Upkeep {
-    return new Upkeep(mill, worker, tell)
+  static start(mill: Mill, worker: Worker, options: UpkeepOptions): Upkeep {
+    return new Upkeep(mill, worker, options)
   }
 
   stop(): void {
@@ -135,7 +142,7 @@ export class Upkeep {
   async #closeRuns(): Promise<void> {
     if (performance.now() - this.#closedAt < reconcileMs) return
     this.#closedAt = performance.now()
-    await endNights(this.#mill, this.#tell)
+    await this.#afterRuns(this.#mill, this.#tell)
   }
 
   async #lookAtQueue(): Promise<void> {

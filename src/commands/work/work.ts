@@ -4,7 +4,7 @@ import { idleMs, Upkeep } from './upkeep.ts'
 import type { Entry } from '../../credits/entry.ts'
 import { late, pause, within } from '../../shared/waiting.ts'
 import type { Mill } from '../mill/mill.ts'
-import { endNights } from '../mill/alerts/alerts.ts'
+import { closeAndJudge, type AfterRuns } from '../mill/after-runs.ts'
 import { closeRuns } from '../../store/slices.ts'
 import { knownBalance, leftUnaffordable, standingStop } from '../../store/ledger/standstill.ts'
 import { countFailures } from '../../store/operator/failures.ts'
@@ -20,6 +20,8 @@ export interface WorkOptions extends WorkerOptions {
   /** True: ends when nothing is open, or when the account stands still. */
   readonly drain: boolean
   readonly signal: AbortSignal
+  /** What follows the end of runs; usually they are closed and judged. */
+  readonly afterRuns?: AfterRuns
   /** Called with the worker some times a second. */
   readonly onTick?: (worker: Worker) => void
 }
@@ -37,7 +39,7 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   const queue = await mill.queue()
   const worker = await reaching('the database', () => Worker.open(mill, options))
   worker.tally.expect(await reaching('the database', () => readPrices(mill)))
-  const upkeep = Upkeep.start(mill, worker, options.tell)
+  const upkeep = Upkeep.start(mill, worker, { afterRuns: closeAndJudge, ...options })
   await closeRuns(mill.db)
   const consumer = queue.consume((job) => worker.handle(job), worker.slots)
   let finish: Finish = 'interrupted'
@@ -116,7 +118,7 @@ async function drained(
   if (worker.handling > 0) return null
   if (!open) {
     if (await worker.lost.hopes()) return null
-    await endNights(mill, options.tell)
+    await (options.afterRuns ?? closeAndJudge)(mill, options.tell)
     return (await leftUnaffordable(mill.db, worker.tally.age)) === null ? 'completed' : 'budget'
   }
   // Other workers hold the slices that are left, and hand none back while the account stands still.

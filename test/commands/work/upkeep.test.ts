@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { closeAndJudge } from '../../../src/commands/mill/after-runs.ts'
 import { Upkeep } from '../../../src/commands/work/upkeep.ts'
 import { Worker } from '../../../src/commands/work/worker.ts'
 import { keep } from '../../../src/commands/work/unwritten.ts'
@@ -12,7 +13,7 @@ async function openUpkeep(ledger: Ledger) {
   const said: string[] = []
   const tell = (line: string) => said.push(line)
   const worker = await Worker.open(ledger.mill, { lanes: 2, tell })
-  const upkeep = Upkeep.start(ledger.mill, worker, tell)
+  const upkeep = Upkeep.start(ledger.mill, worker, { tell, afterRuns: closeAndJudge })
   onTestFinished(async () => {
     upkeep.stop()
     await worker.cut()

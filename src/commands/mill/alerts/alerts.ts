@@ -1,7 +1,5 @@
 import { scrubbedReason } from '../../../shared/secret.ts'
-import { openDatabase, openPool, type Database } from '../../../store/database.ts'
-import { finishDays } from '../../../store/analysis/finish.ts'
-import { anyUnfinished } from '../../../store/analysis/unfinished.ts'
+import type { Database } from '../../../store/database.ts'
 import { readAlertRules } from '../../../store/nights/alert-rules.ts'
 import {
   claimAlerts,
@@ -14,50 +12,20 @@ import {
   type NewAlert,
   type UnlookedRun,
 } from '../../../store/nights/alerts.ts'
-import { letGo, troubleOf } from '../../../store/trouble.ts'
+import { troubleOf } from '../../../store/trouble.ts'
 import { count } from '../../../shared/terminal/wording.ts'
 import { lookAtQueries } from './queries.ts'
 import { lookAtShares } from './shares.ts'
-import type { Mill } from '../mill.ts'
+import { besideWork, type AfterRuns } from '../after-runs.ts'
 import { endRuns } from '../night-health.ts'
 
 type Tell = (line: string) => void
 
 /** What follows the end of runs for whoever ended them: they are closed, judged and looked at for rank alerts. */
-export async function endNights(mill: Pick<Mill, 'db' | 'databaseUrl'>, tell: Tell): Promise<void> {
+export const endNights: AfterRuns = async (mill, tell) => {
   await endRuns(mill.db, tell)
   if ((await nextUnlooked(mill.db)) === null) return
   await besideWork(mill, (db) => lookForAlerts(db, tell))
-}
-
-/**
- * Adds up the next day whose runs have ended. A large one takes seconds: nobody who waits for the end of a list, or takes
- * a database that is slow for one that is away, is to wait for it.
- */
-export async function addUpDay(mill: Pick<Mill, 'db' | 'databaseUrl'>, tell: Tell): Promise<void> {
-  if (!(await anyUnfinished(mill.db))) return
-  await besideWork(mill, async (db) => {
-    try {
-      await finishDays(db, 1)
-    } catch (error) {
-      if (troubleOf(error) !== 'data') throw error
-      // Without its sums a day is read answer by answer: nothing is lost but time.
-      tell(`a day was not added up: ${scrubbedReason(error)}`)
-    }
-  })
-}
-
-async function besideWork(
-  { databaseUrl }: Pick<Mill, 'databaseUrl'>,
-  work: (db: Database) => Promise<void>,
-): Promise<void> {
-  // Not over the worker's own connections: those go by keys alone, and may hold nothing for long.
-  const db = openDatabase(openPool(databaseUrl, { name: 'alerts', max: 1 }))
-  try {
-    await work(db)
-  } finally {
-    await letGo(() => db.destroy())
-  }
 }
 
 /** Looks at each run that ended, in the order of their days. While another process is at it, it does that. */

@@ -32,9 +32,6 @@ export interface CadenceRules {
 /** Half of daily asking, less what queries that are new or were woken come to on top. */
 export const usualShare = 0.48
 
-/** No query rests longer, unless a schedule says so. */
-export const usualLongestDays = 14
-
 /** A query is asked every night until it was watched for so many. */
 const newNights = 5
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { addUpDay, endNights } from '../../../../src/commands/mill/alerts/alerts.ts'
+import { addUpDay } from '../../../../src/commands/mill/after-runs.ts'
+import { endNights } from '../../../../src/commands/mill/alerts/alerts.ts'
 import { Story } from '../../../analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../../../support/database.ts'
 
