@@ -26,7 +26,7 @@ COPY sql ./sql
 COPY inputs ./inputs
 # The documents of others go nowhere without their licences.
 COPY src/service/corpus/corpus.jsonl.gz src/service/corpus/LICENSES.md src/service/corpus/LICENSE-Apache-2.0.txt ./src/service/corpus/
-COPY src/commands/desk/assets ./src/commands/desk/assets
+COPY src/desk/assets ./src/desk/assets
 USER node
 # Of a worker with MILL_METRICS_PORT it asks the worker, of any other container the tables.
 HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["node", "dist/jobs/health.js"]

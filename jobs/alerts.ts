@@ -1,5 +1,5 @@
-import type { AlertFlags } from '../src/commands/alerts/alerts.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { AlertFlags } from '../src/features/alerts/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<AlertFlags>(
   {
@@ -23,5 +23,5 @@ await runCommand<AlertFlags>(
         .option('--limit <n>', 'the newest so many', '20')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/commands/alerts/alerts.ts')).runAlerts(call),
+  async (call) => (await import('../src/features/alerts/command.ts')).runAlerts(call),
 )

@@ -1,5 +1,5 @@
-import type { ArchiveOptions } from '../src/commands/archive/archive.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { ArchiveOptions } from '../src/features/archive/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<ArchiveOptions>(
   {
@@ -26,5 +26,5 @@ await runCommand<ArchiveOptions>(
         .option('--dry-run', 'say what would happen, and change nothing')
         .option('--json', 'print what was done as one JSON object'),
   },
-  async (call) => (await import('../src/commands/archive/archive.ts')).archive(call),
+  async (call) => (await import('../src/features/archive/command.ts')).archive(call),
 )

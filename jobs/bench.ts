@@ -1,6 +1,6 @@
 import type { BenchOptions } from '../test/bench/bench.ts'
 import { benchNames } from '../test/bench/names.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<BenchOptions>(
   {

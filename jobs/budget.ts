@@ -1,5 +1,5 @@
-import type { BudgetFlags } from '../src/commands/budget.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { BudgetFlags } from '../src/features/admin/budget.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<BudgetFlags>(
   {
@@ -18,5 +18,5 @@ await runCommand<BudgetFlags>(
         .option('--none', 'take its budget away')
         .option('--json', 'print one JSON object'),
   },
-  async (call) => (await import('../src/commands/budget.ts')).runBudget(call),
+  async (call) => (await import('../src/features/admin/budget.ts')).runBudget(call),
 )

@@ -1,5 +1,5 @@
-import type { CadenceOptions } from '../src/commands/cadence/cadence.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { CadenceOptions } from '../src/features/cadence/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<CadenceOptions>(
   {
@@ -23,5 +23,5 @@ await runCommand<CadenceOptions>(
         .option('--lend', 'lend twins one answer: queries that have long been answered the same')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/commands/cadence/cadence.ts')).runCadence(call),
+  async (call) => (await import('../src/features/cadence/command.ts')).runCadence(call),
 )

@@ -1,6 +1,6 @@
-import type { CancelFlags } from '../src/commands/cancel.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
-import { runNumber } from '../src/shared/terminal/flags.ts'
+import type { CancelFlags } from '../src/core/runs/retry.ts'
+import { runCommand } from '../src/base/cli/command.ts'
+import { runNumber } from '../src/base/cli/flags.ts'
 
 await runCommand<CancelFlags>(
   {
@@ -14,5 +14,5 @@ await runCommand<CancelFlags>(
         .option('--list <name>', 'all open runs of this list')
         .option('--json', 'print what was cancelled as JSON'),
   },
-  async (call) => (await import('../src/commands/cancel.ts')).runCancel(call),
+  async (call) => (await import('../src/core/runs/retry.ts')).runCancel(call),
 )

@@ -1,5 +1,5 @@
-import type { ChaosFlags } from '../src/commands/chaos/command.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { ChaosFlags } from '../test/faults/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<ChaosFlags>(
   {
@@ -24,5 +24,5 @@ await runCommand<ChaosFlags>(
         .option('--keep', 'leave the folder with everything that was said')
         .option('--json', 'print the figures as one JSON object'),
   },
-  async (call) => (await import('../src/commands/chaos/command.ts')).runStorm(call),
+  async (call) => (await import('../test/faults/command.ts')).runStorm(call),
 )

@@ -1,6 +1,6 @@
-import { runCorpus, type CorpusOptions } from '../src/service/corpus-command.ts'
+import { type CorpusOptions, runCorpus } from '../src/service/corpus/command.ts'
 import { shippedFile } from '../src/service/corpus/load.ts'
-import { runCommand, say } from '../src/shared/terminal/command.ts'
+import { runCommand, say } from '../src/base/cli/command.ts'
 
 await runCommand<CorpusOptions>(
   {
@@ -26,7 +26,7 @@ await runCommand<CorpusOptions>(
   },
   (call) =>
     runCorpus(call, async (home) => {
-      const { ensurePostgres } = await import('../src/embedded/postgres.ts')
+      const { ensurePostgres } = await import('../src/base/embedded/postgres.ts')
       return (await ensurePostgres(home, { say })).url
     }),
 )

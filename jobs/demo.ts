@@ -1,5 +1,5 @@
-import type { DemoFlags, StartDrifting, StartSpoilt } from '../src/commands/demo/demo.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { DemoFlags, StartDrifting, StartSpoilt } from '../src/features/demo/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 const starts = { drifting: startDrifting, spoilt: startSpoilt }
 
@@ -28,7 +28,7 @@ await runCommand<DemoFlags>(
         .option('--cadence', 'in the second half each query is asked as often as it changes')
         .option('--json', 'print what was stored as one JSON object'),
   },
-  async (call) => (await import('../src/commands/demo/demo.ts')).runDemo(call, starts),
+  async (call) => (await import('../src/features/demo/command.ts')).runDemo(call, starts),
 )
 
 /** Only a job sees both: the mill and the search service are programs that meet over HTTP. */

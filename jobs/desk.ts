@@ -1,5 +1,5 @@
-import type { DeskFlags } from '../src/commands/desk/desk.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { DeskFlags } from '../src/desk/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<DeskFlags>(
   {
@@ -20,5 +20,5 @@ await runCommand<DeskFlags>(
         .option('--public-url <address>', 'where people reach it behind a proxy')
         .option('--json', 'print its address as one JSON object'),
   },
-  async (call) => (await import('../src/commands/desk/desk.ts')).runDesk(call),
+  async (call) => (await import('../src/desk/command.ts')).runDesk(call),
 )

@@ -1,5 +1,5 @@
-import type { DomainFlags } from '../src/commands/domains/domains.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { DomainFlags } from '../src/features/analysis/domains-command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<DomainFlags>(
   {
@@ -32,5 +32,5 @@ await runCommand<DomainFlags>(
         .option('--on <date>', 'the last day of a domain that ends')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/commands/domains/domains.ts')).keepDomains(call),
+  async (call) => (await import('../src/features/analysis/domains-command.ts')).keepDomains(call),
 )

@@ -1,6 +1,6 @@
-import type { EnqueueFlags } from '../src/commands/enqueue/intake.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
-import { collect } from '../src/shared/terminal/flags.ts'
+import type { EnqueueFlags } from '../src/core/enqueue/flags.ts'
+import { runCommand } from '../src/base/cli/command.ts'
+import { collect } from '../src/base/cli/flags.ts'
 
 await runCommand<EnqueueFlags>(
   {
@@ -42,5 +42,5 @@ await runCommand<EnqueueFlags>(
         .option('--join', 'read into a list of this name that came from another file')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/commands/enqueue/command.ts')).runEnqueue(call),
+  async (call) => (await import('../src/core/enqueue/command.ts')).runEnqueue(call),
 )

@@ -1,6 +1,6 @@
-import type { ExpandFlags } from '../src/commands/expand/intake.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
-import { collect } from '../src/shared/terminal/flags.ts'
+import type { ExpandFlags } from '../src/features/expand/flags.ts'
+import { runCommand } from '../src/base/cli/command.ts'
+import { collect } from '../src/base/cli/flags.ts'
 
 await runCommand<ExpandFlags>(
   {
@@ -25,5 +25,5 @@ await runCommand<ExpandFlags>(
         .option('--yes', 'buy without asking')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/commands/expand/command.ts')).runExpand(call),
+  async (call) => (await import('../src/features/expand/command.ts')).runExpand(call),
 )

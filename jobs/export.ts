@@ -1,6 +1,6 @@
-import type { ExportOptions } from '../src/commands/export/export.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
-import { withheld } from '../src/store/analysis/readable.ts'
+import type { ExportOptions } from '../src/features/analysis/export-command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
+import { withheld } from '../src/base/database/reader-role.ts'
 
 await runCommand<ExportOptions>(
   {
@@ -44,5 +44,5 @@ await runCommand<ExportOptions>(
         .option('--archive <place>', 'the folder or bucket where the archive lies, if it was moved')
         .option('--timeout <duration>', 'how long the database may think', '1h'),
   },
-  async (call) => (await import('../src/commands/export/export.ts')).exportRelation(call),
+  async (call) => (await import('../src/features/analysis/export-command.ts')).exportRelation(call),
 )

@@ -1,5 +1,5 @@
-import type { ForgetFlags } from '../src/commands/forget/forget.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { ForgetFlags } from '../src/features/forget/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<ForgetFlags>(
   {
@@ -25,5 +25,5 @@ await runCommand<ForgetFlags>(
         .option('--yes', 'do it')
         .option('--json', 'print what goes as one JSON object'),
   },
-  async (call) => (await import('../src/commands/forget/forget.ts')).runForget(call),
+  async (call) => (await import('../src/features/forget/command.ts')).runForget(call),
 )

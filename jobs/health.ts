@@ -1,5 +1,5 @@
-import type { HealthFlags } from '../src/commands/health.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { HealthFlags } from '../src/features/admin/health.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<HealthFlags>(
   {
@@ -19,5 +19,5 @@ await runCommand<HealthFlags>(
         .option('--url <address>', 'ask this address instead')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/commands/health.ts')).runHealth(call),
+  async (call) => (await import('../src/features/admin/health.ts')).runHealth(call),
 )

@@ -1,6 +1,6 @@
-import { print, printJson, runCommand, say } from '../src/shared/terminal/command.ts'
-import { readConfig } from '../src/shared/config.ts'
-import { exits } from '../src/shared/errors.ts'
+import { print, printJson, runCommand, say } from '../src/base/cli/command.ts'
+import { readConfig } from '../src/base/config.ts'
+import { exits } from '../src/base/errors.ts'
 import { runKeys, withoutDash, type KeysOptions } from '../src/service/keys-command.ts'
 import { openKeys } from '../src/service/start.ts'
 
@@ -31,7 +31,7 @@ await runCommand<KeysOptions>(
   },
   async ({ options, args, env, closers }) => {
     const { databaseUrl, home } = readConfig(env)
-    const { ensurePostgres } = await import('../src/embedded/postgres.ts')
+    const { ensurePostgres } = await import('../src/base/embedded/postgres.ts')
     const url = databaseUrl ?? (await ensurePostgres(home, { say })).url
     const keys = closers.add('keys', await openKeys(url), (open) => open.close())
     const shown = await runKeys(keys, await withoutDash(args), options)

@@ -1,5 +1,5 @@
-import type { MigrateFlags } from '../src/commands/migrate.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { MigrateFlags } from '../src/features/admin/migrate.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<MigrateFlags>(
   {
@@ -16,5 +16,5 @@ await runCommand<MigrateFlags>(
         .option('--analyst <name>', 'make a login that may only read, or renew its rights')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/commands/migrate.ts')).runMigrate(call),
+  async (call) => (await import('../src/features/admin/migrate.ts')).runMigrate(call),
 )

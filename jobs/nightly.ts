@@ -1,17 +1,16 @@
-import type { NightlyParts, NightlyFlags } from '../src/commands/nightly/command.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { NightlyFlags, NightlyParts } from '../src/core/scheduler/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 /** Only a job sees all of them: what features add to the scheduler. */
 const beside: NightlyParts = {
-  afterRuns: async (...args) =>
-    (await import('../src/commands/mill/alerts/alerts.ts')).endNights(...args),
+  afterRuns: async (...args) => (await import('../src/features/alerts/look.ts')).endNights(...args),
   chooseQueries: async (...args) =>
-    (await import('../src/commands/mill/cadence/cadence.ts')).decideByName(...args),
+    (await import('../src/features/cadence/choose.ts')).decideByName(...args),
   monitor: async (...args) =>
-    (await import('../src/commands/monitor/monitor.ts')).startMonitor(...args),
+    (await import('../src/features/notifications/monitor.ts')).startMonitor(...args),
   tellNews: async (...args) =>
-    (await import('../src/commands/monitor/news.ts')).tellBeforeEnd(...args),
-  desk: async (...args) => (await import('../src/commands/desk/desk.ts')).startDeskBeside(...args),
+    (await import('../src/features/notifications/news.ts')).tellBeforeEnd(...args),
+  desk: async (...args) => (await import('../src/desk/command.ts')).startDeskBeside(...args),
 }
 
 await runCommand<NightlyFlags>(
@@ -34,5 +33,5 @@ await runCommand<NightlyFlags>(
         .option('--json', 'with --show: print one JSON object')
         .option('--file <path>', 'another file of schedules'),
   },
-  async (call) => (await import('../src/commands/nightly/command.ts')).runNightly(call, beside),
+  async (call) => (await import('../src/core/scheduler/command.ts')).runNightly(call, beside),
 )

@@ -1,5 +1,5 @@
-import type { NotifyFlags } from '../src/commands/monitor/command.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { NotifyFlags } from '../src/features/notifications/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<NotifyFlags>(
   {
@@ -19,5 +19,5 @@ await runCommand<NotifyFlags>(
         .option('--limit <n>', 'how many notices', '20')
         .option('--json', 'print one JSON object'),
   },
-  async (call) => (await import('../src/commands/monitor/command.ts')).runNotify(call),
+  async (call) => (await import('../src/features/notifications/command.ts')).runNotify(call),
 )

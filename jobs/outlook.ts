@@ -1,6 +1,6 @@
-import type { OutlookOptions } from '../src/commands/outlook.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
-import { countFlag } from '../src/shared/terminal/flags.ts'
+import type { OutlookOptions } from '../src/core/forecast/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
+import { countFlag } from '../src/base/cli/flags.ts'
 
 await runCommand<OutlookOptions>(
   {
@@ -19,5 +19,5 @@ await runCommand<OutlookOptions>(
         .option('--keep', 'keep it for the view analysis.outlook, as workers and schedulers do')
         .option('--json', 'print one JSON object'),
   },
-  async (call) => (await import('../src/commands/outlook.ts')).showOutlook(call),
+  async (call) => (await import('../src/core/forecast/command.ts')).showOutlook(call),
 )

@@ -1,5 +1,5 @@
-import type { PruneOptions } from '../src/commands/prune.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { PruneOptions } from '../src/features/forget/prune.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<PruneOptions>(
   {
@@ -16,5 +16,5 @@ await runCommand<PruneOptions>(
         .option('--dry-run', 'count, and remove nothing')
         .option('--json', 'print what was removed as one JSON object'),
   },
-  async (call) => (await import('../src/commands/prune.ts')).prune(call),
+  async (call) => (await import('../src/features/forget/prune.ts')).prune(call),
 )

@@ -1,5 +1,5 @@
-import type { RebuildFlags } from '../src/commands/rebuild.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { RebuildFlags } from '../src/features/admin/rebuild.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<RebuildFlags>(
   {
@@ -19,5 +19,5 @@ await runCommand<RebuildFlags>(
         .option('--since <day>', 'with --days: the first day to add up')
         .option('--json', 'print how much it was as JSON'),
   },
-  async (call) => (await import('../src/commands/rebuild.ts')).runRebuild(call),
+  async (call) => (await import('../src/features/admin/rebuild.ts')).runRebuild(call),
 )

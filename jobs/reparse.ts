@@ -1,6 +1,6 @@
-import type { ReparseOptions } from '../src/commands/reparse.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
-import { runNumber } from '../src/shared/terminal/flags.ts'
+import type { ReparseOptions } from '../src/core/runs/reparse.ts'
+import { runCommand } from '../src/base/cli/command.ts'
+import { runNumber } from '../src/base/cli/flags.ts'
 
 await runCommand<ReparseOptions>(
   {
@@ -18,5 +18,5 @@ await runCommand<ReparseOptions>(
         .option('--run <n>', 'only answers of this run', runNumber)
         .option('--json', 'print what was read as one JSON object'),
   },
-  async (call) => (await import('../src/commands/reparse.ts')).runReparse(call),
+  async (call) => (await import('../src/core/runs/reparse.ts')).runReparse(call),
 )

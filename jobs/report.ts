@@ -1,6 +1,6 @@
-import type { ReportOptions } from '../src/commands/report/report.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
-import { collect } from '../src/shared/terminal/flags.ts'
+import type { ReportOptions } from '../src/desk/report/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
+import { collect } from '../src/base/cli/flags.ts'
 
 await runCommand<ReportOptions>(
   {
@@ -31,5 +31,5 @@ await runCommand<ReportOptions>(
         .option('--between <days>', 'both in one, as in 2026-11-01..2026-11-08')
         .option('--origins <list>', 'kinds of answers to show, as in live,sandbox'),
   },
-  async (call) => (await import('../src/commands/report/report.ts')).writeReport(call),
+  async (call) => (await import('../src/desk/report/command.ts')).writeReport(call),
 )

@@ -1,5 +1,5 @@
-import type { ResumeFlags } from '../src/commands/resume.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { ResumeFlags } from '../src/core/runs/retry.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<ResumeFlags>(
   {
@@ -16,5 +16,5 @@ await runCommand<ResumeFlags>(
         .option('--forget-prices', 'forget what calls have cost: an odd price need not be expected')
         .option('--json', 'print what was lifted as JSON'),
   },
-  async (call) => (await import('../src/commands/resume.ts')).runResume(call),
+  async (call) => (await import('../src/core/runs/retry.ts')).runResume(call),
 )

@@ -1,6 +1,6 @@
-import type { RetryFlags } from '../src/commands/retry.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
-import { runNumber } from '../src/shared/terminal/flags.ts'
+import type { RetryFlags } from '../src/core/runs/retry.ts'
+import { runCommand } from '../src/base/cli/command.ts'
+import { runNumber } from '../src/base/cli/flags.ts'
 
 await runCommand<RetryFlags>(
   {
@@ -40,5 +40,5 @@ await runCommand<RetryFlags>(
         .option('--dry-run', 'say how many, change nothing')
         .option('--json', 'print the numbers as JSON'),
   },
-  async (call) => (await import('../src/commands/retry.ts')).runRetry(call),
+  async (call) => (await import('../src/core/runs/retry.ts')).runRetry(call),
 )

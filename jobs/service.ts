@@ -1,5 +1,5 @@
-import { runService, type ServiceFlags } from '../src/service/service-command.ts'
-import { runCommand, say } from '../src/shared/terminal/command.ts'
+import { runService, type ServiceFlags } from '../src/service/command.ts'
+import { runCommand, say } from '../src/base/cli/command.ts'
 
 await runCommand<ServiceFlags>(
   {
@@ -32,7 +32,7 @@ await runCommand<ServiceFlags>(
   },
   (call) =>
     runService(call, async (home) => {
-      const { ensurePostgres } = await import('../src/embedded/postgres.ts')
+      const { ensurePostgres } = await import('../src/base/embedded/postgres.ts')
       return (await ensurePostgres(home, { say })).url
     }),
 )

@@ -1,5 +1,5 @@
-import type { SqlOptions } from '../src/commands/sql/sql.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { SqlOptions } from '../src/features/analysis/sql-command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<SqlOptions>(
   {
@@ -31,5 +31,5 @@ await runCommand<SqlOptions>(
         .option('--archive <place>', 'the folder or bucket where the archive lies, if it was moved')
         .option('--most <n>', 'rows of a table at most', '200'),
   },
-  async (call) => (await import('../src/commands/sql/sql.ts')).askTables(call),
+  async (call) => (await import('../src/features/analysis/sql-command.ts')).askTables(call),
 )

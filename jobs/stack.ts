@@ -1,5 +1,5 @@
-import type { StackOptions } from '../src/commands/stack.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { StackOptions } from '../src/features/admin/stack.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<StackOptions>(
   {
@@ -15,5 +15,5 @@ await runCommand<StackOptions>(
         .argument('<action>', 'status: what runs, and where; stop: end both, the data stay')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/commands/stack.ts')).runStack(call),
+  async (call) => (await import('../src/features/admin/stack.ts')).runStack(call),
 )

@@ -1,5 +1,5 @@
-import type { StandInFlags } from '../src/service/standin/standin.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { StandInFlags } from '../test/faults/api/standin.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<StandInFlags>(
   {
@@ -18,5 +18,5 @@ await runCommand<StandInFlags>(
         .option('--canned', 'looks nothing up')
         .option('--latency <ms>', 'with --canned: how long an answer takes', '0'),
   },
-  async (call) => (await import('../src/service/standin/standin.ts')).runStandIn(call),
+  async (call) => (await import('../test/faults/api/standin.ts')).runStandIn(call),
 )

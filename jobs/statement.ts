@@ -1,5 +1,5 @@
-import type { StatementOptions } from '../src/commands/statement/statement.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { StatementOptions } from '../src/core/runs/statement.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<StatementOptions>(
   {
@@ -19,5 +19,5 @@ await runCommand<StatementOptions>(
         .option('--by <what>', 'sums by day, list or run', 'day')
         .option('--json', 'print one JSON object'),
   },
-  async (call) => (await import('../src/commands/statement/statement.ts')).showStatement(call),
+  async (call) => (await import('../src/core/runs/statement.ts')).showStatement(call),
 )

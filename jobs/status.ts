@@ -1,6 +1,6 @@
-import type { StatusOptions } from '../src/commands/status/status.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
-import { runNumber } from '../src/shared/terminal/flags.ts'
+import type { StatusOptions } from '../src/core/runs/look.ts'
+import { runCommand } from '../src/base/cli/command.ts'
+import { runNumber } from '../src/base/cli/flags.ts'
 
 await runCommand<StatusOptions>(
   {
@@ -21,5 +21,5 @@ await runCommand<StatusOptions>(
         .option('--settings', 'list the settings and where each came from')
         .option('--json', 'print one JSON object'),
   },
-  async (call) => (await import('../src/commands/status/status.ts')).showStatus(call),
+  async (call) => (await import('../src/core/runs/look.ts')).showStatus(call),
 )

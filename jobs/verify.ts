@@ -1,5 +1,5 @@
-import type { VerifyOptions } from '../src/commands/verify/verify.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { VerifyOptions } from '../src/features/verify/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand<VerifyOptions>(
   {
@@ -12,5 +12,5 @@ await runCommand<VerifyOptions>(
         .option('--deep', 'read every kept body again, not a sample of 500')
         .option('--json', 'print the checks as one JSON object'),
   },
-  async (call) => (await import('../src/commands/verify/verify.ts')).verify(call),
+  async (call) => (await import('../src/features/verify/command.ts')).verify(call),
 )

@@ -1,13 +1,12 @@
-import type { WorkParts, WorkFlags } from '../src/commands/work/command.ts'
-import { runCommand } from '../src/shared/terminal/command.ts'
+import type { WorkFlags, WorkParts } from '../src/core/worker/command.ts'
+import { runCommand } from '../src/base/cli/command.ts'
 
 /** Only a job sees all of them: what features add to the worker. */
 const beside: WorkParts = {
-  afterRuns: async (...args) =>
-    (await import('../src/commands/mill/alerts/alerts.ts')).endNights(...args),
+  afterRuns: async (...args) => (await import('../src/features/alerts/look.ts')).endNights(...args),
   monitor: async (...args) =>
-    (await import('../src/commands/monitor/monitor.ts')).startMonitor(...args),
-  desk: async (...args) => (await import('../src/commands/desk/desk.ts')).startDeskBeside(...args),
+    (await import('../src/features/notifications/monitor.ts')).startMonitor(...args),
+  desk: async (...args) => (await import('../src/desk/command.ts')).startDeskBeside(...args),
 }
 
 await runCommand<WorkFlags>(
@@ -29,5 +28,5 @@ await runCommand<WorkFlags>(
         .option('--desk [port]', 'serve the desk beside it, on this machine alone (port 8750)')
         .option('--json', 'print the sums as one JSON object'),
   },
-  async (call) => (await import('../src/commands/work/command.ts')).runWork(call, beside),
+  async (call) => (await import('../src/core/worker/command.ts')).runWork(call, beside),
 )

@@ -1,8 +1,8 @@
-import type { CallName } from './credits/entry.ts'
-import type { Reserved } from './credits/decide.ts'
-import type { Query } from './shared/query.ts'
-import type { Reply } from './search/call.ts'
-import type { Verdict } from './search/verdict.ts'
+import type { CallName } from './core/ledger/settle.ts'
+import type { Reserved } from './core/ledger/reserve.ts'
+import type { Query } from './base/query.ts'
+import type { Reply } from './core/search/call.ts'
+import type { Verdict } from './core/search/verdict.ts'
 
 /** A task that a worker has in hand. */
 export interface Task {

@@ -1,5 +1,5 @@
 -- Writes what calls that ended mean for the account, for what they cost, and for tasks and runs: the same rules as `apply`
--- in src/credits/settle.ts, which a test holds to them. The account and the runs are locked by the statement before it.
+-- in test/core/ledger/settle-model.ts, which a test holds to them. The account and the runs are locked by the statement before it.
 -- $1: jsonb {account_id, key, floor, jitter, grace_ms, trusted_after, change, prices, stops, calls, tasks, runs}, calls
 -- and tasks by their numbers. Fails with QM001 when a call or a task is not as it was read: what they mean is worked out
 -- again then. Each row finds what is said of it by its number: joined, every row would meet every line of the document.

@@ -1,17 +1,14 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { addDashboard, type DashboardParts } from './dashboard/dashboard.ts'
-import { compress } from './compress.ts'
-import { errorPage, keyPage } from './docs.ts'
-import type { DoorEnv } from './door.ts'
-import { checkRequest } from './listen.ts'
-import { openapiHead, securitySchemes } from './openapi.ts'
+import { checkRequest, compress } from './listen.ts'
+import { errorPage, keyPage, openapiHead, securitySchemes } from './openapi.ts'
+import type { DoorEnv } from './keys.ts'
 import { Refusal } from './refusal.ts'
-import { refuse } from './reply.ts'
+import { refuse, trace, type Tracing } from './reply.ts'
 import { addSearch, type SearchParts } from './search-route.ts'
-import { trace, type Tracing } from './trace.ts'
 import { addUsage } from './usage-route.ts'
 
-export type AppParts = SearchParts & Tracing & DashboardParts
+type AppParts = SearchParts & Tracing & DashboardParts
 
 /** Everything that the service answers, as one function from request to response. */
 export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {

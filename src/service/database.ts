@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { Unreachable, WrongDatabase, reasonOf } from '../shared/errors.ts'
-import { root } from '../shared/root.ts'
+import { reasonOf, Unreachable, WrongDatabase } from '../base/errors.ts'
+import { root } from '../base/root.ts'
 
 /** The tables of the service. It lives in a schema of its own and shares nothing with its clients. */
 export interface Tables {

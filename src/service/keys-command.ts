@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
-import { Misuse, unhandled } from '../shared/errors.ts'
-import { keyKinds } from './key.ts'
-import { wholeFlag, wordFlag } from '../shared/terminal/flags.ts'
+import { Misuse, unhandled } from '../base/errors.ts'
+import { keyKinds } from './keys.ts'
+import { wholeFlag, wordFlag } from '../base/cli/flags.ts'
 import type { Keys } from './start.ts'
 
 export interface KeysOptions {
@@ -15,7 +15,7 @@ export interface KeysOptions {
 }
 
 /** What the keys command shows: data for programs, lines for people, and what a person should know. */
-export interface Shown {
+interface Shown {
   readonly json: unknown
   readonly lines: readonly string[]
   readonly hint: string | null

@@ -1,7 +1,10 @@
+import { hash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { HttpBindings } from '@hono/node-server'
+import { createMiddleware } from 'hono/factory'
 import type pg from 'pg'
-import { Misuse } from '../shared/errors.ts'
-import { hashKey, makeKey, type KeyKind } from './key.ts'
-import { plans, renewalIsDue } from './plans.ts'
+import { Misuse } from '../base/errors.ts'
+import { missingKey, refusedKey } from './refusal.ts'
 
 export interface NewKey {
   readonly kind: KeyKind
@@ -166,4 +169,203 @@ export async function changeKey(
     [id, name, rate],
   )
   return rowCount === 1
+}
+
+export const keyKinds = ['live', 'test'] as const
+type KeyKind = (typeof keyKinds)[number]
+
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const secretLength = 32
+const checkLength = 6
+const shape = /^sk_(live|test)_[0-9A-Za-z]{38}$/
+
+/** Issues a key: its kind, 190 random bits, and a checksum that tells a typing error from a revoked key. */
+export function makeKey(kind: KeyKind): string {
+  const body = `sk_${kind}_${randomDigits(secretLength)}`
+  return body + checksum(body)
+}
+
+/** The kind of a key as this service issues them; null for anything else, whatever it looks like. */
+export function keyKind(key: string): KeyKind | null {
+  const kind = shape.exec(key)?.[1]
+  if (kind !== 'live' && kind !== 'test') return null
+  return key.endsWith(checksum(key.slice(0, -checkLength))) ? kind : null
+}
+
+/** What is stored of a key. */
+export function hashKey(key: string): Buffer {
+  return hash('sha256', key, 'buffer')
+}
+
+function checksum(body: string): string {
+  let rest = crc32(body)
+  let text = ''
+  for (let place = 0; place < checkLength; place += 1) {
+    text = (digits[rest % digits.length] ?? '') + text
+    rest = Math.floor(rest / digits.length)
+  }
+  return text
+}
+
+function randomDigits(length: number): string {
+  let text = ''
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      // 248 is the last multiple of 62 in a byte: without the cut, the first digits would come more often.
+      if (byte < 248 && text.length < length) text += digits[byte % digits.length] ?? ''
+    }
+  }
+  return text
+}
+
+/** What an account may spend, and whether it comes back each month. */
+interface Plan {
+  readonly quota: number
+  readonly renews: boolean
+  /** Requests a second of all its keys together; null: no limit of its own. */
+  readonly rate: number | null
+}
+
+// Far above what anybody can use, far below 2^53: the answer still tells an exact number.
+const endless = 1_000_000_000_000
+
+/** The plans that a key can be issued on. Spec gap 8: quotas are ours. */
+const plans: Readonly<Record<string, Plan>> = {
+  free: { quota: 1_000, renews: true, rate: null },
+  pro: { quota: 50_000, renews: true, rate: null },
+  unlimited: { quota: endless, renews: true, rate: null },
+}
+
+/** Spec gap 8: one credit for each ten results begun, from 1 to 10. Nothing found costs one: it was searched. */
+export function cost(results: number): number {
+  return Math.min(10, Math.max(1, Math.ceil(results / 10)))
+}
+
+/** SQL that is true for accounts whose month is over; the next request begins the new one. */
+export const renewalIsDue =
+  "(accounts.renews and accounts.period < date_trunc('month', now() at time zone 'utc')::date)"
+
+/** SQL for the moment at which an account's credits come back; null for credits that were bought once. */
+export const renewalTime =
+  "case when accounts.renews then (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc' end"
+
+/** What the service needs to know of the key of a request. */
+export interface FoundKey {
+  readonly id: number
+  readonly accountId: number
+  readonly kind: KeyKind
+  readonly rate: number | null
+  readonly remaining: number
+  readonly renewsAt: Date | null
+}
+
+interface KeyRow {
+  readonly hash: Buffer
+  readonly id: number
+  readonly account_id: number
+  readonly kind: KeyKind
+  readonly rate: number | null
+  readonly remaining: number
+  readonly renews_at: Date | null
+  readonly stale: boolean
+}
+
+/** Looks keys up, never from memory: a revoked key is refused at once. Requests of one moment share a query. */
+export class KeyRing {
+  readonly #pool: pg.Pool
+  #waiting: {
+    hash: Buffer
+    resolve: (key: FoundKey | null) => void
+    reject: (e: unknown) => void
+  }[] = []
+
+  constructor(pool: pg.Pool) {
+    this.#pool = pool
+  }
+
+  /** Null for a key that is unknown or revoked; a mistyped one costs no query. */
+  find(key: string): Promise<FoundKey | null> {
+    if (keyKind(key) === null) return Promise.resolve(null)
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ hash: hashKey(key), resolve, reject })
+      if (this.#waiting.length === 1) setImmediate(() => void this.#look())
+    })
+  }
+
+  async #look(): Promise<void> {
+    const batch = this.#waiting
+    this.#waiting = []
+    try {
+      const { rows } = await this.#pool.query<KeyRow>({
+        name: 'find-keys',
+        text: `
+          select
+            keys.hash,
+            keys.id,
+            keys.account_id,
+            keys.kind,
+            accounts.rate,
+            accounts.quota - case when ${renewalIsDue} then 0 else accounts.used end as remaining,
+            ${renewalTime} as renews_at,
+            coalesce(keys.last_used_at < now() - interval '1 minute', true) as stale
+          from keys
+          join accounts on accounts.id = keys.account_id
+          where keys.hash = any($1)
+            and keys.revoked_at is null`,
+        values: [batch.map(({ hash: keyHash }) => keyHash)],
+      })
+      for (const { hash: keyHash, resolve } of batch) {
+        const row = rows.find((candidate) => candidate.hash.equals(keyHash))
+        resolve(row === undefined ? null : toKey(row))
+      }
+      const stale = rows.filter((row) => row.stale).map(({ id }) => id)
+      if (stale.length > 0) await this.#noteUse(stale)
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+
+  /** To the minute: written at every request it would cost more than the request. */
+  async #noteUse(ids: readonly number[]): Promise<void> {
+    await this.#pool.query({
+      name: 'note-use',
+      text: "update keys set last_used_at = now() where id = any($1) and coalesce(last_used_at < now() - interval '1 minute', true)",
+      values: [ids],
+    })
+  }
+}
+
+function toKey(row: KeyRow): FoundKey {
+  const { id, account_id: accountId, kind, rate, remaining, renews_at: renewsAt } = row
+  return { id, accountId, kind, rate, remaining, renewsAt }
+}
+
+export interface DoorEnv {
+  Bindings: HttpBindings
+  Variables: {
+    requestId: string
+    key: FoundKey
+    /** What the answer tells about the limit of the key. */
+    rate: Record<string, string>
+  }
+}
+
+/** Every request shows its key first: without one nothing else of it is looked at. */
+export function askForKey(keys: KeyRing) {
+  return createMiddleware<DoorEnv>(async (c, next) => {
+    const text = sentKey(c.req.header('authorization'), c.req.queries('api_key'))
+    if (text === null) throw missingKey()
+    const key = await keys.find(text)
+    if (key === null) throw refusedKey()
+    c.set('key', key)
+    await next()
+  })
+}
+
+// Spec gap 5.2: a Bearer header counts, whether its key is good or not; any other scheme counts as no header.
+function sentKey(header: string | undefined, params: string[] | undefined): string | null {
+  const bearer = header === undefined ? null : /^bearer(?:\s+(.*))?$/i.exec(header.trim())
+  if (bearer !== null) return bearer[1]?.trim() || null
+  if (params === undefined || params.length !== 1) return null
+  return params[0]?.trim() || null
 }

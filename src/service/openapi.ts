@@ -1,5 +1,4 @@
-import { errorResponse, searchResponse } from './schemas.ts'
-import { usageResponse } from './usage-schema.ts'
+import { errorResponse, searchResponse, usageResponse } from './schemas.ts'
 
 const open = 'Not in the specification:'
 
@@ -121,3 +120,62 @@ export function openapiHead(baseUrl: string) {
     servers: [{ url: baseUrl }],
   }
 }
+
+function page(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>body{max-width:44rem;margin:3rem auto;padding:0 1rem;font:1rem/1.5 system-ui,sans-serif}td,th{text-align:left;padding:.2rem 1rem .2rem 0;vertical-align:top}code{background:#eee;color:#111;padding:0 .2rem}</style>
+<h1>${title}</h1>
+${body}
+</html>
+`
+}
+
+/** The page that 401 and 403 point at. */
+export const keyPage = page(
+  'Authentication',
+  `<p>Every request needs an API key. Send it in the header <code>Authorization: Bearer API_KEY</code>,
+or, less securely, as the parameter <code>api_key</code>. When both are sent, the header counts.</p>
+<table>
+<tr><th>Key</th><th>Begins with</th><th>What it does</th></tr>
+<tr><td>Live</td><td><code>sk_live_</code></td><td>Finds real pages and uses credits of its plan.</td></tr>
+<tr><td>Test</td><td><code>sk_test_</code></td><td>Answers with invented data, free of charge.</td></tr>
+</table>
+<table>
+<tr><th>Status</th><th>Code</th><th>Why, and what to do</th></tr>
+<tr><td>401</td><td><code>UNAUTHORIZED</code></td><td>No key was sent, or nothing that can be read as one. Send it in the header.</td></tr>
+<tr><td>403</td><td><code>FORBIDDEN</code></td><td>The key is unknown, mistyped or revoked. Copy it again, or have a new one issued.</td></tr>
+</table>
+<p>Keep keys in environment variables, never in code or in pages. To change a key, have a second one
+issued on the same account, use it everywhere, then revoke the first: both are valid meanwhile.
+The dashboard, <code>GET /v1/usage</code> and <code>npm run keys -- usage</code> show what each key used on each day.</p>`,
+)
+
+/** The page that every other error points at. */
+export const errorPage = page(
+  'Errors',
+  `<p>Every error has the same shape. A request that was refused or that failed is never charged.
+To ask about one, name the <code>X-Request-Id</code> of its answer.</p>
+<table>
+<tr><th>Status</th><th>Code</th><th>Why, and what to do</th></tr>
+<tr><td>400</td><td><code>BAD_REQUEST</code></td><td>A parameter is missing, repeated or breaks its rule: the message names both. Or the request, its body included, is no HTTP.</td></tr>
+<tr><td>402</td><td><code>PAYMENT_REQUIRED</code></td><td>Not enough credits. <code>X-Credits-Remaining</code> tells how many are left, <code>X-Credits-Reset</code> in how many seconds the plan renews.</td></tr>
+<tr><td>404</td><td><code>NOT_FOUND</code></td><td>Nothing lives there. The search lives at <code>/v1/search</code>.</td></tr>
+<tr><td>405</td><td><code>METHOD_NOT_ALLOWED</code></td><td>Only GET is answered.</td></tr>
+<tr><td>408</td><td><code>REQUEST_TIMEOUT</code></td><td>The request took too long to arrive.</td></tr>
+<tr><td>409</td><td><code>CONFLICT</code></td><td>The first request with this <code>Idempotency-Key</code> is still in work. Ask again as <code>Retry-After</code> says.</td></tr>
+<tr><td>413</td><td><code>CONTENT_TOO_LARGE</code></td><td>The body is longer than 64 KB. None is needed: parameters stand in the address.</td></tr>
+<tr><td>414</td><td><code>URI_TOO_LONG</code></td><td>The address is longer than 16 KB.</td></tr>
+<tr><td>417</td><td><code>EXPECTATION_FAILED</code></td><td>The request expects something that is not offered.</td></tr>
+<tr><td>422</td><td><code>UNPROCESSABLE_CONTENT</code></td><td>This <code>Idempotency-Key</code> was used for another search. Take a new one.</td></tr>
+<tr><td>429</td><td><code>TOO_MANY_REQUESTS</code></td><td>Too many requests in this second, or too many searches before this one for it to be answered in time. Nothing is charged. Wait as long as <code>Retry-After</code> says.</td></tr>
+<tr><td>431</td><td><code>REQUEST_HEADER_FIELDS_TOO_LARGE</code></td><td>The headers are too large.</td></tr>
+<tr><td>500</td><td><code>INTERNAL_SERVER_ERROR</code></td><td>A bug of ours.</td></tr>
+<tr><td>502</td><td><code>BAD_GATEWAY</code></td><td>A search engine behind us answered nonsense. Try again later.</td></tr>
+<tr><td>503</td><td><code>SERVICE_UNAVAILABLE</code></td><td>No search engine behind us answered. Try again as <code>Retry-After</code> says.</td></tr>
+<tr><td>504</td><td><code>GATEWAY_TIMEOUT</code></td><td>The search took too long. Try again, with fewer results.</td></tr>
+</table>`,
+)

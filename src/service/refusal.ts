@@ -1,4 +1,4 @@
-import { exits, MillError } from '../shared/errors.ts'
+import { exits, MillError } from '../base/errors.ts'
 
 // Spec gap 7: only 401 and 403 are given; the other codes continue their style, the HTTP phrase in capitals.
 const codes = {
@@ -22,7 +22,7 @@ const codes = {
   504: 'GATEWAY_TIMEOUT',
 } as const
 
-export type RefusalStatus = keyof typeof codes
+type RefusalStatus = keyof typeof codes
 
 /** An answer that is no result: told to the client in the shape of section 2.4, and never charged. */
 export class Refusal extends MillError {
@@ -50,7 +50,7 @@ export class Refusal extends MillError {
   }
 }
 
-export interface RefusalBody {
+interface RefusalBody {
   readonly success: false
   readonly error: {
     readonly code: string

@@ -1,6 +1,127 @@
 import { z } from '@hono/zod-openapi'
-import { devices } from '../shared/query.ts'
-import { additions, readAdditions, rule, wholeParam, type Additions } from './params.ts'
+import { devices } from '../base/query.ts'
+import { Refusal } from './refusal.ts'
+
+const usedDay = z.object({
+  day: z.iso.date(),
+  key: z.string().openapi({ description: 'Prefix and last four characters of the key.' }),
+  requests: z.int(),
+  failures: z.int().openapi({ description: 'Those among them that failed and were not charged.' }),
+  credits: z.int(),
+})
+
+/** What the account of a key used. Not in the specification. */
+export const usageResponse = z
+  .object({
+    success: z.literal(true),
+    plan: z.string(),
+    credits_quota: z.int(),
+    credits_used: z.int().openapi({ description: 'In the present period of the plan.' }),
+    credits_remaining: z.int(),
+    renews_at: z.iso
+      .datetime()
+      .nullable()
+      .openapi({ description: 'Null for credits bought once.' }),
+    rate_limit: z.int().openapi({ description: 'Most requests a second of this key.' }),
+    days: z.array(usedDay),
+  })
+  .openapi('UsageResponse')
+
+const daysRule = rule('days', 'a whole number from 1 to 366')
+
+/** The parameters of a question about usage. */
+export const usageParams = z.object({
+  days: z
+    .string(daysRule)
+    .regex(/^\d{1,3}$/, daysRule)
+    .transform(Number)
+    .pipe(z.int(daysRule).min(1, daysRule).max(366, daysRule))
+    .optional()
+    .openapi({
+      type: 'integer',
+      minimum: 1,
+      maximum: 366,
+      default: 30,
+      description: 'How many days back, today included.',
+    }),
+  api_key: z.string().optional().openapi({ description: 'As with a search.' }),
+})
+
+export type UsageResponse = z.infer<typeof usageResponse>
+
+// Written out: a pattern in a description of an API has no flags.
+const numeral = /^[+-]?\d+(\.\d+)?(e\d+)?$/i
+const mostPages = 10
+/** Results that are within reach of one query, however they are paged. */
+export const mostReach = 100
+
+/** What a rule says when it is broken. */
+function rule(name: string, text: string) {
+  return { error: `${name} must be ${text}` }
+}
+
+/** A parameter that is a whole number, however it is written. */
+function wholeParam(name: string, least: number, most: number) {
+  const text = rule(name, `a whole number from ${least} to ${most}`)
+  return z
+    .string(text)
+    .regex(numeral, text)
+    .transform(Number)
+    .pipe(z.int(text).min(least, text).max(most, text))
+    .optional()
+}
+
+const safeties = ['off', 'moderate', 'strict'] as const
+const ages = ['any', 'day', 'week', 'month', 'year'] as const
+
+/** Parameters that the specification does not have: who does not send them is answered as if they did not exist. */
+const additions = {
+  page: wholeParam('page', 1, mostPages).openapi({
+    type: 'integer',
+    minimum: 1,
+    maximum: mostPages,
+    default: 1,
+    description: `Not in the specification: page 2 goes on where page 1 ended, positions included; page times num is at most ${mostReach}.`,
+  }),
+  safe: z
+    .enum(safeties, rule('safe', `one of ${safeties.join(', ')}`))
+    .optional()
+    .openapi({
+      description:
+        'Not in the specification: how strictly pages for adults are left out; no default. Named in X-Ignored-Params where the upstream cannot tell.',
+    }),
+  freshness: z
+    .enum(ages, rule('freshness', `one of ${ages.join(', ')}`))
+    .optional()
+    .openapi({
+      default: 'any',
+      description:
+        'Not in the specification: only pages of the last day, week, month or year. Named in X-Ignored-Params where the upstream cannot tell.',
+    }),
+}
+
+/** The additions as the providers see them. */
+interface Additions {
+  /** From 1. */
+  readonly page: number
+  readonly safe: (typeof safeties)[number] | null
+  readonly freshness: Exclude<(typeof ages)[number], 'any'> | null
+}
+
+interface Sent {
+  readonly page?: number | undefined
+  readonly safe?: Additions['safe'] | undefined
+  readonly freshness?: (typeof ages)[number] | undefined
+}
+
+/** Fills in what was not sent; a page beyond reach is refused. */
+function readAdditions({ page = 1, safe, freshness = 'any' }: Sent, num: number): Additions {
+  if (page > 1 && page * num > mostReach) {
+    const text = `page must be at most ${Math.floor(mostReach / num)} with num ${num}: ${mostReach} results are within reach`
+    throw new Refusal(400, text)
+  }
+  return { page, safe: safe ?? null, freshness: freshness === 'any' ? null : freshness }
+}
 
 /** Most characters of a query: what the great engines take at most. */
 const longestQuery = 2048

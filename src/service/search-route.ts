@@ -1,15 +1,20 @@
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import type { Provider } from './answer.ts'
-import { askForKey, type DoorEnv } from './door.ts'
-import { readIdempotencyKey } from './kept.ts'
-import type { KeyRing } from './keyring.ts'
+import { type Provider, readIdempotencyKey } from './kept.ts'
+import { askForKey, type DoorEnv, type KeyRing } from './keys.ts'
 import { searchAnswers } from './openapi.ts'
-import { cutShort, makeTrouble, readTrouble } from './practice.ts'
-import type { Turnstile } from './rate.ts'
+import {
+  cutShort,
+  makeTrouble,
+  type Order,
+  readTrouble,
+  sellAnswer,
+  type Shop,
+  type Sold,
+} from './sell.ts'
+import type { Turnstile } from './credits.ts'
 import { refuseParams } from './refusal.ts'
 import { answerHeaders, keyHeaders, respond } from './reply.ts'
 import { readSearch, searchHeaders, searchParams } from './schemas.ts'
-import { sellAnswer, type Order, type Shop, type Sold } from './sell.ts'
 
 export interface SearchParts extends Shop {
   readonly keys: KeyRing

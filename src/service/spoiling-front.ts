@@ -4,11 +4,11 @@ import { bindLoopback } from './listen.ts'
 import { fraction } from './random.ts'
 
 /** What is wrong with a whole night; `nobody`: no worker is there, which is nothing that a service could do. */
-export const nightFaults = ['empty', 'shallow', 'failing', 'nobody', 'html', 'dear'] as const
-export type NightFault = (typeof nightFaults)[number]
+const nightFaults = ['empty', 'shallow', 'failing', 'nobody', 'html', 'dear'] as const
+type NightFault = (typeof nightFaults)[number]
 
 /** A service with a balance of its own in front of another one: it spoils what that answers. */
-export interface SpoilingFront {
+interface SpoilingFront {
   readonly url: string
   /** What is wrong from here on; null: nothing. */
   set(fault: NightFault | null): void

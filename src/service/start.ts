@@ -1,22 +1,28 @@
-import { Closers } from '../shared/closers.ts'
-import { Misuse, unhandled } from '../shared/errors.ts'
-import { quietLog, type Log } from '../shared/log.ts'
-import type { Secret } from '../shared/secret.ts'
-import { dayMs } from '../shared/time/duration.ts'
-import type { Provider } from './answer.ts'
+import type pg from 'pg'
+import { Misuse, unhandled } from '../base/errors.ts'
+import { type Log, quietLog } from '../base/log.ts'
+import type { Secret } from '../base/secret.ts'
+import { dayMs } from '../base/time/zone.ts'
+import { Closers } from '../base/waiting.ts'
 import { buildApp } from './app.ts'
+import { Purse, Turnstile, usualLimits } from './credits.ts'
 import { openTables, type Tables } from './database.ts'
-import { noDrift, openDrift, type Drift } from './upstream/drift.ts'
-import { KeyRing } from './keyring.ts'
-import { createKey, listKeys, readUsage, revokeKey } from './keys.ts'
-import type { IssuedKey, ListedKey, NewKey, UsedDay } from './keys.ts'
+import { forgetAnswers, type Provider } from './kept.ts'
+import {
+  createKey,
+  type IssuedKey,
+  KeyRing,
+  type ListedKey,
+  listKeys,
+  type NewKey,
+  readUsage,
+  revokeKey,
+  type UsedDay,
+} from './keys.ts'
 import { closeServer, listen } from './listen.ts'
-import { Purse } from './purse.ts'
-import { Turnstile, usualLimits } from './rate.ts'
-import { sweep } from './sweep.ts'
+import type { Logged } from './reply.ts'
 import { openLocal } from './upstream/local.ts'
-import { openMock } from './upstream/mock.ts'
-import type { Logged } from './trace.ts'
+import { type Drift, noDrift, openDrift, openMock } from './upstream/mock.ts'
 import { openSearxng } from './upstream/searxng.ts'
 
 export interface ServiceOptions {
@@ -55,7 +61,7 @@ export interface ServiceOptions {
 
 /** What live keys can find. */
 export const upstreams = ['local', 'searxng', 'mock'] as const
-export type Upstream = (typeof upstreams)[number]
+type Upstream = (typeof upstreams)[number]
 
 export interface Service {
   /** Base address, as `SEARCH_API_URL` wants it. */
@@ -190,4 +196,98 @@ function keysOf({ pool }: Tables): Keys {
     list: () => listKeys(pool),
     usage: () => readUsage(pool),
   }
+}
+
+interface SweepWish {
+  readonly log: Log
+  /** How long queries are kept. */
+  readonly keepMs: number
+}
+
+const orphanAgeMs = 300_000
+
+/** What a service does once a minute: dead requests are refunded, what is old becomes a sum. */
+async function sweep(pool: pg.Pool, { log, keepMs }: SweepWish): Promise<void> {
+  try {
+    const refunded = await refundOrphans(pool, orphanAgeMs)
+    if (refunded > 0) log.warn({ refunded }, 'requests that died with their process were refunded')
+    await forgetAnswers(pool)
+    await foldUsage(pool, keepMs)
+  } catch (error) {
+    // The next sweep comes in a minute; requests report it themselves when the database is away.
+    log.error({ err: error }, 'the sweep of unfinished requests failed')
+  }
+}
+
+const foldedAtOnce = 5000
+
+/** Leaves of old requests what they cost, and nothing of what they asked. */
+export async function foldUsage(pool: pg.Pool, keepMs: number): Promise<void> {
+  for (;;) {
+    const { rows } = await pool.query<{ folded: number }>(foldStatement, [keepMs / 1000])
+    if ((rows[0]?.folded ?? 0) < foldedAtOnce) break
+  }
+  await pool.query(
+    "delete from asked where last_on < (now() at time zone 'utc' - make_interval(secs => $1))::date",
+    [keepMs / 1000],
+  )
+}
+
+const foldStatement = `
+  with old as (
+    delete from usage
+    where id in (
+      select id
+      from usage
+      where at < now() - make_interval(secs => $1)
+        and credits is not null
+      limit ${foldedAtOnce}
+      for update skip locked
+    )
+    returning key_id, (at at time zone 'utc')::date as day, status, credits
+  ),
+  summed as (
+    insert into usage_sums as sums (key_id, day, requests, failures, credits)
+    select key_id, day, count(*), count(*) filter (where status <> 200), sum(credits)
+    from old
+    group by key_id, day
+    on conflict (key_id, day) do update
+    set
+      requests = sums.requests + excluded.requests,
+      failures = sums.failures + excluded.failures,
+      credits = sums.credits + excluded.credits
+  )
+  select count(*) as folded
+  from old`
+
+/** Gives back what requests had set aside that died with their process. */
+async function refundOrphans(pool: pg.Pool, olderThanMs: number): Promise<number> {
+  const { rows } = await pool.query<{ refunded: number }>(
+    `
+      with orphans as (
+        select id
+        from usage
+        where credits is null
+          and at < now() - make_interval(secs => $1)
+        for update skip locked
+      ),
+      ended as (
+        update usage
+        set credits = 0, status = 500
+        from orphans
+        where usage.id = orphans.id
+        returning usage.account_id, usage.period, usage.reserved
+      ),
+      back as (
+        update accounts
+        set held = held - sums.reserved
+        from (select account_id, period, sum(reserved) as reserved from ended group by account_id, period) as sums
+        where accounts.id = sums.account_id
+          and accounts.period = sums.period
+      )
+      select count(*) as refunded
+      from ended`,
+    [olderThanMs / 1000],
+  )
+  return rows[0]?.refunded ?? 0
 }

@@ -1,9 +1,9 @@
 // What questions and views cost: histories made by SQL, one of a thousand queries over thirty nights, two of three
 // million results each (many queries, many nights), each asked every question and read from end to end.
 import type { Pool } from 'pg'
-import { formatTable } from '../../src/shared/terminal/table.ts'
-import { finishDays } from '../../src/store/analysis/finish.ts'
-import { openDatabase, openPool } from '../../src/store/database.ts'
+import { formatTable } from '../../src/base/cli/text.ts'
+import { finishDays } from '../../src/core/nights/finish.ts'
+import { openDatabase, openPool } from '../../src/base/database/database.ts'
 import { askLibrary, measure, readWholeViews, type AskedFigures } from './asked.ts'
 import type { Ground } from './ground.ts'
 import { makeHistory } from './history.ts'

@@ -1,5 +1,5 @@
-import { finishDays } from '../../src/store/analysis/finish.ts'
-import { openDatabase, type Pool } from '../../src/store/database.ts'
+import { finishDays } from '../../src/core/nights/finish.ts'
+import { openDatabase, type Pool } from '../../src/base/database/database.ts'
 import { makeHistory } from './history.ts'
 
 /** How many nights there are. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { archiveSteps, type ArchiveStep } from '../../src/commands/archive/day.ts'
-import { openDatabase, type Pool } from '../../src/store/database.ts'
+import { type ArchiveStep, archiveSteps } from '../../src/features/archive/day.ts'
+import { openDatabase, type Pool } from '../../src/base/database/database.ts'
 import { moveAll } from '../support/archive.ts'
 import { startMeter } from './meter.ts'
 

@@ -1,7 +1,7 @@
 // What questions and views cost: CPU of the one connection that asks, read from the system, not the clock.
 import type { Pool } from 'pg'
-import { readBatches } from '../../src/store/analysis/ask.ts'
-import { findQuestion, readQuestions } from '../../src/store/analysis/library.ts'
+import { readBatches } from '../../src/features/analysis/ask.ts'
+import { findQuestion, readQuestions } from '../../src/features/analysis/library.ts'
 import { cpuOf } from './meter.ts'
 
 export interface AskedFigures {

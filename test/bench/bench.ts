@@ -1,7 +1,7 @@
-import { print, printJson, say, type Call } from '../../src/shared/terminal/command.ts'
-import { countFlag } from '../../src/shared/terminal/flags.ts'
-import { formatTable } from '../../src/shared/terminal/table.ts'
-import { exits, Misuse, type Exit } from '../../src/shared/errors.ts'
+import { type Call, print, printJson, say } from '../../src/base/cli/command.ts'
+import { countFlag } from '../../src/base/cli/flags.ts'
+import { formatTable } from '../../src/base/cli/text.ts'
+import { type Exit, exits, Misuse } from '../../src/base/errors.ts'
 import type { MillFigures } from './mill.ts'
 import { benchNames } from './names.ts'
 

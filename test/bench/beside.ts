@@ -3,8 +3,8 @@
 import { spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { Misuse } from '../../src/shared/errors.ts'
-import { root } from '../../src/shared/root.ts'
+import { Misuse } from '../../src/base/errors.ts'
+import { root } from '../../src/base/root.ts'
 import type { Component } from './components.ts'
 import { median } from './meter.ts'
 

@@ -1,20 +1,19 @@
 // Each part of the way alone, with the code that the mill runs: their sum is what the whole would cost without friction.
 import { EventEmitter, once } from 'node:events'
 import { sql } from 'kysely'
-import { record } from '../../src/credits/record.ts'
-import type { CallName, Entry } from '../../src/credits/entry.ts'
-import { reserve } from '../../src/credits/reserve.ts'
-import { Lease } from '../../src/commands/work/lease.ts'
-import { spenderOf } from '../../src/commands/work/setup.ts'
-import { mostTogether } from '../../src/commands/work/capacity.ts'
-import type { Query } from '../../src/shared/query.ts'
-import { openApi } from '../../src/search/call.ts'
-import { openLanes } from '../../src/search/lane.ts'
-import { judge } from '../../src/search/verdict.ts'
-import { storeAnswers, type StoredAnswer } from '../../src/store/answers/answers.ts'
-import { openAccount } from '../../src/store/ledger/books.ts'
-import { endRound, openTasks } from '../../src/store/slices.ts'
-import { unsentCall } from '../../src/commands/work/entry.ts'
+import { type CallName, type Entry, record } from '../../src/core/ledger/settle.ts'
+import { reserve } from '../../src/core/ledger/reserve.ts'
+import { Lease } from '../../src/core/worker/lease.ts'
+import { spenderOf } from '../../src/core/worker/setup.ts'
+import { mostTogether } from '../../src/core/worker/batch.ts'
+import type { Query } from '../../src/base/query.ts'
+import { openApi } from '../../src/core/search/call.ts'
+import { openLanes } from '../../src/core/search/lane.ts'
+import { judge } from '../../src/core/search/verdict.ts'
+import { storeAnswers, type StoredAnswer } from '../../src/core/answers/store.ts'
+import { openAccount } from '../../src/core/ledger/books.ts'
+import { endRound, openTasks } from '../../src/core/queue/open-slices.ts'
+import { unsentCall } from '../../src/core/worker/entry.ts'
 import { openBenchMill, type BenchMill, type Ground, type StandIn } from './ground.ts'
 import { startMeter, type Reading } from './meter.ts'
 import { planRun } from './plan.ts'
@@ -110,7 +109,7 @@ export function measureSlices(scene: Scene, queries: number): Promise<Component>
 
 /** The paid call and the reading of what came back. */
 export async function measureCalls({ api }: Scene, queries: number): Promise<Component> {
-  const { Secret } = await import('../../src/shared/secret.ts')
+  const { Secret } = await import('../../src/base/secret.ts')
   const options = {
     url: new URL(api.url),
     key: new Secret(api.key),

@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { say } from '../../src/shared/terminal/command.ts'
-import { root } from '../../src/shared/root.ts'
-import { findEntities } from '../../src/service/enrich/entities.ts'
-import { Gazetteer } from '../../src/service/enrich/gazetteer.ts'
-import { labelIntent } from '../../src/service/enrich/intent.ts'
-import { labelSentiment } from '../../src/service/enrich/sentiment.ts'
+import { say } from '../../src/base/cli/command.ts'
+import { root } from '../../src/base/root.ts'
+import { findEntities, Gazetteer } from '../../src/service/enrich/entities.ts'
+import { labelIntent, labelSentiment } from '../../src/service/enrich/labels.ts'
 
 const labelled = z.array(
   z.object({ label: z.string(), text: z.string(), host: z.string().optional() }),

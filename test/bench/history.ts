@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
-import { root } from '../../src/shared/root.ts'
+import { root } from '../../src/base/root.ts'
 
 /** Straight into the tables: buying a million results takes longer than asking about them. */
 export async function makeHistory(

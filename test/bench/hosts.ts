@@ -1,8 +1,8 @@
 // Workers on hosts of their own: each a process with wires of its own to PostgreSQL and Redis, and one API for all.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { rebuild } from '../../src/commands/mill/rebuild.ts'
-import { startFaulty } from '../../src/service/standin/faulty.ts'
+import { rebuild } from '../../src/core/runs/rebuild.ts'
+import { startFaulty } from '../faults/api/standin.ts'
 import { start } from '../support/run.ts'
 import { measureFar } from './far.ts'
 import { openBenchMill, openGround, startStandIn, type BenchMill, type Ground } from './ground.ts'

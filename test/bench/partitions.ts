@@ -1,7 +1,7 @@
 // What it costs to keep results by months: storing, questions about a day and about a query, and taking a month away, in
 // one table and in partitions by the number of the answer, which rises with time and stands in every key already.
 import type { Pool } from 'pg'
-import { openPool } from '../../src/store/database.ts'
+import { openPool } from '../../src/base/database/database.ts'
 import type { Ground } from './ground.ts'
 import { startMeter } from './meter.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { queryId, queryKey } from '../../src/shared/query.ts'
-import type { Database } from '../../src/store/database.ts'
+import { queryId, queryKey } from '../../src/base/query.ts'
+import type { Database } from '../../src/base/database/database.ts'
 
 const together = 5_000
 

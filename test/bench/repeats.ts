@@ -1,8 +1,8 @@
 // Whether titles and snippets that come again night after night would be better kept once: bytes of an answer and cost of
 // storing, as they are kept and as a dictionary named by content, over a history in which texts come back.
 import type { Pool } from 'pg'
-import { contentId } from '../../src/shared/ids.ts'
-import { openPool } from '../../src/store/database.ts'
+import { contentId } from '../../src/base/query.ts'
+import { openPool } from '../../src/base/database/database.ts'
 import type { Ground } from './ground.ts'
 import { makeHistory } from './history.ts'
 import { startMeter } from './meter.ts'

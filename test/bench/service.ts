@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
 import { Pool } from 'undici'
-import { say } from '../../src/shared/terminal/command.ts'
-import { root } from '../../src/shared/root.ts'
+import { say } from '../../src/base/cli/command.ts'
+import { root } from '../../src/base/root.ts'
 import { openKeys } from '../../src/service/start.ts'
 
 /** Answers a second of the service in a process of its own, the client beside it on the same machine. */

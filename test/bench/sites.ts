@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import pg from 'pg'
-import { root } from '../../src/shared/root.ts'
+import { root } from '../../src/base/root.ts'
 import type { BenchMill, Ground } from './ground.ts'
 import { median } from './meter.ts'
 

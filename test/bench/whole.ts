@@ -1,5 +1,5 @@
-import { rebuild } from '../../src/commands/mill/rebuild.ts'
-import { work } from '../../src/commands/work/work.ts'
+import { rebuild } from '../../src/core/runs/rebuild.ts'
+import { work } from '../../src/core/worker/work.ts'
 import { openBenchMill, startStandIn, type Ground } from './ground.ts'
 import { startMeter, type Reading } from './meter.ts'
 import { planRun } from './plan.ts'

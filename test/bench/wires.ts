@@ -2,7 +2,7 @@
 // way, in a process of its own. It prints their ports as JSON; a line `hold 0` on stdin silences the first of them, `mend 0`
 // breaks its connections, as whoever waits finds out, and lets new ones through.
 import { createInterface } from 'node:readline'
-import { Wire } from '../../src/commands/chaos/wire.ts'
+import { Wire } from '../faults/wire.ts'
 
 const [ms, ...servers] = process.argv.slice(2)
 const wires: Wire[] = []

@@ -9,15 +9,18 @@ describe('doors', () => {
     expect(
       pastDoors(
         tree({
-          'jobs/work.ts': `const lease = await import('../src/commands/work/lease.ts')`,
-          'src/commands/demo/demo.ts': imports('../work/work.ts', '../work/spool.ts'),
-          'src/commands/enqueue/intake.ts': `import type { Row } from '../../lists/dialect.ts'`,
+          'jobs/work.ts': `const lease = await import('../src/core/worker/lease.ts')`,
+          'src/features/demo/demo.ts': imports(
+            '../../core/worker/work.ts',
+            '../../core/worker/spool.ts',
+          ),
+          'src/core/enqueue/flags.ts': `import type { Row } from '../lists/dialect.ts'`,
         }),
       ),
     ).toEqual([
-      'jobs/work.ts -> src/commands/work/lease.ts',
-      'src/commands/demo/demo.ts -> src/commands/work/spool.ts',
-      'src/commands/enqueue/intake.ts -> src/lists/dialect.ts',
+      'jobs/work.ts -> src/core/worker/lease.ts',
+      'src/features/demo/demo.ts -> src/core/worker/spool.ts',
+      'src/core/enqueue/flags.ts -> src/core/lists/dialect.ts',
     ])
   })
 
@@ -25,22 +28,21 @@ describe('doors', () => {
     expect(
       pastDoors(
         tree({
-          'jobs/report.ts': imports(
-            '../src/commands/report/report.ts',
-            '../src/commands/report/page.ts',
+          'jobs/quota.ts': imports(
+            '../src/features/quota/quota.ts',
+            '../src/features/quota/page.ts',
           ),
-          'jobs/prune.ts': imports('../src/commands/prune.ts'),
-          'src/commands/work/steps.ts': imports('../../pipeline.ts'),
+          'src/core/worker/steps.ts': imports('../../pipeline.ts'),
         }),
       ),
-    ).toEqual(['jobs/report.ts -> src/commands/report/page.ts'])
+    ).toEqual(['jobs/quota.ts -> src/features/quota/page.ts'])
   })
 
-  test('a room itself, its tests, and everybody in the rooms that all stand on may look anywhere', () => {
+  test('a room itself, its tests, and everybody in the room that all stand on may look anywhere', () => {
     const fine = tree({
-      'src/commands/work/work.ts': imports('./lease.ts', '../../store/ledger/workers.ts'),
-      'test/commands/work/lease.test.ts': imports('../../../src/commands/work/lease.ts'),
-      'src/search/call.ts': imports('../shared/time/zone.ts'),
+      'src/core/worker/work.ts': imports('./lease.ts', '../../base/database/trouble.ts'),
+      'test/core/worker/lease.test.ts': imports('../../../src/core/worker/lease.ts'),
+      'src/core/search/call.ts': imports('../../base/time/zone.ts'),
     })
     expect(pastDoors(fine)).toEqual([])
   })
@@ -48,7 +50,7 @@ describe('doors', () => {
   test('a door that nobody goes through is found', () => {
     const all = Object.values(doors).flat().length
     expect(idleDoors(tree({}))).toHaveLength(all)
-    const used = tree({ 'jobs/work.ts': imports('../src/commands/work/work.ts') })
+    const used = tree({ 'jobs/work.ts': imports('../src/core/worker/work.ts') })
     expect(idleDoors(used)).toHaveLength(all - 1)
   })
 })

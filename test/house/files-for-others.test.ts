@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { root } from '../../src/shared/root.ts'
-import { settingNames } from '../../src/shared/settings.ts'
+import { root } from '../../src/base/root.ts'
+import { settingNames } from '../../src/base/settings.ts'
 
 const folder = join(root, 'docs', 'deploy')
 const page = readFileSync(join(folder, 'README.md'), 'utf8')

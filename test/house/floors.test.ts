@@ -7,28 +7,43 @@ const imports = (...names: string[]) => names.map((name) => `import '${name}'`).
 
 describe('floors', () => {
   test('an import from a lower floor to a higher one is found', () => {
-    const stray = tree({ 'src/shared/query.ts': imports('../credits/admit.ts') })
-    expect(climbs(stray)).toEqual(['src/shared/query.ts -> src/credits/admit.ts'])
+    const stray = tree({ 'src/base/query.ts': imports('../core/ledger/admission.ts') })
+    expect(climbs(stray)).toEqual(['src/base/query.ts -> src/core/ledger/admission.ts'])
   })
 
   test('an import between two rooms of one floor is found, even of a type or a lazy one', () => {
     expect(
       climbs(
         tree({
-          'src/queue/slices.ts': `import type { Row } from '../lists/rows.ts'`,
-          'src/lists/read.ts': `export const open = () => import('../store/database.ts')`,
-          'src/search/call.ts': `export * from '../credits/admit.ts'`,
-          'src/commands/enqueue/plan.ts': `let tally: import('../work/tally.ts').Tally`,
-          'src/commands/monitor/news.ts': `export { work } from '../work/work.ts'`,
-          'src/commands/status.ts': imports('./reparse.ts'),
+          'src/core/queue/jobs.ts': `import type { Row } from '../lists/rows.ts'`,
+          'src/core/lists/read.ts': `export const open = () => import('../search/call.ts')`,
+          'src/core/search/call.ts': `export * from '../ledger/admission.ts'`,
+          'src/features/expand/plan.ts': `let rule: import('../alerts/rules.ts').Rule`,
+          'src/features/verify/news.ts': `export { forget } from '../forget/forget.ts'`,
         }),
       ),
     ).toEqual([
-      'src/queue/slices.ts -> src/lists/rows.ts',
-      'src/search/call.ts -> src/credits/admit.ts',
-      'src/commands/enqueue/plan.ts -> src/commands/work/tally.ts',
-      'src/commands/monitor/news.ts -> src/commands/work/work.ts',
-      'src/commands/status.ts -> src/commands/reparse.ts',
+      'src/core/queue/jobs.ts -> src/core/lists/rows.ts',
+      'src/core/lists/read.ts -> src/core/search/call.ts',
+      'src/core/search/call.ts -> src/core/ledger/admission.ts',
+      'src/features/expand/plan.ts -> src/features/alerts/rules.ts',
+      'src/features/verify/news.ts -> src/features/forget/forget.ts',
+    ])
+  })
+
+  test('core imports no feature, and a feature only those that it is known to be made of', () => {
+    expect(
+      climbs(
+        tree({
+          'src/core/worker/duties.ts': imports('../../features/alerts/look.ts'),
+          'src/features/notifications/news.ts': imports('../alerts/told.ts'),
+          'src/features/alerts/look.ts': imports('../notifications/news.ts'),
+          'src/features/demo/month.ts': imports('../alerts/told.ts'),
+        }),
+      ),
+    ).toEqual([
+      'src/core/worker/duties.ts -> src/features/alerts/look.ts',
+      'src/features/alerts/look.ts -> src/features/notifications/news.ts',
     ])
   })
 
@@ -36,14 +51,14 @@ describe('floors', () => {
     expect(
       climbs(
         tree({
-          'src/service/serve.ts': imports('../store/database.ts', '../shared/secret.ts'),
-          'src/embedded/service.ts': imports('../service/serve.ts'),
+          'src/service/serve.ts': imports('../core/mill.ts', '../base/secret.ts'),
+          'src/base/embedded/service.ts': imports('../../service/serve.ts'),
           'jobs/service.ts': imports('../src/service/serve.ts'),
         }),
       ),
     ).toEqual([
-      'src/service/serve.ts -> src/store/database.ts',
-      'src/embedded/service.ts -> src/service/serve.ts',
+      'src/service/serve.ts -> src/core/mill.ts',
+      'src/base/embedded/service.ts -> src/service/serve.ts',
     ])
   })
 
@@ -52,27 +67,26 @@ describe('floors', () => {
       climbs(
         tree({
           'jobs/demo.ts': imports('./work.ts', '../src/pipeline.ts'),
-          'test/whole/mill.test.ts': imports('../../jobs/work.ts', '../../src/commands/status.ts'),
-          'src/shared/ids.ts': imports('../../test/support/database.ts'),
+          'test/whole/mill.test.ts': imports('../../jobs/work.ts', '../../src/core/runs/look.ts'),
+          'src/base/ids.ts': imports('../../test/support/database.ts'),
           'jobs/bench.ts': imports('../test/bench/lists.ts'),
         }),
       ),
     ).toEqual([
       'jobs/demo.ts -> jobs/work.ts',
       'test/whole/mill.test.ts -> jobs/work.ts',
-      'src/shared/ids.ts -> test/support/database.ts',
+      'src/base/ids.ts -> test/support/database.ts',
     ])
   })
 
   test('imports that go down are left alone', () => {
     const fine = tree({
-      'jobs/work.ts': imports('../src/commands/work/work.ts', '../src/shared/config.ts'),
-      'src/commands/nightly/run.ts': imports('../enqueue/enqueue.ts', '../mill/mill.ts'),
-      'src/commands/work/worker.ts': imports('../../pipeline.ts', '../../queue/slices.ts'),
-      'src/commands/new-command/page.ts': imports('../mill/mill.ts', './html.ts'),
-      'src/pipeline.ts': imports('./credits/admit.ts', './store/database.ts'),
-      'src/credits/admit.ts': imports('./account.ts', '../shared/errors.ts'),
-      'src/store/ledger/books.ts': imports('../database.ts', '../../shared/ids.ts'),
+      'jobs/work.ts': imports('../src/core/worker/work.ts', '../src/base/config.ts'),
+      'src/desk/page.ts': imports('../features/new-feature/page.ts'),
+      'src/features/new-feature/page.ts': imports('../../core/mill.ts', './html.ts'),
+      'src/core/scheduler/run.ts': imports('../enqueue/enqueue.ts', '../mill.ts'),
+      'src/core/worker/worker.ts': imports('../../pipeline.ts', '../queue/jobs.ts'),
+      'src/pipeline.ts': imports('./core/ledger/reserve.ts', './base/database/database.ts'),
     })
     expect(climbs(fine)).toEqual([])
   })
@@ -80,14 +94,14 @@ describe('floors', () => {
   test('a folder that the house does not have, and a file directly in src/, are found', () => {
     const files = tree({
       'src/cache/keep.ts': '',
+      'src/core/cache/keep.ts': '',
       'src/work.ts': '',
-      'src/store.ts': '',
       'src/pipeline.ts': '',
-      'src/store/keep.ts': '',
-      'src/commands/status.ts': '',
-      'src/commands/desk/page.ts': '',
+      'src/core/ledger/keep.ts': '',
+      'src/features/status/status.ts': '',
+      'src/desk/page.ts': '',
     })
-    expect(strays(files)).toEqual(['src/cache/keep.ts', 'src/work.ts', 'src/store.ts'])
+    expect(strays(files)).toEqual(['src/cache/keep.ts', 'src/core/cache/keep.ts', 'src/work.ts'])
   })
 })
 
@@ -96,18 +110,18 @@ describe('libraries', () => {
     expect(
       trespasses(
         tree({
-          'src/credits/admit.ts': imports('kysely', 'zod', 'node:fs'),
-          'src/store/kysely.ts': imports('kysely', 'pg'),
-          'src/lists/read.ts': imports('csv-parse/sync'),
-          'src/report/read.ts': imports('csv-parse/sync'),
+          'src/core/ledger/admission.ts': imports('kysely', 'zod', 'node:fs'),
+          'src/base/database/kysely.ts': imports('kysely', 'pg'),
+          'src/core/lists/read.ts': imports('csv-parse/sync'),
+          'src/desk/report/read.ts': imports('csv-parse/sync'),
         }),
       ),
-    ).toEqual(['src/credits/admit.ts -> kysely', 'src/report/read.ts -> csv-parse'])
+    ).toEqual(['src/core/ledger/admission.ts -> kysely', 'src/desk/report/read.ts -> csv-parse'])
   })
 
   test('a library that nobody owns is found', () => {
-    expect(trespasses(tree({ 'src/shared/csv.ts': imports('@acme/csv/fast') }))).toEqual([
-      'src/shared/csv.ts -> @acme/csv',
+    expect(trespasses(tree({ 'src/base/csv.ts': imports('@acme/csv/fast') }))).toEqual([
+      'src/base/csv.ts -> @acme/csv',
     ])
   })
 })

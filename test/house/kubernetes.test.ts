@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
-import { root } from '../../src/shared/root.ts'
-import { settingNames } from '../../src/shared/settings.ts'
+import { root } from '../../src/base/root.ts'
+import { settingNames } from '../../src/base/settings.ts'
 
 const file = join(root, 'docs', 'deploy', 'kubernetes.yaml')
 const manifests = parseAllDocuments(readFileSync(file, 'utf8')).map((document) =>

@@ -5,8 +5,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { processEnvironment } from '../../src/shared/config.ts'
-import { root } from '../../src/shared/root.ts'
+import { processEnvironment } from '../../src/base/config.ts'
+import { root } from '../../src/base/root.ts'
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
@@ -36,7 +36,7 @@ describe('the licences of what is passed on', () => {
   })
 
   test('name every package that the documents are made of', () => {
-    const [, list = ''] = /const needed = \[([^\]]+)\]/.exec(read(`${home}/build.ts`)) ?? []
+    const [, list = ''] = /const needed = \[([^\]]+)\]/.exec(read(`${home}/packages.ts`)) ?? []
     const packages = [...list.matchAll(/'([^']+)'/g)].map(([, name = '']) => name)
     expect(packages).toHaveLength(4)
     const page = read(`${home}/LICENSES.md`)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { environmentReaders, nameless, shortcuts, tooLong, weakTitles } from './manners.ts'
+import { environmentReaders, nameless, shortcuts, weakTitles } from './manners.ts'
 
 const tree = (files: Record<string, string>) => new Map(Object.entries(files))
 
@@ -32,7 +32,7 @@ describe('manners', () => {
     expect(
       environmentReaders(
         tree({
-          'src/shared/config.ts': 'export const a = process.env',
+          'src/base/config.ts': 'export const a = process.env',
           'src/b.ts': `export const b = process.env['HOME']`,
           'jobs/c.ts': `export const c = process['env'].HOME`,
           'src/d.ts': '// process.env is read elsewhere',
@@ -45,18 +45,6 @@ describe('manners', () => {
     const drawers = tree({ 'src/utils/time.ts': '', 'src/plan/helpers.ts': '', 'src/index.ts': '' })
     expect(nameless(drawers)).toEqual([...drawers.keys()])
     expect(nameless(tree({ 'src/library.ts': '', 'src/search/call.ts': '' }))).toEqual([])
-  })
-
-  test('a program file of more than 200 lines is found, a test of more than 400, the generated schema never', () => {
-    const long = 'a\n'.repeat(201)
-    const files = tree({
-      'src/a.ts': long,
-      'src/b.ts': 'a\n'.repeat(200),
-      'src/store/schema.ts': long,
-      'test/a.test.ts': 'a\n'.repeat(400),
-      'test/b.test.ts': 'a\n'.repeat(401),
-    })
-    expect(tooLong(files)).toEqual(['src/a.ts: 201 lines', 'test/b.test.ts: 401 lines'])
   })
 
   test('titles that promise nothing and titles given twice are found', () => {

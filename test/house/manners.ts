@@ -9,18 +9,6 @@ export function nameless(tree: Tree): string[] {
   )
 }
 
-// Tests are lists of promises: they are looked up, not read through.
-const mostLines = { program: 200, test: 400 }
-
-/** Files too long to hold one idea; the generated types are nobody's reading. */
-export function tooLong(tree: Tree): string[] {
-  return [...tree]
-    .filter(([path]) => path !== 'src/store/schema.ts')
-    .map(([path, text]) => ({ path, lines: text.trimEnd().split('\n').length }))
-    .filter(({ path, lines }) => lines > mostLines[path.startsWith('test/') ? 'test' : 'program'])
-    .map(({ path, lines }) => `${path}: ${lines} lines`)
-}
-
 const banned: Readonly<Record<string, string>> = {
   TSAnyKeyword: 'any',
   TSNonNullExpression: 'non-null !',
@@ -51,7 +39,7 @@ export function shortcuts(tree: Tree): string[] {
 /** Readers of the environment other than the one place where settings are judged. */
 export function environmentReaders(tree: Tree): string[] {
   return [...tree]
-    .filter(([path]) => path !== 'src/shared/config.ts' && !path.startsWith('test/'))
+    .filter(([path]) => path !== 'src/base/config.ts' && !path.startsWith('test/'))
     .filter(([path, text]) => nodesOf(path, text).some(readsEnvironment))
     .map(([path]) => path)
 }

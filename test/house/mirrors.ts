@@ -3,7 +3,8 @@ import type { Tree } from './tree.ts'
 
 /** Folders of tests whose subject is no folder of src/. */
 const otherSubjects: Readonly<Record<string, string>> = {
-  'test/analysis': 'the views and questions of sql/',
+  'test/faults': 'what misbehaves on purpose',
+  'test/faults/api': 'stand-ins for the search API',
   'test/house': 'the repository itself',
   'test/mutants': 'faults put into the program on purpose',
   'test/whole': 'the mill as a whole',
@@ -11,7 +12,7 @@ const otherSubjects: Readonly<Record<string, string>> = {
 
 /** Folders of src/ whose tests lie elsewhere, and where. */
 const testedElsewhere: Readonly<Record<string, string>> = {
-  'src/service/corpus': 'test/service/upstream/local.test.ts',
+  'src/core': 'test/whole/mill.test.ts',
 }
 
 /** Tests in a folder that mirrors none of src/. */

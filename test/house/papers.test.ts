@@ -33,20 +33,21 @@ describe('papers', () => {
 
   test('a picture of the house shows rooms on floors, and its words are no rooms', () => {
     const page = [
-      'The way goes from `jobs` to `store`.',
+      'The way goes from `jobs` to `base`.',
       '```',
-      '3  jobs/      short programs, one a command',
-      '2  commands/  sql/  demo      pipeline   the main path',
-      '1  store/     every statement',
+      '10  jobs/      short programs, one a command',
+      ' 2  core/      queue/  lists     what a worker runs on',
+      ' 2  pipeline   the main path',
+      ' 1  base/      every statement',
       '```',
     ].join('\n')
-    const rooms = new Set(['jobs', 'commands/sql', 'commands/demo', 'pipeline', 'store', 'shared'])
+    const rooms = new Set(['jobs', 'core/queue', 'core/lists', 'pipeline', 'base', 'desk'])
     expect(picturedRooms(page, rooms)).toEqual([
-      '1 store',
-      '2 commands/demo',
-      '2 commands/sql',
+      '1 base',
+      '10 jobs',
+      '2 core/lists',
+      '2 core/queue',
       '2 pipeline',
-      '3 jobs',
     ])
   })
 

@@ -40,8 +40,8 @@ export function deadPaths(papers: Tree, exists: (path: string) => boolean): stri
 /** The rooms that a picture of the house shows on its floors, as `floor room`, its text aside. */
 export function picturedRooms(page: string, rooms: ReadonlySet<string>): string[] {
   const picture = page.split('\n```')[1] ?? ''
-  const found = [...picture.matchAll(/^(\d) +(.*)$/gm)].flatMap(([, floor, line = '']) => {
-    const folder = line.startsWith('commands/') ? 'commands/' : ''
+  const found = [...picture.matchAll(/^ ?(\d+) +(.*)$/gm)].flatMap(([, floor, line = '']) => {
+    const folder = /^(?:core|features)\//.exec(line)?.[0] ?? ''
     const words = line.match(/[a-z-]+/g) ?? []
     return words
       .flatMap((word) => [word, folder + word])

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { root } from '../../src/shared/root.ts'
+import { root } from '../../src/base/root.ts'
 import { emptyUrl } from '../support/database.ts'
 import { run } from '../support/run.ts'
 import { temporaryFolder } from '../support/place.ts'

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { processEnvironment, readConfig } from '../../src/shared/config.ts'
-import { root } from '../../src/shared/root.ts'
+import { processEnvironment, readConfig } from '../../src/base/config.ts'
+import { root } from '../../src/base/root.ts'
 import { has } from '../support/parts.ts'
 
 const folder = join(root, 'docs', 'deploy')

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { parseAst } from 'vitest/node'
-import { root } from '../../src/shared/root.ts'
+import { root } from '../../src/base/root.ts'
 
 /** Paths from the project's root, with forward slashes, and what the files say. */
 export type Tree = ReadonlyMap<string, string>

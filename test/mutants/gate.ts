@@ -1,13 +1,13 @@
-import { mutants as core } from '../credits/mutants.ts'
+import { mutants as core, sourceOf } from '../core/ledger/mutants.ts'
 import { inFile, type Mutant } from './mutant.ts'
 
-const rules = ['test/credits/admit.test.ts', 'test/credits/settle.test.ts']
-const schedules = 'test/credits/model.test.ts'
+const rules = ['test/core/ledger/admit.test.ts', 'test/core/ledger/settle.test.ts']
+const schedules = 'test/core/ledger/model.test.ts'
 
 /** Faults of the pure rules: the schedules find each of them in every run of the tests, too. */
 const pure: readonly Mutant[] = core.map(({ name, file, find, put }) => ({
   name,
-  file: `src/credits/${file}.ts`,
+  file: sourceOf(file),
   find,
   put,
   tests: [...rules, schedules],
@@ -15,7 +15,7 @@ const pure: readonly Mutant[] = core.map(({ name, file, find, put }) => ({
 
 const edges: readonly Mutant[] = [
   ...inFile(
-    'src/credits/change.ts',
+    'src/core/ledger/rows.ts',
     [...rules, schedules],
     [
       {
@@ -31,7 +31,7 @@ const edges: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/credits/limits.ts',
+    'src/core/ledger/admission.ts',
     [...rules, schedules],
     [
       {
@@ -42,7 +42,7 @@ const edges: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/credits/settle.ts',
+    'test/core/ledger/settle-model.ts',
     [...rules, schedules],
     [
       {
@@ -58,8 +58,8 @@ const edges: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/credits/tries.ts',
-    ['test/credits/tries.test.ts'],
+    'src/core/ledger/retry-policy.ts',
+    ['test/core/ledger/tries.test.ts'],
     [
       {
         name: 'pauses between tries grow without a ceiling',
@@ -95,8 +95,8 @@ const edges: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/credits/triage.ts',
-    ['test/credits/triage.test.ts'],
+    'src/core/ledger/admission.ts',
+    ['test/core/ledger/triage.test.ts'],
     [
       {
         name: 'a query that is being asked is asked again',
@@ -126,8 +126,8 @@ const edges: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/credits/decide.ts',
-    ['test/credits/decide.test.ts'],
+    'src/core/ledger/reserve.ts',
+    ['test/core/ledger/decide.test.ts'],
     [
       {
         name: "other workers' floor is ignored at the gate",
@@ -146,14 +146,14 @@ const edges: readonly Mutant[] = [
       },
       {
         name: 'tasks of a run whose budget is spent stay in hand',
-        find: '...unaffordable({ admission, sorted })]',
-        put: ']',
+        find: 'gone: [...sorted.gone, ...unaffordable({ admission, sorted })]',
+        put: 'gone: [...sorted.gone]',
       },
     ],
   ),
   ...inFile(
-    'src/credits/reserve.ts',
-    ['test/credits/reserve.test.ts', 'test/whole/late-replies.test.ts'],
+    'src/core/ledger/reserve.ts',
+    ['test/core/ledger/reserve.test.ts', 'test/whole/late-replies.test.ts'],
     [
       {
         name: 'the gate does not say that the lease ran out',
@@ -173,8 +173,8 @@ const edges: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/credits/decision.ts',
-    ['test/credits/decide.test.ts', 'test/whole/late-replies.test.ts'],
+    'src/core/ledger/reserve.ts',
+    ['test/core/ledger/decide.test.ts', 'test/whole/late-replies.test.ts'],
     [
       {
         name: 'calls that were given up are remembered without limit',
@@ -199,8 +199,8 @@ const edges: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/credits/match.ts',
-    ['test/credits/match.test.ts'],
+    'src/core/ledger/settle.ts',
+    ['test/core/ledger/match.test.ts'],
     [
       {
         name: 'an answer belongs to whatever call has its number',
@@ -235,8 +235,8 @@ const edges: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/credits/settlement.ts',
-    ['test/credits/settlement.test.ts'],
+    'src/core/ledger/settle.ts',
+    ['test/core/ledger/settlement.test.ts'],
     [
       {
         name: 'late answers leave the purse of the run as it was',
@@ -271,8 +271,8 @@ const edges: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/search/policy.ts',
-    ['test/search/verdict.test.ts', 'test/commands/work/entry.test.ts'],
+    'src/core/search/verdict.ts',
+    ['test/core/search/verdict.test.ts', 'test/core/worker/entry.test.ts'],
     [
       {
         name: 'a server error is taken for free',

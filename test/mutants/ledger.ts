@@ -1,8 +1,8 @@
 import { inFile, type Mutant } from './mutant.ts'
 
-const reserving = ['test/store/ledger/reservation.test.ts']
-const settling = ['test/store/ledger/settlement.test.ts']
-const interleaved = 'test/store/ledger/interleaving.test.ts'
+const reserving = ['test/core/ledger/reservation.test.ts']
+const settling = ['test/core/ledger/settle-statement.test.ts']
+const interleaved = 'test/core/ledger/interleaving.test.ts'
 
 export const ledgerMutants: readonly Mutant[] = [
   ...inFile('sql/statements/reserve_calls.sql', reserving, [
@@ -258,8 +258,8 @@ export const ledgerMutants: readonly Mutant[] = [
     },
   ]),
   ...inFile(
-    'src/store/ledger/books.ts',
-    ['test/store/ledger/at-once.test.ts'],
+    'src/core/ledger/books.ts',
+    ['test/core/ledger/at-once.test.ts'],
     [
       {
         name: 'the account is not taken before it is written',
@@ -274,8 +274,8 @@ export const ledgerMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/store/ledger/floor.ts',
-    ['test/store/ledger/floor.test.ts'],
+    'src/core/ledger/standstill.ts',
+    ['test/core/ledger/floor.test.ts'],
     [
       {
         name: 'the floor in force is that of workers that died, too',
@@ -285,8 +285,8 @@ export const ledgerMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/store/ledger/waiting.ts',
-    ['test/store/ledger/reservation.test.ts'],
+    'src/core/ledger/waiting.ts',
+    ['test/core/ledger/reservation.test.ts'],
     [
       {
         name: 'a query is busy only for its own task',
@@ -311,8 +311,8 @@ export const ledgerMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/store/ledger/workers.ts',
-    ['test/commands/work/lease.test.ts'],
+    'src/core/ledger/leases.ts',
+    ['test/core/worker/lease.test.ts'],
     [
       {
         name: 'calls of workers that were closed are never given up',
@@ -337,8 +337,8 @@ export const ledgerMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/store/pipelining.ts',
-    ['test/store/pipelining.test.ts'],
+    'src/base/database/database.ts',
+    ['test/base/database/pipelining.test.ts'],
     [
       {
         name: 'nobody waits for a commit',

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { root } from '../../src/shared/root.ts'
+import { root } from '../../src/base/root.ts'
 import { allMutants } from './all.ts'
 
 // The list alone: `npm run mutants` puts each of them into a copy and runs the tests.

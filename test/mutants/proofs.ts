@@ -1,9 +1,9 @@
 import { inFile, type Mutant } from './mutant.ts'
 
-const tampers = ['test/store/operator/verify.test.ts', 'test/commands/verify/tampers.test.ts']
+const tampers = ['test/features/verify/verify.test.ts', 'test/features/verify/tampers.test.ts']
 
 export const proofMutants: readonly Mutant[] = [
-  ...inFile('src/store/operator/promises.ts', tampers, [
+  ...inFile('src/features/verify/verify.ts', tampers, [
     {
       name: 'verify does not look at the credits used by an account',
       find: 'where a.used_total <> paid.used',
@@ -45,7 +45,7 @@ export const proofMutants: readonly Mutant[] = [
       put: '      and false\n',
     },
   ]),
-  ...inFile('src/commands/verify/bodies.ts', tampers, [
+  ...inFile('src/features/verify/command.ts', tampers, [
     {
       name: 'verify does not read bodies',
       find: 'if (rows === undefined || !isSame(answer, rows, proof)) violations += 1',

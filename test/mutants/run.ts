@@ -7,7 +7,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { root } from '../../src/shared/root.ts'
+import { root } from '../../src/base/root.ts'
 import { allMutants } from './all.ts'
 import type { Mutant } from './mutant.ts'
 

@@ -1,10 +1,10 @@
 import { inFile, type Mutant } from './mutant.ts'
 
-const room = 'test/commands/work'
+const room = 'test/core/worker'
 
 export const workMutants: readonly Mutant[] = [
   ...inFile(
-    'src/commands/work/term.ts',
+    'src/core/worker/lease.ts',
     [`${room}/lease.test.ts`, `${room}/upkeep.test.ts`],
     [
       {
@@ -30,7 +30,7 @@ export const workMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/commands/work/lease.ts',
+    'src/core/worker/lease.ts',
     [`${room}/lease.test.ts`, `${room}/upkeep.test.ts`],
     [
       {
@@ -56,7 +56,7 @@ export const workMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/commands/work/brake.ts',
+    'src/core/worker/outages.ts',
     [`${room}/brake.test.ts`],
     [
       {
@@ -92,7 +92,7 @@ export const workMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/commands/work/upkeep.ts',
+    'src/core/worker/duties.ts',
     [`${room}/upkeep.test.ts`],
     [
       {
@@ -128,7 +128,7 @@ export const workMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/commands/work/entry.ts',
+    'src/core/worker/entry.ts',
     [`${room}/entry.test.ts`],
     [
       {
@@ -154,7 +154,7 @@ export const workMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/commands/work/batch.ts',
+    'src/core/worker/batch.ts',
     [`${room}/batch.test.ts`],
     [
       {
@@ -181,7 +181,7 @@ export const workMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/commands/work/witnesses.ts',
+    'src/core/worker/outages.ts',
     [`${room}/witnesses.test.ts`],
     [
       {
@@ -202,7 +202,7 @@ export const workMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/commands/work/tasks.ts',
+    'src/core/worker/dispatch.ts',
     [`${room}/tasks.test.ts`],
     [
       {
@@ -218,7 +218,7 @@ export const workMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/commands/work/capacity.ts',
+    'src/core/worker/batch.ts',
     [`${room}/capacity.test.ts`],
     [
       {
@@ -234,7 +234,7 @@ export const workMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/commands/work/unwritten.ts',
+    'src/core/worker/spool.ts',
     [`${room}/unwritten.test.ts`],
     [
       {
@@ -250,7 +250,7 @@ export const workMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/commands/work/spool.ts',
+    'src/core/worker/spool.ts',
     [`${room}/spool.test.ts`],
     [
       {

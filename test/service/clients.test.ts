@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { root } from '../../src/shared/root.ts'
+import { root } from '../../src/base/root.ts'
 import { openShop, type Shop } from './shop.ts'
 
 const runFile = promisify(execFile)

@@ -1,9 +1,8 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { chooseEncoding } from '../../src/service/compress.ts'
-import { openApi } from '../../src/search/call.ts'
-import { bodyCap, inflate } from '../../src/search/body.ts'
-import { Secret } from '../../src/shared/secret.ts'
+import { chooseEncoding } from '../../src/service/listen.ts'
+import { bodyCap, inflate, openApi } from '../../src/core/search/call.ts'
+import { Secret } from '../../src/base/secret.ts'
 import { openShop, type Shop } from './shop.ts'
 
 let shop: Shop

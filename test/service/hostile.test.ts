@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { hashKey } from '../../src/service/key.ts'
+import { hashKey } from '../../src/service/keys.ts'
 import { openShop, type Shop } from './shop.ts'
 import { fakeResult, startFakeSearxng } from './upstream/metasearch.ts'
 

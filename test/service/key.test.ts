@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { keyKind, makeKey } from '../../src/service/key.ts'
+import { keyKind, makeKey } from '../../src/service/keys.ts'
 
 describe('a key', () => {
   test('tells its kind', () => {

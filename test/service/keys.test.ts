@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTables } from '../../src/service/database.ts'
-import { root } from '../../src/shared/root.ts'
+import { root } from '../../src/base/root.ts'
 import { openKeys } from '../../src/service/start.ts'
 import { openShop, type Shop } from './shop.ts'
 
@@ -178,11 +178,7 @@ describe('events, errors, limits and versions (sections 6 to 9)', () => {
         /(?<![.-])\bfetch\b|from 'undici'|http\.request/.test(code(join(folder, name))),
       )
     // The front of a demo asks the service that it stands before, on this machine.
-    expect(callers.toSorted()).toEqual([
-      'standin/front.ts',
-      'upstream/metasearch.ts',
-      'upstream/searxng.ts',
-    ])
+    expect(callers.toSorted()).toEqual(['spoiling-front.ts', 'upstream/searxng.ts'])
   })
 
   test('57: spent credits are a 402, exactly, however many ask at once', async () => {

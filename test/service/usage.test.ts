@@ -1,8 +1,8 @@
 // @module-tag slow
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTables, type Tables } from '../../src/service/database.ts'
-import { foldUsage } from '../../src/service/sweep.ts'
-import { dayMs } from '../../src/shared/time/duration.ts'
+import { foldUsage } from '../../src/service/start.ts'
+import { dayMs } from '../../src/base/time/zone.ts'
 import { openShop, type Shop } from './shop.ts'
 
 let shop: Shop

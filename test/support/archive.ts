@@ -1,19 +1,23 @@
 // const past = await makePast(database, 'seed')  → a few nights with odd texts, late, reused and refused answers, written
 // straight into the tables. moveAll(database, folder) archives them; readTables(pool) is what the tables hold, row by row.
 import type { Pool } from 'pg'
-import { archiveDay, type ArchiveStep } from '../../src/commands/archive/day.ts'
-import { bringBack } from '../../src/commands/archive/back.ts'
-import { ParquetEngine } from '../../src/commands/mill/archive/engine.ts'
-import { openTargets } from '../../src/commands/archive/targets.ts'
-import type { ArchivePlace } from '../../src/commands/mill/archive/place.ts'
-import { openPlaces } from '../../src/commands/mill/archive/places.ts'
+import { archiveDay, type ArchiveStep } from '../../src/features/archive/day.ts'
+import { bringBack } from '../../src/features/archive/back.ts'
+import { ParquetEngine } from '../../src/features/archive/engine.ts'
+import { openTargets } from '../../src/features/archive/targets.ts'
+import type { ArchivePlace } from '../../src/features/archive/place.ts'
+import { openPlaces } from '../../src/features/archive/places.ts'
 import { seeded } from '../../src/service/random.ts'
-import { readConfig, type Environment } from '../../src/shared/config.ts'
-import { holdArchive, readArchivedDays, readLeavingDays } from '../../src/store/archive/days.ts'
-import { gatherKept } from '../../src/store/archive/leave.ts'
-import { archivedTables } from '../../src/store/archive/tables.ts'
-import { installationId } from '../../src/store/slices.ts'
-import { Story, ten, type Answers } from '../analysis/story.ts'
+import { type Environment, readConfig } from '../../src/base/config.ts'
+import {
+  archivedTables,
+  gatherKept,
+  holdArchive,
+  readArchivedDays,
+  readLeavingDays,
+} from '../../src/features/archive/days.ts'
+import { installationId } from '../../src/core/queue/open-slices.ts'
+import { type Answers, Story, ten } from '../features/analysis/story.ts'
 import type { FreshDatabase } from './database.ts'
 import { temporaryFolder } from './place.ts'
 

@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import S3rver, { type S3Context, type S3Step } from '@20minutes/s3rver'
-import type { Environment } from '../../src/shared/config.ts'
+import type { Environment } from '../../src/base/config.ts'
 import { temporaryFolder } from './place.ts'
 
 /** What becomes of a request: answered with 403 or 503, or its line cut, on the way there or on the way back. */

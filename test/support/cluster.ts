@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { freePort } from '../../src/embedded/port.ts'
+import { freePort } from '../../src/base/embedded/process.ts'
 import { clusters } from './parts.ts'
 
 const call = promisify(execFile)

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Pool } from 'pg'
 import { inject } from 'vitest'
-import { openDatabase, openPool, type Database } from '../../src/store/database.ts'
+import { type Database, openDatabase, openPool } from '../../src/base/database/database.ts'
 import { withDatabase } from './place.ts'
 
 export interface FreshDatabase {

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { request, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { serveDesk, type OpenDesk } from '../../src/commands/desk/serve.ts'
-import { readConfig, type Environment } from '../../src/shared/config.ts'
-import { Secret } from '../../src/shared/secret.ts'
+import { type OpenDesk, serveDesk } from '../../src/desk/command.ts'
+import { type Environment, readConfig } from '../../src/base/config.ts'
+import { Secret } from '../../src/base/secret.ts'
 
 interface DeskAnswer {
   readonly status: number

@@ -1,6 +1,6 @@
 // The text of docs/schema.md, from the live catalogue: what the database says about itself is said once.
 import type { Pool } from 'pg'
-import { withheld } from '../../src/store/analysis/readable.ts'
+import { withheld } from '../../src/base/database/reader-role.ts'
 
 interface Column {
   readonly relation: string

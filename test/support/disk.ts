@@ -4,7 +4,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { codeOf } from '../../src/shared/errors.ts'
+import { codeOf } from '../../src/base/errors.ts'
 
 export interface SmallDisk {
   readonly folder: string

@@ -1,8 +1,8 @@
-// npm run generate: writes src/store/schema.ts and docs/schema.md from the live schema, made afresh from sql/.
+// npm run generate: writes src/base/database/schema.ts and docs/schema.md from the live schema, made afresh from sql/.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { root } from '../../src/shared/root.ts'
-import { openPool } from '../../src/store/database.ts'
+import { root } from '../../src/base/root.ts'
+import { openPool } from '../../src/base/database/database.ts'
 import { describeSchema } from './dictionary.ts'
 import { withDatabase } from './place.ts'
 import { openServer } from './server.ts'
@@ -11,7 +11,7 @@ import { generateTypes } from './types.ts'
 const server = await openServer()
 try {
   const url = withDatabase(server.adminUrl, server.template)
-  writeFileSync(join(root, 'src', 'store', 'schema.ts'), await generateTypes(url))
+  writeFileSync(join(root, 'src', 'base', 'database', 'schema.ts'), await generateTypes(url))
   const pool = openPool(url, { name: 'generate', max: 1 })
   try {
     writeFileSync(join(root, 'docs', 'schema.md'), await describeSchema(pool))

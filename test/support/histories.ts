@@ -1,7 +1,7 @@
 // makeHistories({ seed, queries, nights, mix }) → histories of queries with a truth that is known: quiet and busy ones,
 // weekdays, seasons, bursts, changes of regime, groups with one page of results, and shocks that many share.
 import { seeded, type Random } from '../../src/service/random.ts'
-import type { QueryHistory } from '../../src/commands/mill/cadence/replay.ts'
+import type { QueryHistory } from '../../src/features/cadence/replay.ts'
 
 export const kinds = ['stable', 'weekly', 'seasonal', 'burst', 'regime', 'busy', 'flicker'] as const
 export type Kind = (typeof kinds)[number]

@@ -4,8 +4,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EventEmitter } from 'node:events'
 import { PassThrough } from 'node:stream'
-import { root } from '../../src/shared/root.ts'
-import type { Environment } from '../../src/shared/config.ts'
+import { root } from '../../src/base/root.ts'
+import type { Environment } from '../../src/base/config.ts'
 
 export interface Result {
   readonly code: number | null

@@ -2,7 +2,7 @@
 // the time that the sources take; the sources where nothing was compiled (a bench).
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { root } from '../../src/shared/root.ts'
+import { root } from '../../src/base/root.ts'
 
 export function wordsOf(command: string): readonly string[] {
   const compiled = join(root, 'dist', 'jobs', `${command}.js`)

@@ -1,13 +1,13 @@
 // const table = await openNights() → a database and a list on disk, and ticks of schedulers at any time of one's choosing:
 // `table.tickAt('2026-10-03T00:00:20Z', scheduleOf({ list: table.file }))`. Nothing is bought.
-import { decideByName } from '../../src/commands/mill/cadence/cadence.ts'
+import { decideByName } from '../../src/features/cadence/choose.ts'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { tick } from '../../src/commands/nightly/tick.ts'
-import type { Schedule } from '../../src/commands/nightly/schedule.ts'
-import type { Database } from '../../src/store/database.ts'
+import { tick } from '../../src/core/scheduler/tick.ts'
+import type { Schedule } from '../../src/core/scheduler/schedule.ts'
+import type { Database } from '../../src/base/database/database.ts'
 import { freshDatabase } from './database.ts'
 
 const supplier = { origin: 'sandbox', api: 'bundled', account: 'bundled' } as const

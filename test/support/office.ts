@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { noDefaults } from '../../src/lists/requests.ts'
-import type { Desk, ListOrder } from '../../src/commands/enqueue/staging.ts'
+import { noDefaults } from '../../src/core/lists/rows.ts'
+import type { Desk, ListOrder } from '../../src/core/enqueue/staging.ts'
 import { freshDatabase, type FreshDatabase } from './database.ts'
 
 export interface CountedSlice {

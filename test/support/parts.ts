@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { processEnvironment } from '../../src/shared/config.ts'
+import { processEnvironment } from '../../src/base/config.ts'
 
 export interface Part {
   readonly there: () => boolean

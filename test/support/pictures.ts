@@ -3,10 +3,10 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium, type Browser } from 'playwright-core'
-import { serveDesk } from '../../src/commands/desk/serve.ts'
-import { processEnvironment, readConfig } from '../../src/shared/config.ts'
-import { root } from '../../src/shared/root.ts'
-import { say } from '../../src/shared/terminal/command.ts'
+import { serveDesk } from '../../src/desk/command.ts'
+import { processEnvironment, readConfig } from '../../src/base/config.ts'
+import { root } from '../../src/base/root.ts'
+import { say } from '../../src/base/cli/command.ts'
 
 const shown = [
   { name: 'tonight', path: '/', colorScheme: 'light', height: 900 },

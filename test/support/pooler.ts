@@ -5,7 +5,7 @@ import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../../src/embedded/port.ts'
+import { freePort } from '../../src/base/embedded/process.ts'
 import { pgbouncer } from './parts.ts'
 import { temporaryFolder } from './place.ts'
 

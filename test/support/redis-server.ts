@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../../src/embedded/port.ts'
+import { freePort } from '../../src/base/embedded/process.ts'
 import { has } from './parts.ts'
 import { temporaryFolder } from './place.ts'
 

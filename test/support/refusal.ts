@@ -1,6 +1,6 @@
 // await refuse(mill, 'searches', { code: '22023', when: 'new.id = 7' }): the server refuses rows of a table; `allow` lifts it.
 import { sql } from 'kysely'
-import type { Database } from '../../src/store/database.ts'
+import type { Database } from '../../src/base/database/database.ts'
 
 interface Refusing {
   readonly db: Database

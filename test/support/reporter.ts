@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
-import { root } from '../../src/shared/root.ts'
+import { root } from '../../src/base/root.ts'
 import { parts, type PartName } from './parts.ts'
 
 const folder = join(root, 'node_modules', '.cache', 'querymill')

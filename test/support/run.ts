@@ -3,8 +3,8 @@
 // `kill('SIGTERM')` signals it, `ended` is its result. Nothing of the caller's settings leaks in: only PATH, HOME and TMPDIR.
 import { spawn } from 'node:child_process'
 import { onTestFailed } from 'vitest'
-import { processEnvironment, type Environment } from '../../src/shared/config.ts'
-import { root } from '../../src/shared/root.ts'
+import { type Environment, processEnvironment } from '../../src/base/config.ts'
+import { root } from '../../src/base/root.ts'
 import { runHere, type Result } from './in-process.ts'
 import { wordsOf } from './job.ts'
 

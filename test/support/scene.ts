@@ -1,7 +1,7 @@
 // const { api, mill } = await openScene({ api: {...faulty options}, backend, settings }): a stand-in API and a mill that
 // buys from it; everything is put away after the test.
 import { onTestFinished } from 'vitest'
-import { startFaulty } from '../../src/service/standin/faulty.ts'
+import { startFaulty } from '../faults/api/standin.ts'
 import { testMill, type TestMill, type TestMillOptions } from './mill.ts'
 
 type FaultyOptions = Parameters<typeof startFaulty>[0]

@@ -3,25 +3,25 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const first = [
-  'credits/messages.test.ts',
-  'commands/desk/browser.test.ts',
-  'commands/nightly/processes.test.ts',
-  'commands/demo/demo.test.ts',
-  'commands/work/outages.test.ts',
+  'core/ledger/messages.test.ts',
+  'desk/browser.test.ts',
+  'core/scheduler/processes.test.ts',
+  'features/demo/demo.test.ts',
+  'core/worker/outages.test.ts',
   'whole/silent-database.test.ts',
-  'commands/work/unwritten.test.ts',
+  'core/worker/unwritten.test.ts',
   'whole/promises.test.ts',
-  'credits/model.test.ts',
-  'commands/archive/upload.test.ts',
-  'commands/nightly/simulation.test.ts',
-  'commands/nightly/command.test.ts',
-  'embedded/postgres.test.ts',
-  'embedded/service.test.ts',
+  'core/ledger/model.test.ts',
+  'features/archive/upload.test.ts',
+  'core/scheduler/simulation.test.ts',
+  'core/scheduler/command.test.ts',
+  'base/embedded/postgres.test.ts',
+  'base/embedded/service.test.ts',
   'whole/asked-again.test.ts',
   'whole/shares-of-lists.test.ts',
   'whole/lasting-changes.test.ts',
   'whole/frozen-calls.test.ts',
-  'commands/work/work.test.ts',
+  'core/worker/work.test.ts',
 ]
 
 export class LongestFirst extends BaseSequencer {

@@ -3,10 +3,10 @@
 import { rmSync, statfsSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import type { Pool } from 'pg'
-import { processEnvironment } from '../../src/shared/config.ts'
-import { ensurePostgres, stopPostgres } from '../../src/embedded/postgres.ts'
-import { migrateAll } from '../../src/commands/mill/mill.ts'
-import { openPool } from '../../src/store/database.ts'
+import { processEnvironment } from '../../src/base/config.ts'
+import { ensurePostgres, stopPostgres } from '../../src/base/embedded/postgres.ts'
+import { migrateAll } from '../../src/core/mill.ts'
+import { openPool } from '../../src/base/database/database.ts'
 import { temporaryFolder, withDatabase } from './place.ts'
 
 /** What the tests of one run share. */

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { root } from '../../src/shared/root.ts'
+import { root } from '../../src/base/root.ts'
 import { openRedis } from './redis-server.ts'
 import { openServer } from './server.ts'
 

@@ -1,9 +1,9 @@
 // answerRun(db, { run, at, supplier, sights }) → every open task of a run gets its answer: the pages that a made history
 // shows, by the text of the query; a query without any fails. The run is done then. Nothing is bought.
 import { sql } from 'kysely'
-import type { FirstTen } from '../../src/commands/mill/cadence/sight.ts'
-import { contentId } from '../../src/shared/ids.ts'
-import type { Database } from '../../src/store/database.ts'
+import type { FirstTen } from '../../src/features/cadence/sights.ts'
+import { contentId } from '../../src/base/query.ts'
+import type { Database } from '../../src/base/database/database.ts'
 
 export interface AnsweredRun {
   readonly run: number

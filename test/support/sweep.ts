@@ -1,7 +1,7 @@
 // await whereFound(db, 'zeppelin') → ['public.queries.q', …]: every column of every table of the database, of whatever
 // schema, that holds the words in text, JSON or bytes. Read off the catalogue, so that a new column is looked through too.
 import { sql } from 'kysely'
-import type { Database } from '../../src/store/database.ts'
+import type { Database } from '../../src/base/database/database.ts'
 
 interface Column {
   readonly schema: string

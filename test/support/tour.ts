@@ -2,10 +2,10 @@
 // that DATABASE_URL names; made for that of `npm run demo -- --nights 12`.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { answerQuestion } from '../../src/commands/sql/ask.ts'
-import { findQuestion } from '../../src/store/analysis/library.ts'
-import { root } from '../../src/shared/root.ts'
-import { openPool, type Pool } from '../../src/store/database.ts'
+import { answerQuestion } from '../../src/features/analysis/sql-command.ts'
+import { findQuestion } from '../../src/features/analysis/library.ts'
+import { root } from '../../src/base/root.ts'
+import { openPool, type Pool } from '../../src/base/database/database.ts'
 import { asksOf, withAnswers } from './asks.ts'
 
 const most = 5

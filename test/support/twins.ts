@@ -1,7 +1,7 @@
 // makeTwins(histories, { seed }) → for each second history a twin beside it: the same answers, for ever or until a night
 // from which on it lives by itself for a while.
 import { seeded } from '../../src/service/random.ts'
-import type { QueryHistory } from '../../src/commands/mill/cadence/replay.ts'
+import type { QueryHistory } from '../../src/features/cadence/replay.ts'
 
 export function makeTwins(
   histories: readonly QueryHistory[],

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
-// The same as the parsers of src/store/database.ts give.
+// The same as the parsers of src/base/database/database.ts give.
 const parsers = [
   '--numeric-parser=number',
   '--date-parser=string',

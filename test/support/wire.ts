@@ -1,7 +1,7 @@
 // const wire = await openWire(databaseUrl) → { url }: the same server over a wire of the test's own.
 // `wire.holdReplies(when)`: what the server says is kept back as soon as `when` says so, until `wire.letGo()`.
 // `wire.hush()`: nothing passes any more and nothing breaks, as when packets are dropped; `wire.close()` cuts it.
-import { Wire as Cable } from '../../src/commands/chaos/wire.ts'
+import { Wire as Cable } from '../faults/wire.ts'
 
 export interface Wire {
   readonly url: string

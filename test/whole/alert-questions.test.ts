@@ -1,12 +1,15 @@
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { endNights } from '../../src/commands/mill/alerts/alerts.ts'
-import { answerQuestion } from '../../src/commands/sql/ask.ts'
-import { ensureReader } from '../../src/store/analysis/analyst.ts'
-import { findQuestion } from '../../src/store/analysis/library.ts'
-import { replaceAlertRules, type AlertRule } from '../../src/store/nights/alert-rules.ts'
-import { listAlerts } from '../../src/store/operator/alerts.ts'
-import { dropReader, placed, Story, ten, type Answers } from '../analysis/story.ts'
+import { endNights } from '../../src/features/alerts/look.ts'
+import { answerQuestion } from '../../src/features/analysis/sql-command.ts'
+import { ensureReader } from '../../src/base/database/reader-role.ts'
+import { findQuestion } from '../../src/features/analysis/library.ts'
+import {
+  type AlertRule,
+  listAlerts,
+  replaceAlertRules,
+} from '../../src/features/alerts/statements.ts'
+import { type Answers, dropReader, placed, Story, ten } from '../features/analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 
 // What a label may look like that the words of a condition are made of.

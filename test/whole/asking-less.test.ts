@@ -1,17 +1,19 @@
 // Everything that asks less at once, on the real parts: a schedule with an adaptive cadence, a budget and a share, rules of
 // alerts, and a night that cannot be believed.
-import { decideByName } from '../../src/commands/mill/cadence/cadence.ts'
+import { decideByName, decideCadence } from '../../src/features/cadence/choose.ts'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { decideCadence } from '../../src/commands/mill/cadence/cadence.ts'
-import { tick } from '../../src/commands/nightly/tick.ts'
-import { replaceAlertRules, type AlertRule } from '../../src/store/nights/alert-rules.ts'
-import { listAlerts } from '../../src/store/operator/alerts.ts'
-import { verifyPromises } from '../../src/store/operator/verify.ts'
-import { scheduleOf } from '../commands/nightly/world.ts'
+import { tick } from '../../src/core/scheduler/tick.ts'
+import {
+  type AlertRule,
+  listAlerts,
+  replaceAlertRules,
+} from '../../src/features/alerts/statements.ts'
+import { verifyPromises } from '../../src/features/verify/verify.ts'
+import { scheduleOf } from '../core/scheduler/world.ts'
 import { openScene, queries } from '../support/scene.ts'
 
 const budget = 9

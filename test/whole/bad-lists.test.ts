@@ -20,7 +20,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { start, type Running } from '../support/run.ts'
-import { xlsxOf, zipOf } from '../lists/archives.ts'
+import { xlsxOf, zipOf } from '../core/lists/archives.ts'
 
 let database: FreshDatabase
 let folder: string

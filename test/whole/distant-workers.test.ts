@@ -1,7 +1,7 @@
 // @module-tag slow
 // Workers on hosts of their own: each reaches the database over a wire that takes a millisecond each way, and one wire breaks.
 import { expect, onTestFinished, test } from 'vitest'
-import { Wire } from '../../src/commands/chaos/wire.ts'
+import { Wire } from '../faults/wire.ts'
 import { openScene, queries } from '../support/scene.ts'
 import { run, start } from '../support/run.ts'
 

@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { processEnvironment } from '../../src/shared/config.ts'
-import { root } from '../../src/shared/root.ts'
+import { processEnvironment } from '../../src/base/config.ts'
+import { root } from '../../src/base/root.ts'
 import type { TestMill } from '../support/mill.ts'
 
 /** A worker process of the mill that ends itself at this moment. */

@@ -1,6 +1,6 @@
 // @module-tag slow
 import { expect, test } from 'vitest'
-import { startFaulty } from '../../src/service/standin/faulty.ts'
+import { startFaulty } from '../faults/api/standin.ts'
 import { testMill } from '../support/mill.ts'
 import { start } from '../support/run.ts'
 

@@ -1,7 +1,7 @@
 // @module-tag slow
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { liftStops } from '../../src/store/operator/change.ts'
+import { liftStops } from '../../src/core/ledger/change-tasks.ts'
 import { openScene, queries } from '../support/scene.ts'
 import { start } from '../support/run.ts'
 

@@ -1,12 +1,11 @@
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { Lease } from '../../src/commands/work/lease.ts'
-import { spenderOf } from '../../src/commands/work/setup.ts'
-import { reserve } from '../../src/credits/reserve.ts'
-import { openDatabase, openPool } from '../../src/store/database.ts'
-import { openAccount, readBooks } from '../../src/store/ledger/books.ts'
-import { saveReservation } from '../../src/store/ledger/reservation.ts'
-import { readWaiting } from '../../src/store/ledger/waiting.ts'
+import { Lease } from '../../src/core/worker/lease.ts'
+import { spenderOf } from '../../src/core/worker/setup.ts'
+import { reserve } from '../../src/core/ledger/reserve.ts'
+import { openDatabase, openPool } from '../../src/base/database/database.ts'
+import { openAccount, readBooks, saveReservation } from '../../src/core/ledger/books.ts'
+import { readWaiting } from '../../src/core/ledger/waiting.ts'
 import { openScene, queries } from '../support/scene.ts'
 import { openWire } from '../support/wire.ts'
 import { patienceMs } from '../support/patience.ts'
@@ -133,7 +132,7 @@ describe('a decision that others overtake', () => {
     })
     const run = await mill.plan(queries(150), { budget: 48 })
     const other = { ...mill, supplier: { ...mill.supplier, account: 'another' } }
-    const { work } = await import('../../src/commands/work/work.ts')
+    const { work } = await import('../../src/core/worker/work.ts')
     const options = {
       drain: true,
       lanes: 16,

@@ -1,8 +1,8 @@
 // A worker that kills itself at the moment it is told: `tsx test/whole/mortal.ts reserved`. `never` lets it live.
-import { Closers } from '../../src/shared/closers.ts'
-import { processEnvironment, readConfig } from '../../src/shared/config.ts'
-import { openMill } from '../../src/commands/mill/mill.ts'
-import { work } from '../../src/commands/work/work.ts'
+import { Closers } from '../../src/base/waiting.ts'
+import { processEnvironment, readConfig } from '../../src/base/config.ts'
+import { openMill } from '../../src/core/mill.ts'
+import { work } from '../../src/core/worker/work.ts'
 
 const [, , moment] = process.argv
 const config = readConfig(processEnvironment())

@@ -5,15 +5,15 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { migrateAll } from '../../src/commands/mill/mill.ts'
+import { migrateAll } from '../../src/core/mill.ts'
 import { openTables } from '../../src/service/database.ts'
-import { startFaulty } from '../../src/service/standin/faulty.ts'
+import { startFaulty } from '../faults/api/standin.ts'
 import {
   openDatabase,
   openPool,
-  probeDatabase,
   type PoolOptions,
-} from '../../src/store/database.ts'
+  probeDatabase,
+} from '../../src/base/database/database.ts'
 import { emptyUrl, freshUrl } from '../support/database.ts'
 import { openPooler } from '../support/pooler.ts'
 import { run } from '../support/run.ts'

@@ -1,7 +1,7 @@
 // @module-tag slow
 import { sql } from 'kysely'
 import { describe, expect, test, vi } from 'vitest'
-import { startFaulty } from '../../src/service/standin/faulty.ts'
+import { startFaulty } from '../faults/api/standin.ts'
 import { testMill, type TestMill } from '../support/mill.ts'
 import { dies, startMortal } from './dying.ts'
 import { patienceMs } from '../support/patience.ts'

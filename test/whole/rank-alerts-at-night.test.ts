@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { replaceAlertRules, type AlertRule } from '../../src/store/nights/alert-rules.ts'
-import { listAlerts } from '../../src/store/operator/alerts.ts'
+import {
+  type AlertRule,
+  listAlerts,
+  replaceAlertRules,
+} from '../../src/features/alerts/statements.ts'
 import { openScene, queries } from '../support/scene.ts'
 
 const rule = (name: string, what: AlertRule['what'], more: Partial<AlertRule> = {}): AlertRule => ({

@@ -1,9 +1,12 @@
 // @module-tag slow
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { endNights } from '../../src/commands/mill/alerts/alerts.ts'
-import { replaceAlertRules, type AlertRule } from '../../src/store/nights/alert-rules.ts'
-import { listAlerts } from '../../src/store/operator/alerts.ts'
-import { placed, Story, ten, type Answers } from '../analysis/story.ts'
+import { endNights } from '../../src/features/alerts/look.ts'
+import {
+  type AlertRule,
+  listAlerts,
+  replaceAlertRules,
+} from '../../src/features/alerts/statements.ts'
+import { type Answers, placed, Story, ten } from '../features/analysis/story.ts'
 import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 
 let database: FreshDatabase

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { composeNotices } from '../../src/commands/monitor/words.ts'
-import { takeNews } from '../../src/store/operator/news.ts'
-import { verifyPromises } from '../../src/store/operator/verify.ts'
+import { composeNotices } from '../../src/features/notifications/news.ts'
+import { takeNews } from '../../src/features/alerts/statements.ts'
+import { verifyPromises } from '../../src/features/verify/verify.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 

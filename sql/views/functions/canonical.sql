@@ -1,4 +1,4 @@
--- A text as a query would be written: the same rule as in src/shared/query.ts, which a test holds it to.
+-- A text as a query would be written: the same rule as in src/base/query.ts, which a test holds it to.
 create or replace function analysis.canonical(given text) returns text
 language sql immutable strict parallel safe as $$
   select case

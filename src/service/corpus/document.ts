@@ -1,4 +1,6 @@
+import { type FileHandle, open } from 'node:fs/promises'
 import { z } from 'zod'
+import { unreadable } from '../../base/errors.ts'
 
 /** A page that can be found. One line of a corpus file. */
 export const documentShape = z.object({
@@ -66,4 +68,30 @@ export function plainText(text: string): string {
       .replace(/\s+/g, ' ')
       .trim()
   )
+}
+
+/** A JSONL file of pages, opened. */
+export interface PageFile {
+  /** The path as the person typed it. */
+  readonly shown: string
+  readonly lines: () => AsyncIterable<string>
+  readonly close: () => Promise<void>
+}
+
+const folder = 'a folder; name the files in it'
+
+/** Opens a file or a pipe; a folder is refused. */
+export async function openPages(path: string, shown: string): Promise<PageFile> {
+  const handle = await open(path).catch((cause: unknown) => {
+    throw unreadable(shown, cause, folder)
+  })
+  if (await isFolder(handle)) {
+    await handle.close()
+    throw unreadable(shown, { code: 'EISDIR' }, folder)
+  }
+  return { shown, lines: () => handle.readLines(), close: () => handle.close() }
+}
+
+async function isFolder(handle: FileHandle): Promise<boolean> {
+  return (await handle.stat()).isDirectory()
 }

@@ -1,19 +1,24 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type pg from 'pg'
 import { z } from 'zod'
-import { Misuse } from '../../shared/errors.ts'
-import type { Secret } from '../../shared/secret.ts'
-import { dayMs } from '../../shared/time/duration.ts'
-import { readDays } from '../days.ts'
-import type { DoorEnv } from '../door.ts'
-import { keyKinds } from '../key.ts'
-import { changeKey, createKey, listKeys, revokeKey, type IssuedKey } from '../keys.ts'
+import { isForwarded } from '../../base/address.ts'
+import { Misuse } from '../../base/errors.ts'
+import type { Secret } from '../../base/secret.ts'
+import { dayMs } from '../../base/time/zone.ts'
+import {
+  changeKey,
+  createKey,
+  type DoorEnv,
+  type IssuedKey,
+  keyKinds,
+  listKeys,
+  revokeKey,
+} from '../keys.ts'
 import { Refusal } from '../refusal.ts'
-import { Guard } from './guard.ts'
-import { renderDashboard } from './page.ts'
-import { dashboardStyle } from './style.ts'
+import { readDays } from '../usage-route.ts'
+import { dashboardStyle, renderDashboard } from './page.ts'
 
 export interface DashboardParts {
   readonly pool: pg.Pool
@@ -23,7 +28,7 @@ export interface DashboardParts {
   readonly basePath: string
 }
 
-const headers = {
+const pageHeaders = {
   'cache-control': 'no-store',
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
@@ -45,7 +50,10 @@ export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): 
   })
   app.get('/dashboard/style.css', (c) => {
     guard.check(c)
-    return c.body(dashboardStyle, 200, { ...headers, 'content-type': 'text/css; charset=utf-8' })
+    return c.body(dashboardStyle, 200, {
+      ...pageHeaders,
+      'content-type': 'text/css; charset=utf-8',
+    })
   })
   app.post('/dashboard/keys', async (c) => {
     guard.checkForm(c)
@@ -91,7 +99,7 @@ async function show(c: Context<DoorEnv>, parts: DashboardParts, told: Told): Pro
   const path = `${parts.basePath}/dashboard`
   const address = parts.publicUrl()
   const page = renderDashboard({ path, address, keys, days, used, ticket: randomUUID(), ...told })
-  return c.html(page, told.problem === null ? 200 : 400, headers)
+  return c.html(page, told.problem === null ? 200 : 400, pageHeaders)
 }
 
 async function readForm(c: Context<DoorEnv>): Promise<Record<string, string>> {
@@ -116,11 +124,14 @@ function whole(name: string, least: number, most: number) {
     .refine((value) => value === null || (value >= least && value <= most), { error })
 }
 
-const name = z.string().max(100, { error: 'Name: expected at most 100 characters' }).default('')
+const nameField = z
+  .string()
+  .max(100, { error: 'Name: expected at most 100 characters' })
+  .default('')
 const rate = whole('Requests a second', 1, 1_000_000)
-const changeShape = z.object({ name, rate })
+const changeShape = z.object({ name: nameField, rate })
 const newShape = z.object({
-  name,
+  name: nameField,
   rate,
   kind: z.enum(keyKinds),
   plan: z.string().default('free'),
@@ -155,4 +166,67 @@ async function make(pool: pg.Pool, form: Record<string, string>): Promise<Told> 
     if (error instanceof Misuse) return { issued: null, problem: error.message }
     throw error
   }
+}
+
+const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
+const loopbackPeer = /^(::1|(::ffff:)?127\.)/
+const wrongAMinute = 10
+
+/** Lets in who stands at this machine, or who knows the password. */
+class Guard {
+  readonly #password: Secret | null
+  readonly #publicUrl: () => string
+  #wrong: number[] = []
+
+  constructor(password: Secret | null, publicUrl: () => string) {
+    this.#password = password
+    this.#publicUrl = publicUrl
+  }
+
+  /** Throws for everybody who is not let in. */
+  check(c: Context<DoorEnv>): void {
+    if (this.#password === null) {
+      if (isHere(c)) return
+      const text =
+        'The dashboard opens on its own machine only; SERVICE_PASSWORD opens it elsewhere'
+      throw new Refusal(403, text)
+    }
+    this.#wrong = this.#wrong.filter((at) => at > Date.now() - 60_000)
+    if (this.#wrong.length >= wrongAMinute) {
+      throw new Refusal(429, 'Too many wrong passwords', { 'retry-after': '60' })
+    }
+    const given = givenPassword(c.req.header('authorization'))
+    if (given !== null && isSame(given, this.#password.reveal())) return
+    if (given !== null) this.#wrong.push(Date.now())
+    const headers = { 'www-authenticate': 'Basic realm="dashboard", charset="UTF-8"' }
+    throw new Refusal(401, 'The dashboard needs its password', headers)
+  }
+
+  /** A form counts only when our own page sent it: another site's page could send one, too. */
+  checkForm(c: Context<DoorEnv>): void {
+    this.check(c)
+    const site = c.req.header('sec-fetch-site')
+    const origin = c.req.header('origin')
+    const own = [new URL(this.#publicUrl()).origin, `http://${c.req.header('host') ?? ''}`]
+    if (site === 'same-origin' || (site === undefined && own.includes(origin ?? ''))) return
+    throw new Refusal(403, 'The form was not sent by the dashboard')
+  }
+}
+
+/** The name that was asked for counts too: a name of another site can lead to this machine. */
+function isHere(c: Context<DoorEnv>): boolean {
+  if (isForwarded((name) => c.req.header(name))) return false
+  const peer = c.env.incoming.socket.remoteAddress ?? ''
+  return loopbackPeer.test(peer) && loopback.test(c.req.header('host') ?? '')
+}
+
+function givenPassword(header: string | undefined): string | null {
+  const encoded = /^basic\s+(\S+)$/i.exec(header ?? '')?.[1]
+  if (encoded === undefined) return null
+  const text = Buffer.from(encoded, 'base64').toString('utf8')
+  return text.slice(text.indexOf(':') + 1)
+}
+
+function isSame(given: string, password: string): boolean {
+  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', password, 'buffer'))
 }

@@ -1,4 +1,4 @@
-import { stem, stopWords } from './words.ts'
+import { stem, stopWords } from './labels.ts'
 
 const fewest = 4
 const most = 8

@@ -1,15 +1,12 @@
-import type { FoundAnswer } from '../answer.ts'
+import type { FoundAnswer } from '../kept.ts'
 import { titleAlone } from '../corpus/document.ts'
 import type { NamedEntity, OrganicResult } from '../schemas.ts'
 import { labelClusters, type ClusterText } from './clusters.ts'
-import { findEntities } from './entities.ts'
-import type { Gazetteer } from './gazetteer.ts'
-import { labelIntent } from './intent.ts'
-import { relateSearches } from './related.ts'
-import { labelSentiment } from './sentiment.ts'
+import { findEntities, type Gazetteer } from './entities.ts'
+import { labelIntent, labelSentiment, relateSearches } from './labels.ts'
 
 /** What a provider found, before anything is said about it. */
-export interface Findings {
+interface Findings {
   readonly results: readonly OrganicResult[]
   /** Those of the first page: what is said about a query is the same on every page. */
   readonly first: readonly OrganicResult[]

@@ -4,7 +4,7 @@
  */
 import { Refusal } from '../refusal.ts'
 
-export interface QueueLimits {
+interface QueueLimits {
   /** Turns at the upstream at the same time. */
   readonly places: number
   /** Those of one account at the same time. */

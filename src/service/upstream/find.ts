@@ -1,11 +1,10 @@
-import { stopWords } from '../enrich/words.ts'
-import { mostReach } from '../params.ts'
-import type { Interpretation, Search } from '../schemas.ts'
-import type { AskedWords } from './question.ts'
+// Finds pages of this machine, best first.
+
+import { stem, stopWords } from '../enrich/labels.ts'
+import { type Interpretation, mostReach, type Search } from '../schemas.ts'
+import type { AskedWords, Statements } from './question.ts'
 import { ranking } from './ranking.ts'
-import { spread } from './spread.ts'
-import type { Statements } from './statements.ts'
-import { allOf, anyOf, readTerms, type KnownTerm, type KnownTerms } from './terms.ts'
+import { allOf, anyOf, type KnownTerm, type KnownTerms, readTerms } from './terms.ts'
 
 /** A page of this machine, best first. */
 export interface FoundPage {
@@ -19,13 +18,13 @@ export interface FoundPage {
   readonly score: number
 }
 
-export interface FoundPages {
+interface FoundPages {
   readonly pages: readonly FoundPage[]
   /** What was searched for instead of what was sent; null where that was the same. */
   readonly meant: Interpretation | null
 }
 
-export interface FindWish {
+interface FindWish {
   readonly search: Search
   readonly question: AskedWords
   /** How many pages are shown. */
@@ -181,4 +180,72 @@ async function parseOperators(run: Statements, text: string, config: string): Pr
     values: [text, config],
   })
   return rows[0]?.query ?? ''
+}
+
+const longest = 220
+
+/** The sentence or two of a text that say most about a query, whole words only. */
+export function makeSnippet(q: string, text: string): string {
+  const clean = text.replace(/\s+/g, ' ').trim()
+  if (clean.length <= longest) return clean
+  const asked = new Set(wordsOf(q).filter((word) => !stopWords.has(word)))
+  const sentences = clean.split(/(?<=[.!?])\s+(?=[\p{Lu}\p{N}"'(])/u)
+  const scores = sentences.map(
+    (sentence) => new Set(wordsOf(sentence).filter((word) => asked.has(word))).size,
+  )
+  // The first of the best: what comes earlier on a page says what it is about.
+  const best = scores.indexOf(Math.max(...scores))
+  return cut(sentences.slice(best).join(' '))
+}
+
+function cut(text: string): string {
+  if (text.length <= longest) return text
+  const end = text.lastIndexOf(' ', longest - 1)
+  return `${text.slice(0, end > 0 ? end : longest - 1)}…`
+}
+
+function wordsOf(text: string): string[] {
+  return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(stem)
+}
+
+/** What is needed of a page to tell whether it is one of many like it. */
+interface Placed {
+  readonly url: string
+  readonly score: number
+}
+
+// What people look at first, and how many pages of one folder stand there: what a reader of results expects.
+const [firstPlaces, eachFolder] = [10, 2]
+// Another page goes first only where it fits nearly as well.
+const nearly = 0.6
+
+/**
+ * Lets other pages into the first ten where one folder of one site fills them: versions of a specification, members of
+ * an object. The pages after the first two keep their order. What comes out depends on these pages alone, so that every
+ * page of an answer is a piece of the same list.
+ */
+export function spread<Page extends Placed>(pages: readonly Page[]): Page[] {
+  const left = [...pages]
+  const counts = new Map<string, number>()
+  const first: Page[] = []
+  while (first.length < firstPlaces && left.length > 0) {
+    const [next] = left.splice(findNext(left, counts), 1)
+    if (next === undefined) break
+    const folder = folderOf(next.url)
+    counts.set(folder, (counts.get(folder) ?? 0) + 1)
+    first.push(next)
+  }
+  return [...first, ...left]
+}
+
+function findNext(left: readonly Placed[], counts: ReadonlyMap<string, number>): number {
+  const least = nearly * (left[0]?.score ?? 0)
+  const other = left.findIndex(({ url }) => (counts.get(folderOf(url)) ?? 0) < eachFolder)
+  return other > 0 && (left[other]?.score ?? 0) >= least ? other : 0
+}
+
+/** Host and path without its last part: where pages of one kind lie side by side. */
+export function folderOf(url: string): string {
+  const { host, pathname } = new URL(url)
+  return host + pathname.replace(/\/+$/, '').replace(/\/[^/]*$/, '')
 }

@@ -1,20 +1,18 @@
 import pg from 'pg'
-import { shownOf, sentParams, type Answered, type Asker, type Provider } from '../answer.ts'
+import { type Answered, type Asker, type Provider, sentParams, shownOf } from '../kept.ts'
 import { loadShipped } from '../corpus/load.ts'
 import type { Tables } from '../database.ts'
-import type { Drift } from './drift.ts'
+import type { Drift } from './mock.ts'
 import { enrich } from '../enrich/enrich.ts'
-import { Gazetteer } from '../enrich/gazetteer.ts'
+import { Gazetteer } from '../enrich/entities.ts'
 import { Refusal } from '../refusal.ts'
-import { findAsked, noteAsked } from './asked.ts'
-import { findPages, languageOf, leastPool, readTexts, type FoundPage } from './find.ts'
+import { findAsked, noteAsked } from './searxng.ts'
+import { findPages, type FoundPage, languageOf, leastPool, makeSnippet, readTexts } from './find.ts'
 import { FairQueue } from './fair-queue.ts'
-import { readQuestion } from './question.ts'
+import { readQuestion, withStatements } from './question.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
-import { makeSnippet } from './snippet.ts'
-import { withStatements } from './statements.ts'
 
-export interface Local extends Provider {
+interface Local extends Provider {
   /** Resolves when the documents are there; searches wait for it by themselves. */
   readonly ready: Promise<void>
 }

@@ -1,27 +1,22 @@
-import type { Log } from '../../shared/log.ts'
-import { shownOf, sentParams, type Answered, type Asker, type Provider } from '../answer.ts'
+// Finds pages on the live web through a SearXNG of one's own.
+
+import type pg from 'pg'
+import { z } from 'zod'
+import type { Log } from '../../base/log.ts'
 import { enrich } from '../enrich/enrich.ts'
-import { Gazetteer } from '../enrich/gazetteer.ts'
+import { Gazetteer } from '../enrich/entities.ts'
+import { type Answered, type Asker, type Provider, sentParams, shownOf } from '../kept.ts'
 import { Refusal } from '../refusal.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
-import {
-  complete,
-  getPage,
-  silence,
-  type EnginePage,
-  type PageWish,
-  type Web,
-} from './metasearch.ts'
-import { loadPlaces, type Places } from './places.ts'
-import { plainPage } from './webpage.ts'
+import type { AskedWords, Statements } from './question.ts'
 
 const mostPages = 10
 const usualBudgetMs = 20_000
 const pagesAtOnce = 2
 const waitingPerAccount = 256
 
-export interface SearxngOptions {
+interface SearxngOptions {
   readonly url: URL
   readonly log: Log
   readonly fetch?: typeof fetch
@@ -181,4 +176,352 @@ function typeOf({ attributes }: EnginePage['infoboxes'][number]): string {
   const properties = (attributes ?? []).map(({ entity }) => entity)
   const found = typeByProperty.find(([, ids]) => ids.some((id) => properties.includes(id)))
   return found?.[0] ?? 'Thing'
+}
+
+/** What SearXNG answers, as far as it is used. Anything may be missing or null: engines differ. */
+const pageShape = z.object({
+  results: z.array(
+    z.looseObject({
+      url: z.string().nullish(),
+      title: z.string().nullish(),
+      content: z.string().nullish(),
+    }),
+  ),
+  suggestions: z.array(z.string()).catch([]).default([]),
+  corrections: z.array(z.string()).catch([]).default([]),
+  infoboxes: z
+    .array(
+      z.looseObject({
+        infobox: z.string(),
+        attributes: z.array(z.looseObject({ entity: z.string().nullish() })).nullish(),
+      }),
+    )
+    .catch([])
+    .default([]),
+  unresponsive_engines: z.array(z.unknown()).catch([]).default([]),
+})
+
+type EnginePage = z.output<typeof pageShape>
+
+/** A SearXNG and how it is reached. */
+interface Web {
+  readonly base: URL
+  readonly get: typeof fetch
+  readonly places: Places
+  readonly log: Log
+}
+
+/** Nobody answered: that is no empty result, and nobody pays for it. */
+function silence(retryAfter: string | null = null): Refusal {
+  return new Refusal(503, 'No search engine answered; nothing was charged', {
+    'retry-after': retryAfter ?? '60',
+  })
+}
+
+const strictness = { off: '0', moderate: '1', strict: '2' } as const
+
+interface PageWish {
+  readonly number: number
+  readonly signal: AbortSignal
+}
+
+/** One page of results; null when no engine could be asked. An answer that is not SearXNG's is an error. */
+async function getPage(web: Web, search: Search, wish: PageWish): Promise<EnginePage | null> {
+  const url = new URL('search', baseOf(web.base))
+  url.search = new URLSearchParams({
+    q: withoutCommands(search.q),
+    format: 'json',
+    pageno: String(wish.number),
+    ...upstreamLanguage(search, web.places),
+    ...(search.safe === null ? {} : { safesearch: strictness[search.safe] }),
+    ...(search.freshness === null ? {} : { time_range: search.freshness }),
+  }).toString()
+  const response = await request(web, url, wish.signal)
+  if (response === null) return null
+  if (!response.ok) {
+    web.log.warn({ status: response.status, page: wish.number }, 'the upstream refused a page')
+    await response.body?.cancel()
+    // How long to wait is the upstream's to say; a word of its own would be a guess.
+    if (wish.number === 1) throw silence(response.headers.get('retry-after'))
+    return null
+  }
+  const page = pageShape.safeParse(await readWhole(web, response))
+  if (page.success) {
+    const { unresponsive_engines: engines } = page.data
+    if (engines.length > 0) web.log.warn({ engines }, 'engines behind the upstream failed')
+    return page.data
+  }
+  web.log.warn({ page: wish.number }, 'the upstream answered nonsense')
+  throw nonsense(page.error)
+}
+
+async function readWhole(web: Web, response: Response): Promise<unknown> {
+  try {
+    return await readJson(response)
+  } catch (error) {
+    web.log.warn({ err: error }, 'an answer of the upstream broke off')
+    return undefined
+  }
+}
+
+function nonsense(cause: unknown): Refusal {
+  const refusal = new Refusal(502, 'The search engine answered nonsense; nothing was charged')
+  refusal.cause = cause
+  return refusal
+}
+
+async function request(web: Web, url: URL, signal: AbortSignal): Promise<Response | null> {
+  try {
+    // Never followed: an engine's shortcut in a query can point anywhere.
+    return await web.get(url, { redirect: 'manual', signal })
+  } catch (error) {
+    // Refused, unknown or cut: for the caller it is one thing, an upstream that does not answer.
+    if (!signal.aborted) web.log.warn({ err: error }, 'the upstream does not answer')
+    return null
+  }
+}
+
+// An extra is not worth the answer.
+const completionMs = 2000
+
+/** Completions of the query, for want of suggestions. They are an extra: without them the answer stands. */
+async function complete(web: Web, search: Search, over: AbortSignal): Promise<string[]> {
+  const signal = AbortSignal.any([over, AbortSignal.timeout(completionMs)])
+  const url = new URL('autocompleter', baseOf(web.base))
+  url.search = new URLSearchParams({ q: withoutCommands(search.q) }).toString()
+  try {
+    const headers = { 'x-requested-with': 'XMLHttpRequest' }
+    const response = await web.get(url, { redirect: 'manual', headers, signal })
+    if (!response.ok) return []
+    const body = z.array(z.unknown()).parse(await readJson(response))
+    // Plain list, or the five fields of OpenSearch, the second of which is the list.
+    const list = Array.isArray(body[1]) ? (body[1] as unknown[]) : body
+    return list.filter((text): text is string => typeof text === 'string')
+  } catch (error) {
+    web.log.info({ err: error }, 'the upstream has no completions')
+    return []
+  }
+}
+
+function baseOf(url: URL): URL {
+  return new URL(url.pathname.endsWith('/') ? url : `${url.href}/`)
+}
+
+/**
+ * SearXNG obeys `!engine`, `!!engine`, `:language` and `<100` (a time limit) inside a query; ours are words and nothing
+ * else. A `<` before anything but a number it leaves alone, and so do we: `<dialog>` is a word.
+ */
+function withoutCommands(q: string): string {
+  return q.replace(/(^|\s)(?:<*[!:?][!:?<]*(?=\S)|<+(?=\p{N}+(?:\s|$)))/gu, '$1')
+}
+
+/** Most bytes of one answer of an upstream: a page of results has some tens of thousands. */
+const longest = 4_000_000
+
+/** The JSON of an answer; undefined when it is none, or longer than any answer can be. */
+async function readJson(response: Response): Promise<unknown> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  if (response.body === null) return undefined
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    length += chunk.length
+    // Leaving the loop ends the connection.
+    if (length > longest) return undefined
+    chunks.push(chunk)
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown
+  } catch {
+    // No JSON is no answer, whatever it is instead.
+    return undefined
+  }
+}
+
+/** Our `hl`, `gl` and `location` as SearXNG's one `language`; nothing when none was sent. */
+function upstreamLanguage(
+  { hl, gl, location }: Pick<Search, 'hl' | 'gl' | 'location'>,
+  places: Places,
+): { language?: string } {
+  const spoken = hl === null ? undefined : readTag(hl)
+  const region = gl ?? places.regionOf(location) ?? spoken?.region
+  if (region === undefined) return spoken === undefined ? {} : { language: spoken.language }
+  const language = spoken?.language ?? new Intl.Locale(`und-${region}`).maximize().language
+  return { language: `${language}-${region}` }
+}
+
+/** `zh-Hant-TW` speaks zh in TW; `en-150` and the like name no country. */
+function readTag(hl: string): { language: string; region?: string } {
+  const [language = '', ...rest] = hl.split('-')
+  const region = rest.find((part) => /^[a-z]{2}$/i.test(part))?.toUpperCase()
+  return { language: language.toLowerCase(), ...(region === undefined ? {} : { region }) }
+}
+
+/** A result of the web, made fit for the answer. */
+interface WebPage {
+  /** Equal for addresses that differ in scheme, fragment and tracking only. */
+  readonly key: string
+  readonly title: string
+  readonly url: string
+  readonly snippet: string
+  readonly domain: string
+}
+
+interface Given {
+  readonly url?: string | null | undefined
+  readonly title?: string | null | undefined
+  readonly content?: string | null | undefined
+}
+
+const longestText = 20_000
+const tracking = /^(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|igshid)$/i
+
+/** Null for a result that is no page: images and maps come without an address, or with one that is not of the web. */
+function plainPage({ url, title, content }: Given): WebPage | null {
+  if (url === null || url === undefined || !URL.canParse(url)) return null
+  const address = new URL(url)
+  if (address.protocol !== 'http:' && address.protocol !== 'https:') return null
+  const domain = address.hostname
+  return {
+    key: keyOf(address),
+    title: withoutMarkup(title ?? '') || domain,
+    url: address.href,
+    snippet: withoutMarkup(content ?? ''),
+    domain,
+  }
+}
+
+function keyOf(address: URL): string {
+  const url = new URL(address)
+  for (const name of [...url.searchParams.keys()]) {
+    if (tracking.test(name)) url.searchParams.delete(name)
+  }
+  url.hash = ''
+  return url.href.slice(url.protocol.length)
+}
+
+/** Marks in pairs, as engines set them around what was found. Anything else in angle brackets is the text itself. */
+function withoutMarkup(text: string): string {
+  return text
+    .slice(0, longestText)
+    .replace(/<(b|i|em|strong|mark|span)(?: [^<>]{0,200})?>([^<]*)<\/\1>/gi, '$2')
+    .replace(/\s+/g, ' ')
+    .trim()
+}
+
+// What a person types; longer texts are nothing to be shown to others.
+const longestAsked = 200
+const most = 8
+// Ranked by likeness are so many: which of ten thousand alike are shown makes no difference.
+const candidates = 200
+const fewWords = 6
+
+/** Queries with these words that at least two accounts have asked: nobody's own query is shown to others. */
+export async function findAsked(run: Statements, { words }: AskedWords): Promise<string[]> {
+  if (words.length === 0) return []
+  const query = words
+    .slice(0, fewWords)
+    .map((word) => `'${word.replaceAll("'", "''")}'`)
+    .join(' & ')
+  const rows = await run.rows<{ q: string }>({
+    name: 'find-asked',
+    text: `
+      select q
+      from (
+        select q
+        from asked
+        where shared
+          and to_tsvector('simple'::regconfig, q) @@ $1::tsquery
+        limit ${candidates}
+      ) as few
+      order by length(q), q
+      limit ${most}`,
+    values: [query],
+  })
+  return rows.map(({ q }) => q)
+}
+
+/** Notes that an account asked this. The second account to ask makes it a query that is shown. */
+export async function noteAsked(pool: pg.Pool, account: number, q: string): Promise<void> {
+  const text = q.replaceAll('\0', ' ').trim().replace(/\s+/g, ' ').toLowerCase()
+  if (text === '' || text.length > longestAsked) return
+  await pool.query({
+    name: 'note-asked',
+    text: `
+      insert into asked (q, account_id)
+      values ($1, $2)
+      on conflict (q) do update
+      set
+        shared = asked.shared or asked.account_id <> excluded.account_id,
+        last_on = excluded.last_on
+      where asked.last_on < excluded.last_on
+        or (not asked.shared and asked.account_id <> excluded.account_id)`,
+    values: [text, account],
+  })
+}
+
+/** Countries by the names that people write. */
+interface Places {
+  /** The country that a place name ends in: `Lyon, France` is FR. Null when it names none, or more than one. */
+  regionOf(location: string | null): string | null
+}
+
+let loaded: Promise<Places> | undefined
+
+/** Names of countries and their parts take a moment to load: only a service that asks the web pays for it. */
+function loadPlaces(): Promise<Places> {
+  loaded ??= readPlaces()
+  return loaded
+}
+
+async function readPlaces(): Promise<Places> {
+  const [{ default: names }, { iso31661, iso31662 }] = await Promise.all([
+    import('i18n-iso-countries'),
+    import('iso-3166'),
+  ])
+  const countries = new Map<string, string>()
+  const given = names.getNames('en', { select: 'all' })
+  for (const { alpha2 } of iso31661) {
+    // CLDR has one long and one short name for each; the others are how people write.
+    for (const style of ['long', 'short'] as const) add(countries, displayed(alpha2, style), alpha2)
+    for (const name of given[alpha2] ?? []) add(countries, name, alpha2)
+  }
+  const parts = new Map<string, Set<string>>()
+  for (const { name, code } of iso31662) {
+    const key = fold(name)
+    parts.set(key, (parts.get(key) ?? new Set()).add(code.slice(0, 2)))
+  }
+  return { regionOf: (location) => regionOf(location, { countries, parts }) }
+}
+
+function add(countries: Map<string, string>, name: string | undefined, code: string): void {
+  if (name !== undefined && !countries.has(fold(name))) countries.set(fold(name), code)
+}
+
+function displayed(code: string, style: 'long' | 'short'): string | undefined {
+  return new Intl.DisplayNames(['en'], { type: 'region', style, fallback: 'none' }).of(code)
+}
+
+/** `Türkiye` and `Turkiye`, `U.S.` and `US` are one name each. */
+function fold(name: string): string {
+  return name
+    .normalize('NFD')
+    .replace(/[\p{M}.]/gu, '')
+    .toLowerCase()
+    .trim()
+}
+
+interface Names {
+  readonly countries: ReadonlyMap<string, string>
+  readonly parts: ReadonlyMap<string, ReadonlySet<string>>
+}
+
+function regionOf(location: string | null, { countries, parts }: Names): string | null {
+  const pieces = location?.split(',').map(fold) ?? []
+  const last = pieces.at(-1) ?? ''
+  const country = countries.get(last) ?? null
+  const holders = parts.get(last) ?? new Set()
+  if (country === null) return holders.size === 1 ? ([...holders][0] ?? null) : null
+  // A town in Georgia may lie in either of two.
+  const another = [...holders].some((holder) => holder !== country)
+  return another && pieces.length > 1 ? null : country
 }

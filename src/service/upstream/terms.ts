@@ -1,9 +1,13 @@
-import { stopWords } from '../enrich/words.ts'
-import type { AskedWords } from './question.ts'
-import type { Statements } from './statements.ts'
-import { misspellings } from './misspelt.ts'
-import { applyMends, findJoined, findSplit, type Mend } from './joints.ts'
-import { correctWords } from './spelled.ts'
+import { stopWords } from '../enrich/labels.ts'
+import type { AskedWords, Statements } from './question.ts'
+import {
+  applyMends,
+  correctWords,
+  findJoined,
+  findSplit,
+  type Mend,
+  misspellings,
+} from './spelling.ts'
 
 /** One word of a query as the index knows it. */
 export interface KnownTerm {

@@ -1,12 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { labelClusters } from '../../../src/service/enrich/clusters.ts'
-import { findEntities } from '../../../src/service/enrich/entities.ts'
+import { findEntities, Gazetteer } from '../../../src/service/enrich/entities.ts'
 import { enrich } from '../../../src/service/enrich/enrich.ts'
-import { Gazetteer } from '../../../src/service/enrich/gazetteer.ts'
-import { labelIntent } from '../../../src/service/enrich/intent.ts'
-import { relateSearches } from '../../../src/service/enrich/related.ts'
-import { tone } from '../../../src/service/enrich/sentiment.ts'
-import { makeSnippet } from '../../../src/service/upstream/snippet.ts'
+import { labelIntent, relateSearches, tone } from '../../../src/service/enrich/labels.ts'
+import { makeSnippet } from '../../../src/service/upstream/find.ts'
 import { measureEnrich } from '../../bench/enrich.ts'
 
 const none = new Gazetteer([])

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openDrift } from '../../../src/service/upstream/drift.ts'
+import { openDrift } from '../../../src/service/upstream/mock.ts'
 import { openShop } from '../shop.ts'
 
 const pages = Array.from({ length: 22 }, (_, index) => ({ url: `https://p${index}.example/` }))

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { FairQueue } from '../../../src/service/upstream/fair-queue.ts'
 import { readSearch } from '../../../src/service/schemas.ts'
 import { openSearxng } from '../../../src/service/upstream/searxng.ts'
-import { quietLog } from '../../../src/shared/log.ts'
-import { pause } from '../../../src/shared/waiting.ts'
+import { quietLog } from '../../../src/base/log.ts'
+import { pause } from '../../../src/base/waiting.ts'
 import { openShop, type Reply, type Shop } from '../shop.ts'
 import { fakeResult, startFakeSearxng, type FakePage, type FakeSearxng } from './metasearch.ts'
 

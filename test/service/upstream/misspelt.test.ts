@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { misspellings } from '../../../src/service/upstream/misspelt.ts'
+import { misspellings } from '../../../src/service/upstream/spelling.ts'
 
 describe('the words that a mistyped one can have been', () => {
   test.each([

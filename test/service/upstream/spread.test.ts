@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { spread } from '../../../src/service/upstream/spread.ts'
+import { spread } from '../../../src/service/upstream/find.ts'
 
 function page(url: string, score = 1) {
   return { url: `https://${url}`, score }

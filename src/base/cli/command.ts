@@ -1,0 +1,196 @@
+// What every command is given, and how its flags are read.
+
+import { Command, CommanderError } from 'commander'
+import { type Environment, processEnvironment, refuseUnknownSettings } from '../config.ts'
+import { codeOf, type Exit, exits, MillError, Misuse, reasonOf } from '../errors.ts'
+import { scrub } from '../secret.ts'
+import { Closers } from '../waiting.ts'
+import { asTyped } from './commands.ts'
+import { typed } from './text.ts'
+
+/** What every command is given. */
+export interface Call<Options> {
+  readonly options: Options
+  readonly args: readonly string[]
+  readonly env: Environment
+  readonly closers: Closers
+  /** Aborted by the first signal, for commands that drain; the second one ends the process. */
+  readonly signal: AbortSignal
+}
+
+/** How a command speaks to its user before it runs. */
+interface Manual {
+  readonly name: string
+  readonly about: string
+  /** Lines to copy, common ones first. */
+  readonly examples: readonly string[]
+  /** True: the first signal asks the command to put everything away. False: it ends at once. */
+  readonly drains?: boolean
+  readonly define?: (program: Command) => void
+}
+
+const exitHelp = `
+Exit codes: 0 done · 1 done, some tasks failed · 2 usage, settings or no usable line
+            3 stopped at the credit floor or a budget · 4 key refused
+            5 database, queue or API out of reach · 130 Ctrl-C · 70 a bug`
+
+/** Runs one command from its arguments to its exit code. */
+export async function runCommand<Options>(
+  manual: Manual,
+  action: (call: Call<Options>) => Promise<Exit>,
+): Promise<void> {
+  const env = processEnvironment()
+  const program = buildProgram(manual)
+  const closers = new Closers()
+  // A reader that has seen enough (`| head`) is no error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? exits.done : exits.bug)
+  })
+  let exit: Exit
+  try {
+    refuseFlagsAsValues(program, process.argv.slice(2))
+    program.parse()
+    refuseSwallowed(program, manual.name, env)
+    refuseUnknownSettings(env)
+    const signal = watchSignals(manual.drains ?? false)
+    exit = await action({
+      options: program.opts<Options & object>(),
+      args: program.args,
+      env,
+      closers,
+      signal,
+    })
+  } catch (error) {
+    exit = explain(error)
+  }
+  try {
+    await closers.close()
+  } catch (error) {
+    exit = exit === exits.done ? explain(error) : exit
+  }
+  // A socket or a timer that a library still holds must not keep a finished command alive.
+  process.exitCode = exit
+  process.stdout.write('', () => process.exit(exit))
+}
+
+function buildProgram(manual: Manual): Command {
+  const program = new Command(asTyped(`npm run ${manual.name} --`))
+  program
+    .description(manual.about)
+    .exitOverride()
+    .showHelpAfterError(asTyped(`(npm run ${manual.name} -- --help shows what there is)`))
+    .helpOption('--help', 'show this')
+    .allowExcessArguments(false)
+    .configureOutput({ writeErr: (text) => process.stderr.write(text) })
+  manual.define?.(program)
+  const examples = asTyped(manual.examples.map((example) => `  ${example}`).join('\n'))
+  program.addHelpText('after', `\nExamples:\n${examples}\n${exitHelp}`)
+  return program
+}
+
+function watchSignals(drains: boolean): AbortSignal {
+  const stop = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      const second = stop.signal.aborted
+      if (!drains || second) process.exit(exits.interrupted)
+      stop.abort(name)
+    })
+  }
+  return stop.signal
+}
+
+/** Codes of a server that went away while it was asked: a connection broken, a shutdown, no room. */
+const outage = /^(08|57P|53|58|3D000|55000|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND)/
+/** Codes of a server that refuses the login a table, or any change of one: an analyst's login meets both. */
+const refusal = /^(42501|25006)$/
+
+/** One line for an error that we know, its stack for one that we do not. */
+function explain(error: unknown): Exit {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exits.done : exits.usage
+  if (error instanceof MillError) {
+    say(`error: ${error.message}`)
+    return error.exit
+  }
+  if (
+    error instanceof AggregateError &&
+    error.errors.every((inner) => inner instanceof MillError)
+  ) {
+    return error.errors.map(explain)[0] ?? exits.bug
+  }
+  const code = codeOf(error) ?? ''
+  if (outage.test(code)) {
+    say(
+      `error: expected the database and the queue within reach, got ${scrub(String(error))}; try again`,
+    )
+    return exits.unreachable
+  }
+  if (refusal.test(code)) {
+    say(
+      `error: expected a login that may read and change the tables of the mill, got ${scrub(reasonOf(error))}; set DATABASE_URL to the login of whoever typed npm run migrate`,
+    )
+    return exits.unreachable
+  }
+  say(scrub(error instanceof Error ? (error.stack ?? error.message) : String(error)))
+  if (error instanceof AggregateError) for (const inner of error.errors) say(scrub(String(inner)))
+  return exits.bug
+}
+
+// eslint-disable-next-line no-control-regex -- a text from outside must not steer the reader's terminal
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
+
+/** For people: everything but data goes to stderr. */
+export function say(line: string): void {
+  process.stderr.write(`${asTyped(line).replace(controls, '')}\n`)
+}
+
+/** What a person asked for: beside JSON the only thing on stdout. */
+export function print(text: string): void {
+  process.stdout.write(`${asTyped(text)}\n`)
+}
+
+/** One JSON object on stdout. */
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+}
+
+/** npm keeps flags that stand before `--` for itself: a dry run would spend money. Refused, with what to type. */
+export function refuseSwallowed(program: Command, name: string, env: Environment): void {
+  if (env['npm_lifecycle_event'] !== name) return
+  const swallowed = program.options.filter((option) => {
+    const found = env[`npm_config_${option.name().replaceAll('-', '_')}`]
+    return (
+      found !== undefined &&
+      found !== '' &&
+      program.getOptionValueSource(option.attributeName()) !== 'cli'
+    )
+  })
+  if (swallowed.length === 0) return
+  const names = swallowed.map((option) => `--${option.name()}`).join(' ')
+  const values = swallowed.map((option) => env[`npm_config_${option.name().replaceAll('-', '_')}`])
+  // npm leaves the value of a flag that it does not know among the arguments, or beside its name.
+  const args = program.args.filter((arg) => !values.includes(arg))
+  const flags = swallowed.flatMap((option, index) => {
+    const value = values[index] ?? ''
+    const own =
+      option.required && value !== 'true' ? value : program.args.find((arg) => !/[./*-]/.test(arg))
+    return option.required ? [`--${option.name()}`, own ?? 'VALUE'] : [`--${option.name()}`]
+  })
+  const used = args.filter((arg) => !flags.includes(arg))
+  throw new Misuse(
+    `expected flags after "--", got ${names} before it, where npm keeps it for itself; type: npm run ${name} -- ${[...used, ...flags].map(typed).join(' ')}`,
+  )
+}
+
+/** A flag whose value was forgotten takes the next flag for it: `--as --dry-run` would buy. Refused, with what to type. */
+export function refuseFlagsAsValues(program: Command, args: readonly string[]): void {
+  const known = new Map(program.options.map((option) => [option.long, option]))
+  for (const [index, word] of args.entries()) {
+    const next = args[index + 1] ?? ''
+    const isFlag = known.has(next.replace(/=.*$/s, ''))
+    if (known.get(word)?.required !== true || !isFlag) continue
+    throw new Misuse(
+      `expected a value for ${word}, got ${next}, which is a flag of its own; type ${typed(`${word}=${next}`)} if it is meant`,
+    )
+  }
+}

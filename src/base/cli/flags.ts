@@ -1,0 +1,56 @@
+import { Misuse } from '../errors.ts'
+import { readDuration } from '../time/zone.ts'
+
+/** What `--run` says. */
+export function runNumber(text: string): number {
+  const run = Number(text)
+  if (Number.isSafeInteger(run) && run > 0) return run
+  throw new Misuse(
+    `expected --run to be the number of a run, got ${JSON.stringify(text)}; npm run status shows them`,
+  )
+}
+
+/** A whole number from a flag; undefined when the flag is not there. */
+export function wholeFlag(
+  name: string,
+  text: string | undefined,
+  most: number,
+): number | undefined {
+  if (text === undefined) return undefined
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value <= most) return value
+  throw new Misuse(`expected --${name} to be a whole number up to ${most}, got ${text}`)
+}
+
+/** A whole number from a flag of which nought makes no sense. */
+export function countFlag(name: string, text: string): number {
+  const value = Number(text)
+  if (Number.isSafeInteger(value) && value > 0) return value
+  throw new Misuse(`expected --${name} to be a whole number from 1 up, got ${text}`)
+}
+
+/** One of the words that a flag knows. */
+export function wordFlag<Word extends string>(
+  name: string,
+  text: string,
+  words: readonly Word[],
+): Word {
+  const found = words.find((word) => word === text)
+  if (found !== undefined) return found
+  throw new Misuse(`expected --${name} to be one of ${words.join(', ')}, got ${text}`)
+}
+
+/** A time limit from a flag, in milliseconds; none at all cannot be asked for. */
+export function timeoutFlag(
+  text: string,
+  { like, mostMs = Infinity }: { like: string; mostMs?: number },
+): number {
+  const value = readDuration(text)
+  if (value !== null && value > 0 && value <= mostMs) return value
+  throw new Misuse(`expected --timeout to be a duration like ${like}, got ${text}`)
+}
+
+/** A flag that is typed again adds to what it said before. */
+export function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value]
+}

@@ -1,0 +1,103 @@
+// Words, tables and lists as a terminal shows them.
+
+import Table from 'cli-table3'
+
+interface TableOptions {
+  /** Heads of columns that hold numbers: set flush right, so that digits stand under digits. */
+  readonly right?: readonly string[]
+  /** Widest cell before it is cut; null: never cut. */
+  readonly widest?: number | null
+}
+
+type Cell = string | number | boolean | bigint | null | undefined
+
+const plain = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '  ',
+}
+
+/** Rows as a table for a terminal, without colours or lines, so that it can be copied, searched and cut. */
+export function formatTable(
+  heads: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  options: TableOptions = {},
+): string {
+  const widest = options.widest === undefined ? 60 : options.widest
+  const table = new Table({
+    head: [...heads],
+    chars: plain,
+    style: { head: [], border: [], compact: true, 'padding-left': 0, 'padding-right': 0 },
+    colAligns: heads.map((head) => (options.right?.includes(head) ? 'right' : 'left')),
+  })
+  for (const row of rows) table.push(row.map((cell) => shown(cell, widest)))
+  return table
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n')
+}
+
+// eslint-disable-next-line no-control-regex -- a text from outside must not steer the reader's terminal
+const controls = /[\u0000-\u001f\u007f-\u009f]+/g
+
+function shown(cell: Cell, widest: number | null): string {
+  if (cell === null || cell === undefined) return ''
+  const text = String(cell).replace(controls, ' ')
+  return widest === null || text.length <= widest ? text : `${text.slice(0, widest - 1)}…`
+}
+
+const fewNames = 8
+
+/** The first few of names that may be many. */
+export function firstNames(names: readonly string[]): string {
+  if (names.length === 0) return 'none'
+  return names.slice(0, fewNames).join(', ') + (names.length > fewNames ? ', …' : '')
+}
+
+/** `1 line`, `2 lines`. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
+/** `1 row`, `12,345 rows`. */
+export function rowsText(rows: number): string {
+  return `${rows.toLocaleString('en')} row${rows === 1 ? '' : 's'}`
+}
+
+/** Names unreadable answers whose bodies were read, and why they count as unreadable; empty where there are none. */
+export function flawText(flaws: {
+  readonly paid_refusal: number
+  readonly other_query: number
+}): string {
+  const { paid_refusal: refused, other_query: other } = flaws
+  const parts: string[] = []
+  if (other > 0) parts.push(`${other} ${other === 1 ? 'answers' : 'answer'} another query`)
+  if (refused > 0) parts.push(`${refused} refused by the API and charged`)
+  return parts.join(', ')
+}
+
+/** A word as a shell takes it for one. */
+export function typed(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
+
+/** A span as people say it; never shorter than it is. */
+export function spanText(seconds: number): string {
+  if (seconds < 100) return `${Math.ceil(seconds)} s`
+  if (seconds < 6_000) return `${Math.ceil(seconds / 60)} min`
+  const minutes = Math.ceil(seconds / 60)
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}

@@ -1,0 +1,438 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { isAbsolute, join, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import { addressProblems, maskPassword } from './address.ts'
+import { BadSettings, unreadable } from './errors.ts'
+import { workplace } from './root.ts'
+import { Secret } from './secret.ts'
+import { type BucketAccess, type Name, settings, type Value, webhookEvents } from './settings.ts'
+import type { Cron } from './time/cron.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface Config {
+  /** Null: the bundled service on this machine. */
+  readonly api: { readonly url: URL; readonly key: Secret } | null
+  /** The file that its key was read from; null: it came from elsewhere. */
+  readonly keyFile: string | null
+  /** Null: the embedded Postgres under `home`. */
+  readonly databaseUrl: string | null
+  /** Where commands of analysts read; null: where everything is written. */
+  readonly replicaUrl: string | null
+  /** Whom questions of analysts are asked as; null: the role that may only read, as whom the user of `databaseUrl` acts. */
+  readonly analystUrl: string | null
+  /** Null: BullMQ's Postgres backend. */
+  readonly redisUrl: string | null
+  readonly home: string
+  /** Null: named after the API's host. */
+  readonly account: string | null
+  readonly creditFloor: number
+  readonly concurrency: number
+  /** Calls per second over all workers; null: as fast as the lanes go. */
+  readonly rateLimit: number | null
+  /** Calls in flight over all workers; null: as many as there are lanes. */
+  readonly mostInFlight: number | null
+  readonly timeoutMs: number
+  readonly maxAgeMs: number
+  readonly dailyBudget: number | null
+  readonly monthlyBudget: number | null
+  readonly unknown: 'retry' | 'hold'
+  /** When the plan renews, in `zone`. */
+  readonly renewal: Cron | null
+  /** How often a stop for credit is tried by itself; null: never. */
+  readonly probeEveryMs: number | null
+  readonly leaseMs: number
+  readonly stallMs: number
+  readonly zone: string
+  /** Null: no metrics, no health checks. */
+  readonly metricsPort: number | null
+  /** Null: nobody is told. */
+  readonly webhook: Webhook | null
+  /** Open work that no worker lives for is told of after this; 0: never. */
+  readonly unattendedMs: number
+  /** How buckets of the archive are asked. */
+  readonly bucket: BucketAccess
+  /** What live keys of the search service find. */
+  readonly upstream: 'local' | 'searxng' | 'mock'
+  readonly searxngUrl: URL | null
+  /** Where clients reach the search service; null: where it listens. */
+  readonly publicUrl: URL | null
+  /** Null: the dashboard of the search service opens on this machine only. */
+  readonly servicePassword: Secret | null
+  readonly keepQueriesMs: number
+  readonly sources: ReadonlyMap<string, { readonly shown: string; readonly source: SettingSource }>
+}
+
+/** The environment of this process. Nothing else in the program reads it. */
+export function processEnvironment(): Environment {
+  return process.env
+}
+
+/** The folder where the person stood when the command was typed: npm moves to the project's own folder. */
+export function callerFolder(env: Environment): string {
+  return env['INIT_CWD'] ?? process.cwd()
+}
+
+/** Flags over environment over `.env` over defaults; every problem is reported at once. */
+export function readConfig(env: Environment, flags: Partial<Record<Name, string>> = {}): Config {
+  const reader = new SettingsReader(env, flags)
+  const home = resolve(reader.value('MILL_HOME') ?? '')
+  const config = {
+    home,
+    api: reader.api(),
+    keyFile: reader.keyFile,
+    databaseUrl: reader.value('DATABASE_URL') ?? null,
+    replicaUrl: reader.value('MILL_REPLICA_URL') ?? null,
+    analystUrl: reader.value('MILL_ANALYST_URL') ?? null,
+    redisUrl: reader.value('REDIS_URL') ?? null,
+    account: reader.value('MILL_ACCOUNT') ?? null,
+    creditFloor: reader.value('MILL_CREDIT_FLOOR') ?? 0,
+    concurrency: reader.value('MILL_CONCURRENCY') ?? 1,
+    rateLimit: reader.value('MILL_RATE_LIMIT') ?? null,
+    mostInFlight: reader.value('MILL_MAX_IN_FLIGHT') ?? null,
+    timeoutMs: reader.value('MILL_TIMEOUT_MS') ?? 0,
+    maxAgeMs: reader.value('MILL_MAX_AGE') ?? 0,
+    dailyBudget: reader.value('MILL_DAILY_BUDGET') ?? null,
+    monthlyBudget: reader.value('MILL_MONTHLY_BUDGET') ?? null,
+    unknown: reader.value('MILL_UNKNOWN') ?? 'retry',
+    renewal: reader.value('MILL_RENEWAL') ?? null,
+    probeEveryMs: reader.value('MILL_PROBE_EVERY') ?? null,
+    // Not a number: a lease that cannot be read is reported as such, and compared with nothing.
+    leaseMs: reader.value('MILL_LEASE_MS') ?? Number.NaN,
+    stallMs: reader.value('MILL_STALL_MS') ?? 0,
+    zone: reader.value('MILL_ZONE') ?? 'UTC',
+    metricsPort: reader.value('MILL_METRICS_PORT') ?? null,
+    webhook: reader.webhook(),
+    unattendedMs: reader.value('MILL_UNATTENDED') ?? 0,
+    bucket: reader.bucket(),
+    upstream: reader.value('UPSTREAM') ?? 'local',
+    searxngUrl: reader.value('SEARXNG_URL') ?? null,
+    publicUrl: reader.value('SERVICE_PUBLIC_URL') ?? null,
+    servicePassword: reader.value('SERVICE_PASSWORD') ?? null,
+    keepQueriesMs: reader.value('SERVICE_KEEP_QUERIES') ?? 0,
+    sources: reader.sources,
+  } satisfies Config
+  reader.checkLease(config.leaseMs, config.timeoutMs)
+  if (reader.problems.length > 0) throw new BadSettings(reader.problems)
+  return config
+}
+
+/** Refuses names that are no settings, for commands that read none; then with every other problem of the settings. */
+export function refuseUnknownSettings(env: Environment): void {
+  if (new SettingsReader(env, {}).problems.length > 0) readConfig(env)
+}
+
+/** A path as the person meant it who typed it. */
+export function callerPath(env: Environment, path: string): string {
+  return isAbsolute(path) ? path : resolve(callerFolder(env), path)
+}
+
+/** Who is told what happened. */
+export interface Webhook {
+  readonly url: URL
+  /** Notices are signed with it; null: they are not. */
+  readonly secret: Secret | null
+  /** What is told; everything else is kept quiet. */
+  readonly events: readonly string[]
+  readonly format: 'json' | 'slack'
+}
+
+// The address of a webhook is its own password.
+const secretNames: readonly string[] = [
+  'SEARCH_API_KEY',
+  'SERVICE_PASSWORD',
+  'MILL_WEBHOOK',
+  'MILL_WEBHOOK_SECRET',
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_SESSION_TOKEN',
+]
+
+// A lease is renewed when a sixth of it is gone: what is left then must still cover a call, with room for a slow renewal.
+const leasePerTimeout = 1.5
+
+/** Reads settings one by one, by what wins, and gathers every problem. */
+class SettingsReader {
+  readonly problems: string[]
+  /** The file that the key of the API was read from; null: it came from elsewhere. */
+  keyFile: string | null = null
+  readonly sources = new Map<string, { shown: string; source: SettingSource }>()
+  readonly #layers: Layers
+
+  constructor(env: Layer, flags: Layer) {
+    const fallbacks = Object.fromEntries(
+      Object.entries(settings).map(([name, setting]) => [
+        name,
+        'fallback' in setting ? setting.fallback : undefined,
+      ]),
+    )
+    this.#layers = [
+      ['flag', flags],
+      ['environment', env],
+      ['.env', readDotenv()],
+      ['default', fallbacks],
+    ]
+    this.problems = unknownSettings(this.#layers)
+  }
+
+  /** An empty value counts as unset: that is how shells and Compose files spell "nothing". */
+  value<N extends Name>(name: N): Value<N> | undefined {
+    const found = this.#find(name)
+    if (found === undefined) {
+      this.sources.set(name, { shown: '', source: 'default' })
+      return undefined
+    }
+    const secret = secretNames.includes(name)
+    const shown = secret ? new Secret(found.text).toString() : maskPassword(found.text)
+    const got = secret ? new Secret(found.text).describe() : JSON.stringify(shown)
+    this.sources.set(name, { shown, source: found.source })
+    const result = settings[name].shape.safeParse(found.text)
+    if (result.success) return result.data as Value<N>
+    const expected = result.error.issues[0]?.message ?? 'another value'
+    this.problems.push(`${name}: expected ${expected}, got ${got}; ${settings[name].hint}`)
+    return undefined
+  }
+
+  /** Address and key of the API; null: the bundled service. */
+  api(): { readonly url: URL; readonly key: Secret } | null {
+    const url = this.value('SEARCH_API_URL')
+    const file = this.value('SEARCH_API_KEY_FILE')
+    const own = this.value('SEARCH_API_KEY')
+    const key = own ?? (file === undefined ? undefined : this.#readKeyFile('SEARCH_API_KEY', file))
+    this.keyFile = own === undefined ? (file ?? null) : null
+    const problems = this.problems.length
+    const keyGiven = own !== undefined || file !== undefined
+    if (url === undefined && keyGiven && this.sources.get('SEARCH_API_URL')?.shown === '') {
+      this.problems.push(
+        'SEARCH_API_URL: expected an address, since a key is set, got nothing; it is not for us to guess whose key it is',
+      )
+    }
+    if (url !== undefined && !keyGiven && this.sources.get('SEARCH_API_KEY')?.shown === '') {
+      this.problems.push(
+        'SEARCH_API_KEY: expected a key, since SEARCH_API_URL is set, got nothing; set it or SEARCH_API_KEY_FILE',
+      )
+    }
+    if (url !== undefined) this.problems.push(...addressProblems(url))
+    if (url === undefined || key === undefined || this.problems.length > problems) return null
+    return { url, key: new Secret(key) }
+  }
+
+  checkLease(leaseMs: number, timeoutMs: number): void {
+    const least = Math.ceil(timeoutMs * leasePerTimeout)
+    if (Number.isNaN(leaseMs) || leaseMs >= least) return
+    this.problems.push(
+      `MILL_LEASE_MS: expected at least ${least}, half as much again as MILL_TIMEOUT_MS (${timeoutMs}), got ${leaseMs}; a lease must outlive a call and its storing`,
+    )
+  }
+
+  /** Who is told of what, and how; null: nobody. */
+  webhook(): Webhook | null {
+    const url = this.value('MILL_WEBHOOK')
+    const file = this.value('MILL_WEBHOOK_SECRET_FILE')
+    const own = this.value('MILL_WEBHOOK_SECRET')
+    const text =
+      own ?? (file === undefined ? undefined : this.#readKeyFile('MILL_WEBHOOK_SECRET', file))
+    const events = this.value('MILL_WEBHOOK_EVENTS') ?? webhookEvents
+    const format = this.value('MILL_WEBHOOK_FORMAT')
+    if (url === undefined) return null
+    const usual = url.hostname === 'hooks.slack.com' ? 'slack' : 'json'
+    const secret = text === undefined ? null : new Secret(text)
+    return { url, secret, events, format: format ?? usual }
+  }
+
+  /** What is said of buckets, as it stands: most commands need none, and other programs read it as well. */
+  bucket(): BucketAccess {
+    const [own, all] = [this.value('AWS_ENDPOINT_URL_S3'), this.value('AWS_ENDPOINT_URL')]
+    return {
+      keyId: this.value('AWS_ACCESS_KEY_ID') ?? null,
+      secret: this.value('AWS_SECRET_ACCESS_KEY') ?? null,
+      session: this.value('AWS_SESSION_TOKEN') ?? null,
+      region: this.value('AWS_REGION') ?? null,
+      endpoint:
+        own !== undefined
+          ? { name: 'AWS_ENDPOINT_URL_S3', text: own }
+          : all === undefined
+            ? null
+            : { name: 'AWS_ENDPOINT_URL', text: all },
+    }
+  }
+
+  #readKeyFile(name: 'SEARCH_API_KEY' | 'MILL_WEBHOOK_SECRET', file: string): string | undefined {
+    try {
+      const key = readFileSync(file, 'utf8').trim()
+      if (settings[name].shape.safeParse(key).success) return key
+      const got = key === '' ? 'nothing' : new Secret(key).describe()
+      this.problems.push(`${name}_FILE: expected one key in ${file}, got ${got}`)
+    } catch (cause) {
+      const { message } = unreadable(file, cause, 'a folder; name the file')
+      this.problems.push(`${name}_FILE: ${message}`)
+    }
+    return undefined
+  }
+
+  #find(name: string): { text: string; source: SettingSource } | undefined {
+    for (const [source, layer] of this.#layers) {
+      const text = layer[name]?.trim()
+      if (text !== undefined && text !== '') return { text, source }
+    }
+    return undefined
+  }
+}
+
+function readDotenv(): Layer {
+  const file = join(workplace, '.env')
+  if (!existsSync(file)) return {}
+  try {
+    const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '')
+    const broken = linesWithoutValue(text)
+    const rest = text.split('\n').filter((line) => !broken.includes(line))
+    // One more line: the parser drops a last one that lacks its closing quote, without a word.
+    const read = parseEnv(`${rest.join('\n')}\n_=_`)
+    // Under a key that no setting has.
+    return { ...read, ...Object.fromEntries(broken.map((line) => [`${line}\n`, 'no value'])) }
+  } catch (cause) {
+    throw unreadable(file, cause, 'a folder; remove it, or put a file in its place')
+  }
+}
+
+/** Lines without "=". Parsers of some releases of Node drop them without a word, others take the next line with them. */
+function linesWithoutValue(text: string): string[] {
+  const values = /=[^\S\n]*("[^"]*"|'[^']*'|`[^`]*`)/g
+  return text
+    .replace(values, '=')
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !/^\s*#/.test(line) && !line.includes('='))
+}
+
+// Finds names that were meant as settings and are none: a misspelt floor would leave the default in force without a word.
+
+/** Where a value came from: what stands further left wins. */
+type SettingSource = 'flag' | 'environment' | '.env' | 'default'
+
+type Layer = Readonly<Record<string, string | undefined>>
+
+type Layers = readonly (readonly [SettingSource, Layer])[]
+
+const names = Object.keys(settings)
+
+/** Only querymill has settings that begin so. */
+const ownPrefix = /^(?:QUERY)?MILL_|^SEARCH_API_/
+
+/** AWS has more settings than are read here, one letter apart from each other. */
+const ofAws = /^AWS_/
+
+/** Other programs have settings of these names too, and in the environment of nearly these. */
+const alsoOfOthers = /^(?:DATABASE_URL|REDIS_URL|SEARXNG_URL|UPSTREAM)$/
+
+const places: Readonly<Record<SettingSource, string>> = {
+  flag: 'among the settings of the program',
+  environment: 'in the environment',
+  '.env': 'in .env',
+  default: 'among the defaults',
+}
+
+/** One problem for each name that is unknown, with the setting that was probably meant. */
+function unknownSettings(layers: Layers): string[] {
+  return layers.flatMap(([source, layer]) =>
+    Object.keys(layer).flatMap((name) => {
+      if (Object.hasOwn(settings, name) || !isSet(layer, name)) return []
+      if (source === '.env' && !/^[\w.-]+$/.test(name)) return brokenLine(name)
+      if (!isMeantAsSetting(name, source, layers)) return []
+      const suggestion = suggest(name)
+      const advice =
+        suggestion === undefined ? '.env.example names them all' : `did you mean ${suggestion}?`
+      return `${name}: expected the name of a setting, got an unknown one ${places[source]}; ${advice}`
+    }),
+  )
+}
+
+function isSet(layer: Layer, name: string): boolean {
+  return (layer[name]?.trim() ?? '') !== ''
+}
+
+function isMeantAsSetting(name: string, source: SettingSource, layers: Layers): boolean {
+  if (source === 'flag') return true
+  const plain = plainName(name)
+  if (ownPrefix.test(plain)) return source !== 'environment' || !isServiceLink(name, layers)
+  return names.some((setting) => {
+    if (ofAws.test(setting) || (source === 'environment' && alsoOfOthers.test(setting))) {
+      return false
+    }
+    // Beside the setting itself it belongs to somebody else.
+    const given = layers.some(([from, layer]) => from !== 'default' && isSet(layer, setting))
+    return !given && distance(plain, setting) <= 1
+  })
+}
+
+/** Kubernetes tells pods of the services beside them: `search-api` is in their environment as SEARCH_API_PORT and the like. */
+function isServiceLink(name: string, layers: Layers): boolean {
+  const service = /^(\w+?)_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_\w+)?)$/.exec(
+    name,
+  )?.[1]
+  return (
+    service !== undefined &&
+    layers.some(([, layer]) => layer[`${service}_SERVICE_HOST`] !== undefined)
+  )
+}
+
+/** A line without "=" that names a setting: its value would be lost. */
+function brokenLine(name: string): string[] {
+  const words = name
+    .split('\n')
+    .filter((line) => !/^\s*#/.test(line))
+    .flatMap((line) => line.match(/[\w-]+/g) ?? [])
+  // Only the name is shown: what stands behind it may be a key.
+  const found = words.find((word) => {
+    const plain = plainName(word)
+    return ownPrefix.test(plain) || names.includes(plain)
+  })
+  if (found === undefined) return []
+  return [
+    `${found}: expected NAME=value on a line of its own in .env, got another text there, or on the line before`,
+  ]
+}
+
+function suggest(name: string): string | undefined {
+  const plain = plainName(name).replace(/^QUERYMILL_/, 'MILL_')
+  return names
+    .map((setting) => ({ setting, away: distance(plain, setting) }))
+    .toSorted((a, b) => a.away - b.away)
+    .find(({ setting, away }) => away <= plain.length / 5 || sharesWords(plain, setting))?.setting
+}
+
+/** MILL_FLOOR and MILL_WEBHOOK_URL: a word too few or too many. */
+function sharesWords(plain: string, setting: string): boolean {
+  const [typed, known] = [wordsOf(plain), wordsOf(setting)]
+  const within = (some: readonly string[], all: readonly string[]) =>
+    some.length > 0 && some.every((word) => all.includes(word))
+  return within(typed, known) || within(known, typed)
+}
+
+function wordsOf(name: string): string[] {
+  return name.split('_').filter((word) => word !== '' && word !== 'MILL')
+}
+
+function plainName(name: string): string {
+  return name.trim().toUpperCase().replaceAll('-', '_')
+}
+
+/** How many letters have to be added, left out, replaced, or swapped with the next one. */
+function distance(a: string, b: string): number {
+  let before: number[] = []
+  let above = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j += 1) {
+      const same = a[i - 1] === b[j - 1]
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      row[j] = Math.min(
+        (row[j - 1] ?? 0) + 1,
+        (above[j] ?? 0) + 1,
+        (above[j - 1] ?? 0) + (same ? 0 : 1),
+        swapped ? (before[j - 2] ?? 0) + 1 : Infinity,
+      )
+    }
+    before = above
+    above = row
+  }
+  return above[b.length] ?? 0
+}

@@ -1,0 +1,184 @@
+// Rows as Postgres writes their values.
+
+import pg, { type PoolClient } from 'pg'
+import { unhandled } from '../errors.ts'
+
+/** Rows as Postgres writes their values; null is null. */
+export interface CellBatch {
+  readonly columns: readonly CellColumn[]
+  readonly rows: readonly (readonly (string | null)[])[]
+}
+
+/** What is fetched, and how. */
+interface Fetch {
+  readonly text: string
+  readonly values?: readonly (string | null)[]
+  readonly cell?: number
+  readonly signal?: AbortSignal
+}
+
+const batchSize = 2000
+
+/** The rows of a question piece by piece. */
+export async function* fetchAll(
+  client: PoolClient,
+  { text, values = [], cell, signal }: Fetch,
+): AsyncGenerator<CellBatch> {
+  const question = text.trim().replace(/(;|\s|--[^\n]*$)+$/, '')
+  await declare(client, question, values)
+  const shape = cell === undefined ? null : await shorten(client, { question, values, cell })
+  const size = shape === null ? batchSize : shape.size
+  for (let first = true; ; first = false) {
+    signal?.throwIfAborted()
+    const { columns, rows } = await askOnce(client, `fetch ${size} from question`)
+    const batch =
+      shape === null ? { columns, rows } : { columns: shape.columns, rows: shape.cut(rows) }
+    // An answer without rows still has columns.
+    if (rows.length > 0 || first) yield batch
+    if (rows.length < size) return
+  }
+}
+
+async function declare(
+  client: PoolClient,
+  question: string,
+  values: readonly (string | null)[],
+): Promise<void> {
+  await client.query({
+    text: `declare question no scroll cursor for ${question}`,
+    values: [...values],
+    // One statement only: a second one behind a semicolon is refused by the server.
+    queryMode: 'extended',
+  } as pg.QueryConfig)
+}
+
+// How many characters one batch may hold.
+const mostCharacters = 8_000_000
+
+/** Asks the question again with its cells cut: one cell of a gigabyte must not become one here. */
+async function shorten(
+  client: PoolClient,
+  {
+    question,
+    values,
+    cell,
+  }: { question: string; values: readonly (string | null)[]; cell: number },
+) {
+  const { columns } = await askOnce(client, 'fetch 0 from question')
+  const cut = (rows: CellBatch['rows']) =>
+    rows.map((row) =>
+      row.map((text) => (text !== null && text.length > cell ? `${text.slice(0, cell)}…` : text)),
+    )
+  const size = Math.max(1, Math.floor(mostCharacters / (cell * Math.max(1, columns.length))))
+  if (columns.length > 0) {
+    const names = columns.map((_, index) => `c${index}`)
+    const shown = names.map((name) => `left(${name}::text, ${cell + 1}) as ${name}`)
+    await client.query('close question')
+    await declare(
+      client,
+      `select ${shown.join(', ')} from (${question}\n) as asked (${names.join(', ')})`,
+      values,
+    )
+  }
+  return { columns, cut, size: Math.min(batchSize, size) }
+}
+
+const asText = { getTypeParser: () => (value: string) => value }
+
+/** The rows of one statement. */
+export async function askOnce(
+  client: PoolClient,
+  text: string,
+  values: readonly (string | null)[] = [],
+): Promise<CellBatch> {
+  const { rows, fields } = await client.query<(string | null)[]>({
+    text,
+    values: [...values],
+    rowMode: 'array',
+    types: asText,
+    queryMode: 'extended',
+  } as pg.QueryArrayConfig)
+  const columns = fields.map(({ name, dataTypeID }) => {
+    return { name, kind: kindOfCell(dataTypeID), type: dataTypeID }
+  })
+  return { columns, rows }
+}
+
+/** What a column holds, as far as writing it down is concerned. */
+export type ColumnKind = 'number' | 'boolean' | 'instant' | 'json' | 'list' | 'text'
+
+/** A column of an answer, as the server describes it. */
+export interface CellColumn {
+  readonly name: string
+  readonly kind: ColumnKind
+  readonly type: number
+}
+
+const kinds: Readonly<Record<number, ColumnKind>> = {
+  16: 'boolean',
+  20: 'number',
+  21: 'number',
+  23: 'number',
+  700: 'number',
+  701: 'number',
+  1700: 'number',
+  114: 'json',
+  3802: 'json',
+  1184: 'instant',
+  1000: 'list',
+  1005: 'list',
+  1007: 'list',
+  1009: 'list',
+  1015: 'list',
+  1016: 'list',
+  1021: 'list',
+  1022: 'list',
+  1231: 'list',
+  2951: 'list',
+}
+
+/** What a type of the server holds; whatever is not known is text. */
+export function kindOfCell(type: number): ColumnKind {
+  return kinds[type] ?? 'text'
+}
+
+/** The driver's own reader of arrays: its list of types is shorter than the server's. */
+type Listed = string | number | boolean | null
+
+const readList = pg.types.getTypeParser as (type: number) => (text: string) => readonly Listed[]
+
+/** The values of a list as the driver reads them. */
+export function listIn(text: string, type: number): readonly Listed[] {
+  return readList(type)(text)
+}
+
+const bigintList = 1016
+
+function numberIn(value: unknown, type: number): unknown {
+  return type === bigintList && typeof value === 'string' ? Number(value) : value
+}
+
+/** A value of Postgres as JSON has it. */
+export function jsonValue(text: string | null, { kind, type }: CellColumn): unknown {
+  if (text === null) return null
+  switch (kind) {
+    case 'number': {
+      const number = Number(text)
+      // NaN and infinity have no number in JSON, and long ones would lose digits.
+      const exact = Number.isFinite(number) && (Number.isSafeInteger(number) || /[.e]/.test(text))
+      return exact ? number : text
+    }
+    case 'boolean':
+      return text === 't'
+    case 'instant':
+      return /^-?infinity$|BC$/.test(text) ? text : new Date(text).toISOString()
+    case 'json':
+      return JSON.parse(text) as unknown
+    case 'list':
+      return listIn(text, type).map((value) => numberIn(value, type))
+    case 'text':
+      return text
+    default:
+      throw unhandled('kind', kind)
+  }
+}

@@ -1,0 +1,222 @@
+// The role that may only read: what it sees, and how it is made.
+
+import { randomBytes } from 'node:crypto'
+import type { Pool, PoolClient } from 'pg'
+import { codeOf, Misuse } from '../errors.ts'
+
+/** Not allowed, or not in a transaction that only reads: an analyst's own login. */
+const readersOnly = ['42501', '25006']
+
+/** Makes the role that may only read, or renews its rights; null where our own role may not make roles. */
+export async function ensureReader(pool: Pool): Promise<string | null> {
+  const client = await pool.connect()
+  try {
+    // Roles belong to the whole server: the number of the database keeps two installations apart.
+    const { rows } = await client.query<{ role: string }>(
+      "select 'querymill_reader_' || oid as role from pg_database where datname = current_database()",
+    )
+    const role = rows[0]?.role ?? ''
+    await inTransaction(client, () => grantReader(client, role))
+    return role
+  } catch (error) {
+    if (isReadersOnly(error)) return null
+    throw error
+  } finally {
+    client.release()
+  }
+}
+
+/** The role that may only read, where the database has it and our own role may act as it; else null. Changes nothing. */
+export async function findReader(pool: Pick<Pool, 'query'>): Promise<string | null> {
+  const { rows } = await pool.query<{ role: string }>(
+    `select rolname as role
+    from pg_roles
+    join pg_database on rolname = 'querymill_reader_' || pg_database.oid
+    where datname = current_database()
+      and pg_has_role(current_user, pg_roles.oid, 'member')`,
+  )
+  return rows[0]?.role ?? null
+}
+
+async function grantReader(client: PoolClient, role: string): Promise<void> {
+  await client.query("select pg_advisory_xact_lock(hashtext('querymill reader'))")
+  const { rowCount } = await client.query('select from pg_roles where rolname = $1', [role])
+  if (rowCount === 0) await client.query(`create role ${role} nologin`)
+  const tables = readable.map((name) => `public.${name}`).join(', ')
+  await client.query(`
+    grant usage on schema public, analysis, migrations to ${role};
+    -- Lets the commands see that the database is the one they know.
+    grant select on migrations.checksums to ${role};
+    grant select on ${tables} to ${role};
+    grant select on all tables in schema analysis to ${role};
+    alter default privileges in schema analysis grant select on tables to ${role};
+    -- What analysts write is theirs: notes on days, and tables of their own.
+    grant usage on schema notes, scratch to ${role};
+    grant select, insert, update, delete on all tables in schema notes to ${role};
+    grant create on schema scratch to ${role};
+    -- Whoever is asked to act as the reader must be a member.
+    grant ${role} to current_user;
+  `)
+}
+
+export interface Analyst {
+  readonly name: string
+  /** Null: the analyst was there before and keeps the old one. */
+  readonly password: string | null
+}
+
+/** Makes a login for an analyst, or renews the rights of one. */
+export async function ensureAnalyst(pool: Pool, name: string): Promise<Analyst> {
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(name) || name.startsWith('pg_')) {
+    throw new Misuse(
+      `expected the name of an analyst in small letters, digits and underscores, got ${JSON.stringify(name)}`,
+    )
+  }
+  const reader = await ensureReader(pool)
+  if (reader === null) {
+    throw new Misuse(
+      'expected a DATABASE_URL whose user may create roles, got one who may not; ask whoever runs the server, or give that user CREATEROLE',
+    )
+  }
+  const client = await pool.connect()
+  try {
+    return await inTransaction(client, () => grantAnalyst(client, name, reader))
+  } finally {
+    client.release()
+  }
+}
+
+async function grantAnalyst(client: PoolClient, name: string, reader: string): Promise<Analyst> {
+  await client.query("select pg_advisory_xact_lock(hashtext('querymill reader'))")
+  const { rows } = await client.query<{ ours: boolean }>(
+    `select exists (
+      select
+      from pg_auth_members
+      join pg_roles as held on held.oid = pg_auth_members.roleid
+      where pg_auth_members.member = pg_roles.oid
+        and held.rolname like 'querymill_reader_%'
+    ) and not rolsuper and not rolcreaterole as ours
+    from pg_roles
+    where rolname = $1`,
+    [name],
+  )
+  if (rows[0]?.ours === false) {
+    throw new Misuse(
+      `expected a name that is free or an analyst's, got ${name}, which is another role of the server; choose another name`,
+    )
+  }
+  const there = rows[0] !== undefined
+  const password = there ? null : randomBytes(18).toString('base64url')
+  const role = client.escapeIdentifier(name)
+  if (password !== null) {
+    await client.query(`create role ${role} login password ${client.escapeLiteral(password)}`)
+  }
+  // Settings for comfort, which an analyst may change; what may be read is decided by the grants.
+  await client.query(`
+    grant ${reader} to ${role};
+    -- Notes are written without a word before them; logins made earlier could not.
+    alter role ${role} reset default_transaction_read_only;
+    alter role ${role} set statement_timeout = '5min';
+    alter role ${role} set work_mem = '64MB';
+    alter role ${role} set jit = off;
+    alter role ${role} set search_path = analysis, public, notes, scratch;
+  `)
+  return { name, password }
+}
+
+async function inTransaction<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
+  await client.query('begin')
+  try {
+    const result = await work()
+    await client.query('commit')
+    return result
+  } catch (error) {
+    await client.query('rollback')
+    throw error
+  }
+}
+
+/** Does what changes the tables; a login that may only read is told so. */
+export async function changing<T>(what: string, change: () => Promise<T>): Promise<T> {
+  try {
+    return await change()
+  } catch (error) {
+    if (!isReadersOnly(error)) throw error
+    throw new Misuse(`expected a login that may change ${what}, got one that may only read`, {
+      cause: error,
+    })
+  }
+}
+
+/** True for the refusals that a login meets which may only read. */
+function isReadersOnly(error: unknown): boolean {
+  return readersOnly.includes(codeOf(error) ?? '')
+}
+
+/** Tables that people may read: what answers and lists say, and what it cost; not how workers and balances are run. */
+export const readable = [
+  'installation',
+  'lists',
+  'list_queries',
+  'list_query_history',
+  'cadences',
+  'cadence_nights',
+  'cadence_draws',
+  'lendings',
+  'queries',
+  'runs',
+  'slices',
+  'tasks',
+  'calls',
+  'stops',
+  'searches',
+  'raw_answers',
+  'organic_results',
+  'pages',
+  'domains',
+  'entities',
+  'search_entities',
+  'clusters',
+  'search_clusters',
+  'related_searches',
+  'search_related_searches',
+  'search_features',
+  'answer_fields',
+  'rejected_lines',
+  'nights',
+  'night_health',
+  'alerts',
+  'alert_rules',
+  'own_domains',
+  'own_domain_changes',
+  'rival_domains',
+  'ctr_curve',
+  'finished_days',
+  'finished_labels',
+  'finished_shares',
+  'finished_steps',
+  'seen_pages',
+  'archived_days',
+  'loaded_days',
+  'loaded_answers',
+  'expansions',
+  'forgotten_tasks',
+  'forgotten_bodies',
+  'result_domains',
+] as const
+
+/** The other tables: the mill's own bookkeeping, for the mill alone. */
+export const withheld = [
+  'accounts',
+  'account_costs',
+  'first_tens',
+  'forgetting_queries',
+  'forgetting_words',
+  'notices',
+  'outlook_steps',
+  'outlooks',
+  'prunings',
+  'schedules',
+  'view_files',
+  'workers',
+] as const

@@ -1,0 +1,287 @@
+// How the views are read: which queries and days a question is about.
+
+import { Misuse } from '../errors.ts'
+import { isDay } from '../time/zone.ts'
+import type { Database } from './database.ts'
+import { sql } from './kysely.ts'
+
+/** How the views are read; what is undefined is as the database says. */
+export interface ViewReading {
+  readonly timeoutMs?: number
+  /** Kinds of answers that the views show, as in `live,sandbox`. */
+  readonly origins?: string | undefined
+  /** True: answers of suspect nights as well. */
+  readonly suspects?: boolean
+  /** Queries and days that the views are narrowed to. */
+  readonly slice?: Slice | undefined
+}
+
+/** Settings of a transaction that reads the views. */
+export function readingSettings({
+  timeoutMs,
+  origins,
+  suspects,
+  slice,
+}: ViewReading): Readonly<Record<string, string>> {
+  return {
+    // Compiling a question costs more than it saves on a few million rows.
+    jit: 'off',
+    work_mem: '64MB',
+    ...(timeoutMs === undefined ? {} : { statement_timeout: String(timeoutMs) }),
+    ...(origins === undefined ? {} : { 'querymill.origins': origins }),
+    ...(suspects === undefined ? {} : { 'querymill.suspects': suspects ? 'show' : '' }),
+    ...(slice === undefined ? {} : sliceSettings(slice)),
+  }
+}
+
+/** The statement that sets them, until the transaction ends: $1 their names, $2 their values. */
+export const setSettings =
+  'select set_config(name, value, true) from unnest($1::text[], $2::text[]) as given (name, value)'
+
+/** Prepares a transaction for reading the views. */
+export async function prepareReading(trx: Database, reading: ViewReading): Promise<void> {
+  const settings = readingSettings(reading)
+  await sql`
+    select set_config(name, value, true)
+    from unnest(${Object.keys(settings)}::text[], ${Object.values(settings)}::text[]) as given (name, value)
+  `.execute(trx)
+}
+
+/** Which queries and days a question is about: settings of the views, so that every view knows them. */
+export interface Slice {
+  /** Conditions that must all hold; of the labels of each, with + or - in front, one must. */
+  readonly conditions: readonly Condition[]
+  /** Days as they were typed. */
+  readonly since: string | undefined
+  readonly until: string | undefined
+  /** True: every day is read, so that all are looked up at once. */
+  readonly everyDay?: boolean
+}
+
+/** Flags that choose queries. */
+export const sliceFlags = ['list', 'tag', 'country', 'place', 'language', 'device'] as const
+/** Flags that choose days. */
+export const spanFlags = ['since', 'until', 'between'] as const
+
+type Given = ReadonlyMap<string, readonly string[]>
+
+/** Reads the flags, by name and with all values of each. Flags of other names are none of its business. */
+export function readSlice(given: Given): Slice {
+  const conditions: Condition[] = []
+  for (const flag of sliceFlags) {
+    const values = (given.get(flag) ?? []).filter((value) => value !== '')
+    if (values.length === 0) continue
+    if (flag === 'tag') conditions.push(...values.flatMap(readCondition))
+    else conditions.push(values.flatMap((value) => split(flag, value)))
+  }
+  return { conditions, ...readSpan(given) }
+}
+
+/** Names of lists and places may have commas in them. */
+function split(flag: string, value: string): Condition {
+  const names = flag === 'list' || flag === 'place' ? [value] : value.split(',')
+  return names.map((name) => `+${flag}=${name.trim()}`)
+}
+
+function readSpan(given: Given): Pick<Slice, 'since' | 'until'> {
+  const between = given.get('between')?.at(-1)
+  const since = given.get('since')?.at(-1)
+  const until = given.get('until')?.at(-1)
+  if (between === undefined) return inOrder(readDay('since', since), readDay('until', until))
+  if (since !== undefined || until !== undefined) {
+    throw new Misuse('expected --between or --since and --until, got both; leave one out')
+  }
+  const [first, last, ...more] = between.split(/\.\.|,/)
+  if (first === undefined || last === undefined || more.length > 0) {
+    throw new Misuse(
+      `expected --between to name two days, as in 2026-11-01..2026-11-08, got ${JSON.stringify(between)}`,
+    )
+  }
+  return inOrder(readDay('between', first), readDay('between', last))
+}
+
+function inOrder(since: string | undefined, until: string | undefined) {
+  if (since !== undefined && until !== undefined && since > until) {
+    throw new Misuse(`expected the earlier day first, got ${since} and ${until}; change them round`)
+  }
+  return { since, until }
+}
+
+function readDay(flag: string, typed: string | undefined): string | undefined {
+  if (typed === undefined || typed === '') return undefined
+  const day = typed.trim()
+  if (isDay(day)) return day
+  throw new Misuse(`expected --${flag} to be a day like 2026-11-01, got ${JSON.stringify(typed)}`)
+}
+
+/** The settings by which the views know the slice. */
+export function sliceSettings({
+  conditions,
+  since,
+  until,
+  everyDay = false,
+}: Slice): Readonly<Record<string, string>> {
+  return {
+    ...(everyDay ? { 'querymill.slice_at_once': 'on' } : {}),
+    ...(conditions.length === 0 ? {} : { 'querymill.slice': JSON.stringify(conditions) }),
+    ...(since === undefined ? {} : { 'querymill.since': since }),
+    ...(until === undefined ? {} : { 'querymill.until': until }),
+  }
+}
+
+/** The lists that the slice names; null where it names none. */
+function chosenLists({ conditions }: Slice): readonly string[] | null {
+  const lists = conditions
+    .filter((condition) => condition.every((label) => label.startsWith('+list=')))
+    .flat()
+  return lists.length === 0 ? null : lists.map((label) => label.slice('+list='.length))
+}
+
+/** The one list that the slice names; null where it names none, or several. */
+export function onlyList(slice: Slice): string | null {
+  const lists = chosenLists(slice)
+  return lists?.length === 1 ? (lists[0] ?? null) : null
+}
+
+/** Tells whether the slice may be about a list: it names it, or none. */
+export function listFilter(slice: Slice): (list: string) => boolean {
+  const chosen = chosenLists(slice)
+  return (list) => chosen?.includes(list) ?? true
+}
+
+/** What the slice asks for, in words: each must hold. */
+export function sliceWords({ conditions }: Slice): readonly string[] {
+  return conditions.map((condition) => condition.map(labelWords).join(' or '))
+}
+
+function labelWords(label: string): string {
+  const name = label.slice(1)
+  const flag = sliceFlags.find((each) => each !== 'tag' && name.startsWith(`${each}=`))
+  const words = flag === undefined ? `label ${name}` : `${flag} ${name.slice(flag.length + 1)}`
+  return label.startsWith('-') ? `not ${words}` : words
+}
+
+/** A hint for the reader when no query ever had a label that the slice asks for; else null. */
+export async function hintLabels(db: Database, slice: Slice): Promise<string | null> {
+  const wanted = labelsOf(slice)
+  if (wanted.length === 0) return null
+  const { rows } = await sql<{ label: string }>`
+    select wanted as label
+    from unnest(${wanted}::text[]) with ordinality as named (wanted, ordinal)
+    where not exists (
+        select
+        from analysis.query_labels
+        where wanted = any (labels)
+      )
+      and not exists (select from list_query_history where wanted = any (tags))
+      and not exists (select from lists where 'list=' || name = wanted)
+    order by ordinal
+  `.execute(db)
+  if (rows.length === 0) return null
+  const unknown = rows.map(({ label }) => JSON.stringify(label)).join(', ')
+  return `no query has the label ${unknown}; select distinct unnest(labels) from analysis.query_labels lists those there are`
+}
+
+/** Labels that the slice wants queries to have, if only beside others. */
+export function wantedLabels({ conditions }: Slice): readonly string[] {
+  const wanted = conditions.flat().filter((label) => label.startsWith('+'))
+  return [...new Set(wanted.map((label) => label.slice(1)))]
+}
+
+/** Labels that the slice speaks of. */
+function labelsOf({ conditions }: Slice): readonly string[] {
+  return [...new Set(conditions.flat().map((label) => label.slice(1)))]
+}
+
+/** Labels with + (has it) or - (has it not) in front, of which one must hold. */
+type Condition = readonly string[]
+
+type Token = { readonly kind: 'and' | 'or' | 'not' | '(' | ')' } | { kind: 'label'; text: string }
+
+interface Reader {
+  readonly typed: string
+  readonly tokens: Token[]
+}
+
+// What "and" over many "or" multiplies out to: nobody types as many labels.
+const mostConditions = 200
+
+/** Reads labels joined by "and", "or", "not" and brackets, as conditions that must all hold. */
+function readCondition(typed: string): readonly Condition[] {
+  const reader = { typed, tokens: cut(typed) }
+  const conditions = either(reader, true)
+  if (reader.tokens.length > 0) throw unclear(typed)
+  return conditions
+}
+
+/** The condition that holds for one label alone, whatever it is called. */
+export function conditionOf(label: string): string {
+  const [token, ...more] = cut(label)
+  const plain = token?.kind === 'label' && token.text === label && more.length === 0
+  return plain ? label : `"${label.replaceAll('"', '""')}"`
+}
+
+/** Words that stand beside each other are one label: "red shoes" needs no quotes of its own. */
+function cut(typed: string): Token[] {
+  const tokens: Token[] = []
+  for (const [piece, quoted] of typed.matchAll(/"((?:[^"]|"")*)"|[()]|[^\s()"]+/g)) {
+    const word = piece.toLowerCase()
+    const last = tokens.at(-1)
+    if (quoted !== undefined) tokens.push({ kind: 'label', text: quoted.replaceAll('""', '"') })
+    else if (word === '(' || word === ')') tokens.push({ kind: word })
+    else if (word === 'and' || word === 'or' || word === 'not') tokens.push({ kind: word })
+    else if (last?.kind === 'label') last.text += ` ${piece}`
+    else tokens.push({ kind: 'label', text: piece })
+  }
+  return tokens
+}
+
+/** "or" binds least. Under a "not" it is an "and", and the other way round. */
+function either(reader: Reader, wanted: boolean): readonly Condition[] {
+  let found = both(reader, wanted)
+  while (reader.tokens[0]?.kind === 'or') {
+    reader.tokens.shift()
+    found = join(reader, wanted ? 'or' : 'and', [found, both(reader, wanted)])
+  }
+  return found
+}
+
+function both(reader: Reader, wanted: boolean): readonly Condition[] {
+  let found = single(reader, wanted)
+  while (reader.tokens[0]?.kind === 'and') {
+    reader.tokens.shift()
+    found = join(reader, wanted ? 'and' : 'or', [found, single(reader, wanted)])
+  }
+  return found
+}
+
+function single(reader: Reader, wanted: boolean): readonly Condition[] {
+  const token = reader.tokens.shift()
+  if (token?.kind === 'not') return single(reader, !wanted)
+  if (token?.kind === 'label') return [[`${wanted ? '+' : '-'}${token.text}`]]
+  if (token?.kind !== '(') throw unclear(reader.typed)
+  const found = either(reader, wanted)
+  if (reader.tokens.shift()?.kind !== ')') throw unclear(reader.typed)
+  return found
+}
+
+function join(
+  { typed }: Reader,
+  word: 'and' | 'or',
+  [one, other]: readonly [readonly Condition[], readonly Condition[]],
+): readonly Condition[] {
+  const joined =
+    word === 'and'
+      ? [...one, ...other]
+      : one.flatMap((first) => other.map((second) => [...new Set([...first, ...second])]))
+  if (joined.length <= mostConditions) return joined
+  throw new Misuse(
+    `expected --tag to come to ${mostConditions} conditions at most, got more from ${JSON.stringify(typed)}; ask two questions`,
+  )
+}
+
+function unclear(typed: string): Misuse {
+  return new Misuse(
+    `expected --tag to be labels joined by and, or, not and brackets, as in "brand and not (sale or old)", got ${JSON.stringify(typed)}`,
+  )
+}

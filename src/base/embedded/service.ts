@@ -1,0 +1,211 @@
+// The bundled search service of this machine, with its key.
+
+import { hash } from 'node:crypto'
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { Unreachable } from '../errors.ts'
+import { Secret } from '../secret.ts'
+import { pause } from '../waiting.ts'
+import { becomesFree, commandOf, endProcess, startDaemon } from './process.ts'
+import { openHome, readIfThere, withLock, writePrivate } from './state.ts'
+
+interface BundledServiceOptions {
+  readonly home: string
+  readonly databaseUrl: string
+}
+
+/** The bundled search service of this machine, and the key that it knows us by. */
+export interface BundledService {
+  readonly url: URL
+  readonly key: Secret
+}
+
+// The process is written down before it answers and taken out after its end; the address stays, for its port.
+const shape = z.object({
+  url: z.url().nullable(),
+  pid: z.number().nullable(),
+  database: z.string(),
+})
+type State = z.output<typeof shape>
+
+const readyLine = z.looseObject({ url: z.url() })
+const patienceMs = 60_000
+const goodbyeMs = 10_000
+
+/** Gives the bundled service of this home, started when it does not answer; it goes on after the command. */
+export async function ensureService(options: BundledServiceOptions): Promise<BundledService> {
+  const home = openHome(options.home)
+  const wish = { home, databaseUrl: options.databaseUrl }
+  return (await findService(wish)) ?? withLock(join(home, 'service.lock'), () => open(wish))
+}
+
+/** Ends the bundled service of this home. False: none ran. */
+export async function stopService(givenHome: string): Promise<boolean> {
+  if (!existsSync(givenHome)) return false
+  const home = openHome(givenHome)
+  return withLock(join(home, 'service.lock'), () => end(home))
+}
+
+/** Looks without starting anything. */
+export async function serviceStatus(
+  givenHome: string,
+): Promise<{ running: boolean; url: string | null }> {
+  const state = existsSync(givenHome) ? readState(openHome(givenHome)) : null
+  if (state === null || state.url === null || !isOurs(state.pid)) {
+    return { running: false, url: null }
+  }
+  return { running: await isHealthy(state.url), url: state.url }
+}
+
+async function findService({
+  home,
+  databaseUrl,
+}: BundledServiceOptions): Promise<BundledService | null> {
+  const state = readState(home)
+  const key = readKey(home)
+  if (state === null || key === null || state.database !== fingerprint(databaseUrl)) return null
+  if (state.url === null || !isOurs(state.pid) || !(await isHealthy(state.url))) return null
+  return { url: new URL(state.url), key }
+}
+
+/** Under the lock: whoever waited for it finds what the one before has started. */
+async function open(options: BundledServiceOptions): Promise<BundledService> {
+  const found = await findService(options)
+  if (found !== null) return found
+  const { home, databaseUrl } = options
+  await end(home)
+  const known = readKey(home)
+  const [url, issued] = await Promise.all([
+    start(options),
+    known === null ? issueKey(home, databaseUrl) : known,
+  ])
+  // The database may be another than the one that the key was issued in.
+  const good = known === null || (await isGoodKey(url, issued))
+  return { url: new URL(url), key: good ? issued : await issueKey(home, databaseUrl) }
+}
+
+async function start({ home, databaseUrl }: BundledServiceOptions): Promise<string> {
+  const args = ['--port', String(await choosePort(home)), '--host', '127.0.0.1', '--log', 'none']
+  const files = { out: join(home, 'service.out'), log: join(home, 'service.log') }
+  const { pid, exit, letGo } = startDaemon({ job: 'service', args, home, databaseUrl }, files)
+  const state = { url: null, pid, database: fingerprint(databaseUrl) }
+  writeState(home, state)
+  const deadline = Date.now() + patienceMs
+  for (;;) {
+    const [line, rest] = readIfThere(files.out)?.split('\n') ?? []
+    if (line !== undefined && rest !== undefined) {
+      const { url } = readyLine.parse(JSON.parse(line))
+      writeState(home, { ...state, url })
+      letGo()
+      return url
+    }
+    if (exit() !== null || Date.now() > deadline) {
+      await end(home)
+      throw new Unreachable(
+        `expected the bundled search service to start, got: ${readIfThere(files.log)?.trim().split('\n').at(-1) ?? 'nothing'}; the whole story is in ${files.log}`,
+      )
+    }
+    await pause(25)
+  }
+}
+
+/** The port of last time, for whoever has written it down. */
+async function choosePort(home: string): Promise<number> {
+  const url = readState(home)?.url ?? null
+  const port = url === null ? 0 : Number(new URL(url).port)
+  return port !== 0 && (await becomesFree(port)) ? port : 0
+}
+
+async function end(home: string): Promise<boolean> {
+  const state = readState(home)
+  if (state === null || state.pid === null) return false
+  const { pid } = state
+  const ran = isOurs(pid)
+  if (ran) await endProcess(pid, () => isOurs(pid), goodbyeMs)
+  writeState(home, { ...state, pid: null })
+  return ran
+}
+
+/** After a reboot the number may be another process's. */
+function isOurs(pid: number | null): boolean {
+  if (pid === null) return false
+  const program = /[/\\]jobs[/\\]service\.[jt]s/
+  return commandOf(pid)?.some((word) => program.test(word)) ?? false
+}
+
+async function isHealthy(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(5_000) })
+    await response.body?.cancel()
+    return response.ok
+  } catch {
+    // Whatever the reason: it does not answer, and the caller starts another.
+    return false
+  }
+}
+
+function readState(home: string): State | null {
+  const text = readIfThere(stateFile(home))
+  return text === null ? null : shape.parse(JSON.parse(text))
+}
+
+function writeState(home: string, state: State): void {
+  writePrivate(stateFile(home), `${JSON.stringify(state)}\n`)
+}
+
+function stateFile(home: string): string {
+  return join(home, 'service.json')
+}
+
+function fingerprint(databaseUrl: string): string {
+  return hash('sha256', databaseUrl, 'hex').slice(0, 32)
+}
+
+// More than anybody uses up while trying things out, and small enough to see it go down.
+const credits = 1_000_000
+
+const keyShape = z.looseObject({ key: z.string().startsWith('sk_live_') })
+
+/** Where the key of this machine lies; good as SEARCH_API_KEY_FILE too. */
+function keyFile(home: string): string {
+  return join(home, 'service.key')
+}
+
+/** The live key of this machine for the bundled service; null before there is one. */
+function readKey(home: string): Secret | null {
+  const text = readIfThere(keyFile(home))?.trim() ?? ''
+  return text === '' ? null : new Secret(text)
+}
+
+/** Has the keys command issue a key, as a person would, and keeps it where only we can read it. */
+async function issueKey(home: string, databaseUrl: string): Promise<Secret> {
+  const files = { out: `${keyFile(home)}.new`, log: join(home, 'keys.log') }
+  const args = ['create', '--kind', 'live', '--credits', String(credits)]
+  const program = { job: 'keys', args: [...args, '--name', 'bundled', '--json'], home, databaseUrl }
+  try {
+    const code = await startDaemon(program, files).ended
+    const answer = readIfThere(files.out) ?? ''
+    if (code !== 0) {
+      throw new Unreachable(
+        `expected a key for the bundled search service, got exit ${code}: ${readIfThere(files.log)?.trim() ?? ''}`,
+      )
+    }
+    const { key } = keyShape.parse(JSON.parse(answer))
+    writePrivate(keyFile(home), `${key}\n`)
+    return new Secret(key)
+  } finally {
+    rmSync(files.out, { force: true })
+    rmSync(files.log, { force: true })
+  }
+}
+
+/** Asks without a query, which costs nothing: a key that is not known is refused before the question is looked at. */
+async function isGoodKey(url: string, key: Secret): Promise<boolean> {
+  const response = await fetch(new URL('/v1/search', url), {
+    headers: { authorization: `Bearer ${key.reveal()}` },
+    signal: AbortSignal.timeout(10_000),
+  })
+  await response.body?.cancel()
+  return response.status !== 401 && response.status !== 403
+}

@@ -1,0 +1,293 @@
+import { join } from 'node:path'
+import { z } from 'zod'
+import { readRedisAddress } from './address.ts'
+import { workplace } from './root.ts'
+import { Secret } from './secret.ts'
+import { readCron } from './time/cron.ts'
+import { dayMs, readDuration } from './time/zone.ts'
+
+/** A whole number within bounds. */
+function whole(least: number, most = Number.MAX_SAFE_INTEGER) {
+  const expected =
+    most === Number.MAX_SAFE_INTEGER
+      ? `a whole number from ${least} up`
+      : `a whole number from ${least} to ${most}`
+  return z
+    .string()
+    .regex(/^-?\d+$/, { error: expected })
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, { error: expected })
+}
+
+/** An address of one of these protocols. */
+function address(protocols: readonly string[], example: string) {
+  const expected = `an address like ${example}`
+  return z
+    .string()
+    .refine((text) => URL.canParse(text), { error: expected })
+    .refine((text) => !URL.canParse(text) || protocols.includes(new URL(text).protocol), {
+      error: expected,
+    })
+}
+
+/** A database, as this user reaches it. */
+function postgres(user: string) {
+  return address(['postgres:', 'postgresql:'], `postgres://${user}:password@host:5432/name`)
+}
+
+const redisText =
+  'an address like redis://127.0.0.1:6379, rediss://host:6379, redis+sentinel://host:26379,host:26379/NAME or redis+cluster://host:6379,host:6379'
+
+/** A Redis, or servers that know where it is. */
+function redis() {
+  return z.string().refine((text) => readRedisAddress(text) !== null, { error: redisText })
+}
+
+/** A duration, as people write it. */
+function duration(expected: string, leastMs = 0) {
+  return z.string().transform((text, context) => {
+    const value = readDuration(text)
+    if (value === null || value < leastMs) context.addIssue({ code: 'custom', message: expected })
+    return value ?? 0
+  })
+}
+
+/** Some of these words, with commas between them. */
+function someOf<Word extends string>(words: readonly Word[]) {
+  return z.string().transform((text, context) => {
+    const given = text.split(',').map((word) => word.trim())
+    const found = words.filter((word) => given.includes(word))
+    if (given.some((word) => !found.includes(word as Word))) {
+      context.addIssue({ code: 'custom', message: `some of ${words.join(', ')}` })
+    }
+    return found
+  })
+}
+
+/** What people write in a cell for yes or no, in whatever case; null for anything else. */
+export function readSwitch(text: string): boolean | null {
+  const word = text.toLowerCase()
+  if (['yes', 'on', 'true', '1'].includes(word)) return true
+  return ['no', 'off', 'false', '0'].includes(word) ? false : null
+}
+
+/** How a bucket is asked; what is null, its client finds where programs of AWS look. */
+export interface BucketAccess {
+  readonly keyId: string | null
+  readonly secret: Secret | null
+  readonly session: Secret | null
+  readonly region: string | null
+  /** By the setting that says so. */
+  readonly endpoint: { readonly name: string; readonly text: string } | null
+}
+
+/** Settings of buckets, by the names that programs of AWS read. */
+const bucketSettings = {
+  AWS_ACCESS_KEY_ID: {
+    shape: z.string(),
+    hint: 'the key for a bucket of the archive; leave it unset to let it be found as programs of AWS do',
+  },
+  AWS_SECRET_ACCESS_KEY: {
+    shape: z.string().transform((text) => new Secret(text)),
+    hint: 'the secret half of the key',
+  },
+  AWS_SESSION_TOKEN: {
+    shape: z.string().transform((text) => new Secret(text)),
+    hint: 'what a key for some hours has beside its halves',
+  },
+  AWS_REGION: { shape: z.string(), hint: 'where the bucket lies' },
+  // Other programs read these as well: what they say is judged when a bucket is asked, and stops nothing else.
+  AWS_ENDPOINT_URL: { shape: z.string(), hint: 'leave it unset for AWS' },
+  AWS_ENDPOINT_URL_S3: { shape: z.string(), hint: 'leave it unset for AWS' },
+} as const
+
+/** What a webhook can be told of. */
+export const webhookEvents = [
+  'run_finished',
+  'run_suspect',
+  'run_odd',
+  'stop',
+  'night_missed',
+  'night_skipped',
+  'night_late',
+  'night_failed',
+  'night_overdue',
+  'work_unattended',
+  'rank_alert',
+  'rank_recovered',
+  'new_field',
+] as const
+
+// With the prefix it is the base64 of its bytes, as libraries that check signatures expect it.
+const secretShape = /^(?:whsec_[A-Za-z0-9+/]{32,}={0,2}|(?!whsec_)[\x21-\x7e]{24,})$/
+
+const cronText = 'a cron pattern of five fields that some day fits, like "0 0 1 * *"'
+
+// Timers count to 2^31 milliseconds: given more, each would go off at once, again and again.
+const longestMs = dayMs
+const rateText = 'a number from 0.00001 up'
+
+/** One entry a setting: its shape, its default as a person would type it, and what to do when it is wrong. */
+export const settings = {
+  SEARCH_API_URL: {
+    shape: address(['http:', 'https:'], 'https://api.example.com').transform(
+      (text) => new URL(text),
+    ),
+    hint: 'give the base address, without /v1/search',
+  },
+  SEARCH_API_KEY: {
+    // A line break inside would end the header; fetch libraries print such a key in their own error.
+    shape: z.string().regex(/^[\x21-\x7e]+$/, { error: 'one word of printable ASCII characters' }),
+    hint: 'copy the key again from where it was issued',
+  },
+  SEARCH_API_KEY_FILE: { shape: z.string(), hint: 'name a readable file that holds the key' },
+  DATABASE_URL: { shape: postgres('user'), hint: 'leave it unset for the embedded Postgres' },
+  MILL_REPLICA_URL: {
+    shape: postgres('user'),
+    hint: 'a standby of DATABASE_URL; leave it unset to read where everything is written',
+  },
+  MILL_ANALYST_URL: {
+    shape: postgres('analyst'),
+    hint: 'npm run migrate -- --analyst NAME prints it; leave it unset to ask as the user of DATABASE_URL',
+  },
+  REDIS_URL: { shape: redis(), hint: 'leave it unset to queue on Postgres' },
+  MILL_HOME: {
+    shape: z.string(),
+    hint: 'name a folder that can be written',
+    fallback: join(workplace, '.querymill'),
+  },
+  MILL_ACCOUNT: { shape: z.string(), hint: 'any name; workers that share it share one balance' },
+  MILL_CREDIT_FLOOR: { shape: whole(0), hint: 'credits that must stay', fallback: '100' },
+  MILL_CONCURRENCY: { shape: whole(1, 1000), hint: 'calls in flight per worker', fallback: '8' },
+  MILL_MAX_IN_FLIGHT: {
+    shape: whole(1),
+    hint: 'calls in flight over all workers; leave it unset for no limit',
+  },
+  MILL_RATE_LIMIT: {
+    shape: z
+      .string()
+      .regex(/^\d+(\.\d+)?$/, { error: rateText })
+      .transform(Number)
+      .refine((value) => value >= 0.00001, { error: rateText }),
+    hint: 'calls per second over all workers; leave it unset for no limit',
+  },
+  MILL_TIMEOUT_MS: {
+    shape: whole(1, 600_000),
+    hint: 'milliseconds for one whole call',
+    fallback: '30000',
+  },
+  MILL_MAX_AGE: {
+    shape: duration('a duration like 12h, 90m or 0, at most 36500d'),
+    hint: 'an answer younger than this is reused; 0 buys all',
+    fallback: '12h',
+  },
+  MILL_DAILY_BUDGET: { shape: whole(1), hint: 'credits per day; leave it unset for no limit' },
+  MILL_MONTHLY_BUDGET: { shape: whole(1), hint: 'credits per month; leave it unset for no limit' },
+  MILL_UNKNOWN: {
+    shape: z.enum(['retry', 'hold'], { error: '"retry" or "hold"' }),
+    hint: 'hold: never buy again what may have been charged',
+    fallback: 'retry',
+  },
+  MILL_RENEWAL: {
+    shape: z.string().transform((text, context) => {
+      const reading = readCron(text)
+      if (reading.kind === 'cron') return reading.cron
+      context.addIssue({ code: 'custom', message: cronText })
+      return z.NEVER
+    }),
+    hint: 'when the plan renews; leave it unset if you do not know',
+  },
+  MILL_PROBE_EVERY: {
+    shape: duration('a duration from 1s up, like 1h', 1_000),
+    hint: 'each such look costs a call, also below the floor; leave it unset for none',
+  },
+  MILL_LEASE_MS: {
+    shape: whole(500, longestMs),
+    hint: 'longer than a call and its storing',
+    fallback: '90000',
+  },
+  MILL_STALL_MS: {
+    shape: whole(1000, longestMs),
+    hint: 'a drain that only ever is told to slow down ends after this',
+    fallback: '600000',
+  },
+  MILL_ZONE: {
+    shape: z.string().refine(isZone, { error: 'a time zone like Europe/Berlin' }),
+    hint: 'the zone of run dates',
+    fallback: 'UTC',
+  },
+  MILL_METRICS_PORT: { shape: whole(0, 65_535), hint: 'leave it unset for no metrics' },
+  UPSTREAM: {
+    shape: z.enum(['local', 'searxng', 'mock'], { error: '"local", "searxng" or "mock"' }),
+    hint: 'what live keys of the search service find',
+    fallback: 'local',
+  },
+  SEARXNG_URL: {
+    shape: address(['http:', 'https:'], 'http://127.0.0.1:8080').transform((text) => new URL(text)),
+    hint: 'the SearXNG behind the search service, for UPSTREAM=searxng',
+  },
+  SERVICE_PUBLIC_URL: {
+    shape: address(['http:', 'https:'], 'https://search.example.com').transform(
+      (text) => new URL(text),
+    ),
+    hint: 'where clients reach the search service, with its path; leave it unset when they reach it directly',
+  },
+  SERVICE_PASSWORD: {
+    shape: z
+      .string()
+      .min(12, { error: 'at least 12 characters' })
+      .transform((text) => new Secret(text)),
+    hint: 'opens the dashboard of a search service that others can reach',
+  },
+  SERVICE_KEEP_QUERIES: {
+    shape: duration('a duration like 90d or 12h'),
+    hint: 'how long the search service keeps what was asked, before only sums remain',
+    fallback: '90d',
+  },
+  MILL_WEBHOOK: {
+    shape: address(['http:', 'https:'], 'https://chat.example.com/hook').transform(
+      (text) => new URL(text),
+    ),
+    hint: 'leave it unset to tell nobody',
+  },
+  MILL_WEBHOOK_SECRET: {
+    shape: z.string().regex(secretShape, {
+      error: 'whsec_ and at least 24 bytes in base64, or one word of at least 24 characters',
+    }),
+    hint: 'the same text is given to whoever checks the signatures',
+  },
+  MILL_WEBHOOK_SECRET_FILE: {
+    shape: z.string(),
+    hint: 'name a readable file that holds the secret',
+  },
+  MILL_WEBHOOK_EVENTS: {
+    shape: someOf(webhookEvents),
+    hint: 'names with commas between them; leave it unset for all',
+  },
+  MILL_WEBHOOK_FORMAT: {
+    shape: z.enum(['json', 'slack'], { error: '"json" or "slack"' }),
+    hint: 'leave it unset: slack for hooks.slack.com, json for all others',
+  },
+  ...bucketSettings,
+  MILL_UNATTENDED: {
+    shape: duration('a duration like 30m, or 0'),
+    hint: 'open tasks without a worker are told of after this; 0: never',
+    fallback: '30m',
+  },
+} as const
+
+export type Name = keyof typeof settings
+export type Value<N extends Name> = z.output<(typeof settings)[N]['shape']>
+
+/** The names of all settings, in the order in which they are shown. */
+export const settingNames = Object.keys(settings)
+
+/** True for a name that the platform's own table of time zones knows. */
+export function isZone(zone: string): boolean {
+  if (zone === '') return false
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}

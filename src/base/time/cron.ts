@@ -1,0 +1,130 @@
+import { CronExpressionParser, type CronExpression } from 'cron-parser'
+import cronstrue from 'cronstrue'
+import { formatDate, instantsOf, largestJump, wallTime } from './zone.ts'
+import { reasonOf } from '../errors.ts'
+
+/** A pattern of five fields that was checked: minute, hour, day of month, month, day of week. */
+export interface Cron {
+  readonly pattern: string
+  /** What it says, for a person. */
+  readonly sentence: string
+  readonly everyHour: boolean
+}
+
+/** One time at which something is due, and the local date it counts for. */
+export interface Due {
+  readonly at: Date
+  readonly date: string
+}
+
+/** A stretch of time: its beginning not included, its end included. */
+interface Span {
+  readonly after: Date
+  readonly until: Date
+}
+
+type CronReading =
+  | { readonly kind: 'cron'; readonly cron: Cron }
+  | { readonly kind: 'problem'; readonly problem: string }
+
+const example = 'write five, like "0 3 * * *" for 03:00 every day'
+const limits = [60, 24, 31, 12, 7] as const
+
+/** Reads exactly five fields: with four or six the parser would silently mean something else. */
+export function readCron(text: string): CronReading {
+  const fields = text.trim().split(/\s+/)
+  const pattern = fields.join(' ')
+  const got = `got ${JSON.stringify(text)}`
+  if (text.trim() === '' || fields.length !== 5) {
+    const count = text.trim() === '' ? 0 : fields.length
+    return problem(`expected five cron fields, ${got} (${count}); ${example}`)
+  }
+  // H is a random value, ? and steps beyond the field are read differently by different programs.
+  if (/[^\d*,/\-#a-z ]/i.test(pattern) || /\bH/i.test(pattern)) {
+    return problem(`expected digits, names, "*", "," , "-" and "/" in a cron pattern, ${got}`)
+  }
+  const step = fields.findIndex((field, index) => longestStep(field) >= (limits[index] ?? 0))
+  if (step !== -1) {
+    return problem(
+      `expected a step below ${limits[step]} in cron field ${step + 1}, ${got}; a step never crosses into the next hour or day`,
+    )
+  }
+  return parse(pattern, got)
+}
+
+function problem(text: string): CronReading {
+  return { kind: 'problem', problem: text }
+}
+
+function longestStep(field: string): number {
+  return Math.max(0, ...[...field.matchAll(/\/(\d+)/g)].map((match) => Number(match[1])))
+}
+
+function parse(pattern: string, got: string): CronReading {
+  try {
+    const expression = CronExpressionParser.parse(pattern, { tz: 'UTC' })
+    expression.next()
+    const sentence = cronstrue.toString(pattern, { use24HourTimeFormat: true })
+    const everyHour = expression.fields.hour.values.length === 24
+    return { kind: 'cron', cron: { pattern, sentence, everyHour } }
+  } catch (error) {
+    const why = reasonOf(error)
+    return problem(`expected a cron pattern, ${got}: ${why}; ${example}`)
+  }
+}
+
+const expressions = new WeakMap<Cron, CronExpression>()
+
+/** Parsing is most of the work of a look that finds nothing: each pattern is parsed once. */
+function expressionOf(cron: Cron): CronExpression {
+  const known = expressions.get(cron) ?? CronExpressionParser.parse(cron.pattern, { tz: 'UTC' })
+  expressions.set(cron, known)
+  return known
+}
+
+/**
+ * Every time in the span at which the pattern is due in the zone, oldest first.
+ *
+ * The parser walks a calendar without clock changes, and its times are looked up in the zone afterwards. So a
+ * time that a clock change skips is due that much later, and one that comes twice is due the first time only,
+ * unless the pattern names every hour: one night for each local date, in every zone. (Asked for 02:00 in
+ * Australia/Lord_Howe itself, the parser skips the night on which the clock jumps from 02:00 to 02:30.)
+ */
+export function dueBetween(cron: Cron, zone: string, { after, until }: Span): Due[] {
+  const margin = largestJump(zone, { after, until })
+  const start = wallTime(zone, after) - margin
+  const end = wallTime(zone, until) + margin
+  const expression = expressionOf(cron)
+  expression.reset(new Date(start - 1))
+  const found = new Map<number, Due>()
+  for (let wall = expression.next().getTime(); wall <= end; wall = expression.next().getTime()) {
+    const instants = instantsOf(zone, wall)
+    for (const at of cron.everyHour ? instants : instants.slice(0, 1)) {
+      if (at <= after.getTime() || at > until.getTime()) continue
+      // A time that a clock skips may fall on a later time of the pattern: one night, and that one is its date.
+      found.set(at, { at: new Date(at), date: formatDate(wall) })
+    }
+  }
+  return [...found.values()].toSorted((a, b) => a.at.getTime() - b.at.getTime())
+}
+
+const hour = 3_600_000
+const windows = [2 * hour, 49 * hour, 70 * 24 * hour, 400 * 24 * hour, 3000 * 24 * hour]
+
+/** The next times at which the pattern is due in the zone. */
+export function nextDues(cron: Cron, zone: string, from: { after: Date; count: number }): Due[] {
+  const found: Due[] = []
+  let { after } = from
+  for (const window of windows) {
+    const until = new Date(after.getTime() + window)
+    found.push(...dueBetween(cron, zone, { after, until }))
+    if (found.length >= from.count) break
+    after = until
+  }
+  return found.slice(0, from.count)
+}
+
+/** The next time at which the pattern is due; null when it is never due in the years to come. */
+export function nextAfter(cron: Cron, zone: string, date: Date): Date | null {
+  return nextDues(cron, zone, { after: date, count: 1 })[0]?.at ?? null
+}

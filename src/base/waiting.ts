@@ -1,0 +1,74 @@
+import { setTimeout as timer } from 'node:timers/promises'
+
+/** What did not come in time. */
+export const late = Symbol('late')
+
+/** What a promise comes to, or `late` when the time is over or a signal comes; the promise itself goes on. */
+export function within<T>(
+  promise: Promise<T>,
+  { ms, signal }: { ms: number; signal?: AbortSignal },
+): Promise<T | typeof late> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => resolve(late)
+    const timeout = setTimeout(giveUp, ms)
+    if (signal?.aborted === true) giveUp()
+    signal?.addEventListener('abort', giveUp)
+    const done = () => {
+      clearTimeout(timeout)
+      signal?.removeEventListener('abort', giveUp)
+    }
+    promise.then(resolve, reject).finally(done)
+  })
+}
+
+/** A promise that is awaited later: until then its error must not end the process. */
+export function awaitedLater<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined)
+  return promise
+}
+
+/** Waits a while, or until a signal comes. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await timer(ms, undefined, signal === undefined ? {} : { signal })
+  } catch (error) {
+    if (signal?.aborted !== true) throw error
+  }
+}
+
+interface Closer {
+  readonly name: string
+  readonly close: () => Promise<unknown>
+}
+
+/** What does not close by then never will: the process ends, and that closes everything. */
+const patienceMs = 30_000
+
+/** Closes in reverse order of opening, every one of them, and reports all failures together. */
+export class Closers {
+  readonly #open: Closer[] = []
+
+  /** Registers how a resource is closed on the line that opens it. */
+  add<T>(name: string, resource: T, close: (resource: T) => Promise<unknown>): T {
+    this.#open.push({ name, close: () => close(resource) })
+    return resource
+  }
+
+  /** Safe to call twice: what was closed is not closed again. */
+  async close(): Promise<void> {
+    const failures: unknown[] = []
+    for (let closer = this.#open.pop(); closer !== undefined; closer = this.#open.pop()) {
+      try {
+        await closePatiently(closer)
+      } catch (cause) {
+        failures.push(new Error(`expected ${closer.name} to close`, { cause }))
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, 'not everything could be closed')
+  }
+}
+
+async function closePatiently({ name, close }: Closer): Promise<void> {
+  const closed = await within(close(), { ms: patienceMs })
+  if (closed === late) throw new Error(`${name} took longer than 30 s`)
+}

@@ -1,0 +1,98 @@
+// The enqueue command: shows how far it is, asks, and says what came of it.
+
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { readConfig } from '../../base/config.ts'
+import { type Exit, exits, unhandled } from '../../base/errors.ts'
+import { openMill } from '../mill.ts'
+import { enqueue, expectWithin, type Talk } from './enqueue.ts'
+import { askPerson, type EnqueueFlags, openIntake } from './flags.ts'
+import type { EnqueueReport } from './result.ts'
+import { type EnqueueProgress, paceNote } from './staging.ts'
+
+/** Enqueues what was typed: shows how far it is, asks a person where one is there, and says what to type next. */
+export async function runEnqueue(call: Call<EnqueueFlags>): Promise<Exit> {
+  const { options: flags, args, env, closers } = call
+  const config = readConfig(env)
+  const intake = await openIntake({ args, flags, env, config })
+  const mill = await openMill({ config, closers, say, name: 'enqueue' })
+  const progress = new Progress(process.stderr)
+  const talk = talkOf(call, progress)
+  const report = await enqueue({ mill, intake, flags, talk, stream: process.stdin })
+  progress.clear()
+  showEnd(report, flags)
+  if (flags.dryRun !== true || report === null) return exits.done
+  expectWithin(report, intake.maxCredits)
+  // What is only previewed says by its exit code whether it fits.
+  return mill.supplier.origin === 'test' || fits(report) ? exits.done : exits.stopped
+}
+
+function fits({ balance, estimate }: EnqueueReport): boolean {
+  if (estimate.basis === 'nothing to buy' || balance.after === null) return true
+  return balance.after >= balance.floor
+}
+
+function talkOf({ options, args }: Call<EnqueueFlags>, progress: Progress): Talk {
+  const above = (write: (line: string) => void) => (line: string) => {
+    progress.clear()
+    write(line)
+  }
+  const person = process.stdin.isTTY && process.stderr.isTTY && !args.includes('-')
+  return {
+    say: above(say),
+    show: above(options.json === true ? say : print),
+    progress: (reached) => progress.note(() => progressLine(reached)),
+    ask: person ? askPerson : null,
+  }
+}
+
+function showEnd(report: EnqueueReport | null, { json }: EnqueueFlags): void {
+  if (report === null) say('nothing was queued')
+  else if (json === true) printJson(report)
+  else if (report.dry_run) print('a dry run: nothing was written or queued')
+  else print(`next        ${report.open ? 'npm run work -- --drain' : 'npm run status'}`)
+}
+
+/** How far an enqueue is, in a line. */
+export function progressLine(reached: EnqueueProgress): string {
+  switch (reached.kind) {
+    case 'reading':
+      return `reading ${reached.list}: ${reached.lines} lines${paceNote(reached.lines, reached.pace)}`
+    case 'planning':
+      return `planning ${reached.list}: ${reached.lines} lines`
+    case 'queueing':
+      return `queueing run ${reached.run}: ${reached.slices} slices`
+    default:
+      throw unhandled('progress', reached)
+  }
+}
+
+const everyMs = 10_000
+const liveEveryMs = 100
+
+/** Says how far something is: one line that changes on a terminal, one line every 10 s elsewhere. */
+class Progress {
+  readonly #stream: NodeJS.WriteStream
+  #shownAt = Date.now()
+  #live = false
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream
+    // The first live line comes at once; elsewhere what ends quickly prints nothing.
+    if (stream.isTTY) this.#shownAt = 0
+  }
+
+  note(text: () => string): void {
+    const now = Date.now()
+    if (now - this.#shownAt < (this.#stream.isTTY ? liveEveryMs : everyMs)) return
+    this.#shownAt = now
+    if (this.#stream.isTTY) this.#stream.write(`\r\u001b[2K${text()}`)
+    else this.#stream.write(`${text()}\n`)
+    this.#live = this.#stream.isTTY
+  }
+
+  /** Takes the live line away before something else is printed. */
+  clear(): void {
+    if (this.#live) this.#stream.write('\r\u001b[2K')
+    this.#live = false
+  }
+}

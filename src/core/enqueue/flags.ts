@@ -1,0 +1,156 @@
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { count } from '../../base/cli/text.ts'
+import { callerFolder, type Config, type Environment } from '../../base/config.ts'
+import { Misuse } from '../../base/errors.ts'
+import { defaultNum } from '../../base/query.ts'
+import { workplace } from '../../base/root.ts'
+import { localDate, readDuration } from '../../base/time/zone.ts'
+import { findFiles, type ListFile } from '../lists/files.ts'
+import { openSource } from '../lists/open.ts'
+import { readReading, type Typed, type TypedReading } from '../lists/options.ts'
+import { openList, type ReadOptions } from '../lists/read.ts'
+import type { ListOrder } from './staging.ts'
+
+/** What can be typed after `npm run enqueue --`. */
+export interface EnqueueFlags extends Typed, TypedReading {
+  readonly as?: string
+  readonly maxAge?: string
+  readonly budget?: string
+  readonly maxCredits?: string
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+  readonly join?: boolean
+  readonly json?: boolean
+}
+
+/** Lists that are ready to be planned: everything that needs no database has been checked. */
+export interface Intake {
+  readonly files: readonly ListFile[]
+  readonly orders: readonly Omit<ListOrder, 'from'>[]
+  readonly notices: readonly string[]
+  readonly parameters: readonly string[]
+  readonly maxAge: string
+  readonly budget: number | null
+  /** A purchase that costs more is refused. */
+  readonly maxCredits: number | null
+}
+
+interface IntakeOptions {
+  readonly args: readonly string[]
+  readonly flags: EnqueueFlags
+  readonly env: Environment
+  readonly config: Config
+}
+
+/** Checks flags and the beginnings of all files, so that a wrong one is refused before anything is started. */
+export async function openIntake({ args, flags, env, config }: IntakeOptions): Promise<Intake> {
+  const reading = readReading(flags)
+  const maxAgeMs = maxAgeOf(flags.maxAge, config)
+  const budget = creditsOf('budget', flags.budget)
+  const maxCredits = creditsOf('max-credits', flags.maxCredits)
+  const folder = callerFolder(env)
+  const { files, skipped } = await findFiles({
+    args,
+    folder,
+    config: join(workplace, 'inputs', 'config'),
+    as: flags.as === undefined ? undefined : typedName(flags.as),
+  })
+  for (const { path, shown } of files) if (path !== null) await checkHead(path, shown, reading)
+  const runDate = localDate(config.zone, new Date())
+  return {
+    files,
+    orders: files.map(({ name }) => ({
+      list: name,
+      reading,
+      kind: 'manual',
+      runDate,
+      budget: budget ?? undefined,
+      maxAgeMs,
+      into: null,
+      join: flags.join === true,
+    })),
+    notices: skipped.map((shown) => `left out ${resolve(folder, shown)}: it holds no list`),
+    parameters: parametersOf(reading),
+    maxAge: flags.maxAge ?? config.sources.get('MILL_MAX_AGE')?.shown ?? `${maxAgeMs} ms`,
+    budget,
+    maxCredits,
+  }
+}
+
+function maxAgeOf(typed: string | undefined, config: Config): number {
+  if (typed === undefined) return config.maxAgeMs
+  const maxAgeMs = readDuration(typed)
+  if (maxAgeMs !== null) return maxAgeMs
+  throw new Misuse(
+    `expected --max-age to be a duration like 12h, 90m or 0, at most 36500d, got ${JSON.stringify(typed)}`,
+  )
+}
+
+function creditsOf(flag: string, typed: string | undefined): number | null {
+  if (typed === undefined) return null
+  const budget = Number(typed)
+  if (/^\d{1,12}$/.test(typed)) return budget
+  throw new Misuse(
+    `expected --${flag} to be a whole number of credits, got ${JSON.stringify(typed)}`,
+  )
+}
+
+/** What --as says a list is to be called. */
+export function typedName(as: string): string {
+  const name = as.normalize('NFC').trim()
+  if (name === '' || name.length > 200 || /\p{Cc}/u.test(name)) {
+    throw new Misuse(`expected --as to be a name, got ${JSON.stringify(as)}`)
+  }
+  return name
+}
+
+async function checkHead(path: string, shown: string, reading: ReadOptions): Promise<void> {
+  const source = await openSource({ kind: 'file', path, shown }, reading)
+  try {
+    await openList(source, reading)
+  } finally {
+    await source.close()
+  }
+}
+
+function parametersOf({ defaults, matchTypes }: ReadOptions): string[] {
+  const named = [
+    ['location', defaults.location],
+    ['hl', defaults.hl],
+    ['gl', defaults.gl],
+    [
+      'num',
+      defaults.num.length === 0 ? [`${defaultNum} unless the list says otherwise`] : defaults.num,
+    ],
+    ['device', defaults.device],
+    ['priority', defaults.priority === null ? [] : [defaults.priority]],
+    ['tags', defaults.tags],
+    ['match types', matchTypes === 'strip' ? ['stripped'] : []],
+  ] as const
+  return named.flatMap(([name, values]) =>
+    values.length === 0 ? [] : [`${name} ${values.join(' | ')}`],
+  )
+}
+
+/** Asks a person; null where there is none. */
+export type AskPerson = ((question: string) => Promise<boolean>) | null
+
+/** Asks before live credits are spent; where nobody is there to ask, it says what was left undone. */
+export function askToBuy(queries: number, ask: AskPerson, undone: string): Promise<boolean> {
+  const calls = count(queries, 'call')
+  if (ask !== null) return ask(`Buy ${calls}? [y/N] `)
+  throw new Misuse(
+    `expected --yes for a purchase of ${calls}, got none and nobody to ask; ${undone}`,
+  )
+}
+
+/** Asks on the terminal; anything but yes is a no. */
+export async function askPerson(question: string): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await lines.question(question)).trim())
+  } finally {
+    lines.close()
+  }
+}

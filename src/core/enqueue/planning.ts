@@ -1,0 +1,158 @@
+import { costClass } from '../ledger/account.ts'
+import { type Funds, readFunds } from '../ledger/prices.ts'
+import type { Heading } from '../lists/read.ts'
+import { refill, type SliceSink } from '../queue/refill.ts'
+import type { Planned } from './order.ts'
+import { planStaged } from './plan.ts'
+import { readOpenTasks } from './prospect.ts'
+import { type Connections, onConnections } from './stage.ts'
+import { type Desk, type ListOrder, type Sample, type Staged, stageList } from './staging.ts'
+import { addEstimates, addUp, type Estimate, estimateCost, type Totals } from './summary.ts'
+
+/** What became of one list. */
+export interface ListPlan extends Planned {
+  readonly list: string
+  /** Null for a list that was planned from the tables. */
+  readonly heading: Heading | null
+  readonly headersAgain: readonly number[]
+  /** What a person should know before buying. */
+  readonly notices: readonly string[]
+  readonly sample: Sample
+  readonly estimate: Estimate
+}
+
+/** Lists to be planned together, and the limits that what they come to is held against. */
+interface PlanRequest {
+  readonly orders: readonly ListOrder[]
+  /** Credits that must stay on the account. */
+  readonly floor: number
+  readonly budget: number | null
+}
+
+/** What became of lists that were planned together. */
+export interface Plans {
+  readonly lists: readonly ListPlan[]
+  readonly totals: Totals
+  /** False after a preview that nobody agreed to: nothing was written. */
+  readonly committed: boolean
+}
+
+/** Reads lists and plans a run of each; when one of them cannot be read, none is planned. */
+export async function planLists(
+  desk: Desk,
+  { orders, floor, budget }: PlanRequest,
+  agree: 'always' | 'never' | ((preview: Plans) => Promise<boolean>),
+): Promise<Plans> {
+  return onStaged(desk, orders, async (planAll, funds) => {
+    const open = await openCost(desk, funds)
+    const plan = async (committed: boolean): Promise<Plans> => {
+      const lists = await planAll(committed)
+      return { lists, totals: addUp(lists, { open, funds, floor, budget }), committed }
+    }
+    if (agree === 'always') return plan(true)
+    const preview = await plan(false)
+    return agree !== 'never' && (await agree(preview)) ? plan(true) : preview
+  })
+}
+
+/** What all runs together have still to buy, each within its budget. */
+export async function openCost({ db }: Desk, { costs }: Funds): Promise<Estimate> {
+  const open = await readOpenTasks(db)
+  const runs = new Set(open.map(({ run }) => run))
+  const estimates = [...runs].map((run) => {
+    const tasks = open.filter((one) => one.run === run)
+    const { credits, worst, basis } = estimateCost(tasks, costs, costClass)
+    const left = tasks[0]?.left ?? Infinity
+    if (credits === null || worst === null) return { credits, worst, basis }
+    return { credits: Math.min(credits, left), worst: Math.min(worst, left), basis }
+  })
+  return addEstimates(estimates)
+}
+
+/** Reads one list and plans its run. */
+export async function planList(desk: Desk, order: ListOrder): Promise<ListPlan> {
+  const [list] = await onStaged(desk, [order], (planAll) => planAll(true))
+  if (list === undefined) throw new Error('expected a plan, got none')
+  return list
+}
+
+type PlanAll = (keep: boolean) => Promise<readonly ListPlan[]>
+
+/** Reads lists into temporary tables, from which they can be planned as often as it takes: for show, and for good. */
+async function onStaged<T>(
+  desk: Desk,
+  orders: readonly ListOrder[],
+  use: (planAll: PlanAll, funds: Funds) => Promise<T>,
+): Promise<T> {
+  const funds = await readFunds(desk.db, {
+    name: desk.supplier.account,
+    kind: desk.supplier.origin,
+  })
+  return onConnections(desk.db, async (connections) => {
+    const staged: Staged[] = []
+    for (const [index, order] of orders.entries()) {
+      staged.push(await stageList(connections, index, { desk, order }))
+    }
+    const planAll = async (keep: boolean): Promise<readonly ListPlan[]> => {
+      const lists: ListPlan[] = []
+      for (const list of staged)
+        lists.push(await planStage(connections, list, { desk, funds, keep }))
+      return lists
+    }
+    const result = await use(planAll, funds)
+    for (const { stage } of staged) await stage.drop()
+    return result
+  })
+}
+
+async function planStage(
+  connections: Connections,
+  { stage, order, record, heading, headersAgain, lines, sample, notices: found }: Staged,
+  { desk, funds, keep }: { desk: Desk; funds: Funds; keep: boolean },
+): Promise<ListPlan> {
+  desk.progress?.({ kind: 'planning', list: order.list, lines })
+  const prices = funds.costs.map(({ class: name, average, dearest }) => {
+    return { class: name, credits: average ?? dearest }
+  })
+  const priced = { ...order, prices }
+  const planned = await planStaged(connections, {
+    stage: stage.number,
+    order: priced,
+    keep,
+    record,
+  })
+  const estimate = estimateCost(planned.toBuy, funds.costs, costClass)
+  const notices = [...found, ...mergeNotice(planned, heading), ...wishNotice(planned)]
+  return { ...planned, list: order.list, heading, headersAgain, notices, sample, estimate }
+}
+
+/** Wishes that contradict each other do no harm, and do not what they say. */
+export function wishNotice({ idleWishes }: Pick<Planned, 'idleWishes'>): string[] {
+  if (idleWishes === 0) return []
+  const queries = idleWishes === 1 ? '1 query is' : `${idleWishes} queries are`
+  return [
+    `${queries} to be asked again (every) while the last answer is still young enough to be used (max_age): nights use it until it is too old; a max_age below every asks in time`,
+  ]
+}
+
+const fewLines = 10
+
+/** Most lines of a list that is read by the wrong column say the same: a seed stands beside its suggestions. */
+function mergeNotice({ accepted, duplicates }: Planned, heading: Heading | null): string[] {
+  if (heading === null || accepted + duplicates < fewLines || duplicates <= accepted) return []
+  const { header, columns } = heading.dialect
+  const name = header[columns.query]?.trim() ?? String(columns.query + 1)
+  return [
+    `most lines are merged: the column ${JSON.stringify(name)} gives ${accepted} different queries in ${accepted + duplicates} lines; if another one holds the queries, name it with --column`,
+  ]
+}
+
+/** Queues what is left of a run; what the queue still holds stays as it is. */
+export function queueRun(
+  desk: Pick<Desk, 'db' | 'progress'>,
+  queue: SliceSink,
+  run: number,
+): Promise<number> {
+  const told = (slices: number) => desk.progress?.({ kind: 'queueing', run, slices })
+  return refill(queue, { db: desk.db, run, onPage: told })
+}

@@ -1,0 +1,157 @@
+import type { Heading } from '../lists/read.ts'
+import type { Mill } from '../mill.ts'
+import type { Intake } from './flags.ts'
+import type { ListPlan, Plans } from './planning.ts'
+import type { ListSummary, PlanSummary, Totals } from './summary.ts'
+
+/** What an enqueue says when it is through. */
+export interface EnqueueReport extends Totals {
+  readonly run: number | null
+  readonly list: string
+  readonly dry_run: boolean
+  /** True when something is left to be bought, of this list or of what its run held before. */
+  readonly open: boolean
+  /** What holds for all queries, as `name value`. */
+  readonly parameters: readonly string[]
+  readonly runs: readonly object[]
+}
+
+/** The plan as a person reads it. */
+export function summarise(
+  { supplier }: Pick<Mill, 'supplier'>,
+  intake: Intake,
+  { lists, totals, committed }: Plans,
+): PlanSummary {
+  return {
+    estimate: totals.estimate,
+    balance: totals.balance,
+    lists: lists.map((list) => summaryOf(list, committed)),
+    origin: supplier.origin,
+    api: supplier.api,
+    parameters: intake.parameters,
+    maxAge: intake.maxAge,
+  }
+}
+
+function summaryOf(list: ListPlan, committed: boolean): ListSummary {
+  const { heading, headersAgain } = list
+  const again =
+    headersAgain.length === 0 ? '' : `, a header again on line ${headersAgain.join(', ')}`
+  return {
+    ...list,
+    run: committed || list.joined ? list.run : null,
+    reading: heading === null ? 'as last read' : `${readingPhrase(heading)}${again}`,
+    ignored: heading === null ? [] : readingReport(heading).ignored,
+  }
+}
+
+/** The plan as a program reads it; `files` are where the rejected lines of each list went. */
+export function reportOf(
+  plans: Plans,
+  { parameters }: Pick<Intake, 'parameters'>,
+  files: readonly (string | null)[],
+): EnqueueReport {
+  const [first] = plans.lists
+  if (first === undefined) throw new Error('expected a list, got none')
+  const runOf = (list: ListPlan): number | null =>
+    plans.committed || list.joined ? list.run : null
+  return {
+    run: runOf(first),
+    list: first.list,
+    ...plans.totals,
+    dry_run: !plans.committed,
+    open: plans.lists.some(({ done }) => !done),
+    parameters,
+    runs: plans.lists.map((list, index) => ({
+      run: runOf(list),
+      list: list.list,
+      joined: list.joined,
+      rows: list.rows,
+      accepted: list.accepted,
+      duplicates: list.duplicates,
+      rejected: list.rejected,
+      tasks: list.tasks,
+      queued: list.queued,
+      reused: list.reused,
+      unreadable: list.unreadable,
+      already: list.already,
+      estimate: list.estimate,
+      reasons: list.reasons,
+      reading: list.heading === null ? null : readingReport(list.heading),
+      notices: list.notices,
+      sample: list.sample,
+      rejected_file: files[index] ?? null,
+    })),
+  }
+}
+
+/** How a list was read, as a program reads it. */
+interface ReadingReport {
+  readonly encoding: string
+  /** Given by a person, told by a mark, or proven by the bytes themselves; a guess is never read. */
+  readonly encoding_by: 'given' | 'mark' | 'proven' | 'guessed'
+  readonly delimiter: string | null
+  readonly header_line: number | null
+  /** Which column became what; names are null where there is no header. */
+  readonly columns: readonly {
+    readonly column: number
+    readonly name: string | null
+    readonly means: string
+  }[]
+  readonly ignored: readonly string[]
+}
+
+/** What a program is told of how a list was read. */
+function readingReport({ encoding, dialect, verdict }: Heading): ReadingReport {
+  const { delimiter, headerLine, header, columns } = dialect
+  const used = columns.others.filter(({ index }) => !verdict.ignored.has(index))
+  const name = (index: number): string | null => header[index]?.trim() ?? null
+  const query = { index: columns.query, role: 'query' }
+  return {
+    encoding: encoding.label,
+    encoding_by: encoding.how,
+    delimiter,
+    header_line: headerLine,
+    columns: [query, ...used]
+      .toSorted((a, b) => a.index - b.index)
+      .map(({ index, role }) => ({ column: index + 1, name: name(index), means: role })),
+    ignored: [
+      ...columns.ignored.map((cell) => cell.trim()),
+      ...[...verdict.ignored.keys()].map((index) => name(index) ?? String(index + 1)),
+    ],
+  }
+}
+
+const delimiterWords = new Map<string | null, string>([
+  [',', 'commas'],
+  [';', 'semicolons'],
+  ['\t', 'tabs'],
+  ['|', 'bars'],
+])
+
+/** How a list was read, in a phrase. */
+function readingPhrase({ encoding, dialect, verdict }: Heading): string {
+  const { delimiter, headerLine, header, columns } = dialect
+  const divided =
+    delimiter === null
+      ? 'one query a line'
+      : `divided by ${delimiterWords.get(delimiter) ?? JSON.stringify(delimiter)}`
+  const query = header[columns.query]?.trim()
+  const column = columns.width > 1 ? `, queries from column ${columns.query + 1}` : ''
+  const from =
+    headerLine === null || query === undefined
+      ? `no header${column}`
+      : `queries from ${JSON.stringify(query)} (header on line ${headerLine})`
+  const named = columns.others
+    .filter(({ index }) => !verdict.ignored.has(index))
+    .map(({ role, index }) => withName(role === 'target' ? 'target url' : role, header[index]))
+  const also = named.length === 0 ? '' : `, with ${named.join(', ')}`
+  return `${encoding.label}, ${divided}, ${from}${also}`
+}
+
+/** A meaning, with the name of its column where that says something else. */
+function withName(meaning: string, name: string | undefined): string {
+  const trimmed = name?.trim() ?? ''
+  if (trimmed === '' || trimmed.toLowerCase().replaceAll('_', ' ') === meaning) return meaning
+  return `${meaning} from ${JSON.stringify(trimmed)}`
+}

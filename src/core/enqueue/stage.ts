@@ -1,0 +1,381 @@
+// A list on its way into the tables.
+
+import {
+  type ArrayColumn,
+  DoubleColumn,
+  IntegerColumn,
+  TextColumn,
+  UuidColumn,
+} from '../../base/database/arrays.ts'
+import type { Database } from '../../base/database/database.ts'
+import { type Kysely, sql } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
+import type { Query } from '../../base/query.ts'
+import { awaitedLater } from '../../base/waiting.ts'
+
+/** A list on its way into the tables: it lives in temporary tables of two connections, and nobody else sees it. */
+export interface Stage {
+  readonly number: number
+  add(queries: readonly StagedQuery[]): Promise<void>
+  reject(lines: readonly StagedRejection[]): Promise<void>
+  /** Must be awaited before the list is planned. */
+  end(): Promise<void>
+  /** The members of a list as they were last read, instead of a file. */
+  addMembers(list: number): Promise<number>
+  /** Takes everything back, to begin anew. */
+  empty(): Promise<void>
+  drop(): Promise<void>
+}
+
+/** Runs a function on connections of its own: temporary tables belong to a connection. */
+export async function onConnections<T>(
+  db: Database,
+  work: (connections: Connections) => Promise<T>,
+): Promise<T> {
+  return db
+    .connection()
+    .execute(async (held) => db.connection().execute(async (wanted) => work({ held, wanted })))
+}
+
+/** Makes the temporary tables of one list; `labels` are those that are given a share of the credits. */
+export async function openStage(
+  connections: Connections,
+  number: number,
+  labels: readonly string[],
+): Promise<Stage> {
+  const { held, wanted } = connections
+  await dropTables(connections, number)
+  await makeTables(connections, number)
+  const sender = new Sender(async (lot) => {
+    await Promise.all([addWanted(wanted, number, lot), addHeld(held, number, lot)])
+  }, labels)
+  return {
+    number,
+    add: async (queries) => sender.add(queries),
+    reject: async (lines) => addRejections(wanted, number, lines),
+    end: async () => sender.end(),
+    addMembers: async (list) => addMembers(wanted, number, { list, labels }),
+    empty: async () => {
+      await sender.end()
+      await dropTables(connections, number)
+      await makeTables(connections, number)
+    },
+    drop: async () => dropTables(connections, number),
+  }
+}
+
+/** Adds the members of a list to what tasks are made of; the tables hold their queries already. */
+async function addMembers(
+  connection: Kysely<DB>,
+  number: number,
+  { list, labels }: { list: number; labels: readonly string[] },
+): Promise<number> {
+  const { numAffectedRows } = await sql`
+    insert into ${wantedName(number)} (line, id, priority, weight, num, device, every_days, max_age_ms, share)
+    select
+      row_number() over (order by member.priority, member.query_id), query.id, member.priority,
+      member.weight, query.num, query.device, member.every_days, member.max_age_ms,
+      (
+        select min(place) - 1
+        from unnest(${[...labels]}::text[]) with ordinality as labels (label, place)
+        where label = any(member.tags)
+      )
+    from list_queries as member
+    join queries as query on query.id = member.query_id
+    where member.list_id = ${list}
+      and member.last_seen = (select max(last_seen) from list_queries where list_id = ${list})
+  `.execute(connection)
+  return Number(numAffectedRows ?? 0)
+}
+
+// Statements of this many rows are cheap for each row; a lot of long texts goes sooner.
+const mostRows = 5_000
+const mostBytes = 4_000_000
+
+/** Sends rows in lots: one is gathered while the one before is on its way. */
+export class Sender {
+  // The two change places with each lot, so that no lot needs new memory.
+  #gathering: Lot
+  #travelling: Lot
+  #sent: Promise<void> = Promise.resolve()
+  readonly #send: (lot: Lot) => Promise<void>
+
+  /** `labels` are those that are given a share of the credits. */
+  constructor(send: (lot: Lot) => Promise<void>, labels: readonly string[] = []) {
+    this.#send = send
+    this.#gathering = new Lot(labels)
+    this.#travelling = new Lot(labels)
+  }
+
+  /** Waits only while two lots are full. */
+  async add(queries: readonly StagedQuery[]): Promise<void> {
+    for (const query of queries) this.#gathering.add(query)
+    const { rows, bytes } = this.#gathering
+    if (rows >= mostRows || bytes >= mostBytes) await this.#swap()
+  }
+
+  /** Sends the rest; whatever failed before is thrown here at the latest. */
+  async end(): Promise<void> {
+    await this.#swap()
+    await this.#sent
+  }
+
+  async #swap(): Promise<void> {
+    await this.#sent
+    const full = this.#gathering
+    this.#gathering = this.#travelling
+    this.#travelling = full
+    this.#gathering.clear()
+    if (full.rows === 0) return
+    this.#sent = awaitedLater(this.#send(full))
+  }
+}
+
+/** One query of a list as it is written down, before equal ones are merged. */
+export interface StagedQuery {
+  readonly line: number
+  /** As `queryIdBytes` makes it. */
+  readonly id: string
+  readonly key: string
+  readonly query: Query
+  readonly priority: number
+  readonly weight: number | null
+  readonly target: string | null
+  readonly tags: readonly string[]
+  readonly cpc: number | null
+  readonly difficulty: number | null
+  readonly everyDays: number | null
+  readonly maxAgeMs: number | null
+  readonly given: string | null
+}
+
+/** Separates the labels of a query; no text of a list contains it. */
+const group = '\u001d'
+
+/** Queries of a list, gathered column by column until they are sent. */
+class Lot {
+  readonly columns = {
+    line: new IntegerColumn(),
+    id: new UuidColumn(),
+    key: new TextColumn(),
+    q: new TextColumn(),
+    location: new TextColumn(),
+    hl: new TextColumn(),
+    gl: new TextColumn(),
+    num: new IntegerColumn(),
+    device: new TextColumn(),
+    priority: new IntegerColumn(),
+    weight: new DoubleColumn(),
+    target: new TextColumn(),
+    tags: new TextColumn(),
+    cpc: new DoubleColumn(),
+    difficulty: new DoubleColumn(),
+    everyDays: new DoubleColumn(),
+    maxAgeMs: new DoubleColumn(),
+    given: new TextColumn(),
+    share: new DoubleColumn(),
+  }
+  readonly #labels: readonly string[]
+  readonly #all: readonly ArrayColumn[] = Object.values(this.columns)
+  #rows = 0
+
+  /** With the labels that are given a share of the credits, the first of them first. */
+  constructor(labels: readonly string[]) {
+    this.#labels = labels
+  }
+
+  get rows(): number {
+    return this.#rows
+  }
+
+  /** How much memory it takes. */
+  get bytes(): number {
+    return this.#all.reduce((sum, column) => sum + column.size, 0)
+  }
+
+  add(staged: StagedQuery): void {
+    const { line, id, key, query, priority, weight, target, tags, given } = staged
+    const { columns } = this
+    this.#rows += 1
+    columns.line.add(line)
+    columns.id.add(id)
+    columns.key.add(key)
+    columns.q.add(query.q)
+    columns.location.add(query.location)
+    columns.hl.add(query.hl)
+    columns.gl.add(query.gl)
+    columns.num.add(query.num)
+    columns.device.add(query.device)
+    columns.priority.add(priority)
+    columns.weight.add(weight)
+    columns.target.add(target)
+    columns.tags.add(tags.length === 0 ? null : tags.join(group))
+    columns.cpc.add(staged.cpc)
+    columns.difficulty.add(staged.difficulty)
+    columns.everyDays.add(staged.everyDays)
+    columns.maxAgeMs.add(staged.maxAgeMs)
+    columns.given.add(given)
+    columns.share.add(placeAmong(this.#labels, tags))
+  }
+
+  /** Empties the columns for the next lot; what was made of them before must have been sent. */
+  clear(): void {
+    this.#rows = 0
+    for (const column of this.#all) column.clear()
+  }
+}
+
+/** Which of some labels a query holds: of several the first; null: none of them. */
+function placeAmong(labels: readonly string[], tags: readonly string[]): number | null {
+  const place = labels.findIndex((label) => tags.includes(label))
+  return place === -1 ? null : place
+}
+
+/** Two connections, so that a list is written on one processor while its tasks are written on another. */
+export interface Connections {
+  /** For the list and its queries. */
+  readonly held: Kysely<DB>
+  /** For the run and its tasks. */
+  readonly wanted: Kysely<DB>
+}
+
+/** A line that gave no query, and why. */
+interface StagedRejection {
+  readonly line: number
+  readonly reason: string
+  readonly content: string
+}
+
+/** The temporary table of what tasks are made of, on the connection of the run. */
+export function wantedName(number: number) {
+  return sql.id('pg_temp', `staged_wanted_${number}`)
+}
+
+/** The temporary table of the lines that gave no query, on the connection of the run. */
+export function rejectedName(number: number) {
+  return sql.id('pg_temp', `staged_rejected_${number}`)
+}
+
+/** The temporary table of the queries with what is said about them, on the connection of the list. */
+export function heldName(number: number) {
+  return sql.id('pg_temp', `staged_held_${number}`)
+}
+
+/** Makes the tables of one list. */
+export async function makeTables({ held, wanted }: Connections, number: number): Promise<void> {
+  await sql`
+    create temporary table ${wantedName(number)} (
+      ord integer generated always as identity,
+      line integer not null,
+      num integer not null,
+      priority smallint not null,
+      weight double precision,
+      max_age_ms bigint,
+      every_days integer,
+      share integer,
+      id uuid not null,
+      device text
+    )`.execute(wanted)
+  await sql`
+    create temporary table ${rejectedName(number)} (
+      line integer not null,
+      reason text not null,
+      content text not null
+    )`.execute(wanted)
+  await sql`
+    create temporary table ${heldName(number)} (
+      ord integer generated always as identity,
+      num integer not null,
+      priority smallint not null,
+      weight double precision,
+      cpc double precision,
+      difficulty double precision,
+      max_age_ms bigint,
+      every_days integer,
+      id uuid not null,
+      key text not null,
+      q text not null,
+      location text,
+      hl text,
+      gl text,
+      device text,
+      target text,
+      tags text,
+      given text
+    )`.execute(held)
+}
+
+/** Drops the tables of one list, as far as they exist. */
+async function dropTables({ held, wanted }: Connections, number: number): Promise<void> {
+  await sql`drop table if exists ${wantedName(number)}, ${rejectedName(number)}`.execute(wanted)
+  await sql`drop table if exists ${heldName(number)}`.execute(held)
+}
+
+/** Adds the rows that tasks are made of. */
+async function addWanted(connection: Kysely<DB>, number: number, { columns }: Lot): Promise<void> {
+  await sql`
+    insert into ${wantedName(number)} (line, id, priority, weight, num, device, every_days, max_age_ms, share)
+    select *
+    from unnest(
+      ${parameterOf(columns.line)}::integer[],
+      ${parameterOf(columns.id)}::uuid[],
+      ${parameterOf(columns.priority)}::integer[],
+      ${parameterOf(columns.weight)}::double precision[],
+      ${parameterOf(columns.num)}::integer[],
+      ${parameterOf(columns.device)}::text[],
+      ${parameterOf(columns.everyDays)}::double precision[],
+      ${parameterOf(columns.maxAgeMs)}::double precision[],
+      ${parameterOf(columns.share)}::double precision[]
+    )`.execute(connection)
+}
+
+/** Adds the queries of a list, with what the list says about them. */
+async function addHeld(connection: Kysely<DB>, number: number, { columns }: Lot): Promise<void> {
+  await sql`
+    insert into ${heldName(number)}
+      (id, key, q, location, hl, gl, num, device, priority, weight, cpc, difficulty, target, tags, given,
+      every_days, max_age_ms)
+    select *
+    from unnest(
+      ${parameterOf(columns.id)}::uuid[],
+      ${parameterOf(columns.key)}::text[],
+      ${parameterOf(columns.q)}::text[],
+      ${parameterOf(columns.location)}::text[],
+      ${parameterOf(columns.hl)}::text[],
+      ${parameterOf(columns.gl)}::text[],
+      ${parameterOf(columns.num)}::integer[],
+      ${parameterOf(columns.device)}::text[],
+      ${parameterOf(columns.priority)}::integer[],
+      ${parameterOf(columns.weight)}::double precision[],
+      ${parameterOf(columns.cpc)}::double precision[],
+      ${parameterOf(columns.difficulty)}::double precision[],
+      ${parameterOf(columns.target)}::text[],
+      ${parameterOf(columns.tags)}::text[],
+      ${parameterOf(columns.given)}::text[],
+      ${parameterOf(columns.everyDays)}::double precision[],
+      ${parameterOf(columns.maxAgeMs)}::double precision[]
+    )`.execute(connection)
+}
+
+/** A column of nulls is sent as an empty array: `unnest` fills it with nulls. */
+function parameterOf(column: ArrayColumn): Buffer | string {
+  return column.blank ? '{}' : column.toParameter()
+}
+
+const chunk = 5000
+
+/** Adds lines that gave no query. */
+async function addRejections(
+  connection: Kysely<DB>,
+  number: number,
+  lines: readonly StagedRejection[],
+): Promise<void> {
+  for (let start = 0; start < lines.length; start += chunk) {
+    const some = JSON.stringify(lines.slice(start, start + chunk))
+    await sql`
+      insert into ${rejectedName(number)} (line, reason, content)
+      select line, reason, content
+      from jsonb_to_recordset(${some}::jsonb) as rows (line integer, reason text, content text)
+    `.execute(connection)
+  }
+}

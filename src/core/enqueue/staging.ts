@@ -1,0 +1,312 @@
+// Reads a list into its stage.
+
+import type { Database, Transaction } from '../../base/database/database.ts'
+import { Misuse } from '../../base/errors.ts'
+import type { Query } from '../../base/query.ts'
+import { awaitedLater } from '../../base/waiting.ts'
+import { openSource } from '../lists/open.ts'
+import { agreedOf } from '../lists/options.ts'
+import {
+  type ColumnFindings,
+  type Heading,
+  type ListPiece,
+  openList,
+  type ReadOptions,
+} from '../lists/read.ts'
+import type { ListedQuery } from '../lists/rows.ts'
+import { type Source, streamName } from '../lists/source.ts'
+import type { Supplier } from '../mill.ts'
+import { type PlanOrder, refuseOtherSource } from './order.ts'
+import { type Connections, openStage, type Stage } from './stage.ts'
+
+/** Where the queries of a list come from. */
+type ListSource =
+  | { readonly kind: 'file'; readonly path: string; readonly shown: string }
+  | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
+  /** What the tables know of the list since it was last read. */
+  | { readonly kind: 'members'; readonly list: number }
+
+/** A list to be planned, and the run that it is for. */
+export interface ListOrder extends Omit<
+  PlanOrder,
+  | 'source'
+  | 'origin'
+  | 'api'
+  | 'usable'
+  | 'single'
+  | 'plain'
+  | 'wished'
+  | 'request'
+  | 'reading'
+  | 'join'
+  | 'adaptive'
+  | 'part'
+  | 'shares'
+  | 'prices'
+> {
+  /** True: a query also rests when its row in the table of cadences says so. */
+  readonly adaptive?: boolean
+  /** The part of a night's credits that the list is given; lists are not told apart unless told. */
+  readonly part?: PlanOrder['part']
+  /** Labels that are given a share of the credits; none unless told. */
+  readonly shares?: PlanOrder['shares']
+  /** True: what was read from another source before may join it. */
+  readonly join?: boolean
+  readonly from: ListSource
+  readonly reading: ReadOptions
+  /** Called within the transaction that plans; what it throws undoes everything and comes out as it is. */
+  readonly record?: (trx: Transaction, run: number) => Promise<void>
+}
+
+/** What planning works with. */
+export interface Desk {
+  readonly db: Database
+  readonly supplier: Supplier
+  /** Called now and then with how far it is. */
+  readonly progress?: (step: EnqueueProgress) => void
+}
+
+/** How far an enqueue is: lines read, a list being planned, slices queued. */
+export type EnqueueProgress =
+  | {
+      readonly kind: 'reading'
+      readonly list: string
+      readonly lines: number
+      readonly pace: Pace
+    }
+  | { readonly kind: 'planning'; readonly list: string; readonly lines: number }
+  | { readonly kind: 'queueing'; readonly run: number; readonly slices: number }
+
+/** A list whose lines lie in temporary tables, ready to be planned. */
+export interface Staged {
+  readonly stage: Stage
+  readonly order: Omit<PlanOrder, 'prices'>
+  readonly record: ListOrder['record']
+  readonly heading: Heading | null
+  readonly headersAgain: readonly number[]
+  readonly notices: readonly string[]
+  readonly sample: Sample
+  readonly lines: number
+}
+
+/** A few queries as they will be sent: a wrong column shows at once. */
+export interface Sample {
+  readonly first: readonly Query[]
+  readonly last: Query | null
+}
+
+/** Reads a list into temporary tables of the connections; nothing of it is to be seen elsewhere. */
+export async function stageList(
+  connections: Connections,
+  number: number,
+  { desk, order }: { desk: Desk; order: ListOrder },
+): Promise<Staged> {
+  const stage = await openStage(connections, number, labelsOf(order))
+  const { from } = order
+  if (from.kind === 'members') return stageMembers(stage, from.list, { desk, order })
+  const source = from.kind === 'file' ? from.path : streamName
+  await refuseOtherSource(desk.db, { ...orderOf(desk, order), source })
+  let read = await readInto(stage, { desk, order })
+  if (read.again !== null) {
+    if (from.kind === 'stream') throw otherFurtherDown()
+    await stage.empty()
+    read = await readInto(stage, { desk, order, known: read.again })
+  }
+  const { tally, list } = read
+  if (tally.usable === 0) throw noUsableLine(from.kind === 'file' ? from.shown : source, tally)
+  return {
+    stage,
+    order: {
+      ...orderOf(desk, order),
+      source,
+      reading: order.kind === 'manual' ? agreedOf(order.reading, list.heading.dialect) : undefined,
+      usable: tally.usable,
+      single: tally.queries === tally.usable,
+      plain: tally.plain,
+      wished: tally.wished,
+      request: tally.requests.length === 1 ? (tally.requests[0] ?? null) : null,
+    },
+    record: order.record,
+    heading: list.heading,
+    headersAgain: list.headersAgain,
+    notices: list.notices,
+    sample: { first: tally.first, last: tally.last },
+    lines: tally.lines,
+  }
+}
+
+function labelsOf({ shares = [] }: ListOrder): readonly string[] {
+  return shares.map(({ tag }) => tag)
+}
+
+async function readInto(
+  stage: Stage,
+  { desk, order, known }: { desk: Desk; order: ListOrder; known?: ColumnFindings },
+) {
+  const { from, reading } = order
+  if (from.kind === 'members') throw new Error('expected a file or a stream, got a list')
+  const source = await openSource(from, reading)
+  try {
+    const list = await openList(source, reading, known)
+    const pace = paceOf(source)
+    const tally = await stagePieces(stage, list.pieces, (lines) =>
+      desk.progress?.({ kind: 'reading', list: order.list, lines, pace: pace() }),
+    )
+    return { list, tally, again: list.again() }
+  } finally {
+    await source.close()
+  }
+}
+
+function otherFurtherDown(): Misuse {
+  return new Misuse(
+    'expected the columns of standard input to mean the same to the end, got rows further down that say otherwise than its beginning; save it as a file, which is read twice then',
+  )
+}
+
+async function stageMembers(
+  stage: Stage,
+  list: number,
+  { desk, order }: { desk: Desk; order: ListOrder },
+): Promise<Staged> {
+  const usable = await stage.addMembers(list)
+  if (usable === 0) {
+    throw new Misuse(`expected queries in the list ${order.list}, got none; enqueue its file`)
+  }
+  const rest = { source: null, reading: undefined, usable, single: true, plain: true, wished: true }
+  return {
+    stage,
+    order: { ...orderOf(desk, order), ...rest, request: null },
+    record: order.record,
+    heading: null,
+    headersAgain: [],
+    notices: [],
+    sample: { first: [], last: null },
+    lines: usable,
+  }
+}
+
+function orderOf({ supplier }: Desk, order: ListOrder) {
+  const { list, kind, runDate, budget, maxAgeMs, into } = order
+  const { origin, api } = supplier
+  const join = order.join ?? kind === 'nightly'
+  const { adaptive = false, part = null, shares = [] } = order
+  const rest = { origin, api, join, adaptive, part, shares, reading: undefined }
+  return { list, kind, runDate, budget, maxAgeMs, into, ...rest }
+}
+
+/** Writes what is read of a list into its stage, and counts it. */
+async function stagePieces(
+  stage: Stage,
+  pieces: AsyncIterable<ListPiece>,
+  progress: (lines: number) => void,
+): Promise<ListTally> {
+  const tally = emptyTally()
+  let writing: Promise<void> = Promise.resolve()
+  for await (const piece of pieces) {
+    await stage.add(piece.queries)
+    await writing
+    // Postgres takes this piece while the next one is read.
+    writing = awaitedLater(stage.reject(piece.rejected))
+    countPiece(tally, piece)
+    progress(piece.line)
+  }
+  await writing
+  await stage.end()
+  return tally
+}
+
+/** Why a list without a usable line is refused. */
+function noUsableLine(shown: string, { rejected, reasons }: ListTally): Misuse {
+  const more = rejected > reasons.length ? '; …' : ''
+  const got =
+    rejected === 0 ? 'a header only' : `${rejected} rejected (${reasons.join('; ')}${more})`
+  return new Misuse(
+    `expected at least one usable line in ${shown}, got ${got}; nothing was queued, correct the list`,
+  )
+}
+
+/** What a list came to while it was read. */
+interface ListTally {
+  usable: number
+  queries: number
+  rejected: number
+  lines: number
+  /** No line says more about its query than a priority and a weight. */
+  plain: boolean
+  /** A line says how often its query is asked, or how old its answer may be. */
+  wished: boolean
+  /** The first reasons, for a person. */
+  reasons: readonly string[]
+  /** What is asked for, as far as prices depend on it; more than one is as many as it takes. */
+  requests: readonly { readonly num: number; readonly device: string | null }[]
+  /** The first queries and the last one, as they will be sent. */
+  first: readonly Query[]
+  last: Query | null
+}
+
+/** A tally of nothing yet. */
+function emptyTally(): ListTally {
+  const counts = { usable: 0, queries: 0, rejected: 0, lines: 0 }
+  return { ...counts, plain: true, wished: false, reasons: [], requests: [], first: [], last: null }
+}
+
+const shownReasons = 3
+
+const shownQueries = 3
+
+/** Adds what a piece of the list gave. */
+function countPiece(tally: ListTally, { queries, rejected, usable, line }: ListPiece): void {
+  tally.usable += usable
+  tally.queries += queries.length
+  tally.rejected += rejected.length
+  tally.lines = line
+  tally.plain &&= queries.every(isPlain)
+  tally.wished ||= queries.some(
+    ({ everyDays, maxAgeMs }) => everyDays !== null || maxAgeMs !== null,
+  )
+  if (tally.reasons.length < shownReasons) {
+    const more = rejected.map((found) => `line ${found.line}: ${found.reason}`)
+    tally.reasons = [...tally.reasons, ...more].slice(0, shownReasons)
+  }
+  if (tally.first.length < shownQueries) {
+    const more = queries.slice(0, shownQueries).map(({ query }) => query)
+    tally.first = [...tally.first, ...more].slice(0, shownQueries)
+  }
+  tally.last = queries.at(-1)?.query ?? tally.last
+  for (const { query } of queries) {
+    if (tally.requests.length > 1) return
+    const [known] = tally.requests
+    if (known?.num === query.num && known.device === query.device) continue
+    tally.requests = [...tally.requests, { num: query.num, device: query.device }]
+  }
+}
+
+function isPlain({ tags, target, given }: ListedQuery): boolean {
+  return tags.length === 0 && target === null && given === null
+}
+
+/** How fast a list is read, and what is left of it. */
+interface Pace {
+  readonly seconds: number
+  /** Share of the file that was read; null where its size is unknown. */
+  readonly share: number | null
+}
+
+/** Measures how fast a source is read from now on. */
+function paceOf({ size, taken }: Pick<Source, 'size' | 'taken'>): () => Pace {
+  const started = performance.now()
+  return () => ({
+    seconds: (performance.now() - started) / 1000,
+    share: size === null || size === 0 ? null : Math.min(taken() / size, 1),
+  })
+}
+
+/** Lines a second and the time that is left, as far as they can be told. */
+export function paceNote(lines: number, { seconds, share }: Pace): string {
+  if (seconds < 0.5) return ''
+  const rate = `, ${Math.round(lines / seconds)} a second`
+  if (share === null || share < 0.01) return rate
+  const left = Math.ceil((seconds / share) * (1 - share))
+  return `${rate}, ${Math.round(share * 100)} % read, about ${left} s left`
+}

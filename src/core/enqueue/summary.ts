@@ -1,0 +1,350 @@
+// What lists come to before they are bought: counts, credits, shares.
+
+import { count, typed } from '../../base/cli/text.ts'
+import { unhandled } from '../../base/errors.ts'
+import type { Query } from '../../base/query.ts'
+import type { ClassCost, Funds } from '../ledger/prices.ts'
+import type { Planned } from './order.ts'
+import type { Sample } from './staging.ts'
+
+/** What one list comes to, as far as a person needs to see it before buying. */
+export interface ListSummary {
+  readonly list: string
+  readonly rows: number
+  readonly accepted: number
+  readonly duplicates: number
+  readonly rejected: number
+  readonly tasks: number
+  readonly queued: number
+  readonly reused: number
+  /** Of these, answers that are paid for and kept, and cannot be read. */
+  readonly unreadable: number
+  readonly already: number
+  readonly run: number | null
+  readonly reasons: readonly { readonly reason: string; readonly lines: number }[]
+  /** How the file was read, in a phrase. */
+  readonly reading: string
+  readonly ignored: readonly string[]
+  readonly notices: readonly string[]
+  readonly sample: Sample
+}
+
+/** What a whole enqueue comes to, as a person sees it before buying. */
+export interface PlanSummary {
+  readonly lists: readonly ListSummary[]
+  readonly origin: 'live' | 'test' | 'sandbox'
+  readonly api: string
+  /** Parameters that hold for all queries, as `name value`. */
+  readonly parameters: readonly string[]
+  readonly maxAge: string
+  readonly estimate: Estimate
+  readonly balance: Balance
+}
+
+const shownLists = 8
+const shownReasons = 5
+const shownNames = 8
+
+/** The plan on one screen. */
+export function planLines(summary: PlanSummary): readonly string[] {
+  const { lists, origin, api } = summary
+  const shown = lists.slice(0, shownLists).flatMap(listLines)
+  const more = lists.length - shownLists
+  return [
+    ...shown,
+    ...(more > 0 ? [`and ${more} more lists`] : []),
+    `parameters  ${summary.parameters.join(', ')}; answers younger than ${summary.maxAge} are reused`,
+    `api         ${api}${marketNote(origin)}`,
+    `cost        ${costLine(summary)}`,
+    ...balanceLines(summary),
+    // Names come out of files: none of them may steer the reader's terminal.
+  ].map((line) => line.replace(/\p{Cc}/gu, ''))
+}
+
+function marketNote(origin: PlanSummary['origin']): string {
+  switch (origin) {
+    case 'live':
+      return ''
+    case 'test':
+      return ' (a test key: answers are mock data, nothing is charged)'
+    case 'sandbox':
+      return ' (SANDBOX: no real credits are spent)'
+    default:
+      throw unhandled('origin', origin)
+  }
+}
+
+function listLines(list: ListSummary): string[] {
+  const { rows, accepted, duplicates, rejected, queued, reused, already } = list
+  const lines = [
+    `list        ${list.list}${list.run === null ? '' : `, run ${list.run}`}: ${list.reading}`,
+    `  read      ${count(rows, 'line')}: ${accepted} accepted, ${duplicates} merged as duplicates, ${rejected} rejected`,
+    `  queries   ${list.tasks}: ${queued} to send, ${reused} answered by younger answers, ${already} in the run already`,
+  ]
+  if (list.unreadable > 0) {
+    lines.push(
+      `  note      ${list.unreadable} of these answers cannot be read: npm run reparse reads them again for nothing, npm run retry -- --list ${typed(list.list)} --buy-again buys them again`,
+    )
+  }
+  lines.push(...sampleLines(list.sample, list.tasks))
+  for (const notice of list.notices) lines.push(`  note      ${notice}`)
+  if (list.ignored.length > 0) lines.push(`  ignored   ${names(list.ignored)}`)
+  for (const { reason, lines: lineCount } of list.reasons.slice(0, shownReasons)) {
+    lines.push(`  rejected  ${count(lineCount, 'line')}: ${reason}`)
+  }
+  const more = list.reasons.length - shownReasons
+  if (more > 0) lines.push(`  rejected  for ${more} more reasons`)
+  return lines
+}
+
+/** The first queries and the last one as they will be sent: counts alone hide a wrong column. */
+function sampleLines({ first, last }: Sample, tasks: number): string[] {
+  const lines = first.map(
+    (query, index) => `  ${index === 0 ? 'first' : '     '}     ${queryLine(query)}`,
+  )
+  if (last !== null && tasks > first.length) lines.push(`  last      ${queryLine(last)}`)
+  return lines
+}
+
+function queryLine({ q, location, hl, gl, num, device }: Query): string {
+  const given = { location, hl, gl, num, device }
+  const named = Object.entries(given).flatMap(([name, value]) =>
+    value === null ? [] : [`${name} ${value}`],
+  )
+  return `${q.length > 80 ? `${q.slice(0, 80)}…` : q}  (${named.join(', ')})`
+}
+
+function names(ignored: readonly string[]): string {
+  const shown = ignored
+    .slice(0, shownNames)
+    .map((name) => JSON.stringify(name.trim().slice(0, 40)))
+    .join(', ')
+  const more = ignored.length - shownNames
+  return `columns ${shown}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+function costLine({ estimate, lists }: PlanSummary): string {
+  const { credits, worst, basis } = estimate
+  switch (basis) {
+    case 'nothing to buy':
+      // What a run still has to buy was counted when it was planned.
+      return lists.some(({ already }) => already > 0)
+        ? 'nothing more: no query is added'
+        : 'nothing: no query is to be sent'
+    case 'unknown':
+      return 'unknown: no answer of this kind has been paid for yet'
+    case 'seen':
+      return `about ${count(credits ?? 0, 'credit')}, ${worst} at the worst (by costs seen so far)`
+    default:
+      throw unhandled('basis', basis)
+  }
+}
+
+function balanceLines({ balance, estimate, origin }: PlanSummary): string[] {
+  if (origin === 'test') return []
+  const { remaining, after, after_worst: worst, floor } = balance
+  const lines = [
+    remaining === null
+      ? `balance     unknown until the first answer; ${floor} credits stay untouched`
+      : `balance     ${remaining} now${openNote(balance)}, ${after ?? 'unknown'} after (${worst ?? 'unknown'} at the worst); the floor is ${floor}`,
+  ]
+  if (balance.above_floor === false && estimate.basis !== 'nothing to buy') {
+    lines.push(
+      '            not enough above the floor: work will stop there, and go on after a top-up',
+    )
+  }
+  if (balance.budget !== null) {
+    lines.push(`budget      ${balance.budget} credits: ${budgetNote(balance.within_budget)}`)
+  }
+  return lines
+}
+
+/** What other runs take from the same balance. */
+function openNote({ open }: Balance): string {
+  if (open === null) return ', an unknown part of it for what is open already'
+  return open === 0 ? '' : `, about ${open} of them for what is open already`
+}
+
+function budgetNote(within: boolean | null): string {
+  if (within === null) return 'whether it is enough is unknown'
+  return within
+    ? 'enough'
+    : 'not enough in the worst case: what it does not cover ends as unaffordable'
+}
+
+/** What the lists of an enqueue come to together. */
+export interface Totals {
+  readonly rows: number
+  readonly accepted: number
+  readonly duplicates: number
+  readonly rejected: number
+  readonly tasks: number
+  readonly queued: number
+  readonly reused: number
+  readonly unreadable: number
+  readonly already: number
+  readonly estimate: Estimate
+  readonly balance: Balance
+}
+
+/** What credits there are, and how many of them must stay or may be used. */
+interface Means {
+  /** What is open already will cost. */
+  readonly open: Estimate
+  readonly funds: Funds
+  readonly floor: number
+  readonly budget: number | null
+}
+
+type PlannedList = Planned & { readonly estimate: Estimate }
+
+/** Adds up what the lists come to, and what that leaves of the credits. */
+export function addUp(
+  lists: readonly PlannedList[],
+  { open, funds, floor, budget }: Means,
+): Totals {
+  const sum = sumOf(lists)
+  const estimate = addEstimates(lists.map((list) => list.estimate))
+  return {
+    rows: sum(({ rows }) => rows),
+    accepted: sum(({ accepted }) => accepted),
+    duplicates: sum(({ duplicates }) => duplicates),
+    rejected: sum(({ rejected }) => rejected),
+    tasks: sum(({ tasks }) => tasks),
+    queued: sum(({ queued }) => queued),
+    reused: sum(({ reused }) => reused),
+    unreadable: sum(({ unreadable }) => unreadable),
+    already: sum(({ already }) => already),
+    estimate,
+    balance: foreseeBalance(estimate, {
+      remaining: funds.remaining,
+      floor: Math.max(floor, funds.floor ?? 0),
+      budget,
+      open,
+      before: spentBefore(lists, funds),
+    }),
+  }
+}
+
+/** What the runs have used of their budgets, with what their open tasks may cost; null while a price is unknown. */
+function spentBefore(lists: readonly PlannedList[], { costs }: Funds): number | null {
+  const sum = sumOf(lists)
+  const open = sum(({ before }) => before.open)
+  const spent = sum(({ before }) => before.spent)
+  if (open === 0) return spent
+  if (costs.length === 0) return null
+  return spent + open * Math.max(...costs.map(({ dearest }) => dearest))
+}
+
+function sumOf(lists: readonly PlannedList[]) {
+  return (read: (list: PlannedList) => number): number =>
+    lists.reduce((total, list) => total + read(list), 0)
+}
+
+/** Tasks to be bought, with the parameters that prices depend on. */
+interface Purchase {
+  readonly num: number
+  readonly device: string | null
+  readonly tasks: number
+}
+
+/** What a purchase will cost; null is "unknown", which is not zero. */
+export interface Estimate {
+  readonly credits: number | null
+  readonly worst: number | null
+  /** Where the figures come from: costs that were seen, too few of them, or nothing to buy. */
+  readonly basis: 'seen' | 'unknown' | 'nothing to buy'
+}
+
+/** Adds up what calls of the same kind have cost: expected from the newest, worst from the dearest. */
+export function estimateCost(
+  toBuy: readonly Purchase[],
+  prices: readonly ClassCost[],
+  classOf: (purchase: Purchase) => string,
+): Estimate {
+  const wanted = toBuy.filter(({ tasks }) => tasks > 0)
+  if (wanted.length === 0) return { credits: 0, worst: 0, basis: 'nothing to buy' }
+  const known = new Map(prices.map((price) => [price.class, price]))
+  let credits = 0
+  let worst = 0
+  for (const purchase of wanted) {
+    const price = known.get(classOf(purchase))
+    if (price === undefined) return { credits: null, worst: null, basis: 'unknown' }
+    credits += purchase.tasks * (price.average ?? price.dearest)
+    worst += purchase.tasks * price.dearest
+  }
+  return { credits: Math.ceil(credits), worst: Math.max(worst, Math.ceil(credits)), basis: 'seen' }
+}
+
+/** The sum of estimates; one unknown makes it unknown. */
+export function addEstimates(estimates: readonly Estimate[]): Estimate {
+  const bought = estimates.filter(({ basis }) => basis !== 'nothing to buy')
+  if (bought.length === 0) return { credits: 0, worst: 0, basis: 'nothing to buy' }
+  if (bought.some(({ basis }) => basis === 'unknown')) {
+    return { credits: null, worst: null, basis: 'unknown' }
+  }
+  const sum = (read: (estimate: Estimate) => number | null): number =>
+    bought.reduce((total, estimate) => total + (read(estimate) ?? 0), 0)
+  return { credits: sum(({ credits }) => credits), worst: sum(({ worst }) => worst), basis: 'seen' }
+}
+
+/** What will be left, as far as it can be told; null is "unknown". */
+export interface Balance {
+  readonly remaining: number | null
+  /** Credits that what is open already will cost; null: nobody knows. */
+  readonly open: number | null
+  readonly after: number | null
+  readonly after_worst: number | null
+  readonly floor: number
+  /** True when even the worst case stays above the floor; null while cost or balance is unknown. */
+  readonly above_floor: boolean | null
+  readonly budget: number | null
+  /** True when even the worst case stays within the budget; null while the cost is unknown or there is no budget. */
+  readonly within_budget: boolean | null
+}
+
+/**
+ * Holds an estimate against balance, floor and budget. What is open already is paid from the same balance. A budget is also for what its run has used and may still use of
+ * it `before` this: null when nobody knows how much that is.
+ */
+export function foreseeBalance(
+  { credits, worst }: Estimate,
+  {
+    remaining,
+    floor,
+    budget,
+    open = nothing,
+    before = 0,
+  }: Pick<Balance, 'remaining' | 'floor' | 'budget'> & {
+    open?: Estimate
+    before?: number | null
+  },
+): Balance {
+  const after = minus(remaining, open.credits, credits)
+  const afterWorst = minus(remaining, open.worst, worst)
+  return {
+    remaining,
+    open: open.credits,
+    after,
+    after_worst: afterWorst,
+    floor,
+    above_floor: afterWorst === null ? null : afterWorst >= floor,
+    budget,
+    within_budget:
+      worst === null || budget === null || before === null ? null : worst + before <= budget,
+  }
+}
+
+const nothing: Estimate = { credits: 0, worst: 0, basis: 'nothing to buy' }
+
+function minus(first: number | null, second: number | null, third: number | null): number | null {
+  return first === null || second === null || third === null ? null : first - second - third
+}
+
+/** From this many calls on a purchase is confirmed by a person; sooner while nobody knows what a call costs. */
+const confirmFrom = { calls: 1000, callsOfUnknownCost: 500 } as const
+
+/** True for a purchase that nobody should make by a slip of the hand. */
+export function needsYes(queued: number, { basis }: Estimate): boolean {
+  return queued > (basis === 'unknown' ? confirmFrom.callsOfUnknownCost : confirmFrom.calls)
+}

@@ -1,0 +1,450 @@
+// What open runs and coming nights will cost: pure rules.
+
+import { dayNumber } from '../../base/time/zone.ts'
+
+/** Null while nobody knows the balance, or what one of the classes costs. */
+export type Forecast =
+  | { readonly kind: 'known'; readonly steps: readonly ForecastStep[] }
+  | { readonly kind: 'unknown'; readonly missing: 'balance' | 'prices' }
+
+/** Goes through what is open and what is to come in the order of time, and says what each will cost and where money ends. */
+export function forecastOf(prospect: Prospect): Forecast {
+  const { balance, prices, open, groups } = prospect
+  if (balance === null) return { kind: 'unknown', missing: 'balance' }
+  const classes = [
+    ...open.flatMap((work) => work.classes.map((one) => one.class)),
+    ...groups.map((group) => group.class),
+  ]
+  if (classes.some((name) => !prices.has(name))) return { kind: 'unknown', missing: 'prices' }
+  const expected = walk(prospect, { balance, price: 'expected' })
+  const worst = walk(prospect, { balance, price: 'worst' })
+  const dear = new Map(worst.map((step) => [nameOf(step), step]))
+  const steps = expected.map((step): ForecastStep => {
+    const same = dear.get(nameOf(step))
+    return {
+      ...step,
+      worst: same?.credits ?? step.credits,
+      sure: step.cut === null && same?.cut === null,
+    }
+  })
+  return { kind: 'known', steps }
+}
+
+function nameOf({ kind, name, at }: Step): string {
+  return `${kind} ${name} ${at}`
+}
+
+function walk(
+  prospect: Prospect,
+  { balance, price }: { readonly balance: number; readonly price: PriceKind },
+): readonly Step[] {
+  const spending = new Spending(prospect, { balance, price })
+  const known = new Members(prospect.groups)
+  for (const work of prospect.open) spending.buyOpen(work)
+  const events = [
+    ...prospect.renewals.map((renewal) => ({ kind: 'renewal' as const, ...renewal })),
+    ...prospect.nights.map((night) => ({ kind: 'night' as const, ...night })),
+  ].toSorted((a, b) => a.at - b.at)
+  for (const event of events) {
+    if (event.kind === 'night') spending.buyNight(event, known)
+    else if (event.balance === null) break
+    else spending.renew(event.at, event.balance)
+  }
+  return spending.steps
+}
+
+/** What keeps the rest of a run or night from being bought. */
+type Cut = 'budget' | 'list' | 'day' | 'month' | 'floor'
+
+/** What a query of one class costs: lately on average, and at the dearest. */
+interface QueryPrice {
+  readonly expected: number
+  readonly worst: number
+}
+
+/** What a list, or the cadence of its schedule, says about when a query is asked again. */
+interface AskedAgain {
+  readonly list: number
+  readonly everyDays: number | null
+  readonly maxAgeMs: number | null
+  /** Day on which its cadence asks it next, and days from one asking to the next. */
+  readonly dueOn: string | null
+  readonly intervalDays: number | null
+}
+
+/** Queries of one class that some lists hold, as far as they were asked at the same time. */
+export interface QueryGroup {
+  readonly lists: readonly number[]
+  readonly class: string
+  readonly queries: number
+  /** When the newest answer was received; null: never asked. */
+  readonly answeredAt: number | null
+  /** The day that it was bought for; only known where a list says something about that. */
+  readonly answeredOn?: string | null
+  /** Absent: no list says anything. */
+  readonly wishes?: readonly AskedAgain[] | null
+}
+
+/** Work that is open now. */
+export interface OpenWork {
+  readonly run: number
+  readonly list: string
+  /** Month of its date, like 2026-11. */
+  readonly month: string
+  /** Credits that its budget leaves; null: no budget. */
+  readonly left: number | null
+  readonly classes: readonly { readonly class: string; readonly tasks: number }[]
+}
+
+/** A night that is to come. */
+export interface ComingNight {
+  readonly schedule: string
+  readonly list: number
+  readonly listName: string
+  readonly at: number
+  /** The date that it counts for. */
+  readonly day: string
+  /** True: queries rest as its cadence says. */
+  readonly adaptive: boolean
+  readonly budget: number | null
+  /** An answer younger than this is reused. */
+  readonly maxAgeMs: number
+  /** True: what an older night left over is bought before it. */
+  readonly keepsOld: boolean
+}
+
+/** What a list may use in a month. */
+interface ListAllowance {
+  readonly list: string
+  readonly month: string
+  readonly budget: number
+  readonly gone: number
+}
+
+/** Everything that a forecast is made from. */
+export interface Prospect {
+  readonly now: number
+  readonly until: number
+  /** What is left when calls on their way are paid; null: no balance was ever told. */
+  readonly balance: number | null
+  readonly floor: number
+  readonly prices: ReadonlyMap<string, QueryPrice>
+  readonly perMinute: number | null
+  /** Most credits a day, and the day of an instant. */
+  readonly dailyBudget: number | null
+  readonly dayOf: (at: number) => string
+  /** Credits used today already. */
+  readonly spentToday: number
+  /** Most credits a month, the month of an instant, and what was used of it. */
+  readonly monthlyBudget: number | null
+  readonly monthOf: (at: number) => string
+  readonly spentThisMonth: number
+  /** What lists may use in a month, and what is gone of that in the months that are known. */
+  readonly lists: readonly ListAllowance[]
+  readonly open: readonly OpenWork[]
+  readonly groups: readonly QueryGroup[]
+  readonly nights: readonly ComingNight[]
+  /** Renewals of the plan, with the balance that they bring; null: not known yet. */
+  readonly renewals: readonly { readonly at: number; readonly balance: number | null }[]
+}
+
+/** What one run or night will come to. */
+export interface ForecastStep {
+  readonly kind: 'run' | 'night' | 'renewal'
+  /** Number of the run, or name of the schedule. */
+  readonly name: string
+  readonly list: string
+  readonly at: number
+  /** Queries to be bought, and those that rest or whose answers will be young enough. */
+  readonly asked: number
+  readonly fresh: number
+  /** Of the asked, those that budget and floor let through. */
+  readonly bought: number
+  readonly credits: number
+  /** Credits if every query costs the dearest. */
+  readonly worst: number
+  readonly after: number
+  /** What keeps the rest from being bought. */
+  readonly cut: Cut | null
+  /** False where it would be cut if every query cost the dearest. */
+  readonly sure: boolean
+  /** When the floor will be met. */
+  readonly floorAt: number | null
+}
+
+/** A step at one kind of price. */
+type Step = Omit<ForecastStep, 'worst' | 'sure'>
+
+/** At which prices a walk reckons. */
+type PriceKind = 'expected' | 'worst'
+
+/** What is left over of a run or night when money ends, in the order in which it will be bought. */
+interface Leftover {
+  readonly step: Step
+  readonly list: number | null
+  readonly budget: number | null
+  readonly portions: readonly Portion[]
+  readonly month: string
+  /** The day or month whose budget is used up; null: it waits for credit. */
+  readonly waits: string | null
+}
+
+/** The balance as it will go. */
+class Spending {
+  readonly steps: Step[] = []
+  readonly #prospect: Prospect
+  readonly #price: PriceKind
+  readonly #allowances: Allowances
+  #balance: number
+  #left: Leftover[] = []
+
+  constructor(
+    prospect: Prospect,
+    { balance, price }: { readonly balance: number; readonly price: PriceKind },
+  ) {
+    this.#prospect = prospect
+    this.#price = price
+    this.#balance = balance
+    this.#allowances = new Allowances(prospect)
+  }
+
+  buyOpen({ run, list, month, left, classes }: OpenWork): void {
+    const portions = classes.map(({ class: name, tasks }) => ({ class: name, queries: tasks }))
+    const about = {
+      kind: 'run' as const,
+      name: String(run),
+      list,
+      at: this.#prospect.now,
+      fresh: 0,
+    }
+    this.#buy(about, { list: null, month, budget: left, portions })
+  }
+
+  buyNight(night: ComingNight, known: Members): void {
+    // A night takes the place of an older one of its list, unless each is wanted.
+    if (!night.keepsOld) this.#left = this.#left.filter(({ list }) => list !== night.list)
+    const { dayOf, monthOf } = this.#prospect
+    const now = [dayOf(night.at), monthOf(night.at)]
+    if (this.#left.some(({ waits }) => waits !== null && !now.includes(waits))) {
+      this.#buyLeft(night.at)
+    }
+    const { fresh, portions } = known.ask(night, this.#balance > this.#prospect.floor)
+    const { schedule: name, listName: list, at } = night
+    const about = { kind: 'night' as const, name, list, at, fresh }
+    this.#buy(about, {
+      list: night.list,
+      month: dayOf(at).slice(0, 7),
+      budget: night.budget,
+      portions,
+    })
+  }
+
+  /** The balance is what the plan gives; what was left over is bought first. */
+  renew(at: number, balance: number): void {
+    this.#balance = balance
+    const none = { asked: 0, fresh: 0, bought: 0, credits: 0, cut: null, floorAt: null }
+    this.steps.push({ kind: 'renewal', name: '', list: '', at, ...none, after: balance })
+    this.#buyLeft(at)
+  }
+
+  #buyLeft(at: number): void {
+    const waiting = this.#left
+    this.#left = []
+    for (const { step, ...rest } of waiting) this.#buy({ ...step, at, fresh: 0 }, rest)
+  }
+
+  #buy(
+    about: Pick<Step, 'kind' | 'name' | 'list' | 'at' | 'fresh'>,
+    { list, month, budget, portions }: Omit<Leftover, 'step' | 'waits'>,
+  ): void {
+    const drawer: Drawer = { at: about.at, list: about.list, month }
+    const limits = {
+      ...this.#allowances.left(drawer),
+      budget: budget ?? Infinity,
+      floor: Math.max(0, this.#balance - this.#prospect.floor),
+    }
+    const limit = Math.min(...Object.values(limits))
+    const { bought, credits, rest } = this.#spend(portions, limit)
+    this.#balance -= credits
+    this.#allowances.take(drawer, credits)
+    const asked = portions.reduce((sum, { queries }) => sum + queries, 0)
+    const cut = rest.length === 0 ? null : tightest(limits)
+    const { perMinute } = this.#prospect
+    const minutes = perMinute === null ? 0 : bought / perMinute
+    const step: Step = {
+      ...about,
+      ...{ asked, bought, cut },
+      credits: Math.round(credits),
+      after: Math.round(this.#balance),
+      floorAt: cut === 'floor' ? about.at + minutes * 60_000 : null,
+    }
+    this.steps.push(step)
+    // What a budget of a run or list does not cover ends as unaffordable; what anything else keeps back waits.
+    if (cut === null || cut === 'budget' || cut === 'list') return
+    const left = budget === null ? null : budget - credits
+    const waits = this.#allowances.waitsFor(cut, about.at)
+    this.#left.push({ step, list, month, budget: left, portions: rest, waits })
+  }
+
+  #spend(portions: readonly Portion[], limit: number) {
+    let bought = 0
+    let credits = 0
+    const rest: Portion[] = []
+    for (const { class: name, queries } of portions) {
+      const each = this.#prospect.prices.get(name)?.[this.#price] ?? 0
+      // A little less than nothing is left when sums of fractions are compared.
+      const many = each === 0 ? queries : Math.floor((limit - credits) / each + 1e-9)
+      const some = Math.max(0, Math.min(queries, many))
+      bought += some
+      credits += some * each
+      if (some < queries) rest.push({ class: name, queries: queries - some })
+    }
+    return { bought, credits, rest }
+  }
+}
+
+/** Queries of one class that are bought together. */
+interface Portion {
+  readonly class: string
+  readonly queries: number
+}
+
+/** A group as it will stand. */
+interface KnownGroup {
+  readonly group: QueryGroup
+  answeredAt: number | null
+  /** Number of the day that it was bought for last. */
+  answeredDay: number | null
+  /** For lists with a cadence: number of the day on which each asks it next. */
+  readonly dueDays: Map<number, number>
+}
+
+/** When the queries of the lists will have been asked last. */
+class Members {
+  readonly #groups: readonly KnownGroup[]
+
+  constructor(groups: readonly QueryGroup[]) {
+    this.#groups = groups.map((group) => ({
+      group,
+      answeredAt: group.answeredAt,
+      answeredDay: numberOf(group.answeredOn ?? null),
+      dueDays: new Map(
+        group.wishes?.map(({ list, dueOn }) => [list, numberOf(dueOn) ?? -Infinity]) ?? [],
+      ),
+    }))
+  }
+
+  /** The queries of a night's list that have to be bought; with money there, they have their answer then. */
+  ask(night: ComingNight, bought: boolean) {
+    const portions = new Map<string, number>()
+    let fresh = 0
+    for (const known of this.#groups) {
+      const { group } = known
+      if (!group.lists.includes(night.list)) continue
+      const wish = group.wishes?.find(({ list }) => list === night.list)
+      if (isRested(known, wish, night)) fresh += group.queries
+      else {
+        portions.set(group.class, (portions.get(group.class) ?? 0) + group.queries)
+        if (bought) noteBought(known, wish, night)
+      }
+    }
+    return {
+      fresh,
+      portions: [...portions].map(([name, queries]) => ({ class: name, queries })),
+    }
+  }
+}
+
+/** True for queries that the night need not buy: it lets them rest, or their answers will be young enough. */
+function isRested(
+  { answeredAt, answeredDay, dueDays }: KnownGroup,
+  wish: AskedAgain | undefined,
+  { list, at, day, adaptive, maxAgeMs }: ComingNight,
+): boolean {
+  if (answeredAt === null) return false
+  if (answeredAt > at - (wish?.maxAgeMs ?? maxAgeMs)) return true
+  const tonight = dayNumber(day)
+  const every = wish?.everyDays ?? null
+  // A person's wish wins over what was decided from the history.
+  if (every !== null) return answeredDay !== null && answeredDay + every > tonight
+  const due = adaptive && (wish?.maxAgeMs ?? null) === null ? dueDays.get(list) : undefined
+  return due !== undefined && due > tonight
+}
+
+function noteBought(
+  known: KnownGroup,
+  wish: AskedAgain | undefined,
+  { list, at, day }: ComingNight,
+): void {
+  known.answeredAt = at
+  known.answeredDay = dayNumber(day)
+  const interval = wish?.intervalDays ?? null
+  if (interval !== null) known.dueDays.set(list, known.answeredDay + interval)
+}
+
+function numberOf(day: string | null): number | null {
+  return day === null ? null : dayNumber(day)
+}
+
+/** A run or night, as far as it decides which budgets it draws on. */
+interface Drawer {
+  readonly at: number
+  readonly list: string
+  /** Month of the date of its run, like 2026-11: what its list may use then. */
+  readonly month: string
+}
+
+/** What the budgets of days, months and lists still allow while time goes on. */
+class Allowances {
+  readonly #prospect: Prospect
+  readonly #spent = new Map<string, number>()
+
+  constructor(prospect: Prospect) {
+    this.#prospect = prospect
+    const { now, dayOf, monthOf } = prospect
+    this.#spent.set(`day ${dayOf(now)}`, prospect.spentToday)
+    this.#spent.set(`month ${monthOf(now)}`, prospect.spentThisMonth)
+    for (const { list, month, gone } of prospect.lists) {
+      if (gone > 0) this.#spent.set(`list ${list} ${month}`, gone)
+    }
+  }
+
+  /** Credits that each of them leaves. */
+  left(drawer: Drawer): Readonly<Record<'list' | 'day' | 'month', number>> {
+    const { dailyBudget, monthlyBudget, lists } = this.#prospect
+    const [day, month, list] = this.#namesOf(drawer)
+    const most = lists.find((one) => one.list === drawer.list)?.budget ?? Infinity
+    return {
+      day: Math.max(0, (dailyBudget ?? Infinity) - this.#gone(day)),
+      month: Math.max(0, (monthlyBudget ?? Infinity) - this.#gone(month)),
+      list: Math.max(0, most - this.#gone(list)),
+    }
+  }
+
+  take(drawer: Drawer, credits: number): void {
+    for (const name of this.#namesOf(drawer)) this.#spent.set(name, this.#gone(name) + credits)
+  }
+
+  /** When what is kept back by this may be bought: the name of the span that has to be over; null: not by time. */
+  waitsFor(cut: Cut, at: number): string | null {
+    const { dayOf, monthOf } = this.#prospect
+    if (cut === 'day') return dayOf(at)
+    return cut === 'month' ? monthOf(at) : null
+  }
+
+  #namesOf({ at, list, month }: Drawer): [string, string, string] {
+    const { dayOf, monthOf } = this.#prospect
+    return [`day ${dayOf(at)}`, `month ${monthOf(at)}`, `list ${list} ${month}`]
+  }
+
+  #gone(name: string): number {
+    return this.#spent.get(name) ?? 0
+  }
+}
+
+/** Which of these ends first. */
+function tightest(limits: Readonly<Record<Cut, number>>): Cut {
+  const order = ['budget', 'list', 'month', 'day', 'floor'] as const
+  const least = Math.min(...order.map((name) => limits[name]))
+  return order.find((name) => limits[name] === least) ?? 'floor'
+}

@@ -1,0 +1,411 @@
+import type { Origin } from '../../base/answer.ts'
+import { count, formatTable } from '../../base/cli/text.ts'
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { unhandled } from '../../base/errors.ts'
+import { type Cron, dueBetween, nextAfter, readCron } from '../../base/time/cron.ts'
+import { dayMs, formatMinute, localDate } from '../../base/time/zone.ts'
+import {
+  type Buyer,
+  type ComingSchedule,
+  type ListedGroup,
+  type OpenTasks,
+  readComing,
+  readGroups,
+  readOpenTasks,
+} from '../enqueue/prospect.ts'
+import { costClass, monthsOf, readListAllowances } from '../ledger/account.ts'
+import { type Funds, readFunds } from '../ledger/prices.ts'
+import type { Mill } from '../mill.ts'
+import { databaseNow } from '../nights/nights.ts'
+import {
+  type ComingNight,
+  type Forecast,
+  forecastOf,
+  type ForecastStep,
+  type OpenWork,
+  type Prospect,
+  type QueryGroup,
+} from './forecast.ts'
+
+/** What an outlook is asked for. */
+interface OutlookOrder {
+  readonly buyer: Buyer & { readonly origin: Origin }
+  /** The floor of the settings; a worker's may be higher. */
+  readonly floor: number
+  readonly maxAgeMs: number
+  readonly dailyBudget: number | null
+  readonly monthlyBudget: number | null
+  readonly renewal: Cron | null
+  readonly zone: string
+  readonly days: number
+  /** Work that is only thought of. */
+  readonly extra?: readonly OpenWork[]
+}
+
+/** What is to come, and what it rests on. */
+export interface CreditOutlook {
+  readonly now: Date
+  readonly until: Date
+  readonly balance: number | null
+  readonly observedAt: Date | null
+  readonly floor: number
+  readonly perMinute: number | null
+  readonly schedules: number
+  /** The next renewal of the plan; null: none is set. */
+  readonly renewal: { readonly at: Date; readonly balance: number | null } | null
+  readonly forecast: Forecast
+}
+
+/** Reads what is open, scheduled, fresh and left, and says what it will come to. */
+export async function foresee(db: Database, order: OutlookOrder): Promise<CreditOutlook> {
+  const { buyer, zone } = order
+  const now = await databaseNow(db)
+  const until = new Date(now.getTime() + order.days * dayMs)
+  const funds = await readFunds(db, { name: buyer.account, kind: buyer.origin })
+  const coming = await readComing(db)
+  const renewals = await renewalsOf(db, order, { now, until })
+  const perMinute = await readPace(db, buyer)
+  const floor = Math.max(order.floor, funds.floor ?? 0)
+  const today = localDate(zone, now)
+  const monthOf = monthsOf(order.renewal, zone)
+  const spent = await readSpent(db, buyer, { day: today, month: monthOf(now.getTime()).month })
+  const prospect: Prospect = {
+    now: now.getTime(),
+    until: until.getTime(),
+    balance: funds.remaining,
+    floor,
+    prices: await pricesOf(db, buyer, funds),
+    perMinute,
+    dailyBudget: order.dailyBudget,
+    dayOf: (at) => localDate(zone, new Date(at)),
+    spentToday: spent.day,
+    monthlyBudget: order.monthlyBudget,
+    monthOf: (at) => monthOf(at).month,
+    spentThisMonth: spent.month,
+    lists: await readListAllowances(db, today),
+    open: [...openWork(await readOpenTasks(db)), ...(order.extra ?? [])],
+    groups: (await readGroups(db, buyer)).map(groupOf),
+    nights: coming.flatMap((schedule) => nightsOf(schedule, order, { after: now, until })),
+    renewals: renewals.map(({ at, balance }) => ({ at: at.getTime(), balance })),
+  }
+  return {
+    ...{ now, until, floor, perMinute },
+    balance: funds.remaining,
+    observedAt: funds.observedAt,
+    schedules: coming.length,
+    renewal: renewals[0] ?? null,
+    forecast: forecastOf(prospect),
+  }
+}
+
+/** What was paid lately; a class that nobody bought in the newest calls costs what it ever cost at most. */
+async function pricesOf(db: Database, buyer: Buyer, { costs }: Funds): Promise<Prospect['prices']> {
+  const prices = new Map(
+    costs.map(({ class: name, dearest }) => [name, { expected: dearest, worst: dearest }]),
+  )
+  for (const { class: name, expected, worst } of await readLatelyPaid(db, buyer)) {
+    prices.set(name, { expected, worst })
+  }
+  return prices
+}
+
+function groupOf(group: ListedGroup): QueryGroup {
+  const { lists, queries, wishes, answered_at: answered, answered_on: answeredOn, ...query } = group
+  const answeredAt = answered?.getTime() ?? null
+  return { lists, queries, wishes, answeredOn, class: costClass(query), answeredAt }
+}
+
+function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
+  const runs = new Map<number, OpenWork>()
+  for (const { run, list, month, left, tasks: howMany, ...query } of tasks) {
+    const classes = [...(runs.get(run)?.classes ?? []), { class: costClass(query), tasks: howMany }]
+    runs.set(run, { run, list, month, left, classes })
+  }
+  return [...runs.values()]
+}
+
+function nightsOf(
+  coming: ComingSchedule,
+  { maxAgeMs }: OutlookOrder,
+  span: { readonly after: Date; readonly until: Date },
+): readonly ComingNight[] {
+  const { name, list, list_name: listName, cron, zone, missed, budget, max_age_ms: age } = coming
+  const reading = readCron(cron)
+  if (reading.kind === 'problem') return []
+  const adaptive = coming.adaptive_days !== null
+  return dueBetween(reading.cron, zone, span).map(({ at, date: day }) => ({
+    ...{ schedule: name, list, listName, budget, day, adaptive },
+    at: at.getTime(),
+    maxAgeMs: age ?? maxAgeMs,
+    keepsOld: missed === 'all',
+  }))
+}
+
+/** A renewal brings what the last one brought: the plan is filled up, whatever was left. */
+async function renewalsOf(
+  db: Database,
+  { renewal, zone, buyer }: OutlookOrder,
+  { now, until }: { readonly now: Date; readonly until: Date },
+): Promise<readonly { readonly at: Date; readonly balance: number | null }[]> {
+  if (renewal === null) return []
+  const past = dueBetween(renewal, zone, {
+    after: new Date(now.getTime() - 62 * dayMs),
+    until: now,
+  })
+  const last = past.at(-1)
+  const balance = last === undefined ? null : await balanceAfter(db, buyer, last.at)
+  const dues = dueBetween(renewal, zone, { after: now, until }).map(({ at }) => at)
+  const next = dues.length > 0 ? dues : [nextAfter(renewal, zone, now)].filter((at) => at !== null)
+  return next.map((at) => ({ at, balance }))
+}
+
+/** What a query of one class has cost lately, over all calls that it took. */
+interface LatelyPaid {
+  readonly class: string
+  readonly expected: number
+  readonly worst: number
+}
+
+const newest = 5000
+
+/** From the calls of the last day on which a class was bought: older ones tell older prices. */
+async function readLatelyPaid(
+  db: Database,
+  { account, origin }: Buyer,
+): Promise<readonly LatelyPaid[]> {
+  const { rows } = await sql<LatelyPaid>`
+    with lately as (
+      select class, task_id, outcome, credits_used, credits_reserved, sent_at, max(sent_at) over (partition by class) as last
+      from (
+        select calls.*
+        from calls
+        join accounts on accounts.id = calls.account_id
+        where accounts.name = ${account}
+          and accounts.kind = ${origin}
+          and calls.outcome in ('settled', 'unknown')
+        order by calls.id desc
+        limit ${newest}
+      ) as newest_calls
+    ),
+    paid as (
+      select
+        class,
+        sum(case when outcome = 'unknown' then credits_reserved else coalesce(credits_used, 0) end)::float8
+          / count(distinct task_id) as expected,
+        coalesce(max(credits_used), max(credits_reserved)) * count(*)::float8 / count(distinct task_id) as worst
+      from lately
+      where sent_at > last - interval '20 hours'
+      group by class
+    )
+    select class, expected, greatest(expected, worst) as worst
+    from paid`.execute(db)
+  return rows
+}
+
+/** Calls a minute while the account last was at work; null where too few are known. */
+async function readPace(db: Database, { account, origin }: Buyer): Promise<number | null> {
+  const { rows } = await sql<{ per_minute: number | null }>`
+    select case when count(*) > 20 then count(*) * 60 / nullif(extract(epoch from sum(least(gap, interval '5 seconds'))), 0) end::float8
+      as per_minute
+    from (
+      select finished_at - lag(finished_at) over (order by finished_at) as gap
+      from (
+        select calls.finished_at
+        from calls
+        join accounts on accounts.id = calls.account_id
+        where accounts.name = ${account}
+          and accounts.kind = ${origin}
+          and calls.outcome = 'settled'
+        order by calls.id desc
+        limit 1000
+      ) as newest_calls
+    ) as gaps`.execute(db)
+  return rows[0]?.per_minute ?? null
+}
+
+/** The most that the balance was within a day from that moment on; null: no answer told one. */
+async function balanceAfter(
+  db: Database,
+  { account, origin }: Buyer,
+  at: Date,
+): Promise<number | null> {
+  const { rows } = await sql<{ balance: number | null }>`
+    select max(calls.credits_remaining + coalesce(calls.credits_used, 0))::float8 as balance
+    from calls
+    join accounts on accounts.id = calls.account_id
+    where accounts.name = ${account}
+      and accounts.kind = ${origin}
+      and calls.sent_at >= ${at}
+      and calls.sent_at < ${at}::timestamptz + interval '1 day'`.execute(db)
+  return rows[0]?.balance ?? null
+}
+
+/** Credits that the account used on a day and in a month, with what is set aside for calls on their way. */
+export async function readSpent(
+  db: Database,
+  { account, origin }: Buyer,
+  { day, month }: { readonly day: string; readonly month: string },
+): Promise<{ readonly day: number; readonly month: number }> {
+  const { rows } = await sql<{ day: number; month: number }>`
+    select
+      case when day = ${day}::date then day_spent + reserved else 0 end as day,
+      case when month >= ${month}::date then month_spent + reserved else 0 end as month
+    from accounts
+    where name = ${account}
+      and kind = ${origin}`.execute(db)
+  return rows[0] ?? { day: 0, month: 0 }
+}
+
+/** The outlook of the mill's account, with work that is only thought of. */
+export function readCreditOutlook(
+  { db, config, supplier }: Pick<Mill, 'db' | 'config' | 'supplier'>,
+  { days, extra = [] }: { readonly days: number; readonly extra?: readonly OpenWork[] },
+): Promise<CreditOutlook> {
+  const { creditFloor: floor, maxAgeMs, dailyBudget, monthlyBudget, renewal, zone } = config
+  const rules = { floor, maxAgeMs, dailyBudget, monthlyBudget, renewal, zone }
+  return foresee(db, { buyer: supplier, ...rules, days, extra })
+}
+
+/** What is open and what is to come, a line each, and where money ends. */
+export function outlookLines(outlook: CreditOutlook, zone: string): readonly string[] {
+  const { forecast } = outlook
+  const steps = forecast.kind === 'known' ? forecast.steps : []
+  return [
+    balanceLine(outlook, zone),
+    ...(steps.length === 0 ? [] : [stepTable(steps, zone)]),
+    ...outlookSentences(outlook, zone),
+  ]
+}
+
+function balanceLine({ balance, observedAt, floor }: CreditOutlook, zone: string): string {
+  if (balance === null) return `balance not told yet; the floor is ${floor}`
+  const seen = observedAt === null ? '' : `, told ${formatMinute(zone, observedAt)}`
+  return `${balance} credits when calls on their way are paid${seen}; the floor is ${floor}`
+}
+
+const heads = ['when', 'what', 'list', 'to buy', 'fresh', 'credits', 'at worst', 'left', 'verdict']
+
+function stepTable(steps: readonly ForecastStep[], zone: string): string {
+  const rows = steps.map((step) => {
+    const { kind, name, list, asked, fresh, credits, worst, after } = step
+    const when = formatMinute(zone, new Date(step.at))
+    if (kind === 'renewal') return [when, 'renewal', '', '', '', '', '', after, '']
+    const what = kind === 'run' ? `run ${name}` : name
+    return [when, what, list, asked, fresh, credits, worst, after, verdictOf(step)]
+  })
+  return formatTable(heads, rows, { right: ['to buy', 'fresh', 'credits', 'at worst', 'left'] })
+}
+
+function verdictOf({ cut, sure, bought, asked }: ForecastStep): string {
+  switch (cut) {
+    case null:
+      return sure ? 'fits' : 'fits at what was paid lately, not at the dearest'
+    case 'budget':
+      return `its budget ends at ${bought} of ${asked}`
+    case 'list':
+      return `its list's budget of the month ends at ${bought} of ${asked}`
+    case 'month':
+      return `the month's budget ends at ${bought} of ${asked}`
+    case 'day':
+      return `the day's budget ends at ${bought} of ${asked}`
+    case 'floor':
+      return `the floor stops it at ${bought} of ${asked}`
+    default:
+      throw unhandled('cut', cut)
+  }
+}
+
+/** The outlook in a few words: what the coming day costs, and whether and when the floor is met. */
+export function outlookSentences(
+  { forecast, now, until, schedules, renewal }: CreditOutlook,
+  zone: string,
+): readonly string[] {
+  if (forecast.kind === 'unknown') {
+    const what = forecast.missing === 'balance' ? 'the balance' : 'what each kind of query costs'
+    return [`nobody knows ${what} yet: the first answers tell it`]
+  }
+  const { steps } = forecast
+  if (steps.length === 0)
+    return [schedules === 0 ? 'nothing is open, and no schedule is on' : 'nothing is open']
+  const lines = [
+    dayLine(steps, now),
+    floorLine(steps, { until, zone }),
+    ...budgetLines(steps, zone),
+  ]
+  if (renewal !== null && renewal.balance === null) {
+    lines.push(
+      `a renewal is due ${formatMinute(zone, renewal.at)}: how much it brings is known after the first one`,
+    )
+  }
+  return lines
+}
+
+function dayLine(steps: readonly ForecastStep[], now: Date): string {
+  const near = steps.filter(({ at }) => at <= now.getTime() + dayMs)
+  const sum = near.reduce((total, { credits }) => total + credits, 0)
+  const worst = near.reduce((total, step) => total + step.worst, 0)
+  const open = near
+    .filter(({ kind }) => kind === 'run')
+    .reduce((total, step) => total + step.credits, 0)
+  return `the coming 24 hours: about ${count(sum, 'credit')}, ${open} of them for what is open; ${worst} at the worst`
+}
+
+function floorLine(
+  steps: readonly ForecastStep[],
+  { until, zone }: { readonly until: Date; readonly zone: string },
+): string {
+  const met = firstStop(steps)
+  if (met !== null) {
+    const { step, at } = met
+    return `the floor is met ${formatMinute(zone, at)} or about then: ${step.list} stops at ${step.bought} of ${step.asked}`
+  }
+  const unsure = steps.find(({ cut, sure }) => cut === null && !sure)
+  const day = formatMinute(zone, until).slice(0, 10)
+  return unsure === undefined
+    ? `the floor is not met until ${day}, also at the dearest price paid lately`
+    : `the floor is not met until ${day} at what was paid lately; at the dearest, ${unsure.list} of ${formatMinute(zone, new Date(unsure.at))} does not fit`
+}
+
+/** What budgets keep back, though there is credit. */
+function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
+  const short = steps.filter(({ cut }) => cut !== null && cut !== 'floor')
+  const [first] = short
+  if (first === undefined) return []
+  const left = short.reduce((sum, { asked, bought }) => sum + asked - bought, 0)
+  const when = formatMinute(zone, new Date(first.at))
+  return [
+    `budgets leave out ${left} queries, the first time ${when}: ${first.list} ends at ${first.bought} of ${first.asked}`,
+  ]
+}
+
+/** The first step that the floor stops, and when. */
+function firstStop(
+  steps: readonly ForecastStep[],
+): { readonly step: ForecastStep; readonly at: Date } | null {
+  const step = steps.find(({ cut }) => cut === 'floor')
+  return step === undefined ? null : { step, at: new Date(step.floorAt ?? step.at) }
+}
+
+/** The outlook for programs. */
+export function outlookJson({ forecast, now, until, ...outlook }: CreditOutlook) {
+  const steps = forecast.kind === 'known' ? forecast.steps : []
+  const met = firstStop(steps)
+  return {
+    now,
+    until,
+    balance: outlook.balance,
+    observed_at: outlook.observedAt,
+    floor: outlook.floor,
+    calls_per_minute: outlook.perMinute,
+    schedules: outlook.schedules,
+    renewal: outlook.renewal,
+    missing: forecast.kind === 'unknown' ? forecast.missing : null,
+    floor_at: met?.at ?? null,
+    steps: steps.map(({ at, floorAt, ...step }) => ({
+      ...step,
+      at: new Date(at),
+      floor_at: floorAt === null ? null : new Date(floorAt),
+    })),
+  }
+}

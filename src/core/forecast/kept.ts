@@ -1,0 +1,179 @@
+// A forecast that is kept for those who look often.
+
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { dayMs } from '../../base/time/zone.ts'
+import type { Mill } from '../mill.ts'
+import { type CreditOutlook, readCreditOutlook } from './foresee.ts'
+
+type Seer = Pick<Mill, 'db' | 'config' | 'supplier'>
+
+const lookEveryMs = 60_000
+const refreshEveryMs = 300_000
+/** It takes a twentieth of the time at most. */
+const outlookRestShare = 20
+const shownDays = 30
+
+/** Computes the outlook and keeps it for `analysis.outlook`, unless somebody did so in the last minutes. */
+export async function refreshOutlook(mill: Seer, { now = false } = {}): Promise<boolean> {
+  const { db, supplier } = mill
+  // A test account never stops for credit.
+  if (supplier.origin === 'test') return false
+  const account = await claimOutlook(db, supplier, {
+    everyMs: now ? 0 : refreshEveryMs,
+    restShare: now ? 0 : outlookRestShare,
+  })
+  if (account === null) return false
+  await keepOutlook(db, account, rowsOf(await readCreditOutlook(mill, { days: shownDays })))
+  return true
+}
+
+/** Keeps it up to date while a worker or scheduler runs. */
+export function startOutlook(mill: Seer): { close(): Promise<void> } {
+  let looking: Promise<unknown> = Promise.resolve()
+  const look = () => {
+    // A database that is away is told of elsewhere; the view shows how old its figures are.
+    looking = refreshOutlook(mill).catch(() => undefined)
+  }
+  const timer = setInterval(look, lookEveryMs)
+  look()
+  return {
+    close: async () => {
+      clearInterval(timer)
+      await looking
+    },
+  }
+}
+
+function rowsOf(outlook: CreditOutlook): KeptOutlook {
+  const { forecast, now } = outlook
+  const steps = forecast.kind === 'known' ? forecast.steps : []
+  const day = steps.filter(({ at }) => at <= now.getTime() + dayMs)
+  const met = steps.find(({ cut }) => cut === 'floor')
+  return {
+    until: outlook.until,
+    balance: outlook.balance,
+    observed_at: outlook.observedAt,
+    floor: outlook.floor,
+    missing: forecast.kind === 'unknown' ? forecast.missing : null,
+    day_credits:
+      forecast.kind === 'unknown' ? null : day.reduce((sum, { credits }) => sum + credits, 0),
+    floor_at: met === undefined ? null : new Date(met.floorAt ?? met.at),
+    steps: steps.map(({ at, floorAt, ...step }) => ({
+      ...step,
+      at: new Date(at),
+      floor_at: floorAt === null ? null : new Date(floorAt),
+    })),
+  }
+}
+
+/** Whose outlook it is. */
+interface Whose {
+  readonly account: string
+  readonly origin: string
+}
+
+/** An outlook in the spelling of its tables. */
+interface KeptOutlook {
+  readonly until: Date
+  readonly balance: number | null
+  readonly observed_at: Date | null
+  readonly floor: number
+  readonly missing: 'balance' | 'prices' | null
+  readonly day_credits: number | null
+  readonly floor_at: Date | null
+  readonly steps: readonly {
+    readonly kind: string
+    readonly name: string
+    readonly list: string
+    readonly at: Date
+    readonly asked: number
+    readonly fresh: number
+    readonly bought: number
+    readonly credits: number
+    readonly worst: number
+    readonly after: number
+    readonly cut: string | null
+    readonly sure: boolean
+    readonly floor_at: Date | null
+  }[]
+}
+
+/**
+ * Takes it on to compute the outlook, unless somebody did so lately; the longer that took, the less often. Null: it is not
+ * due, or the account was never used.
+ */
+async function claimOutlook(
+  db: Database,
+  { account, origin }: Whose,
+  { everyMs, restShare }: { readonly everyMs: number; readonly restShare: number },
+): Promise<number | null> {
+  const { rows } = await sql<{ account: number }>`
+    insert into outlooks (account_id, asked_at)
+    select id, clock_timestamp()
+    from accounts
+    where name = ${account} and kind = ${origin}
+    on conflict (account_id) do update set asked_at = excluded.asked_at
+    where outlooks.asked_at
+      < clock_timestamp() - greatest(${everyMs}, outlooks.took_ms * ${restShare}) * interval '1 millisecond'
+    returning account_id as account`.execute(db)
+  return rows[0]?.account ?? null
+}
+
+/** Keeps an outlook in the place of the one before. */
+async function keepOutlook(
+  db: Database,
+  account: number,
+  { steps, ...outlook }: KeptOutlook,
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    // The row first: two that compute it at once come one after the other, and their steps do not mix.
+    await sql`
+      update outlooks
+      set
+        made_at = clock_timestamp(),
+        took_ms = extract(epoch from clock_timestamp() - asked_at) * 1000,
+        until = ${outlook.until},
+        balance = ${outlook.balance},
+        observed_at = ${outlook.observed_at},
+        floor = ${outlook.floor},
+        missing = ${outlook.missing},
+        day_credits = ${outlook.day_credits},
+        floor_at = ${outlook.floor_at}
+      where account_id = ${account}`.execute(trx)
+    await sql`delete from outlook_steps where account_id = ${account}`.execute(trx)
+    await sql`
+      insert into outlook_steps
+      select
+        ${account}, row_number() over (), s.kind, s.name, s.list, s.at, s.asked, s.fresh, s.bought, s.credits, s.worst,
+        s.after, s.cut, s.sure, s.floor_at
+      from jsonb_to_recordset(${JSON.stringify(steps)}::jsonb) as s (
+        kind text, name text, list text, at timestamptz, asked bigint, fresh bigint, bought bigint, credits bigint,
+        worst bigint, after bigint, cut text, sure boolean, floor_at timestamptz
+      )`.execute(trx)
+  })
+}
+
+/** What the last outlook of an account came to, for metrics; null: none was computed. */
+export async function readKeptOutlook(
+  db: Database,
+  { account, origin }: Whose,
+): Promise<{
+  readonly made_s: number
+  readonly day_credits: number | null
+  readonly floor_in_s: number | null
+} | null> {
+  const { rows } = await sql<{
+    made_s: number
+    day_credits: number | null
+    floor_in_s: number | null
+  }>`
+    select
+      extract(epoch from o.made_at)::float8 as made_s,
+      o.day_credits,
+      extract(epoch from o.floor_at - clock_timestamp())::float8 as floor_in_s
+    from outlooks o
+    join accounts a on a.id = o.account_id
+    where a.name = ${account} and a.kind = ${origin} and o.made_at is not null`.execute(db)
+  return rows[0] ?? null
+}

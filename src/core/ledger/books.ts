@@ -1,0 +1,258 @@
+// The rows that a reservation rests on, read and written in one round trip.
+
+import { type Database, travel, type Trip } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { only, statement } from '../../base/database/statement.ts'
+import { floorInForce } from './standstill.ts'
+import type { ListPurse } from './waiting.ts'
+
+/** A row of `accounts` as the ledger reads and writes it; times in milliseconds. */
+export interface AccountRow {
+  readonly seq: number
+  readonly used_total: number
+  readonly obs_seq: number | null
+  readonly obs_at_ms: number | null
+  readonly obs_remaining: number | null
+  /** True: told before this server took over from another, or in the database that this one was restored from. */
+  readonly obs_doubted: boolean
+  readonly spent_since: number
+  readonly told_seq: number | null
+  readonly told_least: number | null
+  readonly told_untold: number
+  readonly next_told_seq: number | null
+  readonly next_told_least: number | null
+  readonly next_told_untold: number
+  readonly reserved: number
+  readonly in_flight: number
+  readonly uncertain: number
+  readonly drained_floor: number | null
+  readonly blind_calls: number
+  readonly probe_granted: boolean
+  readonly last_probe_at_ms: number | null
+  readonly not_before_ms: number | null
+  readonly rate_next_at_ms: number | null
+  readonly slowdowns: number
+  readonly blocked_keys: readonly string[]
+  readonly day: string | null
+  readonly day_spent: number
+  readonly month: string | null
+  readonly month_spent: number
+}
+
+export interface CostRow {
+  readonly class: string
+  readonly dearest: number | null
+  readonly cheapest: number | null
+  readonly seen: number
+  readonly trying: boolean
+  readonly recent_first: number
+  readonly recent_second: number
+  readonly recent_count: number
+  readonly earlier_first: number
+  readonly earlier_second: number
+  readonly earlier_count: number
+}
+
+interface StopRow {
+  readonly reason: string
+  readonly since_ms: number
+  readonly until_ms: number | null
+  readonly detail: string | null
+}
+
+/** The books of an account as they are at this moment: nobody is kept from changing them. */
+export interface Books {
+  readonly account: AccountRow
+  /** Another one after every change of the account's row. */
+  readonly version: string
+  readonly now_ms: number
+  /** The floor in force; nought where no worker lives. */
+  readonly floor: number
+  readonly costs: readonly CostRow[]
+  readonly stops: readonly StopRow[]
+}
+
+/** What the core needs of an account's row. */
+const accountColumns = sql`
+  a.seq, a.used_total, a.obs_seq, extract(epoch from a.obs_at)::float8 * 1000 as obs_at_ms,
+  a.obs_remaining, coalesce(a.history <> server_history(), false) or coalesce(a.obs_seq <= a.history_seq, false) as obs_doubted,
+  a.spent_since, a.told_seq, a.told_least, a.told_untold,
+  a.next_told_seq, a.next_told_least, a.next_told_untold,
+  a.reserved, a.in_flight, a.uncertain, a.drained_floor,
+  a.blind_calls, a.probe_granted, extract(epoch from a.last_probe_at)::float8 * 1000 as last_probe_at_ms,
+  extract(epoch from a.not_before)::float8 * 1000 as not_before_ms,
+  extract(epoch from a.rate_next_at)::float8 * 1000 as rate_next_at_ms,
+  a.slowdowns, a.blocked_keys, a.day::text as day, a.day_spent,
+  a.month::text as month, a.month_spent`
+
+/** What the core needs beside it. */
+const booksColumns = sql`
+  a.xmin::text as version,
+  extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
+  coalesce(${floorInForce}, 0)::float8 as floor,
+  (
+    select coalesce(jsonb_agg(jsonb_build_object(
+      'class', c.class,
+      'dearest', c.dearest,
+      'cheapest', c.cheapest,
+      'seen', c.seen,
+      'trying', c.trying,
+      'recent_first', c.recent_first,
+      'recent_second', c.recent_second,
+      'recent_count', c.recent_count,
+      'earlier_first', c.earlier_first,
+      'earlier_second', c.earlier_second,
+      'earlier_count', c.earlier_count
+    )), '[]')
+    from account_costs c
+    where c.account_id = a.id
+  ) as costs,
+  (
+    select coalesce(jsonb_agg(jsonb_build_object(
+      'reason', s.reason,
+      'since_ms', extract(epoch from s.since)::float8 * 1000,
+      'until_ms', extract(epoch from s.until)::float8 * 1000,
+      'detail', s.detail
+    )), '[]')
+    from stops s
+    where s.account_id = a.id and s.cleared_at is null
+  ) as stops`
+
+interface LooseBooks extends AccountRow {
+  readonly version: string
+  readonly now_ms: number
+  readonly floor: number
+  readonly costs: CostRow[]
+  readonly stops: StopRow[]
+}
+
+/** Reads the books of an account; nothing is locked. */
+export async function readBooks(db: Database, account: number): Promise<Books> {
+  const { rows } = await sql<LooseBooks>`
+    select ${accountColumns}, ${booksColumns}
+    from accounts a
+    where a.id = ${account}`.execute(db)
+  const { version, now_ms, floor, costs, stops, ...row } = only(rows)
+  return { account: row, version, now_ms, floor, costs, stops }
+}
+
+/**
+ * Takes the account's row, then those of the runs: whoever holds them writes alone. The statement behind it sees all
+ * that was written before. All of it is sent together: no lock waits for this process.
+ */
+export function takeAccount(trip: Trip, account: number, runs: readonly number[]): void {
+  void trip.run(sql`select from accounts where id = ${account} for no key update`)
+  // Two accounts may work on one run: its budget and its tasks are looked at under a lock that both share.
+  const ids = sql`${[...new Set(runs)].toSorted((one, other) => one - other)}::bigint[]`
+  void trip.run(sql`select from runs where id = any(${ids}) order by id for no key update`)
+}
+
+/** Takes the lists of these runs that have a budget: it is shared by runs that others may be drawing on. */
+function takeLists(trip: Trip, runs: readonly number[]): void {
+  void trip.run(sql`
+    select
+    from lists
+    where budget is not null
+      and id = any(array(select list_id from runs where runs.id = any(${runs}::bigint[])))
+    order by id
+    for no key update`)
+}
+
+/** Finds the account's row or makes it; gives back its number. */
+export async function openAccount(
+  db: Database,
+  { name, kind }: { name: string; kind: 'live' | 'test' | 'sandbox' },
+): Promise<number> {
+  await sql`
+    insert into accounts (name, kind)
+    values (${name}, ${kind})
+    on conflict (name, kind) do nothing`.execute(db)
+  const { id } = await db
+    .selectFrom('accounts')
+    .select('id')
+    .where('name', '=', name)
+    .where('kind', '=', kind)
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+/** What a reservation writes, and what it rests on. */
+export interface Reservation {
+  readonly account_id: number
+  readonly worker: number
+  readonly origin: string
+  readonly api: string
+  readonly key: string
+  /** The floor of this worker. */
+  readonly floor: number
+  /** False for a test account, which has no floor. */
+  readonly counts: boolean
+  /** Calls of all workers that may be in flight; null: no limit. */
+  readonly most_in_flight: number | null
+  /** Of the books that it was decided on. */
+  readonly version: string
+  /** True: right as long as there is room, whatever others wrote meanwhile. */
+  readonly steady: boolean
+  /** What becomes of the account apart from its sums, if nobody wrote meanwhile. */
+  readonly state: Pick<
+    AccountRow,
+    | 'drained_floor'
+    | 'blind_calls'
+    | 'probe_granted'
+    | 'last_probe_at_ms'
+    | 'rate_next_at_ms'
+    | 'day'
+    | 'day_spent'
+    | 'month'
+    | 'month_spent'
+  >
+  readonly stops: readonly { reason: string; until_ms: number | null; detail: string | null }[]
+  readonly cleared: readonly { reason: string; by: string }[]
+  readonly tasks: readonly { id: number; version: string; reused: boolean }[]
+  readonly runs: readonly {
+    run: number
+    budget: number | null
+    had_spent: number
+    had_reserved: number
+    reserved: number
+    /** What its list had, or that it had no budget. */
+    list: ListPurse | null
+  }[]
+  readonly grants: readonly {
+    task: number
+    query: string
+    mark: string
+    place: number
+    max_age_ms: number
+    class: string
+    bound: number
+    probe: boolean
+  }[]
+  /** Classes never seen before, of which one call goes out now. */
+  readonly trying: readonly string[]
+  readonly reused: readonly { task: number; search: number }[]
+  /** Tasks of spent runs that were looked at: nothing but a call would answer them. */
+  readonly given_up: readonly number[]
+  readonly spent_runs: readonly number[]
+  readonly spent_by_list: readonly number[]
+}
+
+/** Writes a reservation and commits; gives back which call serves which task, or null when it must be decided anew. */
+export async function saveReservation(
+  db: Database,
+  reservation: Reservation,
+): Promise<ReadonlyMap<number, number> | null> {
+  const [row] = await travel(db, async (trip) => {
+    const runs = reservation.runs.map(({ run }) => run)
+    takeAccount(trip, reservation.account_id, runs)
+    takeLists(trip, runs)
+    return trip.end(
+      statement<{ written: boolean; calls: string[]; tasks: string[] }>('reserve_calls', [
+        JSON.stringify(reservation),
+      ]),
+    )
+  })
+  if (row === undefined || !row.written) return null
+  // The driver leaves the numbers of an array as texts.
+  return new Map(row.tasks.map((task, index) => [Number(task), Number(row.calls[index])]))
+}

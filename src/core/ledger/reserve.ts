@@ -1,0 +1,334 @@
+// Reserves calls: reads the books, admits, writes, and tries again when others were faster.
+
+import { randomUUID } from 'node:crypto'
+import type { Database } from '../../base/database/database.ts'
+import { setBack } from '../../base/database/trouble.ts'
+import { constants } from './account.ts'
+import {
+  type Admission,
+  admit,
+  asksOf,
+  countUrgent,
+  type Rest,
+  type Rules,
+  type RunPurse,
+  scarcePriorities,
+  type Sorted,
+  sortTasks,
+  type Wanted,
+} from './admission.ts'
+import { type Books, readBooks, type Reservation, saveReservation } from './books.ts'
+import type { Costs } from './prices.ts'
+import { accountOf, costsOf, stateOf } from './rows.ts'
+import type { CallName } from './settle.ts'
+import { readWaiting, type WaitingTask } from './waiting.ts'
+
+/** Near the floor every change of the books makes a decision void; so many in a row are waited out. */
+const mostTries = 12
+const contendedMs = 20
+
+/**
+ * Reserves what is about to be sent. It is decided without a lock on what the tables say, and written by one statement
+ * only if that still stands; otherwise it is decided anew.
+ */
+export async function reserve(
+  db: Database,
+  spender: Spender,
+  wanted: readonly Wanted[],
+): Promise<Reserved> {
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const [books, { lease_live: leaseLive, tasks }] = await Promise.all([
+      readBooks(db, spender.account),
+      readWaiting(db, { ...spender, tasks: wanted.map(({ task }) => task) }),
+    ])
+    expectForward(spender, books)
+    if (!leaseLive) return nothing({ kind: 'no_lease' })
+    const look = lookAt(spender, { wanted, books, tasks })
+    const { ready } = look.sorted
+    const decision = decideOn(look, await countUrgent(db, ready, scarcePriorities(ready, look)))
+    const granted = await write(db, spender, decision)
+    if (granted !== null) return broughtBy(decision, granted)
+  }
+  return nothing({ kind: 'wait', ms: contendedMs })
+}
+
+/** Gives back which call serves which task; null when what the decision rests on has changed. */
+async function write(
+  db: Database,
+  spender: Spender,
+  decision: Decision,
+): Promise<ReadonlyMap<number, CallName> | null> {
+  const reservation = reservationOf(spender, decision)
+  if (reservation === null) return new Map()
+  const marks = new Map(reservation.grants.map(({ task, mark }) => [task, mark]))
+  try {
+    const calls = await saveReservation(db, reservation)
+    if (calls === null) return null
+    return new Map([...calls].map(([task, id]) => [task, { id, mark: marks.get(task) ?? null }]))
+  } catch (error) {
+    giveUp(spender.givenUp, marks.values())
+    throw error
+  }
+}
+
+function nothing(rest: Reserved['rest']): Reserved {
+  return { granted: new Map(), gone: [], reused: 0, later: [], rest, affordable: null }
+}
+
+/** What one reservation brought. */
+export interface Reserved {
+  /** Calls to make at once: which call serves which task. */
+  readonly granted: ReadonlyMap<number, CallName>
+  /** Tasks that need no call any more: answered, reused, cancelled or unaffordable. */
+  readonly gone: readonly number[]
+  /** Tasks reused just now. */
+  readonly reused: number
+  /** Tasks that are not due, or whose query is being asked right now. */
+  readonly later: readonly number[]
+  readonly rest: Rest | { readonly kind: 'no_lease' }
+  /** Null: it could not be found out. */
+  readonly affordable: number | null
+}
+
+/** What the tables said to one visit at the gate. */
+interface Reading {
+  readonly wanted: readonly Wanted[]
+  readonly books: Books
+  readonly tasks: readonly WaitingTask[]
+}
+
+/** Everything that is decided on, before it is. */
+type Look = Omit<Decision, 'admission'>
+
+/** Whoever lives on while the database is set back notices it before anything is bought by the old books. */
+export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Books): void {
+  if (account.seq < begun.seq) {
+    throw setBack(`${account.seq} calls had begun, and ${begun.seq} a moment ago`)
+  }
+  begun.seq = account.seq
+}
+
+/** Sorts what was read into what may be bought, and by which rules. */
+export function lookAt(spender: Spender, { wanted, books, tasks }: Reading): Look {
+  const found = new Map(tasks.map((task) => [task.id, task]))
+  const sorted = sortTasks(wanted, found)
+  return { books, costs: costsOf(books), found, sorted, rules: rulesOf(spender, books) }
+}
+
+/** Decides which calls may go out; `urgent` counts more urgent tasks elsewhere, by priority. */
+export function decideOn(look: Look, urgent: ReadonlyMap<number, number>): Decision {
+  const { books, costs, found, sorted, rules } = look
+  const asks = asksOf(sorted.ready, urgent)
+  const purses = new Map([...found.values()].map((task) => [task.run_id, purseOf(task)]))
+  return { ...look, admission: admit(accountOf(books.account), costs, { asks, purses, rules }) }
+}
+
+/** What a decision brings once it is written. */
+export function broughtBy(
+  { admission, sorted }: Decision,
+  granted: ReadonlyMap<number, CallName>,
+): Reserved {
+  return {
+    granted,
+    gone: [...sorted.gone, ...unaffordable({ admission, sorted })],
+    reused: sorted.reused.length,
+    later: sorted.later,
+    rest: admission.rest,
+    affordable: admission.affordable,
+  }
+}
+
+function rulesOf(spender: Spender, books: Books): Rules {
+  const now = books.now_ms
+  const { day, ends } = spender.dayOf(now)
+  const { month, ends: monthEnds } = spender.monthOf(now)
+  return {
+    now,
+    floor: Math.max(spender.floor, books.floor),
+    counts: spender.origin !== 'test',
+    key: spender.key,
+    dailyBudget: spender.dailyBudget,
+    day,
+    dayEnds: ends,
+    monthlyBudget: spender.monthlyBudget,
+    month,
+    monthEnds,
+    rateLimit: spender.rateLimit,
+    mostInFlight: spender.mostInFlight,
+    renewalAfter: spender.renewalAfter,
+  }
+}
+
+function purseOf({ budget, spent, reserved, list }: WaitingTask): RunPurse {
+  return { budget, spent, reserved, list }
+}
+
+/** Who reserves, from which account, under which rules. */
+export interface Spender {
+  readonly account: number
+  readonly worker: number
+  readonly origin: 'live' | 'test' | 'sandbox'
+  readonly api: string
+  /** Fingerprint of the key in use: another one may be put into its file. */
+  key: string
+  readonly floor: number
+  readonly dailyBudget: number | null
+  readonly monthlyBudget: number | null
+  readonly rateLimit: number | null
+  readonly mostInFlight: number | null
+  /** The day of an instant and the end of that day, in the zone of the settings. */
+  readonly dayOf: (time: number) => { day: string; ends: number }
+  /** The day on which the month of an instant began, and the end of that month. */
+  readonly monthOf: (time: number) => { month: string; ends: number }
+  /** When a stop for credit may next be tried by itself, after a time. */
+  readonly renewalAfter: (time: number) => number | null
+  /** Marks of the calls that this worker asked for and heard nothing of: whatever becomes of them, it never sends them. */
+  readonly givenUp: Set<string>
+  /** Calls of the account that had begun when it was last looked at: their number never falls. */
+  readonly begun: { seq: number }
+}
+
+/** What the gate decided, and what it saw when it did. */
+interface Decision {
+  readonly books: Books
+  /** Prices before the admission. */
+  readonly costs: Costs
+  readonly admission: Admission
+  readonly found: ReadonlyMap<number, WaitingTask>
+  readonly sorted: Sorted
+  readonly rules: Rules
+}
+
+/** The decision in the spelling of the statement that writes it; null when it changes nothing. */
+export function reservationOf(spender: Spender, decision: Decision): Reservation | null {
+  const { admission, books, sorted } = decision
+  const stops = stopsIn(decision)
+  const standing = books.stops.map(({ reason }) => reason)
+  const cleared = liftedStops(decision)
+  const decided =
+    admission.grants.length > 0 ||
+    stops.some(({ reason }) => !standing.includes(reason)) ||
+    cleared.length > 0
+  if (!decided && sorted.reused.length === 0 && admission.spentRuns.length === 0) return null
+  return {
+    account_id: spender.account,
+    worker: spender.worker,
+    origin: spender.origin,
+    api: spender.api,
+    key: spender.key,
+    floor: spender.floor,
+    counts: decision.rules.counts,
+    most_in_flight: decision.rules.mostInFlight,
+    version: books.version,
+    steady: stops.length === 0 && cleared.length === 0 && isSteady(decision),
+    state: stateOf(admission.account),
+    stops,
+    cleared,
+    ...restsOn(decision),
+    grants: grantsOf(decision),
+    trying: classesTried(decision),
+    reused: sorted.reused,
+    given_up: unaffordable(decision),
+    spent_runs: admission.spentRuns,
+    spent_by_list: admission.spentByList,
+  }
+}
+
+/** Tasks that were looked at and that only a call would answer, of runs whose budget is spent: they end without one. */
+function unaffordable({
+  admission,
+  sorted,
+}: Pick<Decision, 'admission' | 'sorted'>): readonly number[] {
+  const spent = new Set(admission.spentRuns)
+  const granted = new Set(admission.grants.map(({ task }) => task))
+  const left = sorted.ready.filter(({ task, run }) => spent.has(run) && !granted.has(task))
+  return left.map(({ task }) => task)
+}
+
+const mostGivenUp = 10_000
+
+/** Remembers calls that were asked for in vain: their reservation may be written, or yet arrive. The oldest are forgotten. */
+export function giveUp(givenUp: Set<string>, marks: Iterable<string>): void {
+  for (const mark of marks) givenUp.add(mark)
+  for (const oldest of givenUp) {
+    if (givenUp.size <= mostGivenUp) break
+    givenUp.delete(oldest)
+  }
+}
+
+function grantsOf({ admission, found }: Decision): Reservation['grants'] {
+  return admission.grants.map(({ task, class: name, bound, probe }, index) => ({
+    task,
+    query: found.get(task)?.query_id ?? '',
+    mark: randomUUID(),
+    place: index + 1,
+    max_age_ms: found.get(task)?.max_age_ms ?? 0,
+    class: name,
+    bound,
+    probe,
+  }))
+}
+
+/** Classes never seen before: where money counts, one call of each shows what it costs. */
+function classesTried({ admission, costs, rules }: Decision): readonly string[] {
+  if (!rules.counts) return []
+  const names = new Set(admission.grants.map(({ class: name }) => name))
+  return [...names].filter((name) => (costs.get(name)?.seen ?? 0) === 0)
+}
+
+function stopsIn({ admission: { rest } }: Decision): Reservation['stops'] {
+  if (rest.kind !== 'stop' || (rest.reason !== 'credit_floor' && rest.reason !== 'budget'))
+    return []
+  return [{ reason: rest.reason, until_ms: rest.until, detail: rest.detail }]
+}
+
+function liftedStops({ admission, books }: Decision): Reservation['cleared'] {
+  if (!admission.grants.some(({ probe }) => !probe)) return []
+  return books.stops
+    .filter(({ reason }) => reason !== 'auth')
+    .map(({ reason }) => ({ reason, by: reason === 'credit_floor' ? 'observation' : 'time' }))
+}
+
+/** The tasks and runs as they were read: a reservation is written only if they are so still. */
+function restsOn({ admission, found, sorted }: Decision): Pick<Reservation, 'tasks' | 'runs'> {
+  const reserved = new Map<number, number>()
+  for (const { run, bound } of admission.grants) {
+    reserved.set(run, (reserved.get(run) ?? 0) + bound)
+  }
+  for (const run of admission.spentRuns) reserved.set(run, reserved.get(run) ?? 0)
+  const reused = new Set(sorted.reused.map(({ task }) => task))
+  const granted = admission.grants.map(({ task }) => task)
+  const touched = new Set([...reused, ...granted, ...unaffordable({ admission, sorted })])
+  const tasks = [...found.values()].filter(({ id }) => touched.has(id))
+  const purses = new Map([...found.values()].map((task) => [task.run_id, task]))
+  return {
+    tasks: tasks.map(({ id, version }) => ({ id, version, reused: reused.has(id) })),
+    runs: [...reserved].map(([run, bound]) => ({
+      run,
+      budget: purses.get(run)?.budget ?? null,
+      had_spent: purses.get(run)?.spent ?? 0,
+      had_reserved: purses.get(run)?.reserved ?? 0,
+      reserved: bound,
+      list: purses.get(run)?.list ?? null,
+    })),
+  }
+}
+
+/** True when the decision is right whatever others buy and settle beside it: everything was granted, and nothing is scarce. */
+function isSteady({ admission, books, costs, rules }: Decision): boolean {
+  const { grants, rest, spentRuns } = admission
+  return (
+    rest.kind === 'none' &&
+    spentRuns.length === 0 &&
+    rules.dailyBudget === null &&
+    rules.monthlyBudget === null &&
+    rules.rateLimit === null &&
+    books.account.drained_floor === null &&
+    books.account.day === rules.day &&
+    books.account.month === rules.month &&
+    grants.every(
+      ({ class: name, probe }) =>
+        !probe && (!rules.counts || (costs.get(name)?.seen ?? 0) >= constants.trustedAfter),
+    )
+  )
+}

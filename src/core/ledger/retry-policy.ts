@@ -1,0 +1,98 @@
+// How often and when a task is tried again.
+
+import { unhandled } from '../../base/errors.ts'
+import { constants } from './account.ts'
+
+/** The tries of a task, as they stand. */
+export interface Tries {
+  readonly state: string
+  readonly attempts: number
+  readonly ambiguous: number
+  readonly deaths: number
+}
+
+/** What the end of a call means for its task. */
+export type Effect =
+  | { readonly kind: 'answered' }
+  /** Tried again while tries are left. */
+  | {
+      readonly kind: 'retry'
+      /** True: perhaps charged although nothing could be read. */
+      readonly ambiguous: boolean
+      /** True: the worker died with the call in flight. */
+      readonly death: boolean
+      readonly waitMs: number | null
+      readonly code: string
+      readonly message: string
+    }
+  /** A verdict that will not change. */
+  | { readonly kind: 'fail'; readonly code: string; readonly message: string }
+  /** No try was used: the fleet stands still, or nothing was sent. */
+  | { readonly kind: 'keep'; readonly waitMs: number | null }
+
+/** How a task stands after a call of it ended. */
+export interface ChangedTask extends Tries {
+  readonly waitMs: number | null
+  readonly code: string | null
+  readonly message: string | null
+}
+
+/** What decides beside the tries how long a task is tried. */
+export interface Patience {
+  /** False: what may have been charged is never bought again. */
+  readonly rebuy: boolean
+  /** Between 0 and 1: spreads retries. */
+  readonly jitter: number
+}
+
+const retryMs = 1_000
+const longestRetryMs = 60_000
+
+/** Which state a task is in after a call of it ended; null: it stays as it is. */
+export function nextTry(tries: Tries, effect: Effect, patience: Patience): ChangedTask | null {
+  const quiet = { ...tries, waitMs: null, code: null, message: null }
+  switch (effect.kind) {
+    case 'answered':
+      // A late answer ends a task that was given up; one that a person ended stays ended.
+      if (tries.state === 'cancelled' || tries.state === 'reused') return null
+      if (tries.state === 'answered') return null
+      return { ...quiet, state: 'answered', attempts: tries.attempts + 1 }
+    case 'keep':
+      if (tries.state !== 'open' || effect.waitMs === null) return null
+      return { ...quiet, waitMs: effect.waitMs }
+    case 'fail':
+      if (tries.state !== 'open') return null
+      return { ...quiet, ...words(effect), state: 'failed', attempts: tries.attempts + 1 }
+    case 'retry':
+      if (tries.state !== 'open') return null
+      return retry(tries, effect, patience)
+    default:
+      throw unhandled('effect', effect)
+  }
+}
+
+function retry(
+  tries: Tries,
+  effect: Extract<Effect, { kind: 'retry' }>,
+  { rebuy, jitter }: Patience,
+): ChangedTask {
+  const attempts = tries.attempts + 1
+  const ambiguous = tries.ambiguous + (effect.ambiguous ? 1 : 0)
+  const deaths = tries.deaths + (effect.death ? 1 : 0)
+  const doubled = retryMs * 2 ** Math.min(attempts - 1, 10)
+  const backoff = Math.min(longestRetryMs, doubled) * (1 + jitter / 2)
+  const next = { attempts, ambiguous, deaths, ...words(effect) }
+  if (deaths >= constants.deaths) {
+    const message = `${deaths} workers died while this query was asked; held, since it may be what kills them`
+    return { ...next, state: 'unknown', waitMs: null, code: 'POISON', message }
+  }
+  if (ambiguous >= constants.unreadCalls || (effect.ambiguous && !rebuy)) {
+    return { ...next, state: 'unknown', waitMs: null }
+  }
+  if (attempts >= constants.failedCalls) return { ...next, state: 'failed', waitMs: null }
+  return { ...next, state: 'open', waitMs: Math.max(effect.waitMs ?? 0, Math.round(backoff)) }
+}
+
+function words({ code, message }: { code: string; message: string }) {
+  return { code, message }
+}

@@ -1,0 +1,137 @@
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { only } from '../../base/database/statement.ts'
+
+/** What a statement is asked for. */
+interface StatementOrder {
+  /** Null: all accounts. */
+  readonly account: string | null
+  /** The first and the day after the last, as dates; null: no end on that side. */
+  readonly since: string | null
+  readonly until: string | null
+  /** The zone in which days begin. */
+  readonly zone: string
+}
+
+/** What the sums are told by. */
+export type Grouping = 'day' | 'list' | 'run'
+
+/** The changes of a balance in one group: `opening` and `closing` where the group is a stretch of time. */
+export interface StatementRow {
+  readonly account: string
+  readonly origin: string
+  readonly group: string
+  readonly opening: number
+  readonly ours: number
+  readonly perhaps_ours: number
+  readonly others: number
+  readonly top_up: number
+  readonly closing: number
+}
+
+/** A change that no call of ours explains, or only perhaps. */
+export interface StatementEvent {
+  readonly account: string
+  readonly after: Date | null
+  readonly at: Date
+  readonly kind: 'perhaps_ours' | 'others' | 'top_up'
+  readonly credits: number
+  readonly balance: number
+  readonly call_id: number
+  readonly run_id: number | null
+}
+
+/** The changes of a balance: sums of each group, and each change by itself that no call of ours surely explains. */
+interface Statement {
+  readonly sums: readonly StatementRow[]
+  readonly events: readonly StatementEvent[]
+}
+
+/** An event as a document has it: instants are text there. */
+type WrittenEvent = Omit<StatementEvent, 'after' | 'at'> & {
+  readonly after: string | null
+  readonly at: string
+}
+
+// What no call of ours surely explains.
+const unexplained = sql<boolean>`kind in ('perhaps_ours', 'others', 'top_up')`
+
+/** Sums and events, the oldest first. Both from one look at the account: it reads every call that was ever paid. */
+export async function readStatement(
+  db: Database,
+  order: StatementOrder,
+  by: Grouping,
+): Promise<Statement> {
+  const { rows } = await sql<{
+    sums: readonly StatementRow[]
+    events: readonly WrittenEvent[]
+  }>`
+    with told as materialized (
+      select account, origin, list, run_id, call_id, after, at, kind, credits, balance, line
+      from analysis.statement
+      where ${chosen(order)}
+    ),
+    grouped as (
+      select
+        account, origin, ${groupOf(order, by)} as name,
+        (array_agg(balance - case kind when 'opening' then 0 else credits end order by line))[1] as opening,
+        coalesce(sum(credits) filter (where kind = 'ours'), 0) as ours,
+        coalesce(sum(credits) filter (where kind = 'perhaps_ours'), 0) as perhaps_ours,
+        coalesce(sum(credits) filter (where kind = 'others'), 0) as others,
+        coalesce(sum(credits) filter (where kind = 'top_up'), 0) as top_up,
+        (array_agg(balance order by line desc))[1] as closing,
+        min(line) as first
+      from told
+      group by account, origin, 3
+    )
+    select
+      (
+        select coalesce(jsonb_agg(jsonb_build_object(
+          'account', account, 'origin', origin, 'group', name, 'opening', opening, 'ours', ours,
+          'perhaps_ours', perhaps_ours, 'others', others, 'top_up', top_up, 'closing', closing
+        ) order by account, origin, first), '[]'::jsonb)
+        from grouped
+      ) as sums,
+      (
+        select coalesce(jsonb_agg(jsonb_build_object(
+          'account', account, 'after', after, 'at', at, 'kind', kind, 'credits', credits, 'balance', balance,
+          'call_id', call_id, 'run_id', run_id
+        ) order by account, line), '[]'::jsonb)
+        from told
+        where ${unexplained}
+      ) as events`.execute(db)
+  const { sums, events } = only(rows)
+  return { sums, events: events.map(readWritten) }
+}
+
+function groupOf({ zone }: StatementOrder, by: Grouping) {
+  return sql`case ${by}::text
+    when 'day' then to_char(at at time zone ${zone}::text, 'YYYY-MM-DD')
+    when 'list' then coalesce(list, '')
+    else coalesce(run_id::text, '')
+  end`
+}
+
+function readWritten({ after, at, ...event }: WrittenEvent): StatementEvent {
+  return { ...event, after: after === null ? null : new Date(after), at: new Date(at) }
+}
+
+/** Each change by itself that no call of ours explains, or only perhaps: the oldest first. */
+export async function readEvents(
+  db: Database,
+  order: StatementOrder,
+): Promise<readonly StatementEvent[]> {
+  const { rows } = await sql<StatementEvent>`
+    select account, after, at, kind, credits::float8 as credits, balance::float8 as balance, call_id, run_id
+    from analysis.statement
+    where ${chosen(order)}
+      and ${unexplained}
+    order by account, line`.execute(db)
+  return rows
+}
+
+function chosen({ account, since, until, zone }: StatementOrder) {
+  return sql`(${account}::text is null or account = ${account}::text)
+    and (${since}::date is null or at >= ${since}::date::timestamp at time zone ${zone}::text)
+    and (${until}::date is null or at < ${until}::date::timestamp at time zone ${zone}::text)`
+}

@@ -1,0 +1,280 @@
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { only } from '../../base/database/statement.ts'
+import type { Device, Query } from '../../base/query.ts'
+
+/** So often an answer is asked for again, over a bit more than a minute: then its query is bought again, as anywhere else. */
+const mostAgain = 8
+
+/** A request that was the last may be on its way for so long. */
+const lastOneMs = 60_000
+
+/** Calls of `c` without a readable end that account `a` may ask for again: the same key gets the same answer, charged once. */
+const mayAskAgain = sql<boolean>`(
+  c.outcome = 'unknown'
+  and c.washed_at is null
+  and c.mark is not null
+  -- An answer that told no price is there already, and its rows say so.
+  and not exists (select from searches s where s.call_id = c.id)
+  and c.sent_at > clock_timestamp() - a.replay_ms * interval '1 millisecond'
+  and (c.asked_again < ${mostAgain}
+    or c.asked_again_at > clock_timestamp() - ${lastOneMs} * interval '1 millisecond')
+)`
+
+/**
+ * Task `t`, looked at for account `a`, has an answer that was lost and may come yet. That of another account counts for as
+ * long as its workers may be expected to ask again.
+ */
+const mayBeAnswered = sql<boolean>`(
+  a.replay_ms is not null and exists (
+    select
+    from calls c
+    where c.account_id = a.id and c.query_id = t.query_id and ${mayAskAgain}
+  )
+  or exists (
+    select
+    from calls c
+    join accounts a on a.id = c.account_id
+    where c.task_id = t.id
+      and c.unknown_at > clock_timestamp() - interval '90 seconds'
+      and ${mayAskAgain}
+  )
+)`
+
+/** A call whose answer was lost, and the task that waits for it. */
+export interface LostAnswer {
+  readonly call: number
+  readonly mark: string
+  readonly task: number
+  readonly run: number
+  readonly class: string
+  readonly priority: number
+  readonly query_id: string
+  readonly query: Query & { readonly device: Device | null }
+}
+
+/** Takes calls whose answers are to be asked for again now; another worker leaves these alone for a while. */
+export async function claimLost(
+  db: Database,
+  { account, limit }: { account: number; limit: number },
+): Promise<readonly LostAnswer[]> {
+  const { rows } = await sql<LostAnswer>`
+    with due as (
+      select c.id
+      from calls c
+      join accounts a on a.id = c.account_id
+      where c.account_id = ${account}
+        and ${mayAskAgain}
+        and c.asked_again < ${mostAgain}
+        and (
+          c.asked_again_at is null
+          or c.asked_again_at
+            < clock_timestamp() - least(20, 0.25 * 2 ^ c.asked_again) * interval '1 second'
+        )
+        and (a.not_before is null or a.not_before <= clock_timestamp())
+        and not exists (
+          select
+          from stops s
+          where s.account_id = a.id and s.cleared_at is null and s.reason = 'auth'
+        )
+      order by c.id
+      limit ${limit}
+      for no key update of c skip locked
+    )
+    update calls
+    set asked_again = calls.asked_again + 1, asked_again_at = clock_timestamp()
+    from due, tasks t, slices s, queries q
+    where calls.id = due.id
+      and t.id = calls.task_id
+      and s.run_id = t.run_id
+      and s.slice = t.slice
+      and q.id = calls.query_id
+    returning
+      calls.id as call, calls.mark, t.id as task, t.run_id as run, calls.class, s.priority,
+      calls.query_id,
+      jsonb_build_object(
+        'q', q.q, 'location', q.location, 'hl', q.hl, 'gl', q.gl, 'num', q.num, 'device', q.device
+      ) as query`.execute(db)
+  return rows
+}
+
+/** True while an answer of the account was lost a moment ago and may come yet. */
+export async function anyLost(db: Database, account: number): Promise<boolean> {
+  const { rows } = await sql<{ any: boolean }>`
+    select exists (
+      select
+      from calls c
+      join accounts a on a.id = c.account_id
+      where c.account_id = ${account}
+        and c.unknown_at > clock_timestamp() - interval '2 minutes'
+        and ${mayAskAgain}
+    ) as any`.execute(db)
+  return rows[0]?.any ?? false
+}
+
+/** Takes the turn of one request from an account that starts only so many a second; false: it is not its turn. */
+export async function takeTurn(
+  db: Database,
+  { account, perSecond }: { account: number; perSecond: number },
+): Promise<boolean> {
+  const { rows } = await sql<{ id: number }>`
+    update accounts a
+    set rate_next_at = clock_timestamp() + interval '1 second' / ${perSecond}::float8
+    where a.id = ${account}
+      and (a.rate_next_at is null or a.rate_next_at <= clock_timestamp())
+      and exists (select from calls c where c.account_id = a.id and ${mayAskAgain})
+    returning a.id`.execute(db)
+  return rows.length > 0
+}
+
+/** Remembers for how long the API gives the same answer to the same key; null: not at all. */
+export async function saveReplay(
+  db: Database,
+  account: number,
+  replayMs: number | null,
+): Promise<void> {
+  await sql`
+    update accounts
+    set replay_ms = ${replayMs}
+    where id = ${account} and replay_ms is distinct from ${replayMs}::bigint`.execute(db)
+}
+
+/** A task as the gate needs it. */
+export interface WaitingTask {
+  readonly id: number
+  /** Another one after every change of the task's row. */
+  readonly version: string
+  readonly query_id: string
+  readonly state: string
+  readonly run_id: number
+  readonly run_open: boolean
+  readonly budget: number | null
+  readonly spent: number
+  readonly reserved: number
+  /** What the runs of its list that are dated in the month of its run may use together; null: the list has no budget. */
+  readonly list: ListPurse | null
+  /** True when a call for the task, or for its query, is in flight, or may be answered yet although its answer was lost. */
+  readonly busy: boolean
+  readonly due: boolean
+  /** An answer younger than this is taken instead of bought. */
+  readonly max_age_ms: number
+  /** An answer that is young enough for the run, readable if there is one. */
+  readonly fresh: number | null
+}
+
+/** A purse that runs share: those of one list and one month. */
+export interface ListPurse {
+  readonly key: string
+  readonly budget: number
+  readonly spent: number
+  readonly reserved: number
+}
+
+interface WantedTasks {
+  readonly account: number
+  readonly worker: number
+  readonly tasks: readonly number[]
+  readonly origin: string
+  readonly api: string
+}
+
+// The sums of the runs are the only books of it: what is true of them is true of their list.
+const listPurse = sql`
+  case when l.budget is not null then (
+    select json_build_object(
+      'key', l.id || ' ' || to_char(r.run_date, 'YYYY-MM'),
+      'budget', l.budget,
+      'spent', sum(o.spent)::float8,
+      'reserved', sum(o.reserved)::float8
+    )
+    from runs o
+    where o.list_id = l.id and date_trunc('month', o.run_date) = date_trunc('month', r.run_date)
+  ) end`
+
+/** The worker's own lease, and the tasks that it wants to buy, each with what decides whether it still is to be bought. */
+export interface Waiting {
+  readonly lease_live: boolean
+  readonly tasks: readonly WaitingTask[]
+}
+
+// The calls of task `t`, looked at for account `a`, of which somebody expects an answer.
+const isBusy = sql<boolean>`(
+  exists (select from calls c where c.task_id = t.id and c.outcome is null)
+  or exists (
+    select from calls c
+    where c.account_id = a.id and c.query_id = t.query_id and c.outcome is null
+  )
+  or ${mayBeAnswered}
+)`
+
+/** A row for each task that is there; one without a task where none is. */
+type WaitingRow = { readonly lease_live: boolean } & (WaitingTask | { readonly id: null })
+
+/** Reads what waits to be bought; nothing is locked. Lease and tasks are read by one statement: as they are at one moment. */
+export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Waiting> {
+  const { rows } = await sql<WaitingRow>`
+    select
+      (
+        select w.lease_until > clock_timestamp() and w.stopped_at is null
+        from workers w
+        where w.id = ${wanted.worker}
+      ) as lease_live,
+      waiting.*
+    from accounts a
+    left join lateral (
+      select
+        t.id,
+        t.xmin::text as version,
+        t.query_id,
+        t.state,
+        t.run_id,
+        r.state = 'open' as run_open,
+        r.budget,
+        r.spent,
+        r.reserved,
+        ${listPurse} as list,
+        r.max_age_ms,
+        t.not_before is null or t.not_before <= clock_timestamp() as due,
+        ${isBusy} as busy,
+        (
+          select s.id
+          from searches s
+          where r.max_age_ms > 0
+            and s.query_id = t.query_id
+            and s.fetched_at > clock_timestamp() - r.max_age_ms * interval '1 millisecond'
+            and (t.answers_after is null or s.fetched_at > t.answers_after)
+            and s.origin = ${wanted.origin}
+            and s.api = ${wanted.api}
+          order by s.parse_error is not null, s.fetched_at desc
+          limit 1
+        ) as fresh
+      from tasks t
+      join runs r on r.id = t.run_id
+      join lists l on l.id = r.list_id
+      where t.id = any(${wanted.tasks}::bigint[])
+    ) waiting on true
+    where a.id = ${wanted.account}`.execute(db)
+  const { lease_live } = only(rows.slice(0, 1))
+  return { lease_live, tasks: rows.flatMap((row) => (row.id === null ? [] : [row])) }
+}
+
+/** Open tasks more urgent than a priority, counted up to a limit: only asked when credit is scarce. */
+export async function countMoreUrgent(
+  db: Database,
+  { priority, except, limit }: { priority: number; except: readonly number[]; limit: number },
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::integer as count
+    from (
+      select 1
+      from slices s
+      join runs r on r.id = s.run_id and r.state = 'open'
+      join tasks t on t.run_id = s.run_id and t.slice = s.slice and t.state = 'open'
+      where s.done_at is null
+        and s.priority < ${priority}
+        and not t.id = any(${except}::bigint[])
+        and not exists (select from calls c where c.task_id = t.id and c.outcome is null)
+      limit ${limit}
+    ) urgent`.execute(db)
+  return rows[0]?.count ?? 0
+}

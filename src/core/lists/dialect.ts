@@ -1,0 +1,208 @@
+// Finds the delimiter and the header on the first lines of a list.
+
+import { Misuse } from '../../base/errors.ts'
+import { columnNumber, type Dialect, plainColumns, show } from './columns.ts'
+import { refuseUnlikelyPlain } from './foreign.ts'
+import { type Candidate, findHeader, isClearlyRow, refuseNames, unclearHeader } from './header.ts'
+import { mapColumns } from './mapping.ts'
+import {
+  dividesRows,
+  holdsNoQueries,
+  isBlank,
+  isReport,
+  looksLikeHeader,
+  mostCommonWidth,
+  type Trial,
+  tryOut,
+  typedDelimiter,
+  wantedDelimiters,
+  type Wishes,
+} from './trial.ts'
+
+/** Finds delimiter and header on the first lines of a list; what stays unclear is refused, never guessed. */
+export function findDialect(head: Buffer, shown: string, wishes: Wishes): Dialect {
+  const trials = wantedDelimiters(wishes.delimiter).map((delimiter) => tryOut(head, delimiter))
+  const dialect =
+    wishes.header === false ? withoutNames(trials, shown, wishes) : findNames(trials, shown, wishes)
+  const { delimiter, header, columns } = dialect
+  const plain = delimiter === null && header.length === 0
+  const free = wishes.header !== false && wishes.delimiter === undefined
+  if (plain && free && wishes.column === undefined) refuseUnlikelyPlain(head, shown)
+  return { ...dialect, columns: mapColumns(columns, header, { ...wishes, shown }) }
+}
+
+function findNames(trials: readonly Trial[], shown: string, wishes: Wishes): Dialect {
+  const candidates = trials.flatMap((trial) => findHeader(trial, shown, wishes) ?? [])
+  const wide = candidates.filter(({ columns }) => columns.width > 1)
+  const [best, second] = wide.toSorted((one, other) => other.fit - one.fit)
+  if (best !== undefined) {
+    if (second !== undefined && second.fit >= best.fit / 2) throw unclear(shown, best, second)
+    if (!best.clear) throw unclearHeader(shown, best)
+    return dialectOf(best)
+  }
+  const [narrow] = candidates
+  if (narrow?.clear === false) throw unclearHeader(shown, narrow)
+  if (narrow !== undefined) return singleColumn(narrow, trials, { shown, wishes })
+  return withoutHeader(trials, shown, wishes)
+}
+
+function dialectOf({ trial, at, columns }: Candidate): Dialect {
+  return {
+    delimiter: trial.delimiter,
+    headerLine: trial.lines[at] ?? null,
+    header: trial.records[at] ?? [],
+    columns,
+  }
+}
+
+function unclear(shown: string, one: Candidate, other: Candidate): Misuse {
+  const names = [one, other].map(({ trial }) => JSON.stringify(trial.delimiter)).join(' and ')
+  return new Misuse(
+    `${shown}:${one.trial.lines[one.at] ?? 0}: expected one delimiter, got ${names} that both fit; say which with --delimiter`,
+  )
+}
+
+/** A header of one cell: the rows must be of one cell too, or the delimiter is anybody's guess. */
+function singleColumn(
+  narrow: Candidate,
+  trials: readonly Trial[],
+  { shown, wishes }: { shown: string; wishes: Wishes },
+): Dialect {
+  const plain = wishes.delimiter === undefined ? tryNone(trials) : narrow.trial
+  const from = narrow.trial.lines[narrow.at] ?? 0
+  const divided = trials.find((trial) =>
+    dividesRows(trial, { afterLine: from, least: 1, share: 0.8 }),
+  )
+  if (divided !== undefined && wishes.delimiter === undefined) {
+    throw new Misuse(
+      `${shown}:${from}: expected rows of one cell under a header of one cell, got rows that ${JSON.stringify(divided.delimiter)} would divide; say --delimiter none if each line is one query`,
+    )
+  }
+  return {
+    delimiter: plain.delimiter,
+    headerLine: from,
+    header: narrow.trial.records[narrow.at] ?? [],
+    columns: narrow.columns,
+  }
+}
+
+function tryNone(trials: readonly Trial[]): Trial {
+  const trial = trials.find(({ delimiter }) => delimiter === null)
+  if (trial === undefined) throw new Error('expected a trial without delimiter')
+  return trial
+}
+
+/** No cell names a column of queries: fine for a plain list of lines, refused for everything else. */
+function withoutHeader(trials: readonly Trial[], shown: string, wishes: Wishes): Dialect {
+  const divided = trials.filter((trial) =>
+    dividesRows(trial, { afterLine: 0, least: 0, share: 0.5 }),
+  )
+  const tables = divided.length > 0 ? divided : trials.filter(({ records }) => isReport(records))
+  const [table, another] = tables
+  const number = columnNumber(wishes.column)
+  if (number !== undefined && table !== undefined && another === undefined) {
+    const width = mostCommonWidth(table.records.filter((cells) => !isBlank(cells)))
+    if (number >= width) {
+      throw new Misuse(
+        `${shown}: expected --column from 1 to ${width}, got ${number + 1}; count the cells of a row`,
+      )
+    }
+    refuseNames(table, shown, number)
+    const columns = plainColumns(number, width)
+    return { delimiter: table.delimiter, headerLine: null, header: [], columns }
+  }
+  const { column, delimiter } = wishes
+  if (table !== undefined || (column !== undefined && number !== 0)) {
+    const trial = table ?? trials[0] ?? tryNone(trials)
+    throw noQueryColumn(shown, trial, { column, severalFit: another !== undefined })
+  }
+  const plain = delimiter === undefined ? tryNone(trials) : (trials[0] ?? tryNone(trials))
+  // Who types a delimiter has said what a line is.
+  if (delimiter === undefined && holdsNoQueries(plain)) {
+    throw noQueryColumn(shown, plain, { column, severalFit: false })
+  }
+  return { delimiter: plain.delimiter, headerLine: null, header: [], columns: plainColumns(0, 1) }
+}
+
+/** How a list is divided of which a person says that its first line is a row like the others. */
+function withoutNames(trials: readonly Trial[], shown: string, wishes: Wishes): Dialect {
+  const divided = trials.filter((trial) =>
+    dividesRows(trial, { afterLine: 0, least: 0, share: 0.5 }),
+  )
+  const [table, another] = divided
+  if (another !== undefined) {
+    throw new Misuse(
+      `${shown}: expected one delimiter, got several that fit; say which with --delimiter`,
+    )
+  }
+  const trial = table ?? trials.find(({ delimiter }) => delimiter === null) ?? trials[0]
+  if (trial === undefined) throw new Error('expected a trial, got none')
+  const rows = trial.records.filter((cells) => !isBlank(cells))
+  const cut = table !== undefined || wishes.delimiter !== undefined
+  const width = cut ? Math.max(1, mostCommonWidth(rows)) : 1
+  const query = columnOf(wishes.column, { shown, width, first: rows[0] ?? [] })
+  return {
+    delimiter: trial.delimiter,
+    headerLine: null,
+    header: [],
+    columns: plainColumns(query, width),
+  }
+}
+
+function columnOf(
+  wanted: string | undefined,
+  { shown, width, first }: { shown: string; width: number; first: readonly string[] },
+): number {
+  if (wanted === undefined && width === 1) return 0
+  const number = columnNumber(wanted)
+  if (number !== undefined && number < width) return number
+  const cells = first.slice(0, 12).map((cell, index) => `${index + 1} ${show(cell)}`)
+  throw new Misuse(
+    `${shown}: expected --column with the number of the column of queries beside --no-header, got ${wanted === undefined ? 'none' : show(wanted)}; the first row is ${cells.join(', ')}`,
+  )
+}
+
+/** What was asked for when no column of queries was found. */
+interface Asked {
+  readonly column: string | undefined
+  /** True: other delimiters would divide the list too. */
+  readonly severalFit: boolean
+}
+
+/** Says what stands where a column of queries was expected, and which columns might be meant. */
+function noQueryColumn(shown: string, trial: Trial, { column, severalFit }: Asked): Misuse {
+  const width = mostCommonWidth(trial.records.filter((cells) => !isBlank(cells)))
+  const at = trial.records.findIndex((cells) => !isBlank(cells) && cells.length === width)
+  const header = trial.records[at] ?? []
+  const expected =
+    column === undefined
+      ? 'a column of queries (named q, query, keyword or as an export names it)'
+      : `a column ${JSON.stringify(column)}`
+  const below = trial.records.slice(at + 1, at + 50).filter((cells) => !isBlank(cells))
+  const rows = below.length === 0 ? [header] : below
+  const texts = [...header.keys()].filter((index) => rows.some((row) => isText(row[index] ?? '')))
+  const [first] = texts
+  const names = texts.slice(0, 12).map((index) => show(header[index] ?? ''))
+  const isRow = first !== undefined && isClearlyRow(trial, at)
+  const hint =
+    first === undefined
+      ? '; no column of it holds text'
+      : isRow
+        ? ''
+        : `; columns of text that would do: ${names.join(', ')}; name one with --column if it holds queries`
+  const delimiter = severalFit ? `--delimiter ${typedDelimiter(trial.delimiter)} ` : ''
+  // A name makes its line the header: the query that stands there would be lost.
+  const headerless =
+    first === undefined || header.length < 2 || looksLikeHeader(trial, at)
+      ? ''
+      : `; if the file has no header, type ${delimiter}--no-header --column ${first + 1}`
+  const more = header.length > 12 ? ` and ${header.length - 12} more` : ''
+  const plain = width <= 2 ? '; type --delimiter none if each line is one query' : ''
+  return new Misuse(
+    `${shown}:${trial.lines[at] ?? 1}: expected ${expected}, got ${isRow ? 'the row' : 'the first line'} ${header.slice(0, 12).map(show).join(', ')}${more}${hint}${headerless}${plain}`,
+  )
+}
+
+function isText(cell: string): boolean {
+  return /\p{L}/u.test(cell) && !/^\s*https?:\/\//i.test(cell)
+}

@@ -1,0 +1,376 @@
+// Tells how the bytes of a list spell its text, UTF-16 among them, and reads it.
+
+import { isUtf8 } from 'node:buffer'
+import { Misuse } from '../../base/errors.ts'
+
+/** How the bytes of a list spell its text. */
+export interface Encoding {
+  readonly label: string
+  /** Bytes of the mark at the beginning that says so. */
+  readonly mark: number
+  /** Typed by a person, told by a mark, proven by all the bytes that were looked at, or guessed: nothing is bought on that. */
+  readonly how: 'given' | 'mark' | 'proven' | 'guessed'
+}
+
+const marks = [
+  { label: 'utf-32', bytes: [0xff, 0xfe, 0x00, 0x00] },
+  { label: 'utf-32', bytes: [0x00, 0x00, 0xfe, 0xff] },
+  { label: 'utf-8', bytes: [0xef, 0xbb, 0xbf] },
+  { label: 'utf-16le', bytes: [0xff, 0xfe] },
+  { label: 'utf-16be', bytes: [0xfe, 0xff] },
+] as const
+
+/** Tells the encoding from the first bytes; `whole` when there are no more. */
+export async function detectEncoding(
+  head: Buffer,
+  whole: boolean,
+  wanted: string | undefined,
+): Promise<Encoding> {
+  const mark = marks.find(({ bytes }) => bytes.every((byte, index) => head[index] === byte))
+  if (mark?.label === 'utf-32' || isUtf32(head)) throw utf32()
+  if (wanted !== undefined) {
+    const label = wantedLabel(wanted, mark?.label, head)
+    return { label, mark: mark?.label === label ? mark.bytes.length : 0, how: 'given' }
+  }
+  if (mark !== undefined) {
+    return { label: canonicalLabel(mark.label), mark: mark.bytes.length, how: 'mark' }
+  }
+  const wide = wideLabel(head)
+  if (wide !== undefined) return { label: wide, mark: 0, how: 'proven' }
+  if (isUtf8(whole ? head : head.subarray(0, lastCharacterEnd(head))) || isBrokenUtf8(head)) {
+    return { label: 'utf-8', mark: 0, how: 'proven' }
+  }
+  return { label: await guessLabel(head), mark: 0, how: 'guessed' }
+}
+
+function utf32(): Misuse {
+  return new Misuse(
+    'expected UTF-8 or UTF-16, got UTF-32, which is not read; save the file as UTF-8',
+  )
+}
+
+/** Text of four bytes to a character: two of them are nought in nearly every group, always on the same side. */
+function isUtf32(head: Buffer): boolean {
+  const groups = Math.floor(Math.min(head.length, 4096) / 4)
+  let little = 0
+  let big = 0
+  for (let at = 0; at < groups * 4; at += 4) {
+    if (head[at + 2] === 0 && head[at + 3] === 0 && head[at] !== 0) little++
+    if (head[at] === 0 && head[at + 1] === 0 && head[at + 3] !== 0) big++
+  }
+  return groups > 1 && Math.max(little, big) > groups * 0.9
+}
+
+/**
+ * UTF-8 with a bad byte in it: other encodings hardly ever spell a whole character of it by chance. A single byte tells
+ * nothing of another encoding, and half a character in three bytes comes from a program that broke UTF-16 in two.
+ */
+function isBrokenUtf8(head: Buffer): boolean {
+  let good = 0
+  let bad = 0
+  for (let at = 0; at < head.length;) {
+    const lead = head[at] ?? 0
+    const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 1
+    const spelt = head.subarray(at, at + length)
+    const whole = length > 1 && (isUtf8(spelt) || isHalf(spelt))
+    if (whole) good++
+    else if (lead >= 0x80) bad++
+    at += whole ? length : 1
+  }
+  return good >= bad || bad === 1
+}
+
+/** Half a character: what only pairs of UTF-16 are made of, spelt as if it were one. */
+function isHalf([first = 0, second = 0, third = 0]: Uint8Array): boolean {
+  return first === 0xed && second >= 0xa0 && second < 0xc0 && third >= 0x80 && third < 0xc0
+}
+
+/** The encoding that was typed. A mark is proof where UTF-16 is concerned: any other reading gives other letters. */
+function wantedLabel(wanted: string, marked: string | undefined, head: Buffer): string {
+  const typed = canonicalLabel(wanted)
+  // The platform takes `utf-16` for one of its byte orders; who types it means both.
+  const either = typed === 'utf-16le' && wanted.trim().toLowerCase() !== typed
+  const label = either ? (wideMark(marked) ?? wideLabel(head) ?? typed) : typed
+  if (marked === undefined || marked === label) return label
+  if (wideMark(marked) === undefined && wideMark(label) === undefined) return label
+  throw new Misuse(
+    `expected --encoding to say what the mark at the beginning of the file says, ${marked}, got ${JSON.stringify(wanted)}; leave --encoding out`,
+  )
+}
+
+function wideMark(label: string | undefined): string | undefined {
+  return label?.startsWith('utf-16') === true ? label : undefined
+}
+
+function canonicalLabel(name: string): string {
+  try {
+    return new TextDecoder(name).encoding
+  } catch {
+    throw new Misuse(
+      `expected an encoding that is known here, got ${JSON.stringify(name)}; type --encoding with utf-8, utf-16le, windows-1252, shift_jis or the like, or save the file as UTF-8`,
+    )
+  }
+}
+
+/** UTF-16 without its mark: line ends have their zero on one side, and text in it is no pairs of letters. */
+function wideLabel(head: Buffer): string | undefined {
+  if (!head.includes(0)) return undefined
+  const pairs = Math.floor(head.length / 2)
+  const found = { le: 0, be: 0, leEnds: 0, beEnds: 0, letters: 0 }
+  for (let index = 0; index + 1 < head.length; index += 2) {
+    const even = head[index] ?? 0
+    const odd = head[index + 1] ?? 0
+    if (odd === 0) found.le++
+    if (even === 0) found.be++
+    if (odd === 0 && (even === 0x0a || even === 0x0d)) found.leEnds++
+    if (even === 0 && (odd === 0x0a || odd === 0x0d)) found.beEnds++
+    if (isPrintable(even) && isPrintable(odd)) found.letters++
+  }
+  if (found.letters > pairs * 0.7) return undefined
+  const enough = (zeros: number, ends: number): boolean => zeros > pairs * (ends > 0 ? 0.01 : 0.3)
+  if (found.le > 20 * found.be && enough(found.le, found.leEnds)) return 'utf-16le'
+  if (found.be > 20 * found.le && enough(found.be, found.beEnds)) return 'utf-16be'
+  return undefined
+}
+
+function isPrintable(byte: number): boolean {
+  return byte >= 0x20 && byte < 0x7f
+}
+
+// What the detector calls an encoding, where the platform's decoders call it otherwise.
+const aliases: Readonly<Record<string, string>> = {
+  'UTF-8-SIG': 'utf-8',
+  GB2312: 'gb18030',
+  'EUC-TW': 'big5',
+  'TIS-620': 'windows-874',
+  MACCYRILLIC: 'x-mac-cyrillic',
+  MACROMAN: 'macintosh',
+  CP932: 'shift_jis',
+  CP949: 'euc-kr',
+  CP874: 'windows-874',
+  'BIG5-HKSCS': 'big5',
+}
+
+/** Where the letters of Polish lie in windows-1250 and not in ISO-8859-2, which the detector takes for one another. */
+const polishBytes = [0x8c, 0x8f, 0x9c, 0x9f, 0xa5, 0xb9]
+
+async function guessLabel(head: Buffer): Promise<string> {
+  const { default: jschardet } = await import('jschardet')
+  const { encoding } = jschardet.detect(head.subarray(0, 65_536))
+  if (encoding?.toUpperCase() === 'ISO-8859-16') {
+    return polishBytes.some((byte) => head.includes(byte)) ? 'windows-1250' : 'iso-8859-2'
+  }
+  const label = aliases[(encoding ?? '').toUpperCase()] ?? encoding ?? 'windows-1252'
+  const known = knownLabel(label)
+  // The bytes are no UTF-8, whatever statistics say.
+  return known === undefined || known === 'utf-8' || known.startsWith('utf-16')
+    ? 'windows-1252'
+    : known
+}
+
+function knownLabel(label: string): string | undefined {
+  try {
+    return new TextDecoder(label).encoding
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Everything as UTF-8; bytes that are not in the encoding are refused with line and offset, never replaced.
+ * With `toTheEnd` false the last character may be cut.
+ */
+export async function* decode(
+  chunks: AsyncIterable<Buffer>,
+  encoding: Encoding,
+  { shown, toTheEnd = true }: { shown: string; toTheEnd?: boolean },
+): AsyncGenerator<Buffer> {
+  const decoder = encoding.label === 'utf-8' ? new Utf8(shown) : new Other(encoding.label, shown)
+  let skip = encoding.mark
+  for await (const chunk of chunks) {
+    const bytes = chunk.subarray(Math.min(skip, chunk.length))
+    decoder.offset += chunk.length - bytes.length
+    skip -= chunk.length - bytes.length
+    const text = decoder.push(bytes, false)
+    if (text.length > 0) yield text
+  }
+  if (!toTheEnd) return
+  const rest = decoder.push(Buffer.alloc(0), true)
+  if (rest.length > 0) yield rest
+}
+
+class Utf8 {
+  offset = 0
+  #line = 1
+  #rest: Buffer = Buffer.alloc(0)
+  readonly #shown: string
+
+  constructor(shown: string) {
+    this.#shown = shown
+  }
+
+  push(chunk: Buffer, last: boolean): Buffer {
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    const end = last ? bytes.length : lastCharacterEnd(bytes)
+    const text = bytes.subarray(0, end)
+    if (!isUtf8(text)) throw this.#refuse(text)
+    this.#rest = bytes.subarray(end)
+    this.offset += end
+    this.#line += lineEnds(text)
+    return text
+  }
+
+  #refuse(text: Buffer): Misuse {
+    let good = 0
+    let bad = text.length
+    while (bad - good > 1) {
+      const middle = (good + bad) >> 1
+      const part = text.subarray(0, middle)
+      if (isUtf8(part.subarray(0, lastCharacterEnd(part)))) good = middle
+      else bad = middle
+    }
+    const at = lastCharacterEnd(text.subarray(0, good))
+    const line = this.#line + lineEnds(text.subarray(0, at))
+    const place = `${this.#shown}:${line}: expected UTF-8 to the end, got`
+    const offset = this.offset + at
+    if (isHalf(text.subarray(at))) return halfCharacter(place, offset)
+    return new Misuse(
+      `${place} other bytes at offset ${offset}: ${around(text, at)}; correct that line, or name the encoding with --encoding, such as --encoding windows-1252, or save the file as UTF-8`,
+    )
+  }
+}
+
+function halfCharacter(place: string, offset: number): Misuse {
+  return new Misuse(
+    `${place} half a character (a lone surrogate) at offset ${offset}; correct that line, which some program cut in the middle of an emoji or the like`,
+  )
+}
+
+const shownAround = 20
+
+/** What stands around a bad byte on its line, with the byte as \xE9 and as windows-1252 has it. */
+function around(text: Buffer, at: number): string {
+  const before = text.subarray(Math.max(0, at - shownAround, text.lastIndexOf(10, at) + 1), at)
+  const after = text.subarray(at + 1, at + shownAround)
+  const [rest = ''] = after.toString('latin1').split(/[\r\n]/)
+  const byte = text.subarray(at, at + 1)
+  const hex = byte.toString('hex').toUpperCase()
+  const letters = ascii(before.toString('latin1'))
+  const western = new TextDecoder('windows-1252').decode(byte)
+  return `${JSON.stringify(letters + western + ascii(rest))} in windows-1252, the byte is 0x${hex}`
+}
+
+/** A letter of several bytes would be shown in pieces. */
+function ascii(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '.')
+}
+
+class Other {
+  offset = 0
+  #line = 1
+  /** The end of the piece before, from the last whole unit of two bytes on. */
+  #before: Buffer = Buffer.alloc(0)
+  readonly #decoder: InstanceType<typeof TextDecoder>
+  readonly #label: string
+  readonly #shown: string
+
+  constructor(label: string, shown: string) {
+    this.#decoder = new TextDecoder(label, { fatal: true, ignoreBOM: true })
+    this.#label = label
+    this.#shown = shown
+  }
+
+  push(chunk: Buffer, last: boolean): Buffer {
+    try {
+      const text = Buffer.from(this.#decoder.decode(chunk, { stream: !last }))
+      this.offset += chunk.length
+      this.#line += lineEnds(text)
+      const kept = Buffer.concat([this.#before, chunk])
+      this.#before = kept.subarray(Math.max(0, kept.length - 2 - (this.offset % 2)))
+      return text
+    } catch (cause) {
+      if (this.#label.startsWith('utf-16')) this.#refuseHalf(chunk)
+      throw new Misuse(
+        `${this.#shown}: expected ${this.#label} to the end, got bytes that are none between offsets ${this.offset} and ${this.offset + chunk.length}, after line ${this.#line}; name the encoding with --encoding, or save the file as UTF-8`,
+        { cause },
+      )
+    }
+  }
+
+  /** Marks of UTF-16 have two bytes, so that units begin at even offsets. */
+  #refuseHalf(chunk: Buffer): void {
+    const bytes = Buffer.concat([this.#before, chunk])
+    const unit = (at: number) =>
+      this.#label === 'utf-16be' ? bytes.readUInt16BE(at) : bytes.readUInt16LE(at)
+    let line = this.#line
+    for (let at = 0; at + 1 < bytes.length; at += 2) {
+      const value = unit(at)
+      if (value === 10 && at >= this.#before.length) line += 1
+      if (value < 0xd800 || value > 0xdfff) continue
+      const pair = value < 0xdc00 && at + 3 < bytes.length && unit(at + 2) >> 10 === 0x37
+      if (!pair && !(at === 0 && value >= 0xdc00 && this.#before.length > 0)) {
+        const place = `${this.#shown}:${line}: expected ${this.#label} to the end, got`
+        throw halfCharacter(place, this.offset - this.#before.length + at)
+      }
+      at += pair ? 2 : 0
+    }
+  }
+}
+
+function lineEnds(text: Buffer): number {
+  let count = 0
+  for (let at = text.indexOf(10); at >= 0; at = text.indexOf(10, at + 1)) count++
+  return count
+}
+
+// Where lines and characters end in UTF-8 text; a line ends with LF, CR, or both together.
+
+export const lf = 10
+export const cr = 13
+
+/** After the last line end, 0 when there is none; a closing CR may be the first half of one. */
+export function lastLineEnd(bytes: Buffer): number {
+  const usable = bytes[bytes.length - 1] === cr ? bytes.length - 1 : bytes.length
+  if (usable === 0) return 0
+  return Math.max(bytes.lastIndexOf(lf, usable - 1), bytes.lastIndexOf(cr, usable - 1)) + 1
+}
+
+/** After the first line end from a place on; below 0 when there is none. */
+export function firstLineEnd(bytes: Buffer, from: number): number {
+  const feed = bytes.indexOf(lf, from)
+  const before = feed < 0 ? bytes : bytes.subarray(0, feed)
+  const carriage = before.indexOf(cr, from)
+  if (carriage < 0) return feed < 0 ? -1 : feed + 1
+  return bytes[carriage + 1] === lf ? carriage + 2 : carriage + 1
+}
+
+/** Where the text of a line ends, given where the next line begins. */
+export function textEnd(bytes: Buffer, next: number): number {
+  if (bytes[next - 1] === cr) return next - 1
+  if (bytes[next - 1] !== lf) return next
+  return bytes[next - 2] === cr ? next - 2 : next - 1
+}
+
+/** How many lines there are, with the last one that nothing may end. */
+export function countLines(bytes: Buffer): number {
+  let count = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === lf || (byte === cr && bytes[at + 1] !== lf)) count++
+  }
+  const last = bytes[bytes.length - 1]
+  return last === undefined || last === lf || last === cr ? count : count + 1
+}
+
+/** Where the last whole character of UTF-8 ends: what comes after it goes on in the next piece. */
+export function lastCharacterEnd(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(4, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0
+    if (byte < 0x80) return bytes.length
+    if (byte >= 0xc0) {
+      const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2
+      return back >= length ? bytes.length : bytes.length - back
+    }
+  }
+  return bytes.length
+}

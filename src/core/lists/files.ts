@@ -1,0 +1,159 @@
+import type { Dirent } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { codeOf, Misuse } from '../../base/errors.ts'
+
+/** A list that was named on the command line. */
+export interface ListFile {
+  /** Null: standard input. */
+  readonly path: string | null
+  readonly shown: string
+  readonly name: string
+}
+
+interface FileArguments {
+  readonly args: readonly string[]
+  /** The folder in which the command was typed. */
+  readonly folder: string
+  /** The folder of settings among the lists: its files are no lists. */
+  readonly config: string
+  readonly as?: string | undefined
+}
+
+const rejectedEnding = '.rejected.csv'
+
+/** Files named one by one and by patterns, each once, in their order; `skipped` are those that hold no list. */
+export async function findFiles(
+  options: FileArguments,
+): Promise<{ readonly files: readonly ListFile[]; readonly skipped: readonly string[] }> {
+  const paths = new Map<string | null, string>()
+  const skipped: string[] = []
+  for (const arg of options.args) {
+    for (const shown of await expand(arg, options.folder)) {
+      if (shown === '-') paths.set(null, shown)
+      else if (holdsNoList(shown, options)) skipped.push(shown)
+      else paths.set(resolve(options.folder, shown), shown)
+    }
+  }
+  if (paths.size === 0) throw nothingLeft(options.args, skipped)
+  const files = [...paths].map(([path, shown]) => ({ path, shown, name: nameOf(path, options.as) }))
+  refuseTwins(files, options.as)
+  return { files, skipped }
+}
+
+function nothingLeft(args: readonly string[], skipped: readonly string[]): Misuse {
+  const [first] = skipped
+  if (first === undefined) {
+    return new Misuse(`expected a file for ${args.join(' ')}, got nothing; check the path`)
+  }
+  const why = first.endsWith(rejectedEnding)
+    ? 'the lines that were rejected; correct them in the list itself'
+    : 'a file of settings; name a list of queries'
+  return new Misuse(`expected a list of queries, got ${first}, which holds ${why}`)
+}
+
+function holdsNoList(shown: string, { folder, config }: FileArguments): boolean {
+  const path = resolve(folder, shown)
+  return path.endsWith(rejectedEnding) || path.startsWith(config + sep)
+}
+
+/** The name of the list that a file holds: its own, without the ending. */
+export function nameOfList(path: string): string {
+  const whole = path.replace(/\.gz$/i, '')
+  const name = basename(whole, extname(whole))
+    .normalize('NFC')
+    .replace(/\p{Cc}/gu, ' ')
+    .trim()
+  return name === '' ? basename(path) : name
+}
+
+function nameOf(path: string | null, as: string | undefined): string {
+  return as ?? (path === null ? 'stdin' : nameOfList(path))
+}
+
+function refuseTwins(files: readonly ListFile[], as: string | undefined): void {
+  if (as !== undefined && files.length > 1) {
+    throw new Misuse(`expected one file with --as, got ${files.length}; enqueue them one by one`)
+  }
+  const seen = new Map<string, string>()
+  for (const { name, shown } of files) {
+    const other = seen.get(name)
+    if (other !== undefined) {
+      throw new Misuse(
+        `expected lists with names of their own, got ${other} and ${shown}, both ${JSON.stringify(name)}; enqueue them one by one, with --as NAME`,
+      )
+    }
+    seen.set(name, shown)
+  }
+}
+
+async function expand(arg: string, folder: string): Promise<readonly string[]> {
+  if (arg === '-' || !/[*?]/.test(arg) || (await isThere(resolve(folder, arg)))) return [arg]
+  const base = isAbsolute(arg) ? sep : folder
+  const parts = arg.split('/').filter((part) => part !== '' && part !== '.')
+  const found = (await match(base, parts)).toSorted()
+  if (found.length === 0) throw new Misuse(`expected files like ${arg}, got none; check the path`)
+  return found.map((path) => (isAbsolute(arg) ? path : relative(folder, path)))
+}
+
+/** The signs of patterns may be part of a name, too. */
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => !found.isDirectory(),
+    () => false,
+  )
+}
+
+async function match(folder: string, parts: readonly string[]): Promise<string[]> {
+  const [part, ...rest] = parts
+  if (part === undefined) return []
+  if (part === '..') return match(dirname(folder), rest)
+  const entries = await list(folder)
+  if (part === '**') {
+    const below = await Promise.all(
+      entries
+        .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+        .map((entry) => match(join(folder, entry.name), parts)),
+    )
+    return [...(await match(folder, rest)), ...below.flat()]
+  }
+  const pattern = new RegExp(
+    `^${part
+      .split(/([*?])/)
+      .map(patternOf)
+      .join('')}$`,
+    'u',
+  )
+  const hits = entries.filter(({ name }) => pattern.test(name) && !hidden(name, part))
+  const last = rest.length === 0
+  const found = await Promise.all(
+    hits.map(async (entry) => {
+      const path = join(folder, entry.name)
+      if (last) return entry.isDirectory() ? [] : [path]
+      return entry.isFile() ? [] : match(path, rest)
+    }),
+  )
+  return found.flat()
+}
+
+function hidden(name: string, pattern: string): boolean {
+  return name.startsWith('.') && !pattern.startsWith('.')
+}
+
+function patternOf(part: string): string {
+  if (part === '*') return '[^/]*'
+  if (part === '?') return '[^/]'
+  return part.replace(/[\\^$.|+()[\]{}]/g, '\\$&')
+}
+
+async function list(folder: string): Promise<readonly Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true })
+  } catch (cause) {
+    const code = codeOf(cause)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return []
+    throw new Misuse(`expected ${folder} to be a readable folder, got ${code ?? 'an error'}`, {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,197 @@
+import { Misuse } from '../../base/errors.ts'
+import {
+  columnNumber,
+  type Columns,
+  isTitle,
+  plainColumns,
+  readHeader,
+  readMeaning,
+  show,
+} from './columns.ts'
+import {
+  filledWidth,
+  isBlank,
+  isFigure,
+  isGap,
+  isName,
+  isNumber,
+  isProse,
+  looksLikeHeader,
+  type Trial,
+  type Wishes,
+} from './trial.ts'
+
+/** A record that may be the header of a list. */
+export interface Candidate {
+  readonly trial: Trial
+  readonly at: number
+  readonly columns: Columns
+  /** Share of the records after the header that are as wide as it. */
+  readonly fit: number
+  /** False: it may as well be a row, and the lines above it rows that would be lost. */
+  readonly clear: boolean
+  /** True: rows as wide stand above it, and with a number for its column it is one of them. */
+  readonly among: boolean
+}
+
+interface Place {
+  readonly trial: Trial
+  readonly at: number
+  readonly blankBefore: boolean
+  /** How many cells the lines above fill. */
+  readonly above: readonly number[]
+}
+
+/** Reports of keyword tools begin with their name, dates and settings: the header comes within these records. */
+const headerWithin = 30
+
+/** The header that the first lines of a list have when they are cut in this way. */
+export function findHeader(trial: Trial, shown: string, wishes: Wishes): Candidate | undefined {
+  const { records } = trial
+  let unclear: Candidate | undefined
+  let seen = 0
+  let blankBefore = true
+  for (const [at, cells] of records.entries()) {
+    if (isBlank(cells)) {
+      blankBefore = true
+      continue
+    }
+    const place = { trial, at, blankBefore, above: widthsAbove(trial, at) }
+    const candidate = candidateAt(place, shown, wishes)
+    if (candidate?.clear === true) return candidate
+    unclear ??= candidate
+    blankBefore = false
+    if (++seen >= headerWithin) break
+  }
+  return unclear
+}
+
+function widthsAbove({ records, lines, broken }: Trial, at: number): number[] {
+  const line = lines[at] ?? 0
+  const rows = records.slice(0, at).filter((cells) => !isBlank(cells))
+  return [
+    ...rows.map((cells) => (isProse([cells]) ? 1 : filledWidth(cells))),
+    ...broken.filter((other) => other < line).map(() => 1),
+  ]
+}
+
+function candidateAt(place: Place, shown: string, wishes: Wishes): Candidate | undefined {
+  const { trial, at, blankBefore, above } = place
+  const number = columnNumber(wishes.column)
+  const named = wishes.column !== undefined && number === undefined
+  // Under --delimiter none each line is one query: so are the lines above such a "header".
+  const none = trial.delimiter === null && wishes.delimiter !== undefined
+  if (none && !named && above.length > 0) return undefined
+  const cells = trial.records[at] ?? []
+  if (wishes.column === undefined && isTitle(cells)) return titleAt(place)
+  if (number !== undefined && !looksLikeHeader(trial, at)) return undefined
+  // Names beside figures may be a header or a row, and a number for the column does not say which.
+  if (number !== undefined && cells.some(isFigure)) return undefined
+  const reading = readHeader(cells, wishes.column)
+  if (reading.kind === 'none') return undefined
+  if (reading.kind === 'unclear') {
+    const lines = above.length === 0 ? '' : ', or type --delimiter none if each line is one query'
+    throw new Misuse(
+      `${shown}:${trial.lines[at] ?? 0}: ${reading.problem}; pick one with --column and its number${lines}`,
+    )
+  }
+  const { columns } = reading
+  // A lone word further down may be a query that happens to be called "keyword".
+  if (columns.width === 1 && !blankBefore && !named) return undefined
+  const fit = fitOf(trial, at, columns.width)
+  const clear = named || isClear(place, { fit, numbered: number !== undefined })
+  // A number may stand for a column without a name: a record among rows as wide as itself is a row.
+  const among =
+    above.some((width) => width > 1 && width >= filledWidth(cells)) &&
+    !isClear(place, { fit, numbered: true })
+  if (number !== undefined && among) return undefined
+  return { trial, at, columns, fit, clear, among }
+}
+
+/** The title of a block of related queries: numbers stand below it, and nothing or a blank line above. */
+function titleAt({ trial, at, blankBefore, above }: Place): Candidate | undefined {
+  const below = trial.records.slice(at + 1)
+  const end = below.findIndex(isBlank)
+  const rows = end < 0 ? below : below.slice(0, end)
+  const numbers = rows.filter((cells) => isNumber(cells[1] ?? '')).length
+  const fit = fitOf(trial, at, 2)
+  // Without a number below it may be a query of its own, but not as exports write it.
+  const asExported = above.length === 0 && /^\P{Ll}*$/u.test(trial.records[at]?.[0] ?? '')
+  if (!blankBefore || fit <= 0.5) return undefined
+  if (numbers <= rows.length / 2 && !asExported) return undefined
+  return { trial, at, columns: plainColumns(0, 2), fit, clear: true, among: false }
+}
+
+function fitOf(trial: Trial, header: number, width: number): number {
+  const rows = trial.records.slice(header + 1).filter((cells) => !isBlank(cells))
+  if (rows.length === 0) return 1
+  return rows.filter((cells) => cells.length === width).length / rows.length
+}
+
+/** Lines above a header are lost as queries: it must be a header, and they a title or settings, beyond doubt. */
+function isClear(
+  { trial, at, blankBefore, above }: Place,
+  { fit, numbered }: { fit: number; numbered: boolean },
+): boolean {
+  if (above.length === 0) return true
+  if (fit < 0.8) return false
+  const cells = trial.records[at] ?? []
+  const numbers = cells.some((_, index) => startsNumbers(trial, at, index))
+  const wider = above.every((width) => width < filledWidth(cells))
+  if (!wider) return numbered && blankBefore && numbers
+  const known = cells.filter((cell) => readMeaning(cell) !== undefined).length
+  return numbers || ((cells.length > 2 || known > 1) && !isProse(rowsFrom(trial, at)))
+}
+
+function rowsFrom({ records }: Trial, at: number): readonly (readonly string[])[] {
+  const width = records[at]?.length
+  return records.slice(at, at + 50).filter((cells) => cells.length === width && !isBlank(cells))
+}
+
+/** True where a name stands over numbers, and no number above it. */
+function startsNumbers(trial: Trial, at: number, index: number): boolean {
+  const [header, ...rows] = rowsFrom(trial, at)
+  if (!isName(header?.[index] ?? '')) return false
+  const filled = rows.map((cells) => cells[index] ?? '').filter((cell) => !isGap(cell))
+  const above = trial.records.slice(0, at).some((cells) => isNumber(cells[index] ?? ''))
+  return !above && filled.length > 0 && filled.every(isNumber)
+}
+
+const code = /^[a-z]{2}$/
+
+/** True for a first record that is data: names of columns are no figures, and do not come again further down. */
+export function isClearlyRow(trial: Trial, at: number): boolean {
+  const [first = [], ...rows] = rowsFrom(trial, at)
+  if (first.some((_, index) => startsNumbers(trial, at, index))) return false
+  if (first.some(isFigure)) return readHeader(first, undefined).kind === 'none'
+  if (first.some((cell) => readMeaning(cell) !== undefined)) return false
+  const others = rows.filter((cells) => cells.some((cell, index) => cell !== first[index]))
+  return first.some((cell, index) => {
+    const below = others.map((cells) => cells[index] ?? '')
+    const codes = below.length > 0 && [cell, ...below].every((text) => code.test(text))
+    return codes || (cell.trim() !== '' && below.includes(cell))
+  })
+}
+
+/** With a column named by its number, a first line of words alone may be a header: its name would be bought. */
+export function refuseNames(trial: Trial, shown: string, number: number): void {
+  const { records } = trial
+  const filled = records.findIndex((cells) => cells.filter((cell) => cell.trim() !== '').length > 1)
+  const at = Math.max(filled, 0)
+  if (isClearlyRow(trial, at)) return
+  const cells = records[at] ?? []
+  const name = show(cells[number] ?? '')
+  throw new Misuse(
+    `${shown}:${trial.lines[at] ?? 1}: expected figures in a first row, or names over columns of figures, got ${cells.slice(0, 12).map(show).join(', ')}, which may be either; type --column ${name} if it is the header, or --no-header --column ${number + 1} if it is a row`,
+  )
+}
+
+/** What a header with lines above it is refused with. */
+export function unclearHeader(shown: string, { trial, at, columns, among }: Candidate): Misuse {
+  const cells = trial.records[at] ?? []
+  const name = show(cells[columns.query] ?? '')
+  const row = among ? `, --column ${columns.query + 1} if it is a row like them` : ''
+  return new Misuse(
+    `${shown}:${trial.lines[at] ?? 0}: expected a header on the first line, or below a title and above rows as wide as it, got ${cells.slice(0, 12).map(show).join(', ')} below lines that may be queries; type --column ${name} if it is the header and they are no queries${row}, --delimiter none if each line is one query`,
+  )
+}

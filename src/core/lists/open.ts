@@ -1,0 +1,171 @@
+// Opens a list as bytes, whatever it is wrapped in.
+
+import { Misuse } from '../../base/errors.ts'
+import { openList } from './read.ts'
+import type { ReadOptions } from './reader.ts'
+import { openFile, openStream, peek, type Source } from './source.ts'
+import { sharedTexts, sheetLines, sheetsOf } from './xlsx.ts'
+import { type Archive, gunzipped, openArchive } from './zip.ts'
+
+/** Where the bytes of a list come from. */
+type ListBytes =
+  | { readonly kind: 'file'; readonly path: string; readonly shown: string }
+  | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
+
+/** Opens a list, whatever it is wrapped in. */
+export async function openSource(from: ListBytes, options: ReadOptions): Promise<Source> {
+  const bare =
+    from.kind === 'file' ? await openFile(from.path, from.shown) : openStream(from.stream)
+  try {
+    const { head, all } = await peek(bare.chunks, 1)
+    const source = { ...bare, chunks: all }
+    const wrapping = wrappingOf(head, bare.shown)
+    if (wrapping === 'none') return source
+    if (wrapping === 'gzip') return gunzipped(source)
+    if (from.kind === 'file') return await openInside(bare, from.path, options)
+    throw new Misuse(
+      'expected text on standard input, got an archive or a spreadsheet; save it as a file and name that',
+    )
+  } catch (error) {
+    await bare.close()
+    throw error
+  }
+}
+
+/** A table inside an archive. */
+interface Table {
+  readonly name: string
+  readonly size: number
+  readonly chunks: () => AsyncGenerator<Buffer>
+}
+
+/** The one table with queries of a spreadsheet or an archive, or the one that was named. */
+async function openInside(bare: Source, path: string, options: ReadOptions): Promise<Source> {
+  const { shown } = bare
+  const archive = await openArchive(path, shown)
+  try {
+    const tables = await tablesOf(archive, shown)
+    const { sheet } = options
+    const wanted = tables.filter(({ name }) => sheet === undefined || isNamed(name, sheet))
+    const table =
+      wanted.length > 1
+        ? await firstWithQueries(bare, wanted, options)
+        : only(wanted, { tables, shown, sheet })
+    return {
+      ...sourceOf(bare, table),
+      close: async () => {
+        archive.close()
+        await bare.close()
+      },
+    }
+  } catch (error) {
+    archive.close()
+    throw error
+  }
+}
+
+function sourceOf(bare: Source, { name, size, chunks }: Table): Source {
+  let taken = 0
+  async function* metered(): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks()) {
+      taken += chunk.length
+      yield chunk
+    }
+  }
+  const shown = `${bare.shown} (${name})`
+  return { ...bare, shown, chunks: metered(), size, taken: () => taken }
+}
+
+function isNamed(name: string, wanted: string): boolean {
+  const [one, other] = [name, wanted].map((text) => text.normalize('NFC').toLowerCase().trim())
+  return one === other || name.slice(name.lastIndexOf('/') + 1).toLowerCase() === other
+}
+
+async function tablesOf(archive: Archive, shown: string): Promise<readonly Table[]> {
+  const { names, sizeOf, read } = archive
+  if (names.includes('xl/workbook.xml')) {
+    const sheets = await sheetsOf(archive, shown)
+    const texts = await sharedTexts(archive, shown)
+    return sheets.map(({ name, part }) => ({
+      name,
+      size: sizeOf(part),
+      chunks: () => sheetLines(archive, { part, shown }, texts),
+    }))
+  }
+  if (names.includes('[Content_Types].xml') || names.includes('mimetype')) {
+    throw new Misuse(
+      `expected a list of queries in ${shown}, got a document or a spreadsheet of another kind; save its table as .xlsx or CSV`,
+    )
+  }
+  return names
+    .filter((name) => /\.(?:csv|tsv|txt)$/i.test(name) && !/(?:^|\/)(?:\.|__MACOSX)/.test(name))
+    .map((name) => ({ name, size: sizeOf(name), chunks: () => read(name) }))
+}
+
+function only(
+  wanted: readonly Table[],
+  { tables, shown, sheet }: { tables: readonly Table[]; shown: string; sheet: string | undefined },
+): Table {
+  const [table] = wanted
+  if (table !== undefined) return table
+  const names = tables.slice(0, 20).map(({ name }) => JSON.stringify(name))
+  const expected = sheet === undefined ? 'a table' : `a table ${JSON.stringify(sheet)}`
+  throw new Misuse(
+    `expected ${expected} in ${shown}, got ${names.length === 0 ? 'none' : names.join(', ')}; name one with --sheet`,
+  )
+}
+
+/** The first table with a column of queries, as its own header names it. */
+async function firstWithQueries(
+  bare: Source,
+  tables: readonly Table[],
+  options: ReadOptions,
+): Promise<Table> {
+  for (const table of tables.slice(0, 200)) {
+    const { heading } = await openList(sourceOf(bare, table), options).catch(noList)
+    if (heading !== null && heading.dialect.headerLine !== null) return table
+  }
+  const names = tables.slice(0, 20).map(({ name }) => JSON.stringify(name))
+  throw new Misuse(
+    `expected a table with a column of queries in ${bare.shown}, got ${names.join(', ')}; name one with --sheet, and its column with --column`,
+  )
+}
+
+function noList(error: unknown): { readonly heading: null } {
+  if (error instanceof Misuse) return { heading: null }
+  throw error
+}
+
+/** What a file is wrapped in: told by its first bytes, whatever its name says. */
+type Wrapping = 'none' | 'gzip' | 'zip'
+
+const kinds: readonly { readonly start: string; readonly name: string; readonly advice: string }[] =
+  [
+    {
+      start: 'd0cf11e0a1b11ae1',
+      name: 'an old spreadsheet (.xls)',
+      advice: 'save it as .xlsx or CSV',
+    },
+    { start: '25504446', name: 'a PDF', advice: 'export its table as CSV' },
+    { start: '377abcaf271c', name: 'a 7-Zip archive', advice: 'unpack it first' },
+    { start: '526172211a07', name: 'a RAR archive', advice: 'unpack it first' },
+    { start: '425a68', name: 'a bzip2 file', advice: 'unpack it first: bunzip2 FILE' },
+    { start: 'fd377a585a00', name: 'an xz file', advice: 'unpack it first: unxz FILE' },
+    { start: '28b52ffd', name: 'a zstd file', advice: 'unpack it first: unzstd FILE' },
+    { start: '89504e47', name: 'a picture', advice: 'export its table as CSV' },
+    { start: 'ffd8ff', name: 'a picture', advice: 'export its table as CSV' },
+    { start: '47494638', name: 'a picture', advice: 'export its table as CSV' },
+    { start: '50415231', name: 'a Parquet file', advice: 'write its queries as CSV' },
+    { start: '53514c69746520', name: 'an SQLite database', advice: 'write its queries as CSV' },
+    { start: '7f454c46', name: 'a program', advice: 'name a list of queries' },
+  ]
+
+/** Tells what a file is wrapped in; what cannot be read is refused by the name of what it is. */
+function wrappingOf(head: Buffer, shown: string): Wrapping {
+  const start = head.toString('hex', 0, 16)
+  if (start.startsWith('1f8b')) return 'gzip'
+  if (start.startsWith('504b0304') || start.startsWith('504b0506')) return 'zip'
+  const kind = kinds.find((one) => start.startsWith(one.start))
+  if (kind === undefined) return 'none'
+  throw new Misuse(`expected a list of queries in ${shown}, got ${kind.name}; ${kind.advice}`)
+}

@@ -1,0 +1,108 @@
+import { Misuse } from '../../base/errors.ts'
+import type { Dialect } from './columns.ts'
+import { findDialect } from './dialect.ts'
+import { decode, detectEncoding, type Encoding } from './encoding.ts'
+import { refuseForeign } from './foreign.ts'
+import { refuseOtherShape } from './options.ts'
+import { type ListPiece, Reader, type ReadOptions } from './reader.ts'
+import { LineSkipper, skipLines } from './records.ts'
+import { type ColumnFindings, noticesOf, sameFindings, surveyOf } from './soft-columns.ts'
+import { peek, type Source } from './source.ts'
+
+export type { ColumnFindings, ListPiece, ReadOptions }
+
+/** What was found on the first lines of a list. */
+export interface Heading {
+  readonly encoding: Encoding
+  readonly dialect: Dialect
+  readonly verdict: ColumnFindings
+}
+
+interface OpenList {
+  readonly heading: Heading
+  readonly pieces: AsyncIterable<ListPiece>
+  /** Headers found further down, where blocks or joined files begin. */
+  readonly headersAgain: readonly number[]
+  /** Columns that nothing is taken from although their names promise it, and why. */
+  readonly notices: readonly string[]
+  /** After the last piece: how the list has to be read instead, when its rows say otherwise than its beginning. */
+  readonly again: () => ColumnFindings | null
+}
+
+const headSize = 256 * 1024
+/** Opens a list: what its beginning leaves unclear is refused before anything is read for good. */
+export async function openList(
+  source: Source,
+  options: ReadOptions,
+  known?: ColumnFindings,
+): Promise<OpenList> {
+  const { head, whole, all } = await peek(source.chunks, headSize)
+  if (head.length === 0) throw nothingIn(source.shown, true)
+  const encoding = await detectEncoding(head, whole, options.encoding)
+  const decoded = await decodeHead({ head, whole }, encoding, source.shown)
+  if (encoding.how === 'guessed') throw guessed(source.shown, encoding, decoded)
+  const text = new LineSkipper(options.skip).pass(decoded)
+  if (text.toString().trim() === '') throw nothingIn(source.shown, whole)
+  if (options.delimiter === undefined) refuseForeign(text, source.shown)
+  const dialect = findDialect(text, source.shown, options)
+  refuseOtherShape(source.shown, options, dialect)
+  const verdict = known ?? surveyOf(text, dialect, options)
+  const reader = new Reader({ shown: source.shown, dialect, verdict }, options)
+  return {
+    heading: { encoding, dialect, verdict },
+    headersAgain: reader.headersAgain,
+    notices: noticesOf(dialect, verdict),
+    pieces: readAll(source, skipLines(decode(all, encoding, source), options.skip), reader),
+    again: () => {
+      const last = reader.survey.verdict()
+      return sameFindings(verdict, last) ? null : last
+    },
+  }
+}
+
+function nothingIn(shown: string, whole: boolean): Misuse {
+  const found = whole
+    ? 'an empty file; put one query on each line'
+    : `blank lines only in its first ${headSize / 1024} KiB; take them out`
+  return new Misuse(`expected queries in ${shown}, got ${found}`)
+}
+
+/** The whole lines among the first bytes. */
+async function decodeHead(
+  { head, whole }: { head: Buffer; whole: boolean },
+  encoding: Encoding,
+  shown: string,
+): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  for await (const piece of decode(once(head), encoding, { shown, toTheEnd: whole }))
+    pieces.push(piece)
+  const text = Buffer.concat(pieces)
+  if (whole) return text
+  const end = Math.max(text.lastIndexOf(10), text.lastIndexOf(13)) + 1
+  return end === 0 ? text : text.subarray(0, end)
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes
+}
+
+function guessed(shown: string, { label }: Encoding, text: Buffer): Misuse {
+  const rows = text.toString().split(/\r\n|\n|\r/)
+  // Lines with other letters than English ones show whether the guess is right.
+  // eslint-disable-next-line no-control-regex -- ASCII is meant as a whole
+  const telling = rows.filter((row) => /[^\u0000-\u007f]/.test(row)).slice(0, 3)
+  const sample = telling.map((row) => `  ${row.slice(0, 100)}`).join('\n')
+  return new Misuse(
+    `expected ${shown} to be UTF-8 or UTF-16, got other bytes, perhaps ${label}; if these lines read right, type --encoding ${label}, else another --encoding:\n${sample}`,
+  )
+}
+
+async function* readAll(
+  source: Source,
+  pieces: AsyncIterable<Buffer>,
+  reader: Reader,
+): AsyncGenerator<ListPiece> {
+  for await (const piece of pieces) yield* reader.read(piece, false)
+  yield* reader.read(Buffer.alloc(0), true)
+  await source.check()
+}

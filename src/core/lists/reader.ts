@@ -1,0 +1,250 @@
+import { Misuse } from '../../base/errors.ts'
+import {
+  type Columns,
+  type Dialect,
+  isTitle,
+  plainName,
+  readHeader,
+  readMeaning,
+  show,
+} from './columns.ts'
+import { mapColumns } from './mapping.ts'
+import { Cutter, linesOf, type LineTexts } from './records.ts'
+import { contentOf, type ListedQuery, type Rejection, type RowOptions, Rows } from './rows.ts'
+import { type ColumnFindings, Survey } from './soft-columns.ts'
+import { isNumber, type Wishes } from './trial.ts'
+import type { DecimalSign } from './values.ts'
+
+/** A piece of a list: what its lines gave, in their order. */
+export interface ListPiece {
+  readonly queries: readonly ListedQuery[]
+  readonly rejected: readonly Rejection[]
+  /** Lines that gave queries. */
+  readonly usable: number
+  /** Number of the last line read. */
+  readonly line: number
+}
+
+/** How the rows of a list are read. */
+type RowWishes = Omit<RowOptions, 'columns' | 'verdict'> &
+  Wishes & { readonly decimal?: DecimalSign | undefined }
+
+/** How a list is read, as a whole. */
+export interface ReadOptions extends RowWishes {
+  readonly encoding?: string | undefined
+  /** Lines that are left out at the beginning. */
+  readonly skip?: number | undefined
+  /** Of a spreadsheet or an archive: which of its tables. */
+  readonly sheet?: string | undefined
+  /** How many cells a row had when it was agreed how the list is read. */
+  readonly width?: number | undefined
+}
+
+// Places, languages and devices multiply out: a few lines may give very many queries.
+const mostQueries = 5_000
+
+const nameOrQuery = 'the name of a column where a block begins: a header or a query'
+
+interface Found {
+  readonly queries: ListedQuery[]
+  readonly rejected: Rejection[]
+  usable: number
+}
+
+function nothingYet(): Found {
+  return { queries: [], rejected: [], usable: 0 }
+}
+
+/** What is known of a list before its rows are read. */
+interface Known {
+  readonly shown: string
+  readonly dialect: Dialect
+  readonly verdict: ColumnFindings
+}
+
+/** Turns the text of a list, piece by piece, into its queries. */
+export class Reader {
+  readonly headersAgain: number[] = []
+  readonly survey: Survey
+  readonly #cutter: Cutter
+  readonly #options: RowWishes
+  readonly #known: Known
+  readonly #headers: Headers
+  #columns: Columns
+  #rows: Rows
+  #blankBefore = false
+  #line = 0
+
+  constructor(known: Known, options: RowWishes) {
+    const { shown, dialect, verdict } = known
+    const { columns, delimiter } = dialect
+    this.#known = known
+    this.#cutter = new Cutter(delimiter, shown)
+    this.#options = options
+    this.#headers = new Headers(shown, dialect, options)
+    this.#columns = columns
+    this.#rows = new Rows({ ...options, columns, verdict })
+    this.survey = new Survey(columns, { delimiter, decimal: options.decimal })
+  }
+
+  *read(piece: Buffer, last: boolean): Generator<ListPiece> {
+    const records = this.#cutter.push(piece, last)
+    const from = this.#known.dialect.headerLine ?? 0
+    let found = nothingYet()
+    for (let index = 0; index < records.cells.length; index++) {
+      const cells = records.cells[index] ?? []
+      const line = records.lines[index] ?? 0
+      if (line > this.#line) this.#line = line
+      const record = { cells, line, texts: records.texts }
+      if (line <= from || this.#isHeaderAgain(record, found)) continue
+      this.#readRow(record, found)
+      if (found.queries.length < mostQueries) continue
+      yield { ...found, line: this.#line }
+      found = nothingYet()
+    }
+    for (const { line, reason, content } of records.broken) {
+      if (line > from) found.rejected.push({ line, reason, content: contentOf(content) })
+    }
+    yield { ...found, line: this.#line }
+  }
+
+  #readRow(record: RecordOfList, found: Found): void {
+    const { cells, line } = record
+    const row = this.#rows.read(cells, line)
+    this.#blankBefore = row === undefined
+    if (row === undefined) return
+    if (this.#columns === this.#known.dialect.columns) this.survey.look(cells)
+    if (typeof row === 'string') {
+      found.rejected.push({ line, reason: row, content: contentOf(textOf(record)) })
+      return
+    }
+    found.usable++
+    for (const query of row) found.queries.push(query)
+  }
+
+  /** True for a record that holds no query of its own: a header, or what may be one. */
+  #isHeaderAgain(record: RecordOfList, found: Found): boolean {
+    const { cells, line } = record
+    const judgement = this.#headers.judge(cells, line, this.#blankBefore)
+    if (judgement === 'row') return false
+    this.#blankBefore = false
+    if (judgement === 'either') {
+      found.rejected.push({ line, reason: nameOrQuery, content: contentOf(textOf(record)) })
+      return true
+    }
+    this.headersAgain.push(line)
+    if (judgement !== this.#columns) {
+      this.#columns = judgement
+      const { verdict, dialect } = this.#known
+      const none = { ignored: new Map(), decimals: new Map() }
+      const own = judgement === dialect.columns ? verdict : none
+      this.#rows = new Rows({ ...this.#options, columns: judgement, verdict: own })
+    }
+    return true
+  }
+}
+
+interface RecordOfList {
+  readonly cells: readonly string[]
+  readonly line: number
+  readonly texts: LineTexts
+}
+
+/** The record as it stands in the file. */
+function textOf({ cells, line, texts }: RecordOfList): string {
+  return texts.of(line, linesOf(cells))
+}
+
+interface Header {
+  readonly header: readonly string[]
+  readonly columns: Columns
+}
+
+/** A record further down: a row, one that may be a header as well, or a header and its columns. */
+type RowOrHeader = 'row' | 'either' | Columns
+
+const mark = 0xfeff
+
+/** Exports put blocks, and people put files, one below the other: each begins with a header of its own. */
+class Headers {
+  readonly #shown: string
+  readonly #wishes: Wishes
+  readonly #wanted: string | undefined
+  readonly #known: Header[]
+  readonly #names: ReadonlySet<string>
+  #now: Header
+
+  constructor(shown: string, { header, columns }: Header, wishes: Wishes) {
+    this.#shown = shown
+    this.#wishes = wishes
+    this.#wanted = wishes.column
+    this.#now = { header: withoutMark(header), columns }
+    this.#known = header.length === 0 ? [] : [this.#now]
+    this.#names = new Set(header.map((cell) => plainName(cell)).filter((name) => name !== ''))
+  }
+
+  /** Called for every record, so it must be quick: the first cell shows of nearly all of them that they are rows. */
+  judge(cells: readonly string[], line: number, blankBefore: boolean): RowOrHeader {
+    const marked = cells[0]?.charCodeAt(0) === mark
+    const begins = blankBefore || marked
+    const bare = marked ? withoutMark(cells) : cells
+    for (const known of this.#known) {
+      if (bare[0] !== known.header[0] || !isSame(bare, known.header)) continue
+      if (begins || bare.length > 1) return this.#begin(known)
+    }
+    if (!begins || this.#wishes.header === false) return 'row'
+    const { header, columns } = this.#now
+    if (isTitle(header)) return isTitle(bare) ? columns : 'row'
+    if (columns.width > 1) return this.#judgeNames(bare, line)
+    // Below a blank line a lone word may be a query that happens to be called "keyword"; a mark begins a file.
+    return marked && bare.length === 1 && this.#namesQueries(bare[0]) ? columns : 'row'
+  }
+
+  #begin(header: Header): Columns {
+    this.#now = header
+    return header.columns
+  }
+
+  #namesQueries(cell = ''): boolean {
+    const { header, columns } = this.#now
+    const name = plainName(cell)
+    if (name !== '' && name === plainName(header[columns.query] ?? '')) return true
+    return readMeaning(cell)?.role === 'query'
+  }
+
+  /** Other columns from here on when most of the cells are names: a row may well hold the word "keyword". */
+  #judgeNames(cells: readonly string[], line: number): RowOrHeader {
+    const filled = cells.filter((cell) => cell.trim() !== '')
+    if (filled.length < 2 || filled.some(isNumber)) return 'row'
+    if (!filled.some((cell) => this.#namesQueries(cell))) return 'row'
+    const names = filled.filter(
+      (cell) => readMeaning(cell) !== undefined || this.#names.has(plainName(cell)),
+    )
+    if (names.length <= filled.length / 2) {
+      return this.#namesQueries(cells[this.#now.columns.query]) ? 'either' : 'row'
+    }
+    const reading = readHeader(cells, this.#wanted)
+    if (reading.kind !== 'columns') throw this.#refuse(filled, line)
+    const columns = mapColumns(reading.columns, cells, { ...this.#wishes, shown: this.#shown })
+    const header = { header: cells, columns }
+    this.#known.push(header)
+    return this.#begin(header)
+  }
+
+  #refuse(cells: readonly string[], line: number): Misuse {
+    const wanted =
+      this.#wanted === undefined ? 'one column of queries' : `a column ${show(this.#wanted)}`
+    return new Misuse(
+      `${this.#shown}:${line}: expected ${wanted} in the header of this block too, got ${cells.slice(0, 12).map(show).join(', ')}; put the block into a file of its own, or take out the blank line above it if it is a row`,
+    )
+  }
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((cell, index) => cell === other[index])
+}
+
+function withoutMark(cells: readonly string[]): readonly string[] {
+  const [first, ...others] = cells
+  return first === undefined ? cells : [first.replace(/^\ufeff+/u, ''), ...others]
+}

@@ -1,0 +1,330 @@
+// Cuts text into records and numbers their lines.
+
+import { CsvError, type Options, parse } from 'csv-parse/sync'
+import { Misuse } from '../../base/errors.ts'
+import { countLines, cr, firstLineEnd, lastLineEnd, lf, textEnd } from './encoding.ts'
+
+/** Records of a piece of a file, each with the number of the line it begins on. */
+interface Records {
+  readonly cells: (readonly string[])[]
+  readonly lines: number[]
+  readonly broken: Broken[]
+  readonly texts: LineTexts
+}
+
+/** A line whose quotes leave open where its cells end. */
+interface Broken {
+  readonly line: number
+  readonly reason: string
+  readonly content: string
+}
+
+// Longer than any row of a real export; what is longer is no list of queries.
+const longestRecord = 1024 * 1024
+
+/** Stands for "one query a line": a character that no text of a list holds. */
+const noDelimiter = '\u001f'
+
+const mark = Buffer.from('\ufeff')
+
+/** Cuts UTF-8 text into records; a quote that is never closed costs its own line, not the rest of the file. */
+export class Cutter {
+  readonly #options: Options & { readonly delimiter: string }
+  readonly #literal: boolean
+  readonly #trims: boolean
+  readonly #shown: string
+  #rest: Buffer = Buffer.alloc(0)
+  /** A quoted cell that goes on is looked at again when twice as much of it is there. */
+  #patience = 0
+  #line = 1
+
+  constructor(delimiter: string | null, shown: string) {
+    this.#shown = shown
+    this.#literal = delimiter === null
+    this.#trims = delimiter !== '\t'
+    this.#options = {
+      delimiter: delimiter ?? noDelimiter,
+      relax_column_count: true,
+    }
+  }
+
+  /** The records that are whole by now; what is unfinished waits for the next piece. */
+  push(piece: Buffer, last: boolean): Records {
+    const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece])
+    const texts = new LineTexts(bytes, this.#line)
+    const found: Records = { cells: [], lines: [], broken: [], texts }
+    if (!last && bytes.length < this.#patience) {
+      this.#rest = bytes
+      return found
+    }
+    this.#patience = 0
+    const end = last ? bytes.length : lastLineEnd(bytes)
+    if (end === 0 && bytes.length > longestRecord) throw this.#tooLong()
+    const at = this.#cut(bytes.subarray(0, end), last, found)
+    this.#rest = bytes.subarray(at)
+    return found
+  }
+
+  #cut(bytes: Buffer, last: boolean, found: Records): number {
+    let at = 0
+    while (at < bytes.length) {
+      at = this.#cutUnquoted(bytes, at, found)
+      const part = at === 0 ? bytes : bytes.subarray(at)
+      if (part.length === 0 || this.#cutWhole(part, found)) return bytes.length
+      const good = this.#cutUntilError(part, found)
+      at += good.bytes
+      if (good.open && !last && bytes.length - at <= longestRecord) {
+        this.#patience = Math.min(2 * (bytes.length - at), longestRecord + 1)
+        return at
+      }
+      const end = firstLineEnd(bytes, at)
+      if (end < 0 && bytes.length - at > longestRecord) throw this.#tooLong()
+      this.#cutBroken(bytes.subarray(at, end < 0 ? bytes.length : end), good.reason, found)
+      at = end < 0 ? bytes.length : end
+    }
+    return at
+  }
+
+  /** The lines before the first one in which a cell begins with a quote: elsewhere a quote is a sign like any other. */
+  #cutUnquoted(bytes: Buffer, at: number, found: Records): number {
+    const opening = openingQuote(bytes, at, this.#options.delimiter)
+    const end = opening < 0 ? bytes.length : at + lastLineEnd(bytes.subarray(at, opening))
+    this.#cutPlain(bytes.subarray(at, end), found)
+    return end
+  }
+
+  #cutWhole(part: Buffer, found: Records): boolean {
+    const records = attempt(part, this.#optionsFor(part))
+    if (typeof records === 'string') return false
+    const wraps = countLines(part) > records.length
+    for (const cells of records) {
+      found.cells.push(cells)
+      found.lines.push(this.#line)
+      this.#line += wraps ? linesOf(cells) : 1
+    }
+    return true
+  }
+
+  /** Without a quote every line end ends a record, and the parser's care would be most of the work of reading a list. */
+  #cutPlain(part: Buffer, found: Records): void {
+    const { delimiter } = this.#options
+    for (let at = 0; at < part.length;) {
+      const end = firstLineEnd(part, at)
+      const next = end < 0 ? part.length : end
+      // Line by line: a cell cut out of a larger text would keep all of that in memory.
+      found.cells.push(part.toString('utf8', at, textEnd(part, next)).split(delimiter))
+      found.lines.push(this.#line++)
+      at = next
+    }
+  }
+
+  /** The parser tries every line end at every character: it is given only those that occur. */
+  #optionsFor(part: Buffer): Options {
+    const ends = part.includes(cr) ? ['\r\n', '\n', '\r'] : ['\n']
+    return { ...this.#options, record_delimiter: ends }
+  }
+
+  /** The slow way, only for a piece that holds an error: it knows how far the good records reach. */
+  #cutUntilError(part: Buffer, found: Records): { bytes: number; open: boolean; reason: string } {
+    let bytes = 0
+    const keep = (cells: string[], context: { readonly bytes: number }): null => {
+      found.cells.push(cells)
+      found.lines.push(this.#line)
+      this.#line += linesOf(cells)
+      bytes = context.bytes
+      return null
+    }
+    const options: Options = { ...this.#optionsFor(part), on_record: keep }
+    try {
+      parse(part, options)
+    } catch (error) {
+      if (!(error instanceof CsvError)) throw error
+      const open = error.code === 'CSV_QUOTE_NOT_CLOSED'
+      return { bytes, open, reason: open ? neverClosed : 'a stray quote' }
+    }
+    return { bytes: part.length, open: false, reason: '' }
+  }
+
+  #cutBroken(line: Buffer, reason: string, found: Records): void {
+    const number = this.#line++
+    // The mark of a joined file stands before the quote of its first cell.
+    const marked = line.subarray(0, mark.length).equals(mark)
+    const saved = this.#save(marked ? line.subarray(mark.length) : line)
+    if (typeof saved === 'object') {
+      found.cells.push(marked ? [`\ufeff${saved[0] ?? ''}`, ...saved.slice(1)] : saved)
+      found.lines.push(number)
+      return
+    }
+    const content = line.toString('utf8', 0, 2000).trim()
+    found.broken.push({
+      line: number,
+      reason: saved === neverClosed ? neverClosed : reason,
+      content,
+    })
+  }
+
+  /** Where a line has one reading only, it is that: blanks around quoted cells, or quotes in a list of plain lines. */
+  #save(line: Buffer): readonly string[] | string | undefined {
+    if (!this.#literal) {
+      const text = line.toString('utf8', 0, textEnd(line, line.length))
+      return cutLine(text, this.#options.delimiter, this.#trims)
+    }
+    const records = attempt(line, { ...this.#optionsFor(line), relax_quotes: true })
+    if (typeof records === 'string') return records === 'CSV_QUOTE_NOT_CLOSED' ? neverClosed : ''
+    return records.length === 1 ? records[0] : undefined
+  }
+
+  #tooLong(): Misuse {
+    return new Misuse(
+      `${this.#shown}:${this.#line}: expected lines of a query list, got one of more than ${longestRecord / 1024 / 1024} MiB; is this the right file?`,
+    )
+  }
+}
+
+/** The records, or the code of the first error. */
+function attempt(bytes: Buffer, options: Options): string[][] | string {
+  try {
+    return parse(bytes, options)
+  } catch (error) {
+    if (error instanceof CsvError) return error.code
+    throw error
+  }
+}
+
+/** How many lines a record takes: one, and one more for each line end in its quoted cells. */
+export function linesOf(cells: readonly string[]): number {
+  let lines = 1
+  for (const cell of cells) {
+    if (cell.includes('\n') || cell.includes('\r')) lines += cell.match(/\r\n|\n|\r/g)?.length ?? 0
+  }
+  return lines
+}
+
+const neverClosed = 'a quote that is never closed'
+
+const quote = 34
+const blanks: readonly (number | undefined)[] = [32, 9]
+const starts: readonly (number | undefined)[] = [undefined, 10, 13]
+
+/** Where the next cell begins with a quote, below 0 when none does; a byte order mark before it does not count. */
+function openingQuote(bytes: Buffer, from: number, delimiter: string): number {
+  const sign = Buffer.from(delimiter).at(-1)
+  for (let at = bytes.indexOf(quote, from); at >= 0; at = bytes.indexOf(quote, at + 1)) {
+    let before = at - 1
+    while (blanks.includes(bytes[before]) && bytes[before] !== sign) before--
+    if (bytes[before] === 0xbf && bytes[before - 1] === 0xbb && bytes[before - 2] === 0xef)
+      before -= 3
+    if (before < from || bytes[before] === sign || starts.includes(bytes[before])) return at
+  }
+  return -1
+}
+
+/**
+ * The cells of one line, or the reason why they cannot be told apart. Only a cell that begins with a quote is quoted:
+ * `24" monitor,100` holds two cells.
+ */
+function cutLine(text: string, delimiter: string, trims: boolean): readonly string[] | string {
+  const opens = trims ? /\s*"/y : /"/y
+  const cells: string[] = []
+  for (let at = 0; ; at++) {
+    opens.lastIndex = at
+    if (opens.test(text)) {
+      const cell = quotedCell(text, opens.lastIndex)
+      if (cell === null) return neverClosed
+      cells.push(cell.value)
+      at = trims ? blanksEnd(text, cell.end, delimiter) : cell.end
+    } else {
+      const end = text.indexOf(delimiter, at)
+      const cell = text.slice(at, end < 0 ? text.length : end)
+      cells.push(trims ? cell.trim() : cell)
+      at = end < 0 ? text.length : end
+    }
+    if (at >= text.length) return cells
+    if (text[at] !== delimiter) return 'a stray quote'
+  }
+}
+
+function blanksEnd(text: string, from: number, delimiter: string): number {
+  let at = from
+  while (text[at] !== delimiter && /\s/.test(text[at] ?? '')) at++
+  return at
+}
+
+function quotedCell(text: string, from: number): { value: string; end: number } | null {
+  let value = ''
+  for (let at = from; ;) {
+    const close = text.indexOf('"', at)
+    if (close < 0) return null
+    value += text.slice(at, close)
+    if (text[close + 1] !== '"') return { value, end: close + 1 }
+    value += '"'
+    at = close + 2
+  }
+}
+
+/** The lines of a piece as they stand in the file, asked for in their order. */
+export class LineTexts {
+  readonly #bytes: Buffer
+  readonly #first: number
+  #line: number
+  #at = 0
+
+  constructor(bytes: Buffer, line: number) {
+    this.#bytes = bytes
+    this.#first = line
+    this.#line = line
+  }
+
+  of(line: number, lines: number): string {
+    if (line < this.#line) {
+      this.#line = this.#first
+      this.#at = 0
+    }
+    while (this.#line < line) this.#advance()
+    const from = this.#at
+    while (this.#line < line + lines) this.#advance()
+    return this.#bytes.toString('utf8', from, Math.max(from, textEnd(this.#bytes, this.#at)))
+  }
+
+  #advance(): void {
+    const end = firstLineEnd(this.#bytes, this.#at)
+    this.#at = end < 0 ? this.#bytes.length : end
+    this.#line++
+  }
+}
+
+/** Takes the first lines of a text away and leaves their ends: so every other line keeps its number. */
+export class LineSkipper {
+  #left: number
+  /** The piece before ended between the two signs of a line end. */
+  #halfEnd = false
+
+  constructor(lines = 0) {
+    this.#left = lines
+  }
+
+  pass(text: Buffer): Buffer {
+    let at = this.#halfEnd && text[0] === lf ? 1 : 0
+    let ended = 0
+    if (text.length > 0) this.#halfEnd = false
+    while (this.#left > 0 && at < text.length) {
+      const end = firstLineEnd(text, at)
+      if (end < 0) return Buffer.alloc(ended, '\n')
+      at = end
+      ended++
+      this.#left--
+    }
+    if (ended > 0 && at === text.length) this.#halfEnd = text[at - 1] === cr
+    if (ended === 0) return text.subarray(at)
+    return Buffer.concat([Buffer.alloc(ended, '\n'), text.subarray(at)])
+  }
+}
+
+/** The text of a list without its first lines. */
+export async function* skipLines(
+  pieces: AsyncIterable<Buffer>,
+  lines: number | undefined,
+): AsyncGenerator<Buffer> {
+  const skipper = new LineSkipper(lines)
+  for await (const piece of pieces) yield skipper.pass(piece)
+}

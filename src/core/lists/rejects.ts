@@ -1,0 +1,150 @@
+import { hash, randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { basename, dirname, extname, join } from 'node:path'
+import { csvLines } from '../../base/csv.ts'
+import { codeOf } from '../../base/errors.ts'
+import { lastCharacterEnd } from './encoding.ts'
+import type { Rejection } from './rows.ts'
+
+const header = ['line', 'reason', 'content'] as const
+const ending = '.rejected.csv'
+
+/** Bytes of a name that every common file system takes. */
+const longestName = 255
+
+/** The list whose lines were rejected. */
+interface RejectingList {
+  /** Null: standard input. */
+  readonly path: string | null
+  readonly name: string
+  /** Where the file goes that cannot be beside the list. */
+  readonly home: string
+}
+
+/** Where the rejected lines went, and whether it is beside the list; or why no file could be written. */
+export type RejectsFile =
+  | { readonly path: string; readonly beside: boolean }
+  | { readonly path: null; readonly reason: string }
+
+/** Beside the list, under its name. */
+export function rejectsPath(list: string): string {
+  const stem = basename(list, extname(list))
+  const fits = Buffer.byteLength(stem + ending) <= longestName
+  return join(dirname(list), fits ? `${stem}${ending}` : markedName(stem, list))
+}
+
+/** In one folder for the lists of all folders: those of the same name differ by a part of their hash. */
+function rejectsElsewhere({ path, name, home }: RejectingList): string {
+  const stem = path === null ? name : basename(path, extname(path))
+  const safe = stem.replace(/[^\p{L}\p{M}\p{N}_-]+/gu, '_')
+  return join(home, 'rejected', markedName(safe, path ?? `standard input: ${name}`))
+}
+
+/** As much of a name as a file system takes, and a part of the hash of what it stands for. */
+function markedName(stem: string, hashed: string): string {
+  const rest = `.${hash('sha256', hashed, 'hex').slice(0, 8)}${ending}`
+  const most = Buffer.from(stem).subarray(0, longestName - rest.length)
+  return `${most.toString('utf8', 0, lastCharacterEnd(most))}${rest}`
+}
+
+/**
+ * Writes the rejected lines beside their list, or under the home when that cannot be: the folder may be read-only, or
+ * hold a file of that name which is not ours to replace.
+ */
+export async function writeRejects(
+  list: RejectingList,
+  pages: () => AsyncIterable<readonly Rejection[]>,
+): Promise<RejectsFile> {
+  const other = rejectsElsewhere(list)
+  if (list.path !== null) {
+    const path = rejectsPath(list.path)
+    if ((await isOurs(path)) && (await trouble(() => write(path, pages()))) === null) {
+      await removeOurs(other)
+      return { path, beside: true }
+    }
+  }
+  const reason = await trouble(async () => {
+    await onDisk(mkdir(dirname(other), { recursive: true, mode: 0o700 }))
+    await write(other, pages())
+  })
+  return reason === null ? { path: other, beside: false } : { path: null, reason }
+}
+
+/** Takes away what an earlier reading left, now that no line is rejected. */
+export async function removeRejects(list: RejectingList): Promise<void> {
+  if (list.path !== null) await removeOurs(rejectsPath(list.path))
+  await removeOurs(rejectsElsewhere(list))
+}
+
+async function removeOurs(path: string): Promise<void> {
+  if ((await firstLine(path)) !== csvLines([header])) return
+  // A folder that lets nothing go keeps an old file: the lines that count are in the tables.
+  await rm(path, { force: true }).catch(() => undefined)
+}
+
+async function isOurs(path: string): Promise<boolean> {
+  const line = await firstLine(path)
+  return line === undefined || line === csvLines([header])
+}
+
+/** Undefined when nothing is there; an empty text for what cannot be read, or is no file of its own. */
+async function firstLine(path: string): Promise<string | undefined> {
+  let handle: FileHandle
+  try {
+    handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' ? undefined : ''
+  }
+  try {
+    if (!(await handle.stat()).isFile()) return ''
+    const size = csvLines([header]).length
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(size), 0, size, 0)
+    return buffer.toString('utf8', 0, bytesRead)
+  } catch {
+    return ''
+  } finally {
+    await handle.close()
+  }
+}
+
+/** What the file system says against a file; everything else is an error of its own. */
+class Unwritable extends Error {}
+
+async function onDisk<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (cause) {
+    throw new Unwritable(codeOf(cause) ?? String(cause), { cause })
+  }
+}
+
+/** What the file system said against it; null: nothing. */
+async function trouble(work: () => Promise<void>): Promise<string | null> {
+  try {
+    await work()
+    return null
+  } catch (error) {
+    if (error instanceof Unwritable) return error.message
+    throw error
+  }
+}
+
+/** Written whole under another name first: a reader never sees half of it, and a link in its place is not followed. */
+async function write(path: string, pages: AsyncIterable<readonly Rejection[]>): Promise<void> {
+  const draft = join(dirname(path), `.rejected.${randomUUID()}`)
+  const handle = await onDisk(open(draft, 'wx', 0o644))
+  try {
+    await onDisk(handle.write(csvLines([header])))
+    for await (const rows of pages) {
+      const lines = rows.map(({ line, reason, content }) => [line, reason, content])
+      await onDisk(handle.write(csvLines(lines)))
+    }
+    await onDisk(handle.close())
+    await onDisk(rename(draft, path))
+  } catch (error) {
+    await handle.close().catch(() => undefined)
+    await rm(draft, { force: true }).catch(() => undefined)
+    throw error
+  }
+}

@@ -1,0 +1,346 @@
+// Turns rows into queries.
+
+import { Misuse } from '../../base/errors.ts'
+import { type Device, keyOf, type Query, queryIdBytes, requestTail } from '../../base/query.ts'
+import { type Columns, type ListColumn, requestRoles } from './columns.ts'
+import type { ColumnFindings } from './soft-columns.ts'
+import { isGap } from './trial.ts'
+import {
+  checkCountry,
+  checkDevice,
+  type Checked,
+  checkLanguage,
+  checkNum,
+  checkPlace,
+  checkPriority,
+  checkTarget,
+  checkText,
+  checkWeight,
+  countryCode,
+  type DecimalSign,
+  languageCode,
+  noRhythm,
+  readNumber,
+  readRhythm,
+  readTags,
+  type Rhythm,
+  stripMatchType,
+} from './values.ts'
+
+/** One query of a row, with what the row says about it. */
+export interface ListedQuery extends Rhythm {
+  readonly line: number
+  /** As `queryIdBytes` makes it. */
+  readonly id: string
+  readonly key: string
+  readonly query: Query
+  readonly priority: number
+  readonly weight: number | null
+  readonly target: string | null
+  readonly tags: readonly string[]
+  /** What a click costs, and how hard it is to rank, as the tool that made the list says. */
+  readonly cpc: number | null
+  readonly difficulty: number | null
+  /** The text as the file gave it, when it differs from what is sent. */
+  readonly given: string | null
+}
+
+export interface Rejection {
+  readonly line: number
+  readonly reason: string
+  readonly content: string
+}
+
+export interface RowOptions {
+  readonly columns: Columns
+  readonly defaults: Defaults
+  readonly matchTypes: 'keep' | 'strip'
+  /** What a spreadsheet would compute is refused, unless a person wants it as it stands. */
+  readonly formulas?: 'keep' | 'refuse' | undefined
+  readonly verdict: ColumnFindings
+}
+
+type About = Omit<ListedQuery, 'line' | 'id' | 'key' | 'query' | 'given'>
+
+// How advertising accounts begin the lines below their tables, language by language.
+const total =
+  /^(?:total|totals|grand total|totaal|gesamt|summe|totale|totali|totalt|łącznie|razem|suma|toplam|celkem|итого|всего|合計|合计|總計|합계|총계)\s?[:：]/iu
+
+/** Turns the records of one list into queries. */
+export class Rows {
+  readonly #options: RowOptions
+  readonly #requests: Requests
+  readonly #columns: ReadonlyMap<string, ListColumn>
+  readonly #tagColumns: readonly number[]
+  readonly #hasRhythm: boolean
+  /** What is said about every query, when no column says more. */
+  readonly #same: About | null
+
+  constructor(options: RowOptions) {
+    this.#options = options
+    const others = options.columns.others.filter(({ index }) => !options.verdict.ignored.has(index))
+    this.#columns = new Map(others.map((column) => [column.role, column]))
+    this.#tagColumns = others.filter(({ role }) => role === 'tags').map(({ index }) => index)
+    this.#hasRhythm = this.#columns.has('every') || this.#columns.has('max_age')
+    this.#requests = new Requests(this.#columns, options.defaults)
+    const describes = others.some(({ role }) => !requestRoles.some((name) => name === role))
+    this.#same = describes ? null : valueOf(this.#about([]))
+  }
+
+  /** The queries of a record, or why it gives none; undefined for a record that holds nothing. */
+  read(cells: readonly string[], line: number): readonly ListedQuery[] | string | undefined {
+    const { columns, matchTypes, formulas } = this.#options
+    const given = cells[columns.query]
+    if ((given === undefined || given === '') && cells.every((cell) => cell.trim() === ''))
+      return undefined
+    if (cells.length !== columns.width) {
+      const reason = raggedness(cells, columns)
+      if (reason !== undefined) return reason
+    }
+    const bare = matchTypes === 'strip' ? stripMatchType(given ?? '') : (given ?? '')
+    const text = checkText(bare, formulas)
+    if (!text.ok) return isBlank(cells) ? undefined : text.reason
+    if (columns.width > 2 && total.test(text.value)) return 'a total of the lines above, no query'
+    const asked = this.#requests.read(cells)
+    if (!asked.ok) return asked.reason
+    const about = this.#same === null ? this.#about(cells) : known(this.#same)
+    if (!about.ok) return about.reason
+    const shown = given === text.value ? null : (given ?? '')
+    const shared = { line, about: about.value, given: shown }
+    const [only] = asked.value
+    if (only !== undefined && asked.value.length === 1) return [queryOf(text.value, only, shared)]
+    return asked.value.map((rest) => queryOf(text.value, rest, shared))
+  }
+
+  #about(cells: readonly string[]): Checked<About> {
+    const { defaults } = this.#options
+    const priority = checkPriority(String(defaults.priority ?? this.#cell(cells, 'priority')))
+    if (!priority.ok) return priority
+    const weight = this.#weight(cells)
+    if (!weight.ok) return weight
+    const target = checkTarget(this.#cell(cells, 'target'))
+    if (!target.ok) return target
+    const rhythm = this.#hasRhythm ? readRhythm(cells, this.#columns) : known(noRhythm)
+    if (!rhythm.ok) return rhythm
+    return {
+      ok: true,
+      value: {
+        priority: priority.value,
+        weight: weight.value,
+        target: target.value,
+        tags: this.#tags(cells),
+        cpc: this.#number(cells, 'cpc'),
+        difficulty: this.#number(cells, 'difficulty'),
+        ...rhythm.value,
+      },
+    }
+  }
+
+  #tags(cells: readonly string[]): readonly string[] {
+    const { tags } = this.#options.defaults
+    if (this.#tagColumns.length === 0) return tags
+    const own = this.#tagColumns.flatMap((index) => readTags(cells[index] ?? ''))
+    return own.length === 0 ? tags : [...new Set([...tags, ...own])]
+  }
+
+  /** A tool's own number that cannot be read costs no query. */
+  #weight(cells: readonly string[]): Checked<number | null> {
+    const column = this.#columns.get('weight')
+    if (column === undefined) return known(null)
+    if (column.tool === true) return known(this.#number(cells, 'weight'))
+    return checkWeight(cells[column.index] ?? '', this.#decimal(column))
+  }
+
+  #number(cells: readonly string[], role: string): number | null {
+    const column = this.#columns.get(role)
+    if (column === undefined) return null
+    return readNumber(cells[column.index] ?? '', this.#decimal(column)) ?? null
+  }
+
+  #decimal({ index }: ListColumn): DecimalSign {
+    return this.#options.verdict.decimals.get(index) ?? '.'
+  }
+
+  #cell(cells: readonly string[], role: string): string {
+    const column = this.#columns.get(role)
+    if (column === undefined) return ''
+    const cell = cells[column.index] ?? ''
+    return role === 'priority' && isGap(cell) ? '' : cell
+  }
+}
+
+function known<T>(value: T): Checked<T> {
+  return { ok: true, value }
+}
+
+function valueOf<T>(checked: Checked<T>): T | null {
+  return checked.ok ? checked.value : null
+}
+
+function queryOf(
+  q: string,
+  { location, hl, gl, num, device, tail }: Requested,
+  { line, about, given }: { line: number; about: About; given: string | null },
+): ListedQuery {
+  const key = keyOf(q, tail)
+  const query = { q, location, hl, gl, num, device }
+  return { line, id: queryIdBytes(key), key, query, ...about, given }
+}
+
+/** Blank cells may be missing or too many; anything else means that the cells stand under wrong names. */
+function raggedness(cells: readonly string[], columns: Columns): string | undefined {
+  if (
+    cells.length >= columns.needed &&
+    cells.slice(columns.width).every((cell) => cell.trim() === '')
+  ) {
+    return undefined
+  }
+  const counted = cells.length === 1 ? '1 cell' : `${cells.length} cells`
+  return `${counted} where the header has ${columns.width}`
+}
+
+function isBlank(cells: readonly string[]): boolean {
+  return cells.every((cell) => cell.trim() === '')
+}
+
+const longestContent = 500
+
+/** The beginning of a line, as far as a table can hold it. */
+export function contentOf(text: string): string {
+  return text.slice(0, longestContent).toWellFormed().replaceAll('\u0000', '\ufffd')
+}
+
+/** What holds for every row: a value here wins over the columns of the list; several values multiply out. */
+export interface Defaults {
+  readonly location: readonly (string | null)[]
+  readonly hl: readonly (string | null)[]
+  readonly gl: readonly (string | null)[]
+  readonly num: readonly number[]
+  readonly device: readonly (Device | null)[]
+  readonly priority: number | null
+  readonly tags: readonly string[]
+}
+
+/** Nothing but what the list itself says. */
+export const noDefaults: Defaults = {
+  location: [],
+  hl: [],
+  gl: [],
+  num: [],
+  device: [],
+  priority: null,
+  tags: [],
+}
+
+/** Everything about a query but its text. */
+type Requested = Omit<Query, 'q'> & { readonly tail: string }
+
+/** More than most lists have of places, languages and devices together; beyond them each row is read anew. */
+const mostRequests = 10_000
+
+/** The queries of one line are in memory at once; a line that gives more than this is a mistake. */
+const mostOfOne = 20_000
+
+/** What the rows of a list ask for besides their text; several values multiply out. */
+class Requests {
+  readonly #columns: ReadonlyMap<string, ListColumn>
+  readonly #defaults: Defaults
+  readonly #read: readonly number[]
+  readonly #known = new Map<string, Checked<readonly Requested[]>>()
+  #kept = 0
+
+  constructor(columns: ReadonlyMap<string, ListColumn>, defaults: Defaults) {
+    refuseTooMany(defaults)
+    this.#columns = columns
+    this.#defaults = defaults
+    this.#read = requestRoles.flatMap((role) => {
+      const column = columns.get(role)
+      return column === undefined || defaults[role].length > 0 ? [] : [column.index]
+    })
+  }
+
+  /** What one row asks for; rows with the same cells share one list of it. */
+  read(cells: readonly string[]): Checked<readonly Requested[]> {
+    let key = ''
+    for (const index of this.#read) key += `${cells[index] ?? ''}\u001f`
+    const before = this.#known.get(key)
+    if (before !== undefined) return before
+    const asked = this.#multiply(cells)
+    this.#kept += asked.ok ? asked.value.length : 1
+    if (this.#kept <= mostRequests) this.#known.set(key, asked)
+    return asked
+  }
+
+  #multiply(cells: readonly string[]): Checked<readonly Requested[]> {
+    const defaults = this.#defaults
+    const location = checkAll(defaults.location, this.#parts(cells, 'location'), checkPlace)
+    if (!location.ok) return location
+    const hl = checkAll(defaults.hl, this.#parts(cells, 'hl'), checkLanguage)
+    if (!hl.ok) return hl
+    const gl = checkAll(defaults.gl, this.#parts(cells, 'gl'), checkCountry)
+    if (!gl.ok) return gl
+    const num = checkAll(defaults.num, this.#parts(cells, 'num'), checkNum)
+    if (!num.ok) return num
+    const device = checkAll(defaults.device, this.#parts(cells, 'device'), checkDevice)
+    if (!device.ok) return device
+    if (product([location.value, hl.value, gl.value, num.value, device.value]) > mostOfOne)
+      return { ok: false, reason: `multiplies out to more than ${mostOfOne} queries` }
+    return {
+      ok: true,
+      value: location.value.flatMap((place) =>
+        hl.value.flatMap((language) =>
+          gl.value.flatMap((country) =>
+            num.value.flatMap((count) =>
+              device.value.map((kind) =>
+                withTail({ location: place, hl: language, gl: country, num: count, device: kind }),
+              ),
+            ),
+          ),
+        ),
+      ),
+    }
+  }
+
+  #parts(cells: readonly string[], role: (typeof requestRoles)[number]): readonly string[] {
+    const column = this.#columns.get(role)
+    const cell = column === undefined ? '' : (cells[column.index] ?? '')
+    if (column?.tool === true) {
+      const code = role === 'gl' ? countryCode(cell) : languageCode(cell)
+      return [code ?? (column.asked === true ? cell : '')]
+    }
+    return column?.several === true ? cell.split('|') : [cell]
+  }
+}
+
+/** The values of a flag, or those of a cell, each once. */
+function checkAll<T>(
+  fixed: readonly T[],
+  parts: readonly string[],
+  check: (text: string) => Checked<T>,
+): Checked<readonly T[]> {
+  if (fixed.length > 0) return { ok: true, value: fixed }
+  const values = new Set<T>()
+  for (const part of parts) {
+    const checked = check(part)
+    if (!checked.ok) return checked
+    values.add(checked.value)
+  }
+  return { ok: true, value: [...values] }
+}
+
+/** Flags that multiply out every row too far are refused at once, not row by row. */
+function refuseTooMany(defaults: Defaults): void {
+  const each = product(requestRoles.map((role) => defaults[role]))
+  if (each <= mostOfOne) return
+  throw new Misuse(
+    `expected at most ${mostOfOne} queries for each line, got ${each} by the places, languages, countries, nums and devices that hold for the whole list; name fewer of them`,
+  )
+}
+
+function product(values: readonly (readonly unknown[])[]): number {
+  return values.reduce((combinations, { length }) => combinations * Math.max(1, length), 1)
+}
+
+function withTail(rest: Omit<Query, 'q'>): Requested {
+  return { ...rest, tail: requestTail(rest) }
+}

@@ -1,0 +1,153 @@
+import { type Columns, type Dialect, type ListColumn, missedColumns, show } from './columns.ts'
+import { isGap, tryOut } from './trial.ts'
+import {
+  checkDevice,
+  checkEvery,
+  checkMaxAge,
+  checkPriority,
+  countryCode,
+  type DecimalSign,
+  languageCode,
+  NumberStyle,
+  readNumber,
+} from './values.ts'
+
+/** What the cells of a list say about the columns that may bear a name of ours and mean something else. */
+export interface ColumnFindings {
+  /** Columns that nothing is taken from, by their index, and why. */
+  readonly ignored: ReadonlyMap<number, string>
+  readonly decimals: ReadonlyMap<number, DecimalSign>
+}
+
+interface Tally {
+  readonly column: ListColumn
+  readonly style: NumberStyle
+  filled: number
+  fits: number
+  misfit: string | null
+}
+
+interface SurveyOptions {
+  readonly decimal: DecimalSign | undefined
+  readonly delimiter: string | null
+}
+
+/** Looks at whole columns of priorities, weights, devices, countries and languages before one of them costs a query. */
+export class Survey {
+  readonly #tallies: Tally[]
+  readonly #options: SurveyOptions
+
+  constructor({ others }: Columns, options: SurveyOptions) {
+    this.#options = options
+    this.#tallies = others
+      .filter(isSoft)
+      .map((column) => ({ column, style: new NumberStyle(), filled: 0, fits: 0, misfit: null }))
+  }
+
+  look(cells: readonly string[]): void {
+    for (const tally of this.#tallies) {
+      const cell = cells[tally.column.index] ?? ''
+      if (cell === '' || isGap(cell)) continue
+      tally.filled++
+      if (isNumeric(tally.column)) tally.style.look(cell)
+      if (fits(tally.column, cell)) tally.fits++
+      else tally.misfit ??= cell.trim().slice(0, 40)
+    }
+  }
+
+  verdict(): ColumnFindings {
+    const ignored = new Map<number, string>()
+    const decimals = new Map<number, DecimalSign>()
+    for (const tally of this.#tallies) {
+      const { column, style, filled, fits: fitting, misfit } = tally
+      const enough = isRegion(column) ? fitting === filled : fitting * 2 >= filled
+      if (!enough) ignored.set(column.index, reasonOf(column, JSON.stringify(misfit)))
+      if (!isNumeric(column)) continue
+      const decimal = style.decide(this.#options.decimal, this.#options.delimiter)
+      if (decimal !== null) decimals.set(column.index, decimal)
+      else if (enough) {
+        const why =
+          'numbers such as 1.200 that may be read in two ways; type --decimal point or --decimal comma'
+        ignored.set(column.index, why)
+      }
+    }
+    return { ignored, decimals }
+  }
+}
+
+/** True when two looks at a list came to the same. */
+export function sameFindings(one: ColumnFindings, other: ColumnFindings): boolean {
+  return spelled(one) === spelled(other)
+}
+
+function spelled({ ignored, decimals }: ColumnFindings): string {
+  return JSON.stringify([[...ignored.keys()], [...decimals].filter(([at]) => !ignored.has(at))])
+}
+
+const softRoles: ReadonlySet<string> = new Set(['priority', 'weight', 'device', 'every', 'max_age'])
+
+function isSoft({ role, tool, asked }: ListColumn): boolean {
+  if (asked === true && (role === 'gl' || role === 'hl')) return false
+  return tool === true || softRoles.has(role)
+}
+
+function isNumeric({ role }: ListColumn): boolean {
+  return role === 'weight' || role === 'cpc' || role === 'difficulty'
+}
+
+function isRegion({ role }: ListColumn): boolean {
+  return role === 'gl' || role === 'hl'
+}
+
+function fits(column: ListColumn, cell: string): boolean {
+  const { role, several } = column
+  if (role === 'gl') return countryCode(cell) !== undefined
+  if (role === 'hl') return languageCode(cell) !== undefined
+  if (role === 'priority') return checkPriority(cell).ok
+  if (role === 'every') return checkEvery(cell).ok
+  if (role === 'max_age') return checkMaxAge(cell).ok
+  if (role === 'device') {
+    return cell.split(several ? '|' : '\n').every((part) => checkDevice(part).ok)
+  }
+  return typeof (readNumber(cell, '.') ?? readNumber(cell, ',')) === 'number'
+}
+
+const kinds: Partial<Record<ListColumn['role'], string>> = {
+  gl: 'country that is known',
+  hl: 'language that is known',
+  priority: 'priority from 1 to 9',
+  device: 'device that is known',
+  every: 'interval that is known',
+  max_age: 'duration that is known',
+}
+
+function reasonOf({ role }: ListColumn, misfit: string): string {
+  return `${misfit} is no ${kinds[role] ?? 'number'}`
+}
+
+/** What the beginning of a list says about its columns. */
+export function surveyOf(
+  head: Buffer,
+  { delimiter, columns, headerLine }: Dialect,
+  { decimal }: { readonly decimal?: DecimalSign | undefined },
+): ColumnFindings {
+  const survey = new Survey(columns, { delimiter, decimal })
+  const { records, lines } = tryOut(head, delimiter)
+  for (const [at, cells] of records.entries()) {
+    if ((lines[at] ?? 0) > (headerLine ?? 0)) survey.look(cells)
+  }
+  return survey.verdict()
+}
+
+/** What a person might believe to be read, and is not. */
+export function noticesOf({ header, columns }: Dialect, { ignored }: ColumnFindings): string[] {
+  const left = [...ignored].map(([index, why]) => {
+    const name = header[index] ?? String(index + 1)
+    return `the column ${show(name)} is ignored: ${why}`
+  })
+  const missed = missedColumns(columns.ignored).map(
+    (name) =>
+      `the column ${show(name)} is not read; type --map ${JSON.stringify(`${name.trim()}=gl`)} or the like if it says what is to be asked`,
+  )
+  return [...left, ...missed]
+}

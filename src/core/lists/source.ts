@@ -1,0 +1,146 @@
+import { constants, type Stats } from 'node:fs'
+import { type FileHandle, open, stat } from 'node:fs/promises'
+import { Misuse, unreadable } from '../../base/errors.ts'
+
+/** A list as bytes. */
+export interface Source {
+  /** The path as the person typed it, or `standard input`. */
+  readonly shown: string
+  readonly chunks: AsyncIterable<Buffer>
+  /** Bytes of the whole file, null where nobody knows, and of what was read of it so far. */
+  readonly size: number | null
+  readonly taken: () => number
+  /** Throws when the file has changed since reading began. */
+  readonly check: () => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+// Small pieces are freed while they are young: with larger ones half of the time goes into collecting garbage.
+const chunkSize = 32 * 1024
+
+const folder = 'a folder; name its files, such as inputs/*.csv'
+
+/** Opens a file; folders, pipes and devices are refused. */
+export async function openFile(path: string, shown: string): Promise<Source> {
+  const handle = await openHandle(path, shown)
+  try {
+    return await describe(handle, shown)
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+async function openHandle(path: string, shown: string): Promise<FileHandle> {
+  // Before it is opened: who writes into a pipe loses what was written when a reader comes and goes.
+  refuseOthers(await stat(path).catch(failed(shown)), shown)
+  // Not blocking: a pipe that takes the place of the file meanwhile would hold the program for ever.
+  return open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(failed(shown))
+}
+
+function failed(shown: string): (cause: unknown) => never {
+  return (cause) => {
+    throw unreadable(shown, cause, folder)
+  }
+}
+
+/** Only a file can be read as often as it takes. */
+function refuseOthers(found: Stats, shown: string): void {
+  if (found.isFile()) return
+  const got = found.isDirectory()
+    ? folder
+    : found.isFIFO()
+      ? `a pipe; hand it over as standard input: cat ${shown} | npm run -s enqueue -- - --as NAME`
+      : 'a device; name a CSV file'
+  throw new Misuse(`expected ${shown} to be a readable file, got ${got}`)
+}
+
+async function describe(handle: FileHandle, shown: string): Promise<Source> {
+  const before = await handle.stat()
+  refuseOthers(before, shown)
+  const check = async (): Promise<void> => {
+    const after = await handle.stat()
+    if (after.size === before.size && after.mtimeMs === before.mtimeMs) return
+    throw new Misuse(
+      `expected ${shown} to stay as it is while it is read, got a file that changed; nothing was queued, run the command again`,
+    )
+  }
+  const meter = { taken: 0 }
+  return {
+    shown,
+    chunks: chunksOf(handle, shown, meter),
+    size: before.size,
+    taken: () => meter.taken,
+    check,
+    close: () => handle.close(),
+  }
+}
+
+async function* chunksOf(
+  handle: FileHandle,
+  shown: string,
+  meter: { taken: number },
+): AsyncGenerator<Buffer> {
+  for (;;) {
+    // A buffer of its own for each chunk: the one before may still be held by an unfinished line.
+    const buffer = Buffer.allocUnsafeSlow(chunkSize)
+    const { bytesRead } = await handle.read(buffer, 0, chunkSize).catch((cause: unknown) => {
+      throw unreadable(shown, cause, folder)
+    })
+    if (bytesRead === 0) return
+    meter.taken += bytesRead
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
+/** What a list is called that is piped in. */
+export const streamName = 'standard input'
+
+/** Reads what is piped in. */
+export function openStream(stream: AsyncIterable<unknown>): Source {
+  return {
+    shown: streamName,
+    chunks: buffersOf(stream),
+    size: null,
+    taken: () => 0,
+    check: async () => undefined,
+    close: async () => undefined,
+  }
+}
+
+async function* buffersOf(stream: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
+  for await (const chunk of stream) {
+    const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk))
+    for (let start = 0; start < bytes.length; start += chunkSize) {
+      yield bytes.subarray(start, start + chunkSize)
+    }
+  }
+}
+
+/** The first bytes of a source, and all of them again as one stream. */
+export async function peek(
+  chunks: AsyncIterable<Buffer>,
+  size: number,
+): Promise<{ head: Buffer; whole: boolean; all: AsyncGenerator<Buffer> }> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  const first: Buffer[] = []
+  let length = 0
+  let whole = false
+  while (length < size) {
+    const next = await iterator.next()
+    if (next.done === true) {
+      whole = true
+      break
+    }
+    first.push(next.value)
+    length += next.value.length
+  }
+  async function* all(): AsyncGenerator<Buffer> {
+    yield* first.splice(0)
+    if (whole) return
+    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
+      yield next.value
+    }
+  }
+  return { head: Buffer.concat(first), whole, all: all() }
+}

@@ -1,0 +1,85 @@
+import { Misuse } from '../../base/errors.ts'
+import { plainName } from './columns.ts'
+import { decode, detectEncoding } from './encoding.ts'
+import { Cutter } from './records.ts'
+import { openFile, peek } from './source.ts'
+
+/** A row of a small file of settings, by the names of its header. */
+export interface TableRow {
+  readonly line: number
+  readonly fields: ReadonlyMap<string, string>
+  /** Why its cells cannot be told apart; null for a good row. */
+  readonly problem: string | null
+}
+
+const largest = 4 * 1024 * 1024
+
+/** Reads a small CSV file with a header, its columns divided by commas; names are lower case, blanks for underscores too. */
+export async function readTable(path: string, shown: string): Promise<readonly TableRow[]> {
+  const rows = await readRows(path, shown)
+  const bad = rows.find(({ problem }) => problem !== null)
+  if (bad !== undefined) throw new Misuse(`${shown}:${bad.line}: ${bad.problem}`)
+  return rows
+}
+
+/** The same, with a row whose cells cannot be told apart among the others instead of an error. */
+export async function readRows(path: string, shown: string): Promise<readonly TableRow[]> {
+  const source = await openFile(path, shown)
+  try {
+    const { head, whole, all } = await peek(source.chunks, largest)
+    if (!whole) throw new Misuse(`expected ${shown} to be a small table, got more than 4 MiB`)
+    const encoding = await detectEncoding(head, whole, undefined)
+    if (encoding.how === 'guessed') {
+      throw new Misuse(`expected ${shown} to be UTF-8, got other bytes; save it as UTF-8`)
+    }
+    const cutter = new Cutter(',', shown)
+    const rows: Row[] = []
+    for await (const piece of decode(all, encoding, { shown }))
+      take(cutter.push(piece, false), rows)
+    take(cutter.push(Buffer.alloc(0), true), rows)
+    return named(rows, shown)
+  } finally {
+    await source.close()
+  }
+}
+
+interface Row {
+  readonly line: number
+  readonly cells: readonly string[]
+  readonly problem: string | null
+}
+
+function take({ cells, lines, broken }: ReturnType<Cutter['push']>, rows: Row[]): void {
+  for (const [index, row] of cells.entries()) {
+    if (row.every((cell) => cell.trim() === '')) continue
+    rows.push({ line: lines[index] ?? 0, cells: row, problem: null })
+  }
+  for (const { line, reason, content } of broken) {
+    rows.push({ line, cells: [content], problem: `expected whole cells, got ${reason}` })
+  }
+  rows.sort((a, b) => a.line - b.line)
+}
+
+function named(rows: readonly Row[], shown: string): readonly TableRow[] {
+  const [header, ...rest] = rows
+  // An editor or a checkout in the middle of rewriting it: that must not read as "no rows at all".
+  if (header === undefined) {
+    throw new Misuse(
+      `expected ${shown} to begin with a header, got an empty file; write the names of its columns`,
+    )
+  }
+  if (header.problem !== null) throw new Misuse(`${shown}:${header.line}: ${header.problem}`)
+  const names = header.cells.map((cell) => plainName(cell).replaceAll(' ', '_'))
+  const twice = names.find((name, index) => name !== '' && names.indexOf(name) !== index)
+  if (twice !== undefined) {
+    throw new Misuse(`${shown}:${header.line}: expected each column once, got ${twice} twice`)
+  }
+  return rest.map(({ line, cells, problem }) => {
+    const tooMany = cells.slice(names.length).some((cell) => cell.trim() !== '')
+    const counted = tooMany
+      ? `expected ${names.length} cells as in the header, got ${cells.length}`
+      : null
+    const fields = new Map(names.map((name, index) => [name, (cells[index] ?? '').trim()]))
+    return { line, fields, problem: problem ?? counted }
+  })
+}

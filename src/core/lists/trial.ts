@@ -1,0 +1,165 @@
+import { Misuse } from '../../base/errors.ts'
+import { type Mapping, readHeader } from './columns.ts'
+import { Cutter } from './records.ts'
+
+/** What a person says about a list. */
+export interface Wishes {
+  readonly delimiter?: string | undefined
+  readonly column?: string | undefined
+  /** False: the first line is a row like the others. */
+  readonly header?: boolean | undefined
+  readonly map?: readonly Mapping[] | undefined
+  readonly weightColumn?: string | undefined
+}
+
+/** The beginning of a list, cut with one delimiter. */
+export interface Trial {
+  readonly delimiter: string | null
+  readonly records: readonly (readonly string[])[]
+  readonly lines: readonly number[]
+  /** Lines that could not be cut. */
+  readonly broken: readonly number[]
+}
+
+const delimiters = [',', ';', '\t', '|'] as const
+const delimiterNames: Readonly<Record<string, string>> = {
+  comma: ',',
+  semicolon: ';',
+  tab: '\t',
+  '\\t': '\t',
+  pipe: '|',
+}
+
+/** The delimiters to try: the one that was typed, or all that are usual. */
+export function wantedDelimiters(wish: string | undefined): readonly (string | null)[] {
+  if (wish === undefined) return [...delimiters, null]
+  if (wish.toLowerCase() === 'none') return [null]
+  const delimiter = delimiterNames[wish.toLowerCase()] ?? wish
+  if (delimiter.length === 1 && !/["\r\n\w]/.test(delimiter)) return [delimiter]
+  throw new Misuse(
+    `expected --delimiter to be one character, comma, semicolon, tab, pipe or none, got ${JSON.stringify(wish)}`,
+  )
+}
+
+/** A delimiter as a person types it. */
+export function typedDelimiter(delimiter: string | null): string {
+  const name = Object.entries(delimiterNames).find(([, sign]) => sign === delimiter)
+  return name?.[0] ?? delimiter ?? 'none'
+}
+
+/** Cuts the beginning of a list with a delimiter. */
+export function tryOut(head: Buffer, delimiter: string | null): Trial {
+  const { cells, lines, broken } = new Cutter(delimiter, '').push(head, true)
+  const order = [...lines.keys()].toSorted((one, other) => (lines[one] ?? 0) - (lines[other] ?? 0))
+  return {
+    delimiter,
+    records: order.map((index) => cells[index] ?? []),
+    lines: order.map((index) => lines[index] ?? 0),
+    broken: broken.map(({ line }) => line),
+  }
+}
+
+/** True for a cell of figures. */
+export function isNumber(cell: string): boolean {
+  return /^\s*[<>+-]?[\d.,\s]*\d\s*%?\s*$/.test(cell)
+}
+
+// What tools and people write where they have no value.
+const gap = /^\s*(?:[-–—.∞]*|n\/?a|none|null)\s*$/iu
+
+/** True for a cell without a value. */
+export function isGap(cell: string): boolean {
+  return gap.test(cell)
+}
+
+/** True for a cell that may be the name of a column. */
+export function isName(cell: string): boolean {
+  return !isNumber(cell) && !isGap(cell)
+}
+
+/** True for a number that is no name of a column either: some are named after years. */
+export function isFigure(cell: string): boolean {
+  return isNumber(cell) && !/^\s*20\d\d\s*$/.test(cell)
+}
+
+/** True for a record that holds nothing. */
+export function isBlank(cells: readonly string[]): boolean {
+  return cells.every((cell) => cell.trim() === '')
+}
+
+/** How many cells a record has up to its last one that holds anything. */
+export function filledWidth(cells: readonly string[]): number {
+  return cells.findLastIndex((cell) => cell.trim() !== '') + 1
+}
+
+/** True where a blank follows each delimiter: it is punctuation. */
+export function isProse(rows: readonly (readonly string[])[]): boolean {
+  return rows.every((cells) => cells.slice(1).every((cell) => cell.startsWith(' ')))
+}
+
+/** True when a delimiter cuts so large a share of the rows into equally many cells, and is no punctuation of prose. */
+export function dividesRows(
+  trial: Trial,
+  { afterLine, least, share }: { afterLine: number; least: number; share: number },
+): boolean {
+  const { delimiter } = trial
+  if (delimiter === null) return false
+  const rows = trial.records.filter(
+    (cells, index) => (trial.lines[index] ?? 0) > afterLine && !isBlank(cells),
+  )
+  const [first] = rows
+  if (first === undefined || rows.length <= least) return false
+  const width = mostCommonWidth(rows)
+  if (width < 2) return false
+  const same = rows.filter((cells) => cells.length === width)
+  return same.length >= rows.length * share && !isProse(same)
+}
+
+/** The number of cells that most rows have. */
+export function mostCommonWidth(rows: readonly (readonly string[])[]): number {
+  const counts = new Map<number, number>()
+  for (const { length } of rows) counts.set(length, (counts.get(length) ?? 0) + 1)
+  const [most] = [...counts].toSorted(([, one], [, other]) => other - one)
+  return most?.[0] ?? 0
+}
+
+/** A block of rows of several cells somewhere below: a report, no list of lines. */
+export function isReport(records: readonly (readonly string[])[]): boolean {
+  const rows = records.filter((cells) => !isBlank(cells))
+  const width = mostCommonWidth(rows)
+  return width > 2 && rows.filter(({ length }) => length === width).length > rows.length / 2
+}
+
+/** A first record of words over columns of numbers, or one with names that we know. */
+export function looksLikeHeader({ records }: Trial, at: number): boolean {
+  const cells = records[at] ?? []
+  if (readHeader(cells, undefined).kind !== 'none') return true
+  // One cell says nothing: cut with another delimiter than its own, a whole row of figures looks like a number.
+  if (cells.length < 2) return false
+  const block = records.slice(records.slice(0, at).findLastIndex(isBlank) + 1, at)
+  // Among rows, a word over numbers is a gap such as "n/a"; a title padded with blank cells is no row.
+  if (block.some((row) => row.length === cells.length && isFilled(row))) return false
+  const rows = records.slice(at + 1, at + 50).filter((row) => row.length === cells.length)
+  return (
+    rows.length > 0 &&
+    cells.some((cell, index) => isName(cell) && rows.every((row) => isNumber(row[index] ?? '')))
+  )
+}
+
+function isFilled(cells: readonly string[]): boolean {
+  return cells.filter((cell) => cell.trim() !== '').length > 1
+}
+
+const addressCell = /^\s*https?:\/\//i
+
+// With a year of four digits only: 10.1.26 may as well be a version that people search for.
+const dateCell =
+  /^\s*(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d)(?:[T\s]\s*\d\d?:\d\d.*)?\s*$/
+
+/** True for a list of addresses, or of dates, under whatever first line. */
+export function holdsNoQueries({ records }: Trial): boolean {
+  const cells = records.filter((row) => !isBlank(row)).map(([cell]) => cell ?? '')
+  const rows = cells.slice(1)
+  const kinds = [addressCell, dateCell]
+  return rows.length > 0 && kinds.some((kind) => rows.every((cell) => kind.test(cell)))
+}

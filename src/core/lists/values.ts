@@ -1,0 +1,388 @@
+// Checks the values of cells: numbers, countries, languages, ages.
+
+import { canonicalText, defaultNum, type Device, devices, priorities } from '../../base/query.ts'
+import { readDuration } from '../../base/time/zone.ts'
+import type { ListColumn } from './columns.ts'
+import { isGap } from './trial.ts'
+
+/** A value that can be sent or kept, or the reason why it cannot. */
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly reason: string }
+
+/** Spec gap 4.1: no limit is named. */
+const longestText = 2048
+
+// A Chinese character takes nine characters in an address. Beside the query there is room for the longest place, within
+// the 16 KB that common servers and the bundled service take.
+const longestSent = 14_000
+
+const longestName = 200
+
+// What no keyboard types and no server reads as text; line ends and tabs count as blanks instead.
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const control = /[\u0000-\u0008\u000e-\u001f\u007f]/
+
+// A cell that a spreadsheet would have computed: what it was meant to say is not in the file.
+const formula = /^=\s*(?:["'(\d]|[A-Z]+\(|\$?[A-Z]{1,3}\$?\d)/
+
+function good<T>(value: T): Checked<T> {
+  return { ok: true, value }
+}
+
+function bad(reason: string): { readonly ok: false; readonly reason: string } {
+  return { ok: false, reason }
+}
+
+/** The text of a query as it is sent. */
+export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse'): Checked<string> {
+  if (control.test(given)) return bad('a control character in the query')
+  const text = canonicalText(given)
+  // Two dashes are how advertising reports write "nothing".
+  if (text === '' || text === '--') return bad('no query')
+  if (text.length > longestText) return bad(`query longer than ${longestText} characters`)
+  if (text.length * 9 > longestSent && sentLength(text) > longestSent) {
+    return bad(
+      `query longer than ${longestSent} characters as an address spells it, though not than ${longestText} of its own`,
+    )
+  }
+  if (formulas === 'refuse' && text.startsWith('=') && formula.test(text))
+    return bad('a formula instead of a query')
+  return good(text)
+}
+
+/** How many characters the text has in the address of a call. */
+function sentLength(text: string): number {
+  return new URLSearchParams({ q: text }).toString().length - 'q='.length
+}
+
+function checkName(given: string, what: string): Checked<string | null> {
+  if (control.test(given)) return bad(`a control character in ${what}`)
+  const text = canonicalText(given)
+  if (text.length > longestName) return bad(`${what} longer than ${longestName} characters`)
+  return good(text === '' ? null : text)
+}
+
+/** A place by its name. */
+export function checkPlace(given: string): Checked<string | null> {
+  return checkName(given, 'location')
+}
+
+/** A language code such as `de` or `pt-BR`, in any case: the API refuses an underscore in it. */
+export function checkLanguage(given: string): Checked<string | null> {
+  const text = canonicalText(given)
+  if (text === '') return good(null)
+  if (text.length > longestName) return bad(`hl longer than ${longestName} characters`)
+  if (/^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/.test(text)) return good(text)
+  return bad('hl is no language code such as "de" or "pt-BR"')
+}
+
+/** A country code such as `us`, in any case: the API refuses codes of three letters. */
+export function checkCountry(given: string): Checked<string | null> {
+  const text = canonicalText(given)
+  if (text === '') return good(null)
+  if (/^[A-Za-z]{2}$/.test(text)) return good(text)
+  return bad('gl is no country code of two letters such as "us"')
+}
+
+/** How many results are asked for. */
+export function checkNum(given: string): Checked<number> {
+  const text = given.trim()
+  if (text === '') return good(defaultNum)
+  const num = Number(text)
+  if (/^\d{1,3}$/.test(text) && num >= 1 && num <= 100) return good(num)
+  return bad('num is no whole number from 1 to 100')
+}
+
+// As advertising accounts, search consoles and people call them.
+const deviceWords: ReadonlyMap<string, Device> = new Map([
+  ...['computer', 'computers', 'pc', 'desktops', 'laptop'].map(
+    (word) => [word, 'desktop'] as const,
+  ),
+  ...[
+    'mobiles',
+    'smartphone',
+    'smartphones',
+    'phone',
+    'phones',
+    'mobile phone',
+    'mobile phones',
+  ].map((word) => [word, 'mobile'] as const),
+  ['mobile phones with full browsers', 'mobile'],
+  ['mobile devices with full browsers', 'mobile'],
+  ...['tablets', 'tablets with full browsers'].map((word) => [word, 'tablet'] as const),
+])
+
+// The middle of each third.
+const priorityWords: ReadonlyMap<string, number> = new Map([
+  ['highest', priorities.first],
+  ['high', 2],
+  ['medium', priorities.usual],
+  ['normal', priorities.usual],
+  ['low', 8],
+  ['lowest', priorities.last],
+])
+
+/** The kind of device, in any case. */
+export function checkDevice(given: string): Checked<Device | null> {
+  const text = given.trim().toLowerCase()
+  if (text === '') return good(null)
+  const device = devices.find((name) => name === text) ?? deviceWords.get(text)
+  return device === undefined ? bad(`device is none of ${devices.join(', ')}`) : good(device)
+}
+
+/** 1 is bought first, 9 last. */
+export function checkPriority(given: string): Checked<number> {
+  const text = given.trim()
+  if (text === '') return good(priorities.usual)
+  const word = priorityWords.get(text.toLowerCase())
+  if (word !== undefined) return good(word)
+  const priority = Number(text)
+  if (/^\d$/.test(text) && priority >= priorities.first && priority <= priorities.last) {
+    return good(priority)
+  }
+  return bad(`priority is no whole number from ${priorities.first} to ${priorities.last}`)
+}
+
+/** How much a query counts, read as its column writes numbers. */
+export function checkWeight(given: string, decimal: DecimalSign): Checked<number | null> {
+  const value = readNumber(given, decimal)
+  return value === undefined ? bad('weight is no number from 0 up') : good(value)
+}
+
+/** The page that ought to rank, written as browsers write it: so are the addresses it will be compared with. */
+export function checkTarget(given: string): Checked<string | null> {
+  const text = canonicalText(given)
+  if (control.test(given)) return bad('a control character in the target address')
+  if (text.length > longestText) return bad(`target address longer than ${longestText} characters`)
+  return good(text === '' ? null : asBrowsersWrite(text))
+}
+
+/** What no browser would take, and what is no page of the web, stays as it is. */
+function asBrowsersWrite(address: string): string {
+  if (/^https?:\/\//i.test(address)) return URL.canParse(address) ? new URL(address).href : address
+  const whole = `https://${address}`
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(address) || !URL.canParse(whole)) return address
+  return new URL(whole).href.slice('https://'.length)
+}
+
+/** Labels, divided by commas, semicolons or bars. */
+export function readTags(given: string): readonly string[] {
+  const tags = given
+    .split(/[,;|]/)
+    // eslint-disable-next-line no-control-regex -- a label is shown in tables and terminals
+    .map((tag) => canonicalText(tag.replace(/[\u0000-\u001f\u007f]/g, ' ')))
+    .filter((tag) => tag !== '')
+  return [...new Set(tags)]
+}
+
+/** Takes the match-type signs of advertising accounts off: "phrase", [exact], +broad +modifier. */
+export function stripMatchType(given: string): string {
+  const text = given.trim()
+  const inside = /^"(.*)"$|^\[(.*)\]$/su.exec(text)
+  if (inside !== null) return inside[1] ?? inside[2] ?? ''
+  return text.replace(/(^|\s)\+(?=\S)/g, '$1')
+}
+
+/** How the numbers of a column are written; the other sign divides thousands. */
+export type DecimalSign = '.' | ','
+
+const decorations = /^(?:[<>~≈]|US|CA|AU|[A-Z]{3})*\s*[$€£¥₹₩₽]?\s*|\s*(?:[%$€£¥₹₩₽]|[A-Z]{3})?$/gu
+
+// What nearly every cell of a column of numbers holds: such a one needs no looking at signs and currencies.
+const digits = /^\d{1,15}$/
+
+/** The digits and signs of a number, without currency, percent and blanks between thousands; null for what is none. */
+function bareNumber(cell: string): string | null {
+  if (digits.test(cell)) return cell
+  const text = cell
+    .trim()
+    .replace(decorations, '')
+    .replace(/(?<=\d)[\s'’](?=\d{3})/gu, '')
+  return /^\d[\d.,]*$/.test(text) && /\d$/.test(text) ? text : null
+}
+
+/** Reads a number as its column writes it; null for a gap, undefined for what is no number. */
+export function readNumber(cell: string, decimal: DecimalSign): number | null | undefined {
+  if (digits.test(cell)) return Number(cell)
+  if (isGap(cell)) return null
+  const bare = bareNumber(cell)
+  if (bare === null) return undefined
+  const [thousands, sign] = decimal === '.' ? [',', '.'] : ['.', ',']
+  const [whole = '', part, more] = bare.split(sign)
+  const groups = whole.split(thousands)
+  if (more !== undefined || part?.includes(thousands) === true) return undefined
+  if (groups.length > 1 && !groups.slice(1).every((group) => /^\d{3}$/.test(group)))
+    return undefined
+  const value = Number(`${groups.join('')}.${part ?? '0'}`)
+  return groups.join('').length <= 15 ? value : undefined
+}
+
+/** What the numbers of a column say about how they are written. */
+export class NumberStyle {
+  #certain = { point: 0, comma: 0 }
+  #grouped = { point: 0, comma: 0 }
+  #ungrouped = 0
+
+  look(cell: string): void {
+    const text = bareNumber(cell)
+    if (text === null) return
+    if (/^\d+$/.test(text)) {
+      if (text.length > 3) this.#ungrouped++
+      return
+    }
+    const last = text.includes('.') && text.lastIndexOf('.') > text.lastIndexOf(',')
+    const sign = last ? 'point' : 'comma'
+    const other = last ? 'comma' : 'point'
+    const tail = text.slice(text.search(/[.,]\d*$/) + 1)
+    if (text.includes('.') && text.includes(',')) this.#certain[sign]++
+    else if (text.split(/[.,]/).length > 2) this.#certain[other]++
+    else if (tail.length !== 3 || text.startsWith('0') || text.length > 7) this.#certain[sign]++
+    else this.#grouped[sign]++
+  }
+
+  /** Null when the column writes its numbers in two ways, or when 1.200 in it may be either of two numbers. */
+  decide(wanted: DecimalSign | undefined, delimiter: string | null): DecimalSign | null {
+    if (wanted !== undefined) return wanted
+    const { point, comma } = this.#certain
+    if (point > 0 && comma > 0) return null
+    if (point > 0) return '.'
+    if (comma > 0) return ','
+    if (this.#grouped.point + this.#grouped.comma === 0) return '.'
+    if (this.#ungrouped > 0 || (this.#grouped.point > 0 && this.#grouped.comma > 0)) return null
+    if (this.#grouped.comma > 0) return '.'
+    return delimiter === ';' || delimiter === '\t' ? ',' : null
+  }
+}
+
+const languagesOfNames = [
+  'en',
+  'de',
+  'fr',
+  'es',
+  'it',
+  'pt',
+  'nl',
+  'pl',
+  'ru',
+  'tr',
+  'ja',
+  'ko',
+  'zh',
+]
+
+const otherCountries: Readonly<Record<string, string>> = {
+  usa: 'us',
+  uk: 'gb',
+  'united states of america': 'us',
+  'great britain': 'gb',
+  england: 'gb',
+  uae: 'ae',
+  holland: 'nl',
+  'south korea': 'kr',
+  'czech republic': 'cz',
+  'hong kong': 'hk',
+  'viet nam': 'vn',
+  'russian federation': 'ru',
+}
+
+const letters = [...'abcdefghijklmnopqrstuvwxyz']
+
+/** The codes and names of one kind, each name in lower case with its code. */
+function codesByName(type: 'region' | 'language'): Map<string, string> {
+  const names = new Map<string, string>()
+  for (const language of languagesOfNames) {
+    const shown = new Intl.DisplayNames([language], { type, fallback: 'none' })
+    for (const one of letters) {
+      for (const other of letters) {
+        const code = one + other
+        const name = shown.of(type === 'region' ? code.toUpperCase() : code)
+        if (name === undefined || isUnassigned(code, type)) continue
+        names.set(code, code)
+        if (!names.has(name.toLowerCase())) names.set(name.toLowerCase(), code)
+      }
+    }
+  }
+  return names
+}
+
+// Codes that were given up, or stand for no country: the unknown one, those of tests and of unions.
+function isUnassigned(code: string, type: 'region' | 'language'): boolean {
+  const tag = type === 'region' ? `und-${code.toUpperCase()}` : code
+  const none = type === 'region' && ['zz', 'xa', 'xb', 'eu', 'un', 'ez', 'qo'].includes(code)
+  return none || Intl.getCanonicalLocales(tag)[0] !== tag
+}
+
+let countries: Map<string, string> | undefined
+let languages: Map<string, string> | undefined
+
+/** The code of a country that a tool names by its code or its name; undefined for what is none. */
+export function countryCode(text: string): string | undefined {
+  const name = text.trim().toLowerCase()
+  countries ??= new Map([...codesByName('region'), ...Object.entries(otherCountries)])
+  return countries.get(name)
+}
+
+/** The code of a language that a tool names by its code or its name; undefined for what is none. */
+export function languageCode(text: string): string | undefined {
+  const name = text.trim().toLowerCase()
+  languages ??= codesByName('language')
+  const known = languages.get(name)
+  if (known !== undefined) return known
+  const [code = '', ...more] = text.trim().split(/[-_]/)
+  const isCode = languages.get(code.toLowerCase()) === code.toLowerCase()
+  const parts = more.length > 0 && more.every((part) => /^[A-Za-z0-9]{2,8}$/.test(part))
+  return isCode && parts ? [code, ...more].join('-') : undefined
+}
+
+/** How often a line wants its query asked at night, and how old an answer it takes; null: it says nothing. */
+export interface Rhythm {
+  readonly everyDays: number | null
+  readonly maxAgeMs: number | null
+}
+
+/** What a list says that has no such columns. */
+export const noRhythm: Rhythm = { everyDays: null, maxAgeMs: null }
+
+const words: ReadonlyMap<string, number> = new Map([
+  ['daily', 1],
+  ['weekly', 7],
+  ['monthly', 30],
+])
+
+const longestDays = 366
+
+/** How often: a number of days or weeks, or a word for it. */
+export function checkEvery(given: string): Checked<number | null> {
+  const text = given.trim().toLowerCase()
+  if (text === '') return { ok: true, value: null }
+  const [, count, unit] = /^(\d{1,3})\s*(d|days?|w|weeks?)$/.exec(text) ?? []
+  const days = words.get(text) ?? Number(count) * (unit?.startsWith('w') === true ? 7 : 1)
+  if (days >= 1 && days <= longestDays) return { ok: true, value: days }
+  return { ok: false, reason: 'every is no interval such as "3d", "weekly" or "monthly"' }
+}
+
+/** How old an answer may be. */
+export function checkMaxAge(given: string): Checked<number | null> {
+  if (given.trim() === '') return { ok: true, value: null }
+  const value = readDuration(given)
+  if (value !== null) return { ok: true, value }
+  return { ok: false, reason: 'max_age is no duration such as "12h" or "7d"' }
+}
+
+/** What a row says in these columns, where its list has them. */
+export function readRhythm(
+  cells: readonly string[],
+  columns: ReadonlyMap<string, ListColumn>,
+): Checked<Rhythm> {
+  const cellOf = (role: 'every' | 'max_age') => {
+    const column = columns.get(role)
+    const cell = column === undefined ? '' : (cells[column.index] ?? '')
+    return isGap(cell) ? '' : cell
+  }
+  const every = checkEvery(cellOf('every'))
+  if (!every.ok) return every
+  const age = checkMaxAge(cellOf('max_age'))
+  if (!age.ok) return age
+  return { ok: true, value: { everyDays: every.value, maxAgeMs: age.value } }
+}

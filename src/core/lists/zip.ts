@@ -1,0 +1,111 @@
+// Unpacks gzip and zip, with a bound for what swells.
+
+import { pipeline, Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { type Entry, openPromise, type ZipFile } from 'yauzl'
+import { codeOf, Misuse, reasonOf } from '../../base/errors.ts'
+import type { Source } from './source.ts'
+
+const mostEntries = 10_000
+
+/** The files of an archive, by their names. */
+export interface Archive {
+  readonly names: readonly string[]
+  readonly sizeOf: (name: string) => number
+  readonly read: (name: string) => AsyncGenerator<Buffer>
+  readonly close: () => void
+}
+
+/** Opens an archive; nothing of it is unpacked before it is asked for. */
+export async function openArchive(path: string, shown: string): Promise<Archive> {
+  const damaged = (cause: unknown): never => {
+    if (cause instanceof Misuse) throw cause
+    throw new Misuse(
+      `expected ${shown} to be a whole archive, got one that cannot be read: ${reasonOf(cause)}`,
+      { cause },
+    )
+  }
+  const zip = await openPromise(path, { autoClose: false, lazyEntries: true }).catch(damaged)
+  const entries = await entriesOf(zip, shown).catch((cause: unknown) => {
+    zip.close()
+    return damaged(cause)
+  })
+  async function* read(name: string): AsyncGenerator<Buffer> {
+    const entry = entries.get(name)
+    if (entry === undefined) throw new Misuse(`expected ${name} in ${shown}, got nothing`)
+    const { uncompressedSize, compressedSize } = entry
+    refuseSwelling(shown, uncompressedSize, compressedSize)
+    try {
+      for await (const piece of await zip.openReadStreamPromise(entry)) {
+        if (Buffer.isBuffer(piece)) yield piece
+      }
+    } catch (cause) {
+      damaged(cause)
+    }
+  }
+  return {
+    names: [...entries.keys()],
+    sizeOf: (name) => entries.get(name)?.uncompressedSize ?? 0,
+    read,
+    close: () => zip.close(),
+  }
+}
+
+async function entriesOf(zip: ZipFile, shown: string): Promise<ReadonlyMap<string, Entry>> {
+  if (zip.entryCount > mostEntries) {
+    throw new Misuse(
+      `expected at most ${mostEntries} files in ${shown}, got ${zip.entryCount}; unpack the one with the queries`,
+    )
+  }
+  const entries = new Map<string, Entry>()
+  for await (const entry of zip.eachEntry()) {
+    if (entry.isEncrypted()) {
+      throw new Misuse(`expected ${shown} to be open, got an archive with a password; unpack it`)
+    }
+    if (!entry.fileName.endsWith('/')) entries.set(entry.fileName, entry)
+  }
+  return entries
+}
+
+/** Text of queries shrinks to a twentieth at the best: what swells more than this is no list but a trap. */
+const mostSwelling = 250
+const allowed = 64 * 1024 * 1024
+
+/** Refuses what is a small file only until somebody opens it. */
+function refuseSwelling(shown: string, out: number, taken: number): void {
+  if (out < allowed || out < taken * mostSwelling) return
+  throw new Misuse(
+    `expected ${shown} to hold a list, got a file that swells to more than ${mostSwelling} times its size; unpack it yourself if it is one`,
+  )
+}
+
+/** The list inside a compressed file; never more of it in memory than a piece. */
+export function gunzipped(source: Source): Source {
+  return { ...source, chunks: inflate(source) }
+}
+
+async function* inflate({ chunks, shown }: Source): AsyncGenerator<Buffer> {
+  let fed = 0
+  async function* counted(): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      fed += chunk.length
+      yield chunk
+    }
+  }
+  let out = 0
+  const inflated = pipeline(Readable.from(counted()), createGunzip(), () => undefined)
+  try {
+    for await (const piece of inflated) {
+      if (!Buffer.isBuffer(piece)) continue
+      out += piece.length
+      refuseSwelling(shown, out, fed)
+      yield piece
+    }
+  } catch (cause) {
+    if (codeOf(cause)?.startsWith('Z_') !== true) throw cause
+    throw new Misuse(
+      `expected ${shown} to be a whole compressed file, got one that ends early or is damaged; fetch it again`,
+      { cause },
+    )
+  }
+}

@@ -1,0 +1,124 @@
+import type { Config } from '../base/config.ts'
+import {
+  type Database,
+  openDatabase,
+  openPool,
+  type Pool,
+  probeDatabase,
+} from '../base/database/database.ts'
+import { applyViews, checkDatabase, migrateDatabase } from '../base/database/migrate.ts'
+import { ensureReader } from '../base/database/reader-role.ts'
+import { letGo, reaching } from '../base/database/trouble.ts'
+import { ensurePostgres } from '../base/embedded/postgres.ts'
+import { ensureService } from '../base/embedded/service.ts'
+import type { Secret } from '../base/secret.ts'
+import type { Closers } from '../base/waiting.ts'
+import { openQueue, type SliceQueue } from './queue/jobs.ts'
+import { installationId } from './queue/open-slices.ts'
+import { migrateQueue, openPart, type QueuePlace, sliceConnections } from './queue/queue.ts'
+
+/** The opened parts that commands share; each is closed with the command. */
+export interface Mill {
+  readonly config: Config
+  readonly db: Database
+  readonly pool: Pool
+  readonly databaseUrl: string
+  /** Tells this database from every other. */
+  readonly installation: string
+  readonly supplier: Supplier
+  /** Opened when first asked for. */
+  queue(): Promise<SliceQueue>
+  /** Address and key of the API; starts the bundled service when none is set. */
+  api(): Promise<{ url: URL; key: Secret }>
+}
+
+interface MillOptions {
+  readonly config: Config
+  readonly closers: Closers
+  readonly say: (line: string) => void
+  /** What `pg_stat_activity` shows. */
+  readonly name: string
+  /** PartConnections for the tables; the queue has a pool of its own. */
+  readonly connections?: number
+  /** Its statements come again and again, and all of them go by key. */
+  readonly byKey?: boolean
+  /** It only reads: the database refuses every change that it might ask for. */
+  readonly reading?: boolean
+  /** It reads for analysts: from the replica, where one is set, which may be some moments behind. */
+  readonly behind?: boolean
+}
+
+/** How a process that buys is connected. */
+export const workerPool = { connections: 6, byKey: true } as const
+
+/** Opens the database: one that is set has to be migrated already, the embedded one is started and migrated here. */
+export async function openMill(options: MillOptions): Promise<Mill> {
+  const { config, closers } = options
+  const { name, connections: max = 4, byKey = false, reading = false, behind = false } = options
+  const given = (behind ? config.replicaUrl : null) ?? config.databaseUrl
+  const databaseUrl = given ?? (await startEmbedded(options))
+  const pool = openPool(databaseUrl, { name, max, ledger: byKey, reading })
+  const db = closers.add('the database', openDatabase(pool, { byKey }), (open) =>
+    letGo(() => open.destroy()),
+  )
+  await probeDatabase(db)
+  if (given !== null) await reaching('the database', () => checkDatabase(db))
+  const installation = await reaching('the database', () => installationId(db))
+  const supplier = supplierOf(config)
+  let queue: Promise<SliceQueue> | undefined
+  return {
+    config,
+    db,
+    pool,
+    databaseUrl,
+    installation,
+    supplier,
+    queue: () => (queue ??= openSlices(options, { config, databaseUrl, installation })),
+    api: async () => config.api ?? ensureService({ home: config.home, databaseUrl }),
+  }
+}
+
+/** Brings our tables, the views and BullMQ's own tables up to date; gives the names of what was applied to ours. */
+export async function migrateAll(pool: Pool, databaseUrl: string): Promise<readonly string[]> {
+  const applied = await migrateDatabase(pool)
+  const views = await applyViews(pool)
+  await migrateQueue(databaseUrl)
+  return views.length === 0 ? applied : [...applied, `${views.length} views`]
+}
+
+async function startEmbedded({ config, say }: MillOptions): Promise<string> {
+  const { url } = await ensurePostgres(config.home, { say })
+  // Through connections of its own: those of a command that only reads could not.
+  const pool = openPool(url, { name: 'migrate', max: 2 })
+  try {
+    await migrateAll(pool, url)
+    await ensureReader(pool)
+  } finally {
+    await pool.end()
+  }
+  return url
+}
+
+async function openSlices({ closers }: MillOptions, place: QueuePlace): Promise<SliceQueue> {
+  const queue = await reaching('the queue', () => openPart(place, sliceConnections, openQueue))
+  return closers.add('the queue', queue, (opened) => opened.close())
+}
+
+/** Where answers are bought, and whose money pays for them. */
+export interface Supplier {
+  readonly origin: 'live' | 'test' | 'sandbox'
+  /** Kept with each answer: an answer is reused only for the same API. */
+  readonly api: string
+  readonly account: string
+}
+
+/** Whose balance it is, and how its answers are marked. */
+export function supplierOf(config: Config): Supplier {
+  if (config.api === null) {
+    return { origin: 'sandbox', api: 'bundled', account: config.account ?? 'bundled' }
+  }
+  const { url, key } = config.api
+  const path = url.pathname.replace(/\/+$/, '')
+  const origin = key.reveal().startsWith('sk_test_') ? 'test' : 'live'
+  return { origin, api: `${url.host}${path}`, account: config.account ?? url.host }
+}

@@ -1,0 +1,223 @@
+// Keeps the sums of finished days.
+
+import type { Database } from '../../base/database/database.ts'
+import { type RawBuilder, sql } from '../../base/database/kysely.ts'
+import { only } from '../../base/database/statement.ts'
+import { prepareReading } from '../../base/database/views.ts'
+import { codeOf } from '../../base/errors.ts'
+import { pause } from '../../base/waiting.ts'
+
+/** Somebody who began to keep a day and is not done by then has died. */
+const abandoned = sql`interval '15 minutes'`
+
+/** Which days are kept, and who hears of each. */
+interface FinishOptions {
+  /** The first day that is kept. */
+  readonly since?: string | undefined
+  /** Told of each day that is kept, with how many are still to come. */
+  readonly tell?: (day: string, left: number) => void
+  /** Aborted: the day in hand is the last. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Keeps the sums of days whose runs have ended, the oldest first, so that trends need not read their answers; gives how
+ * many days it kept. What changes meanwhile wins: such a day, and those after it, are left to the next time.
+ */
+export async function finishDays(
+  db: Database,
+  most = Infinity,
+  { since, tell, signal }: FinishOptions = {},
+): Promise<number> {
+  await throwAway(db)
+  let kept = 0
+  const days = await readDaysToFinish(db, since)
+  for (const [nth, day] of days.entries()) {
+    if (kept === most || signal?.aborted === true) break
+    const finish = await beginFinish(db, day)
+    if (finish === null) continue
+    if (!(await othersEnded(db)) || !(await addUp(db, finish, day))) {
+      await sql`delete from finished_days where id = ${finish} and made_at is null`.execute(db)
+      break
+    }
+    kept += 1
+    tell?.(day, days.length - nth - 1)
+  }
+  return kept
+}
+
+/** Sums that nobody may use any more. */
+async function throwAway(db: Database): Promise<void> {
+  await sql`
+    delete from finished_days
+    where (
+        basis is distinct from analysis.basis()
+        -- Nothing in the tables could make them again.
+        and run_date not in (select archived_days.run_date from archived_days)
+      )
+      or (made_at is null and begun_at < clock_timestamp() - ${abandoned})`.execute(db)
+  for (const table of ['finished_labels', 'finished_shares', 'finished_steps']) {
+    await sql`
+      delete from ${sql.table(table)} as kept
+      where not exists (select from finished_days where finished_days.id = kept.finish_id)`.execute(
+      db,
+    )
+  }
+}
+
+/** From here on a change of the day removes the row; null: somebody else is at it. */
+async function beginFinish(db: Database, day: string): Promise<number | null> {
+  const { rows } = await sql<{ id: number }>`
+    insert into finished_days (run_date, basis)
+    values (${day}, analysis.basis())
+    on conflict (run_date) do nothing
+    returning id`.execute(db)
+  return rows[0]?.id ?? null
+}
+
+/**
+ * Waits until every transaction of this database has ended that may have changed something before it could see the row:
+ * whoever changes something holds the lock on a number of its own until the end.
+ */
+async function othersEnded(db: Database): Promise<boolean> {
+  const { rows } = await sql<{ id: string }>`
+    select transactionid::text as id
+    from pg_locks
+    join pg_stat_activity using (pid)
+    where locktype = 'transactionid'
+      and granted
+      and datname = current_database()`.execute(db)
+  const others = rows.map(({ id }) => id)
+  for (let look = 0; look < 10; look++) {
+    const { rows: there } = await sql`
+      select
+      from pg_locks
+      where locktype = 'transactionid'
+        and granted
+        and transactionid::text = any(${others}::text[])`.execute(db)
+    if (there.length === 0) return true
+    await pause(100)
+  }
+  return false
+}
+
+const changedMeanwhile = ['40001', '40P01']
+
+/** Adds the day up in one view of the tables; false: something of it changed, or the basis did. */
+async function addUp(db: Database, finish: number, day: string): Promise<boolean> {
+  try {
+    return await db
+      .transaction()
+      .setIsolationLevel('repeatable read')
+      .execute(async (trx) => {
+        await prepareReading(trx, {})
+        for (const statement of sumsOf(finish, day)) await statement.execute(trx)
+        const { rows } = await sql`
+          update finished_days
+          set made_at = clock_timestamp()
+          where id = ${finish}
+            and basis = analysis.basis()
+          returning id`.execute(trx)
+        if (rows.length === 0) throw new Changed()
+        return true
+      })
+  } catch (error) {
+    if (error instanceof Changed || changedMeanwhile.includes(codeOf(error) ?? '')) return false
+    throw error
+  }
+}
+
+/** What is kept of a day, table by table. */
+function sumsOf(finish: number, day: string): readonly RawBuilder<unknown>[] {
+  return [
+    sql`
+      insert into finished_labels (finish_id, tag, queries, weight, planned, planned_weight)
+      select ${finish}::bigint, tag, queries, weight, planned, planned_weight
+      from analysis.labels_on(${day}::date)`,
+    sql`
+      insert into finished_shares
+        (finish_id, tag, domain, ranked, top_3, top_10, top_20, positions, clicks)
+      select ${finish}::bigint, tag, domain, ranked, top_3, top_10, top_20, positions, clicks
+      from analysis.shares_on(${day}::date)`,
+    sql`
+      insert into finished_steps
+        (finish_id, query_id, search_id, fetched_at, previous_search_id, volatility, depth,
+        previous_depth, previous_run_date, places, entered, left_it, stayed)
+      select
+        ${finish}::bigint, query_id, search_id, fetched_at, previous_search_id, volatility, depth,
+        previous_depth, previous_run_date, places, entered, left_it, stayed
+      from analysis.compared_on(${day}::date)`,
+    sql`
+      insert into seen_pages (page_id, query_id)
+      select distinct organic_results.page_id, observations.query_id
+      from analysis.observations
+      join organic_results on organic_results.search_id = observations.search_id
+      where observations.run_date = ${day}::date
+        and organic_results.page_id is not null
+      on conflict do nothing`,
+  ]
+}
+
+/** Takes back what was added up. */
+class Changed extends Error {}
+
+/** Days before every run that is not over, of which nothing is kept. */
+export async function readDaysToFinish(
+  db: Database,
+  since = '-infinity',
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ day: string }>`
+    select distinct runs.run_date as day
+    from runs
+    where analysis.basis() is not null
+      and runs.run_date >= ${since}::date
+      and runs.run_date < coalesce(
+        (select min(run_date) from runs where state in ('planning', 'open')), 'infinity'
+      )
+      -- What is in the archive cannot be added up.
+      and runs.run_date not in (select archived_days.run_date from archived_days)
+      and not exists (
+        select
+        from finished_days
+        where finished_days.run_date = runs.run_date
+          and finished_days.basis = analysis.basis()
+      )
+    order by day`.execute(db)
+  return rows.map(({ day }) => day)
+}
+
+/** True while the sums of a day could be kept and are not. */
+export async function anyUnfinished(db: Database): Promise<boolean> {
+  return (await readDaysToFinish(db)).length > 0
+}
+
+/** Days of which no sums are kept, by why that is so. */
+export interface DaysLeft {
+  /** Nobody is at them. */
+  readonly open: number
+  /** Another process began to add them up, or one that died meanwhile. */
+  readonly begun: number
+  /** A run of them, or of a day before them, is not over. */
+  readonly waiting: number
+}
+
+/** What is left to be kept since a day. */
+export async function readDaysLeft(db: Database, since: string | undefined): Promise<DaysLeft> {
+  const { rows } = await sql<{ begun: number; missing: number }>`
+    select
+      count(*) filter (where finished_days.id is not null) as begun,
+      count(*) filter (where finished_days.id is null) as missing
+    from analysis.unfinished_days
+    left join finished_days using (run_date)
+    where run_date >= ${since ?? '-infinity'}::date`.execute(db)
+  const { begun, missing } = only(rows)
+  const open = (await readDaysToFinish(db, since)).length
+  return { open, begun, waiting: missing - open }
+}
+
+/** Tells the planner at once what was kept: it would find out in its own time. */
+export async function analyzeFinished(db: Database): Promise<void> {
+  await sql`analyze finished_days, finished_labels, finished_shares, finished_steps, seen_pages`.execute(
+    db,
+  )
+}

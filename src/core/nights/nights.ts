@@ -1,0 +1,456 @@
+import type { Database } from '../../base/database/database.ts'
+import { sql, type Transaction } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
+import { type Cron, nextAfter, readCron } from '../../base/time/cron.ts'
+
+/** A time at which a schedule is due, and the local date it counts for. */
+interface DueTime {
+  readonly at: Date
+  readonly date: string
+}
+
+/** The clock that decides: that of the database, the same for every host. */
+export async function databaseNow(db: Database): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db)
+  return rows[0]?.now ?? new Date()
+}
+
+/** Notes that all times up to `known` have been decided. */
+export async function advance(db: Database, schedule: string, known: Date): Promise<void> {
+  await sql`
+    update schedules
+    set known_until = greatest(known_until, ${known}),
+      seen_at = clock_timestamp()
+    where name = ${schedule}`.execute(db)
+}
+
+/** The open run that stands in the way of a list's next one. */
+interface BusyRow {
+  readonly run: number
+  readonly date: string
+  readonly schedule: string | null
+  readonly starved: boolean
+  readonly tasks: number
+  readonly open: number
+}
+
+interface FactRows {
+  readonly known: Date
+  readonly decided: readonly Date[]
+  readonly waiting: readonly DueTime[]
+  readonly busy: BusyRow | null
+}
+
+/** What a decision about one schedule is made from, as of one moment. */
+export async function readFacts(
+  db: Database,
+  subject: { schedule: string; list: string; account: string; kind: string },
+): Promise<FactRows> {
+  // One snapshot: a night that another scheduler decides meanwhile must not look undecided beside its own run.
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => {
+      const known = await trx
+        .selectFrom('schedules')
+        .select('known_until')
+        .where('name', '=', subject.schedule)
+        .executeTakeFirst()
+      const since = known?.known_until ?? new Date()
+      const nights = await sql<{ at: Date; date: string; waits: boolean }>`
+        select due_at as at, run_date as date, outcome is null as waits
+        from nights
+        where schedule = ${subject.schedule}
+          and (due_at > ${since} or outcome is null)
+        order by due_at`.execute(trx)
+      return {
+        known: since,
+        decided: nights.rows.map(({ at }) => at),
+        waiting: nights.rows.filter(({ waits }) => waits).map(({ at, date }) => ({ at, date })),
+        busy: await readBusy(trx, subject),
+      }
+    })
+}
+
+async function readBusy(
+  trx: Transaction<DB>,
+  { list, account, kind }: { list: string; account: string; kind: string },
+): Promise<BusyRow | null> {
+  const { rows } = await sql<BusyRow>`
+    select
+      r.id as run, r.run_date as date,
+      (select n.schedule from nights n where n.run_id = r.id order by n.due_at limit 1) as schedule,
+      exists (
+        select
+        from stops s
+        join accounts a on a.id = s.account_id
+        where a.name = ${account}
+          and a.kind = ${kind}
+          and s.reason in ('credit_floor', 'budget')
+          and s.cleared_at is null
+          and (s.until is null or s.until > clock_timestamp())
+      ) as starved,
+      counted.tasks, counted.open
+    from runs r
+    join lists l on l.id = r.list_id and l.name = ${list}
+    cross join lateral (
+      select count(*) as tasks, count(*) filter (where t.state = 'open') as open
+      from tasks t
+      where t.run_id = r.id
+    ) counted
+    where r.state in ('planning', 'open')
+    order by r.id
+    limit 1`.execute(trx)
+  return rows[0] ?? null
+}
+
+/** Nights that make no run: put off (no outcome), missed, skipped or failed. A decided one stays as it is; gives the others. */
+export async function recordNights(
+  db: Database,
+  schedule: string,
+  what: {
+    readonly nights: readonly DueTime[]
+    readonly outcome: 'missed' | 'skipped' | 'failed' | null
+    readonly note: string
+    readonly known: Date
+  },
+): Promise<readonly DueTime[]> {
+  const { nights, outcome, note, known } = what
+  return db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ at: Date }>`
+      insert into nights (schedule, due_at, run_date, outcome, note)
+      select ${schedule}, at, date, ${outcome}, ${note}
+      from unnest(
+        ${nights.map(({ at }) => at.toISOString())}::timestamptz[],
+        ${nights.map(({ date }) => date)}::date[]
+      ) as due (at, date)
+      on conflict (schedule, due_at) do update
+      set outcome = excluded.outcome,
+        note = excluded.note,
+        decided_at = clock_timestamp()
+      where nights.outcome is null
+        and excluded.outcome is not null
+      returning due_at as at`.execute(trx)
+    await advance(trx, schedule, known)
+    const recorded = new Set(rows.map(({ at }) => at.getTime()))
+    return nights.filter(({ at }) => recorded.has(at.getTime()))
+  })
+}
+
+/** Why a night could not be taken: another scheduler had it, or another run of the list came in between. */
+export class NightTaken extends Error {}
+
+/** Takes a night for a run, within the transaction that plans it: either both happen or neither. */
+export async function takeNight(
+  trx: Transaction<DB>,
+  night: DueTime & {
+    readonly schedule: string
+    readonly outcome: 'ran' | 'late'
+    readonly run: number
+    readonly note: string | null
+  },
+): Promise<void> {
+  const taken = await sql`
+    insert into nights (schedule, due_at, run_date, outcome, run_id, note)
+    values (${night.schedule}, ${night.at}, ${night.date}, ${night.outcome}, ${night.run}, ${night.note})
+    on conflict (schedule, due_at) do update
+    set outcome = excluded.outcome,
+      run_id = excluded.run_id,
+      note = excluded.note,
+      decided_at = clock_timestamp()
+    where nights.outcome is null
+    returning 1`.execute(trx)
+  if (taken.rows.length === 0) throw new NightTaken('another scheduler took the night')
+  // The row of the list is locked here: nobody else can be planning a run of it.
+  const others = await sql`
+    select
+    from runs r
+    join runs own on own.list_id = r.list_id and own.id = ${night.run}
+    where r.id <> own.id
+      and r.state in ('planning', 'open')
+    limit 1`.execute(trx)
+  if (others.rows.length > 0) throw new NightTaken('another run of the list is open')
+}
+
+/** Adds a sentence to the nights of a run, without touching their outcome. */
+export async function noteRun(db: Database, run: number, note: string): Promise<void> {
+  await sql`
+    update nights
+    set note = concat_ws('; ', note, ${note}::text)
+    where run_id = ${run}`.execute(db)
+}
+
+/** The number of a list that has been read before; null for one that has not. */
+export async function findList(db: Database, name: string): Promise<number | null> {
+  const { rows } = await sql<{ id: number }>`
+    select id
+    from lists
+    where name = ${name}
+      and exists (select from list_queries where list_id = lists.id)`.execute(db)
+  return rows[0]?.id ?? null
+}
+
+/** What is kept about a schedule between two ticks. */
+export interface WatchRow {
+  readonly name: string
+  readonly list: string
+  readonly cron: string
+  readonly zone: string
+  readonly missed: string
+  readonly overlap: string
+  readonly enabled: boolean
+  readonly known_until: Date
+}
+
+/** What the file says beside that: read by whoever wants to know what nights will cost. */
+interface WatchedNight extends WatchRow {
+  readonly max_age_ms: number | null
+  readonly budget: number | null
+  /** Longest interval of an adaptive schedule; null: every query is asked each night. */
+  readonly adaptive_days: number | null
+}
+
+/** Every schedule that a scheduler has ever seen. */
+export async function readWatches(db: Database): Promise<readonly WatchRow[]> {
+  return db
+    .selectFrom('schedules')
+    .select(['name', 'list', 'cron', 'zone', 'missed', 'overlap', 'enabled', 'known_until'])
+    .orderBy('name')
+    .execute()
+}
+
+/** Stores a schedule as its file has it now; `known_until` never goes back. */
+export async function saveWatch(db: Database, watch: WatchedNight): Promise<void> {
+  await sql`
+    insert into schedules
+      (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at, max_age_ms, budget, adaptive_days)
+    values (
+      ${watch.name}, ${watch.list}, ${watch.cron}, ${watch.zone}, ${watch.missed}, ${watch.overlap},
+      ${watch.enabled}, ${watch.known_until}, clock_timestamp(), ${watch.max_age_ms}, ${watch.budget},
+      ${watch.adaptive_days}
+    )
+    on conflict (name) do update
+    set list = excluded.list,
+      cron = excluded.cron,
+      zone = excluded.zone,
+      missed = excluded.missed,
+      overlap = excluded.overlap,
+      enabled = excluded.enabled,
+      known_until = greatest(schedules.known_until, excluded.known_until),
+      seen_at = excluded.seen_at,
+      max_age_ms = excluded.max_age_ms,
+      budget = excluded.budget,
+      adaptive_days = excluded.adaptive_days`.execute(db)
+}
+
+/** Turns a schedule off that is not in the file any more. */
+export async function disable(db: Database, name: string): Promise<void> {
+  await db.updateTable('schedules').set({ enabled: false }).where('name', '=', name).execute()
+}
+
+/** Makes a schedule that was decided ahead of time known until now; what runs ahead of time goes on. */
+export async function callBack(db: Database, name: string, now: Date): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await sql`
+      update schedules
+      set known_until = ${now}
+      where name = ${name}`.execute(trx)
+    // Nights that were decided ahead of time: their rows would make them look decided when they are due.
+    await sql`
+      delete from nights
+      where schedule = ${name}
+        and due_at > ${now}
+        and run_id is null`.execute(trx)
+  })
+}
+
+/** Milliseconds since any scheduler last looked at its schedules; null when none ever did. Times ahead of the clock do not count. */
+export async function lastLook(db: Database): Promise<number | null> {
+  const { rows } = await sql<{ ago: number | null }>`
+    select extract(epoch from clock_timestamp() - max(seen_at))::float8 * 1000 as ago
+    from schedules
+    where seen_at <= clock_timestamp()`.execute(db)
+  return rows[0]?.ago ?? null
+}
+
+// Twice the time within which a night counts as on time: a scheduler that is there has decided long before.
+const patienceMs = 10 * 60_000
+
+/** What is kept about a schedule between two ticks. */
+interface Watch {
+  readonly name: string
+  /** Null when its pattern cannot be read any more. */
+  readonly cron: Cron | null
+  readonly zone: string
+  readonly known: Date
+  /** The oldest night that was put off. */
+  readonly waiting: Date | null
+}
+
+/** A night of which nothing has become although it ought to have. */
+export interface Overdue {
+  readonly schedule: string
+  readonly dueAt: Date
+  readonly problem: string
+}
+
+/** Schedules that are on, as the tables know them: no file is needed. */
+export async function readWatched(db: Database): Promise<readonly Watch[]> {
+  return (await readOutlook(db)).map(({ cron, known_until: known, ...row }) => {
+    const reading = readCron(cron)
+    return { ...row, known, cron: reading.kind === 'cron' ? reading.cron : null }
+  })
+}
+
+/** Nights of which nothing has become although they ought to have. */
+export async function overdueNights(db: Database, now?: Date): Promise<readonly Overdue[]> {
+  const watches = await readWatched(db)
+  return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))
+}
+
+/** What nobody has decided although it is long due, and what has waited until the next night is due as well. */
+export function findOverdue(watches: readonly Watch[], now: Date): Overdue[] {
+  return watches.flatMap((watch) => [...undecided(watch, now), ...stuck(watch, now)])
+}
+
+function undecided({ name, cron, zone, known }: Watch, now: Date): Overdue[] {
+  const first = cron === null ? null : nextAfter(cron, zone, known)
+  if (first === null || first.getTime() + patienceMs > now.getTime()) return []
+  const problem = 'it was due and nobody decided: is the scheduler running? (npm run nightly)'
+  return [{ schedule: name, dueAt: first, problem }]
+}
+
+function stuck({ name, cron, zone, waiting }: Watch, now: Date): Overdue[] {
+  if (cron === null || waiting === null) return []
+  const next = nextAfter(cron, zone, waiting)
+  if (next === null || next.getTime() + patienceMs > now.getTime()) return []
+  const problem = 'it still waits for an older run although the next one is due as well'
+  return [{ schedule: name, dueAt: waiting, problem }]
+}
+
+/** The newest night of a schedule, and how far its run is. */
+export interface LastNight {
+  readonly schedule: string
+  readonly due_at: Date
+  readonly run_date: string
+  readonly outcome: string | null
+  readonly note: string | null
+  readonly run: number | null
+  readonly run_state: string | null
+  readonly tasks: number
+  readonly open: number
+}
+
+/** The newest night of each schedule. */
+export async function readLastNights(db: Database): Promise<readonly LastNight[]> {
+  const { rows } = await sql<LastNight>`
+    select
+      n.schedule, n.due_at, n.run_date, n.outcome, n.note, r.id as run, r.state as run_state,
+      counted.tasks, counted.open
+    from (
+      select distinct on (schedule) *
+      from nights
+      order by schedule, due_at desc
+    ) n
+    left join runs r on r.id = n.run_id
+    cross join lateral (
+      select count(*) as tasks, count(*) filter (where t.state = 'open') as open
+      from tasks t
+      where t.run_id = r.id
+    ) counted
+    order by n.schedule`.execute(db)
+  return rows
+}
+
+/** Counts the nights that were decided since a time, by their outcome. */
+export async function countNights(
+  db: Database,
+  since: Date,
+): Promise<readonly { schedule: string; outcome: string; nights: number }[]> {
+  const { rows } = await sql<{ schedule: string; outcome: string; nights: number }>`
+    select schedule, coalesce(outcome, 'waiting') as outcome, count(*) as nights
+    from nights
+    where decided_at > ${since}
+    group by 1, 2
+    order by 1, 2`.execute(db)
+  return rows
+}
+
+/** Schedules that are on, with the oldest night that each has put off. */
+async function readOutlook(db: Database): Promise<
+  readonly {
+    readonly name: string
+    readonly cron: string
+    readonly zone: string
+    readonly known_until: Date
+    readonly waiting: Date | null
+  }[]
+> {
+  const { rows } = await sql<{
+    name: string
+    cron: string
+    zone: string
+    known_until: Date
+    waiting: Date | null
+  }>`
+    select
+      name, cron, zone, known_until,
+      (select min(due_at) from nights n where n.schedule = s.name and n.outcome is null) as waiting
+    from schedules s
+    where enabled
+    order by name`.execute(db)
+  return rows
+}
+
+/** What became of one list on one date: a run, or a time at which a schedule made none. */
+export interface CalendarEntry {
+  readonly list: string
+  readonly run_date: string
+  /** Null: a schedule was due, and no run was made. */
+  readonly run: number | null
+  readonly kind: string
+  readonly state: string
+  readonly schedule: string | null
+  readonly outcome: string | null
+  readonly note: string | null
+  readonly suspect: boolean
+  /** What is odd about it, whether it is left out or not. */
+  readonly reasons: readonly string[]
+  /** Queries that were to be bought, and those with a readable answer; null until it was judged. */
+  readonly asked: number | null
+  readonly answered: number | null
+  readonly spent: number
+}
+
+/** Every run and every night without one from day to day, by list, the newest first. */
+export async function readCalendar(
+  db: Database,
+  { since, until, limit }: { since: string; until: string; limit: number },
+): Promise<readonly CalendarEntry[]> {
+  const { rows } = await sql<CalendarEntry>`
+    select
+      l.name as list, r.run_date, r.id as run, r.kind, r.state, n.schedule, n.outcome, n.note, r.suspect,
+      coalesce(h.reasons || h.remarks, '{}') as reasons, h.asked, h.answered, r.spent
+    from runs r
+    join lists l on l.id = r.list_id
+    left join night_health h on h.run_id = r.id
+    left join lateral (
+      select schedule, outcome, note
+      from nights
+      where run_id = r.id
+      order by due_at desc
+      limit 1
+    ) n on true
+    where r.run_date between ${since}::date and ${until}::date
+    union all
+    select
+      coalesce(s.list, n.schedule), n.run_date, null, 'nightly', '', n.schedule, coalesce(n.outcome, 'waiting'), n.note,
+      false, '{}', null, null, 0
+    from nights n
+    left join schedules s on s.name = n.schedule
+    where n.run_id is null
+      and n.run_date between ${since}::date and ${until}::date
+    order by run_date desc, run desc nulls last, list
+    limit ${limit}`.execute(db)
+  return rows
+}

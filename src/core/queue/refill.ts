@@ -1,0 +1,47 @@
+// Makes the queue's jobs from the tables.
+
+import type { Database } from '../../base/database/database.ts'
+import { awaitedLater } from '../../base/waiting.ts'
+import type { QueuedSlice } from './jobs.ts'
+import { listOpenSlices } from './open-slices.ts'
+
+/** Where slices are handed to. */
+export interface SliceSink {
+  add(slices: readonly QueuedSlice[]): Promise<void>
+}
+
+interface RefillOptions {
+  readonly db: Database
+  /** Only slices of this run. */
+  readonly run?: number | undefined
+  /** Called after each page with the number of slices that were handed over. */
+  readonly onPage?: (slices: number) => void
+}
+
+const page = 2_000
+/** Two pages are added abreast while the next one is looked up: a third brings nothing more. */
+const abreast = 2
+
+/** Hands every slice with an open task to the queue; a job that is still held stays as it is. */
+export async function refill(queue: SliceSink, options: RefillOptions): Promise<number> {
+  const { db, run, onPage } = options
+  let after: { run: number; slice: number } | null = null
+  let queued = 0
+  const adding: Promise<void>[] = []
+  const add = async (slices: readonly QueuedSlice[]) => {
+    await queue.add(slices)
+    queued += slices.length
+    onPage?.(queued)
+  }
+  for (;;) {
+    const slices = await listOpenSlices(db, { after, limit: page, run })
+    const last = slices.at(-1)
+    if (last === undefined) break
+    if (adding.length === abreast) await adding.shift()
+    const jobs = slices.map(({ delay_ms: delayMs, ...slice }) => ({ ...slice, delayMs }))
+    adding.push(awaitedLater(add(jobs)))
+    after = last
+  }
+  await Promise.all(adding)
+  return queued
+}

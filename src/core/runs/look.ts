@@ -1,0 +1,141 @@
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { formatTable } from '../../base/cli/text.ts'
+import { readConfig } from '../../base/config.ts'
+import { withinTime } from '../../base/database/statement.ts'
+import { type Exit, exits } from '../../base/errors.ts'
+import { pause } from '../../base/waiting.ts'
+import { outlookJson, readCreditOutlook } from '../forecast/foresee.ts'
+import { readBooks } from '../ledger/books.ts'
+import { costsOf } from '../ledger/rows.ts'
+import { type Mill, openMill } from '../mill.ts'
+import { type NightSummary, nightSummaryLines, summariseNights } from '../scheduler/show.ts'
+import { expectRun } from './run.ts'
+import { believedPrices, formatStatus, formatUnknown, type StatusView } from './screen.ts'
+import { countRuns, endedLastMinute, readAccount, readRuns, readUnknown } from './status.ts'
+
+interface LookOptions {
+  readonly run?: number
+  readonly watch?: true
+  readonly unknown?: true
+  readonly json?: true
+}
+
+const everyMs = 2_000
+const mostRuns = 20
+const mostUnknown = 1_000
+const outlookDays = 7
+
+/** Shows the state of the mill once, or again and again with `--watch`. */
+async function showMill({ options, env, closers, signal }: Call<LookOptions>): Promise<Exit> {
+  const config = readConfig(env)
+  const json = options.json === true
+  const run = options.run ?? null
+  const mill = await openMill({
+    config,
+    closers,
+    say,
+    name: 'status',
+    connections: 2,
+    reading: true,
+  })
+  if (run !== null) await expectRun(mill.db, run)
+  if (options.unknown === true) return showUnknown(mill, json)
+  for (;;) {
+    const view = await look(mill, run)
+    if (json) printJson(statusJson(view))
+    else {
+      if (options.watch === true && process.stdout.isTTY) print('\u001b[2J\u001b[H')
+      print(formatStatus(view))
+    }
+    if (options.watch !== true || signal.aborted) return exits.done
+    await pause(everyMs)
+  }
+}
+
+/** Everything that `status` shows, for people and for programs. */
+export type MillState = StatusView & { readonly summaries: readonly NightSummary[] }
+
+async function look(mill: Mill, run: number | null): Promise<MillState> {
+  const queue = await mill.queue()
+  return {
+    ...(await readTables(mill, run)),
+    queue: { backend: queue.backend, ...(await queue.count()) },
+    outlook: await withinTime(mill.db, 2_000, (db) => lookAhead({ ...mill, db })),
+  }
+}
+
+/** What the tables say of the mill at this moment; the queue and the outlook aside. */
+export async function readTables(
+  { db, config, supplier }: Pick<Mill, 'db' | 'config' | 'supplier'>,
+  run: number | null,
+): Promise<Omit<MillState, 'queue' | 'outlook'>> {
+  const { account: name, origin: kind } = supplier
+  const account = await readAccount(db, { name, kind })
+  const summaries = await summariseNights(db)
+  const runs = await readRuns(db, { run, limit: mostRuns })
+  const costs = account === null ? [] : believedPrices(costsOf(await readBooks(db, account.id)))
+  return {
+    runs,
+    older: run === null ? (await countRuns(db)) - runs.length : 0,
+    account,
+    accountName: name,
+    prices: costs,
+    origin: kind,
+    floor: account?.floor ?? config.creditFloor,
+    endedLastMinute: await endedLastMinute(db),
+    zone: config.zone,
+    nights: nightSummaryLines(summaries),
+    summaries,
+  }
+}
+
+/** The outlook as far as `status` looks ahead. */
+export function lookAhead(mill: Pick<Mill, 'db' | 'config' | 'supplier'>) {
+  return readCreditOutlook(mill, { days: outlookDays })
+}
+
+/** The state of the mill for programs. */
+function statusJson({ account, floor, accountName: name, ...view }: MillState) {
+  const known = {
+    remaining: account?.remaining ?? null,
+    observed_at: account?.observed_at ?? null,
+  }
+  return {
+    runs: view.runs,
+    account: {
+      ...account,
+      ...{ name, ...known, floor, prices: view.prices },
+      stop: account?.stops[0]?.reason ?? null,
+    },
+    queue: view.queue,
+    nights: view.summaries,
+    outlook: view.outlook === null ? null : outlookJson(view.outlook),
+  }
+}
+
+async function showUnknown(mill: Mill, json: boolean): Promise<Exit> {
+  const calls = await readUnknown(mill.db, mostUnknown)
+  if (json) {
+    printJson({ calls, at_risk: calls.reduce((sum, call) => sum + call.credits_at_risk, 0) })
+  } else print(formatUnknown(calls))
+  return exits.done
+}
+
+export interface StatusOptions extends LookOptions {
+  readonly settings?: true
+}
+
+/** Shows the settings, or the state of the mill. */
+export async function showStatus(call: Call<StatusOptions>): Promise<Exit> {
+  const { options, env } = call
+  if (options.settings !== true) {
+    return showMill(call)
+  }
+  const { sources } = readConfig(env)
+  if (options.json === true) printJson(Object.fromEntries(sources))
+  else {
+    const rows = [...sources].map(([name, { shown, source }]) => [name, shown, source])
+    print(formatTable(['setting', 'value', 'from'], rows))
+  }
+  return exits.done
+}

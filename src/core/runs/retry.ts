@@ -1,0 +1,436 @@
+import { type Call, printJson, say } from '../../base/cli/command.ts'
+import { countFlag } from '../../base/cli/flags.ts'
+import { count } from '../../base/cli/text.ts'
+import { readConfig } from '../../base/config.ts'
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { only } from '../../base/database/statement.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { instantsOf, isDay, readDuration } from '../../base/time/zone.ts'
+import {
+  readListBudgets,
+  readRunBudgets,
+  type RunBudget,
+  setRunBudgets,
+} from '../ledger/account.ts'
+import { openAccount } from '../ledger/books.ts'
+import {
+  cancelRun,
+  forgetPrices,
+  insisting,
+  liftStops,
+  openRunsOf,
+} from '../ledger/change-tasks.ts'
+import { type Mill, openMill } from '../mill.ts'
+import { rebuild } from './rebuild.ts'
+import { expectList, expectRun, expectTag } from './run.ts'
+import { dearestSeen } from './status.ts'
+import { flawCode } from './waits.ts'
+
+/** What can be typed after `npm run retry --`. */
+export interface RetryFlags {
+  readonly run?: number
+  readonly list?: string
+  readonly state?: string
+  readonly error?: string
+  readonly tag?: string
+  readonly since?: string
+  readonly budget?: string
+  readonly buyAgain?: true
+  readonly dryRun?: true
+  readonly json?: true
+}
+
+const reopenable = ['failed', 'unknown', 'unaffordable', 'not_asked']
+
+/** Opens tasks again and makes their jobs, or only says how many there are. */
+export async function runRetry({ options, env, closers }: Call<RetryFlags>): Promise<Exit> {
+  const config = readConfig(env)
+  const selection = selectionOf(options, config.zone)
+  const budget = options.budget === undefined ? null : countFlag('budget', options.budget)
+  const mill = await openMill({ config, closers, say, name: 'retry' })
+  if (selection.run !== null) await expectRun(mill.db, selection.run)
+  if (selection.list !== null) await expectList(mill.db, selection.list)
+  if (selection.tag !== null) await expectTag(mill.db, selection.tag)
+  const { runs, left, tasks } = await chooseRuns(mill.db, selection)
+  for (const { run, instead } of left) say(leftLine(run, instead))
+  const bound = await readBound(mill, selection, runs)
+  await expectMoney(mill, { bound, reopened: runs, budget })
+  if (selection.buyAgain) say(await costLine(mill, tasks))
+  const refused = await countRefused(mill.db, selection)
+  if (refused > 0) say(refusedLine(refused))
+  if (options.dryRun === true) {
+    if (options.json === true) printJson({ tasks, reopened: 0 })
+    say(`${count(tasks, 'task')} would be opened again`)
+    return exits.done
+  }
+  if (budget !== null) await bindRuns(mill, bound, budget)
+  const reopened = await reopenTasks(mill.db, selection, runs)
+  for (const run of runs) await rebuild(mill, run)
+  if (options.json === true) printJson({ tasks, reopened })
+  say(
+    reopened === 0
+      ? nothingFound(budget !== null && bound.length > 0)
+      : `${count(reopened, 'task')} open again; type: npm run work -- --drain`,
+  )
+  return exits.done
+}
+
+function selectionOf(options: RetryFlags, zone: string): Selection {
+  const buyAgain = options.buyAgain === true
+  const states = readStates(options.state ?? '')
+  const { run = null, list = null, error = null, tag = null } = options
+  if (buyAgain && run === null && list === null) {
+    throw new Misuse('expected --run or --list beside --buy-again, got neither; it costs money')
+  }
+  return {
+    run,
+    list,
+    states: buyAgain ? [...states, 'answered', 'reused'] : states,
+    error,
+    tag,
+    since: options.since === undefined ? null : sinceFlag(options.since, zone),
+    buyAgain,
+  }
+}
+
+/** Reads the runs that a typed budget is for: those that are opened, and the one that is named if it is open as it is. */
+async function readBound({ db }: Mill, { run }: Selection, reopened: readonly number[]) {
+  const named = run === null || reopened.includes(run) ? [] : [run]
+  const found = await readRunBudgets(db, [...reopened, ...named])
+  return found.filter((one) => one.open || reopened.includes(one.run))
+}
+
+/** Refuses a budget that is used up, that of a run or of its list: every task would be unaffordable again at once. */
+async function expectMoney(
+  mill: Mill,
+  {
+    bound,
+    reopened,
+    budget,
+  }: {
+    bound: readonly RunBudget[]
+    reopened: readonly number[]
+    budget: number | null
+  },
+) {
+  const dearest = (await dearestSeen(mill.db, mill.supplier.account)) ?? 1
+  for (const one of bound) {
+    const { run, gone } = one
+    const opened = reopened.includes(run)
+    const most = budget ?? (opened ? one.budget : null)
+    const least = opened ? gone + dearest : gone
+    if (most === null || most >= least) continue
+    const got =
+      budget === null ? `${most}, of which ${gone} are gone` : `${most}: ${gone} are used or held`
+    const why = opened ? ', and what is opened would be unaffordable again at once' : ''
+    throw new Misuse(
+      `expected a budget of at least ${least} credits for run ${run}, got ${got}${why}; type --budget with what the run may use in all, those ${gone} with it`,
+    )
+  }
+  for (const { list, month, budget: most, gone } of await readListBudgets(mill.db, reopened)) {
+    if (most >= gone + dearest) continue
+    throw new Misuse(
+      `expected list ${list} to have at least ${gone + dearest} credits for ${month}, got ${most}, of which ${gone} are gone: what is opened would be unaffordable again at once; type: npm run budget -- --list ${JSON.stringify(list)} --credits N`,
+    )
+  }
+}
+
+/** Sets the budget of runs, of which workers may be buying. */
+async function bindRuns({ db }: Mill, bound: readonly RunBudget[], budget: number): Promise<void> {
+  const runs = bound.map(({ run }) => run)
+  const [first] = bound
+  if (first === undefined) return
+  if (!(await setRunBudgets(db, runs, budget))) {
+    throw new Misuse(
+      `expected a budget of at least what each run has used, got ${budget}, and more was bought meanwhile; nothing is changed: type --budget with more`,
+    )
+  }
+  say(
+    bound.length === 1
+      ? `run ${first.run} may use ${budget} credits in all, ${first.gone} are used or held`
+      : `each of ${count(bound.length, 'run')} may use ${budget} credits in all, what it has used with it`,
+  )
+}
+
+/** A span back from now, or the beginning of a day. */
+function sinceFlag(text: string, zone: string): Date {
+  const span = readDuration(text)
+  if (span !== null) return new Date(Date.now() - span)
+  const [start] = isDay(text) ? instantsOf(zone, Date.parse(`${text}T00:00:00Z`)) : []
+  if (start !== undefined) return new Date(start)
+  throw new Misuse(`expected --since to be a day like 2026-10-03 or a span like 12h, got ${text}`)
+}
+
+function readStates(text: string): string[] {
+  const states = text.split(',').map((state) => state.trim())
+  const wrong = states.filter((state) => !reopenable.includes(state))
+  if (wrong.length === 0) return states
+  throw new Misuse(`expected --state to be of ${reopenable.join(', ')}, got ${wrong.join(', ')}`)
+}
+
+function nothingFound(bound: boolean): string {
+  return `no such task was found in a run that may be opened: nothing ${bound ? 'else ' : ''}is changed`
+}
+
+function leftLine(run: number, instead: number): string {
+  return `run ${run} stays closed: a list has one open run at a time, and that is run ${instead}; when it has ended, type: npm run retry -- --run ${run}`
+}
+
+function refusedLine(refused: number): string {
+  return `${count(refused, 'task')} left out: paid for, and the tables refused the rows; npm run reparse stores them once they may be stored`
+}
+
+async function costLine(mill: Mill, tasks: number): Promise<string> {
+  const dearest = await dearestSeen(mill.db, mill.supplier.account)
+  const cost = dearest === null ? 'an unknown number of' : `at most ${dearest * tasks}`
+  return `${count(tasks, 'task')} to be bought again for ${cost} credits`
+}
+
+/** Which tasks a person means. */
+export interface Selection {
+  readonly run: number | null
+  readonly list: string | null
+  readonly states: readonly string[]
+  /** Only tasks that ended with this error, or whose answer has this flaw. */
+  readonly error: string | null
+  /** Only tasks whose query has this label in the list of the run. */
+  readonly tag: string | null
+  /** Only tasks that ended then or later. */
+  readonly since: Date | null
+  /** True: also tasks that have an answer, or the body of one that the tables refused, which would be bought again. */
+  readonly buyAgain: boolean
+}
+
+/** Runs with tasks that a selection means. */
+interface Choice {
+  readonly runs: readonly number[]
+  /** Runs that stay closed: another manual run of their list is open, or will be. */
+  readonly left: readonly { readonly run: number; readonly instead: number }[]
+  /** Tasks of the runs that are to be opened. */
+  readonly tasks: number
+}
+
+/** At most one manual run of a list is open: the one that is, or else the newest of those that are meant. */
+export async function chooseRuns(db: Database, selection: Selection): Promise<Choice> {
+  const { rows } = await sql<{ run: number; instead: number; tasks: number }>`
+    with meant as (
+      select t.run_id, count(*) as tasks
+      from tasks t
+      where ${selected(selection)}
+      group by t.run_id
+    )
+    select
+      r.id as run,
+      meant.tasks,
+      case
+        when r.kind <> 'manual' then r.id
+        else coalesce(
+          (
+            select o.id
+            from runs o
+            where o.list_id = r.list_id
+              and o.kind = 'manual'
+              and o.state in ('planning', 'open')
+          ),
+          max(r.id) over (partition by r.list_id, r.kind)
+        )
+      end as instead
+    from runs r
+    join meant on meant.run_id = r.id
+    order by r.id`.execute(db)
+  const chosen = rows.filter(({ run, instead }) => run === instead)
+  return {
+    runs: chosen.map(({ run }) => run),
+    left: rows.filter(({ run, instead }) => run !== instead),
+    tasks: chosen.reduce((sum, { tasks }) => sum + tasks, 0),
+  }
+}
+
+// The tables took the body of its answer and not the rows: it is paid for, and `reparse` stores them.
+const refusedTasks = sql`
+  t.error_code is not distinct from 'UNSTORABLE'
+  and exists (select from calls c join raw_answers a on a.call_id = c.id where c.task_id = t.id)`
+
+/** Tasks that a selection leaves out because their answers are there, without rows. */
+async function countRefused(db: Database, selection: Selection): Promise<number> {
+  if (selection.buyAgain) return 0
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count
+    from tasks t
+    where ${selected({ ...selection, buyAgain: true })} and t.search_id is null and ${refusedTasks}`.execute(
+    db,
+  )
+  return only(rows).count
+}
+
+function selected({ run, list, states, error, tag, since, buyAgain }: Selection) {
+  return sql`
+    t.state = any(${states}::text[])
+    and (${run}::bigint is null or t.run_id = ${run}::bigint)
+    and (
+      ${error}::text is null
+      or t.error_code = ${error}::text
+      or exists (select from searches s where s.id = t.search_id and ${flawCode} = ${error}::text)
+    )
+    and (${since}::timestamptz is null or t.finished_at >= ${since}::timestamptz)
+    and (
+      ${tag}::text is null
+      or exists (
+        select from runs r
+        join list_queries lq on lq.list_id = r.list_id and lq.query_id = t.query_id
+        where r.id = t.run_id and ${tag}::text = any(lq.tags)
+      )
+    )
+    and (
+      ${buyAgain}::boolean
+      or t.state = 'not_asked'
+      or (t.search_id is null and not (${refusedTasks}))
+    )
+    and exists (
+      select from runs r
+      join lists l on l.id = r.list_id
+      where r.id = t.run_id and r.state <> 'cancelled' and (${list}::text is null or l.name = ${list}::text)
+    )`
+}
+
+// Whoever buys waits for the rows of the runs: no longer than so many tasks take.
+const portion = 2000
+
+/**
+ * Opens tasks of these runs again, with all their tries, a portion at a time; the slices of the runs must be queued. What
+ * a retry that broke off did not reach is found by the next one.
+ */
+export async function reopenTasks(
+  db: Database,
+  selection: Selection,
+  runs: readonly number[],
+): Promise<number> {
+  let reopened = 0
+  // By their numbers: one that was answered anew meanwhile must not be opened once more.
+  for (let after = 0; ;) {
+    const some = await insisting(() => reopenPortion(db, selection, { runs, after }))
+    if (some.last === null) return reopened
+    reopened += some.count
+    after = some.last
+  }
+}
+
+/** The runs first, then the tasks, as whoever settles takes them: no two can wait for each other for long. */
+async function reopenPortion(
+  db: Database,
+  selection: Selection,
+  { runs, after }: { readonly runs: readonly number[]; readonly after: number },
+): Promise<{ readonly count: number; readonly last: number | null }> {
+  return db.transaction().execute(async (trx) => {
+    await sql`
+      select from runs where id = any(${runs}::bigint[]) order by id for no key update`.execute(trx)
+    const { rows } = await sql<{ count: number; last: number | null }>`
+      with meant as materialized (
+        select t.id
+        from tasks t
+        where t.run_id = any(${runs}::bigint[])
+          and t.id > ${after}
+          and ${selected(selection)}
+        order by t.id
+        limit ${portion}
+      ),
+      reopened as (
+        update tasks t
+        set
+          state = 'open', attempts = 0, ambiguous = 0, deaths = 0, not_before = null,
+          finished_at = null, error_code = null, error_message = null,
+          search_id = null,
+          answers_after = case
+            when t.search_id is null and t.error_code is distinct from 'UNSTORABLE' then t.answers_after
+            else clock_timestamp()
+          end
+        where t.id = any(array(select id from meant))
+          and ${selected(selection)}
+        returning t.run_id, t.slice
+      ),
+      slices_open as (
+        update slices s
+        set done_at = null, round = s.round + 1
+        from (select distinct run_id, slice from reopened) r
+        where s.run_id = r.run_id and s.slice = r.slice
+      ),
+      runs_open as (
+        update runs
+        set state = 'open', finished_at = null, opened_at = clock_timestamp()
+        where id in (select run_id from reopened)
+      )
+      select (select count(*) from reopened) as count, (select max(id) from meant) as last`.execute(
+      trx,
+    )
+    return only(rows)
+  })
+}
+
+/** What can be typed after `npm run cancel --`. */
+export interface CancelFlags {
+  readonly run?: number
+  readonly list?: string
+  readonly json?: true
+}
+
+/** Ends a run, or the open runs of a list: their open tasks are cancelled, their answers stay. */
+export async function runCancel({ options, env, closers }: Call<CancelFlags>): Promise<Exit> {
+  const { run, list, json } = options
+  if ((run === undefined) === (list === undefined)) {
+    throw new Misuse(
+      `expected --run with the number of a run or --list with the name of a list, got ${run === undefined ? 'nothing' : 'both'}; npm run status shows them`,
+    )
+  }
+  const config = readConfig(env)
+  const mill = await openMill({ config, closers, say, name: 'cancel' })
+  const runs = list === undefined ? [run ?? 0] : await runsOf(mill.db, list)
+  const ended: { run: number; cancelled: number }[] = []
+  for (const one of runs) ended.push(await cancel(mill.db, one))
+  if (json === true) printJson(list === undefined ? ended[0] : { list, runs: ended })
+  return exits.done
+}
+
+async function runsOf(db: Database, list: string): Promise<readonly number[]> {
+  await expectList(db, list)
+  const runs = await openRunsOf(db, list)
+  if (runs.length > 0) return runs
+  throw new Misuse(`expected list ${list} to have an open run, got none; see npm run status`)
+}
+
+async function cancel(db: Database, run: number): Promise<{ run: number; cancelled: number }> {
+  const ended = await cancelRun(db, run)
+  if (ended === null) {
+    throw new Misuse(
+      `expected run ${run} to be open, got none or one that ended; see npm run status`,
+    )
+  }
+  say(
+    `run ${run} is cancelled: ${count(ended.cancelled, 'open task')}; calls in flight are still kept`,
+  )
+  return { run, cancelled: ended.cancelled }
+}
+
+/** What can be typed after `npm run resume --`. */
+export interface ResumeFlags {
+  readonly json?: true
+  readonly forgetPrices?: true
+}
+
+/** Lifts the stops of the account in use, and says which stood. */
+export async function runResume({ options, env, closers }: Call<ResumeFlags>): Promise<Exit> {
+  const config = readConfig(env)
+  const mill = await openMill({ config, closers, say, name: 'resume' })
+  const { account: name, origin: kind } = mill.supplier
+  const account = await openAccount(mill.db, { name, kind })
+  if (options.forgetPrices === true) {
+    await forgetPrices(mill.db, account)
+    say('what calls have cost is forgotten: the next one goes out alone and shows the price')
+  }
+  const lifted = (await liftStops(mill.db, account)).map(({ reason }) => reason)
+  if (options.json === true) printJson({ account: name, lifted })
+  const what = lifted.length === 0 ? 'no stop stood' : `lifted: ${lifted.join(', ')}`
+  say(`account ${name}: ${what}; one call may now go out to see the balance`)
+  say('workers that wait go on by themselves; otherwise type: npm run work -- --drain')
+  return exits.done
+}

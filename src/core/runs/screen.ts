@@ -1,0 +1,246 @@
+// What status shows, as lines.
+
+import { count, flawText, formatTable, spanText } from '../../base/cli/text.ts'
+import { type CreditOutlook, outlookSentences } from '../forecast/foresee.ts'
+import { boundOf, type Costs } from '../ledger/prices.ts'
+import type { AccountStatus, RunStatus, UnknownCall } from './status.ts'
+
+/** Everything that `status` shows. */
+export interface StatusView {
+  readonly runs: readonly RunStatus[]
+  /** Runs that are left out, since they ended long ago. */
+  readonly older: number
+  readonly account: AccountStatus | null
+  readonly accountName: string
+  readonly origin: string
+  /** What calls are believed to cost. */
+  readonly prices: readonly BelievedPrice[]
+  /** In force: the settings' own, or the highest of live workers. */
+  readonly floor: number
+  readonly queue: { readonly backend: string; readonly jobs: number; readonly paused: boolean }
+  readonly endedLastMinute: number
+  /** Null where lists are so large that a look would have to wait for it. */
+  readonly outlook: CreditOutlook | null
+  readonly zone: string
+  /** One line for each schedule. */
+  readonly nights: readonly string[]
+}
+
+const heads = [
+  'run',
+  'list',
+  'date',
+  'state',
+  'tasks',
+  'open',
+  'answered',
+  'reused',
+  'not asked',
+  'failed',
+  'unknown',
+  'other',
+  'unreadable',
+  'spent',
+]
+
+/** The state of things on one screen: runs, credits, why it stands still, what to type next. */
+export function formatStatus(view: StatusView): string {
+  const lines: string[] = []
+  if (view.origin === 'sandbox')
+    lines.push('SANDBOX: the bundled service answers, no real credits are spent', '')
+  lines.push(...runLines(view.runs))
+  if (view.older > 0) lines.push(`and ${view.older} older: npm run status -- --run N shows one`)
+  lines.push('')
+  lines.push(...accountLines(view), ...priceLines(view.prices), '')
+  if (view.nights.length > 0) lines.push(...view.nights, '')
+  lines.push(
+    `queue on ${view.queue.backend}: ${count(view.queue.jobs, 'job')}${view.queue.paused ? ', paused' : ''}`,
+  )
+  lines.push(speedLine(view), ...outlookPart(view))
+  lines.push(`next: ${nextStep(view)}`)
+  return lines.join('\n')
+}
+
+function runLines(runs: readonly RunStatus[]): string[] {
+  if (runs.length === 0) return ['no runs yet']
+  const rows = runs.map(({ tasks, ...run }) => {
+    const total = Object.values(tasks).reduce((sum, number) => sum + number, 0)
+    const {
+      open,
+      answered,
+      reused,
+      not_asked: rests,
+      failed,
+      unknown,
+      unaffordable,
+      cancelled,
+    } = tasks
+    const budget = run.budget === null ? '' : ` of ${run.budget}`
+    return [
+      run.run,
+      run.list,
+      run.run_date,
+      run.state,
+      total,
+      open,
+      answered,
+      reused,
+      rests,
+      failed,
+      unknown,
+      unaffordable + cancelled,
+      run.unreadable,
+      `${run.spent}${budget}`,
+    ]
+  })
+  return [
+    formatTable(heads, rows, { right: heads.filter((head) => !texts.has(head)) }),
+    ...runs.flatMap(flawLine),
+  ]
+}
+
+const texts = new Set(['list', 'date', 'state'])
+
+function accountLines({ account, accountName, floor }: StatusView): string[] {
+  if (account === null) return [`account ${accountName}: not used yet; floor ${floor}`]
+  const seen =
+    account.remaining === null
+      ? 'balance not seen yet'
+      : `${account.remaining} credits left, seen ${ago(account.observed_ago_s)} ago`
+  const held = account.reserved + account.uncertain
+  const lines = [
+    `account ${account.name}: ${seen}; floor ${floor}; ${account.workers} workers, ${account.in_flight} calls in flight`,
+  ]
+  if (held > 0) {
+    lines.push(
+      `held: ${account.reserved} credits for calls in flight, ${account.uncertain} for calls nobody could read`,
+    )
+  }
+  for (const stop of account.stops) {
+    const until = stop.until === null ? '' : `, until ${stop.until}`
+    lines.push(`stands still (${stop.reason}) since ${stop.since}${until}: ${stop.detail}`)
+  }
+  return lines
+}
+
+export function ago(seconds: number | null): string {
+  if (seconds === null) return 'some time'
+  if (seconds < 120) return `${seconds} s`
+  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
+}
+
+function speedLine({ runs, account, endedLastMinute, outlook }: StatusView): string {
+  const open = runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
+  if (open === 0) return 'nothing is open'
+  const tasks = count(open, 'open task')
+  // What stands still has no speed, whatever was done in the minute before.
+  if ((account?.stops.length ?? 0) > 0) return tasks
+  if (endedLastMinute === 0) return `${tasks}, none ended in the last minute`
+  return `${tasks}, ${count(endedLastMinute, 'call')} ended in the last minute: ${etaOf(open, outlook)}`
+}
+
+/** By the pace while work went on, and no further than the credits reach. */
+export function etaOf(open: number, outlook: CreditOutlook | null): string {
+  const perMinute = outlook?.perMinute ?? null
+  if (outlook === null || perMinute === null) return 'too few to say how long it takes'
+  const { forecast } = outlook
+  const steps = forecast.kind === 'known' ? forecast.steps.filter(({ kind }) => kind === 'run') : []
+  const bought = steps.reduce((sum, step) => sum + step.bought, 0)
+  if (!steps.some(({ cut }) => cut !== null))
+    return `about ${spanText((open / perMinute) * 60)} to go`
+  return `credits reach for ${bought} of them, about ${spanText((bought / perMinute) * 60)}`
+}
+
+function outlookPart({ outlook, origin, zone }: StatusView): string[] {
+  if (origin === 'test') return []
+  if (outlook === null) return ['outlook: npm run outlook']
+  return outlookSentences(outlook, zone).map((line) => `outlook: ${line}`)
+}
+
+/** What a person would type now. */
+export function nextStep({ runs, account }: Pick<StatusView, 'runs' | 'account'>): string {
+  const reasons = new Set(account?.stops.map(({ reason }) => reason))
+  if (reasons.has('auth')) return 'set another SEARCH_API_KEY, or: npm run resume'
+  if (reasons.has('credit_floor')) return 'top up the account, then: npm run resume'
+  if (reasons.has('budget')) return 'wait, or raise the budget that is used up: npm run budget'
+  if (runs.some(({ tasks }) => tasks.open > 0)) return 'npm run work -- --drain'
+  const short = runs.find(({ tasks }) => tasks.failed + tasks.unknown + tasks.unaffordable > 0)
+  if (short !== undefined) return mendingStep(short)
+  return runs.length === 0 ? 'npm run enqueue inputs/keywords.csv' : 'npm run sql'
+}
+
+function mendingStep({ run, list, tasks }: RunStatus): string {
+  if (tasks.failed + tasks.unknown > 0) return `npm run retry -- --run ${run}`
+  return `the budget of run ${run} or of ${list} was spent: npm run budget; npm run retry -- --run ${run} --state unaffordable`
+}
+
+/** Calls whose outcome nobody could read, with what they may have cost. */
+export function formatUnknown(calls: readonly UnknownCall[]): string {
+  if (calls.length === 0) return 'every call has an outcome that could be read'
+  const risk = calls.reduce((sum, call) => sum + call.credits_at_risk, 0)
+  const rows = calls.map((call) => [
+    call.call,
+    call.run,
+    call.q,
+    call.task_state,
+    call.sent_at,
+    call.credits_at_risk,
+    call.held ? 'held' : 'free again',
+    call.error,
+  ])
+  const table = formatTable(
+    ['call', 'run', 'query', 'task', 'sent', 'at risk', 'credits', 'why'],
+    rows,
+    {
+      right: ['call', 'run', 'at risk'],
+    },
+  )
+  return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in all`
+}
+
+/** What calls of one kind are believed to cost, and what that rests on. */
+interface BelievedPrice {
+  readonly class: string
+  /** Credits set aside for a call among others. */
+  readonly expected: number
+  /** Credits set aside for a call that goes out alone. */
+  readonly alone: number
+  /** Prices that were seen. */
+  readonly seen: number
+  readonly cheapest: number
+  readonly dearest: number
+}
+
+/** The prices that the ledger reckons with, for kinds of calls of which one was seen. */
+export function believedPrices(costs: Costs): readonly BelievedPrice[] {
+  return [...costs]
+    .filter(([, { seen }]) => seen > 0)
+    .map(([name, { seen, cheapest, dearest }]) => {
+      const { among, alone } = boundOf(costs, name)
+      return { class: name, expected: among, alone, seen, cheapest, dearest }
+    })
+}
+
+/** One line for each of them; a price that is expected although it came once says how to forget it. */
+export function priceLines(prices: readonly BelievedPrice[]): string[] {
+  return prices.map(({ class: name, expected, alone, seen, cheapest, dearest }) => {
+    const range =
+      cheapest === dearest ? count(dearest, 'credit') : `${cheapest} to ${dearest} credits`
+    const aside = alone === expected ? `${expected}` : `${expected} together, ${alone} alone`
+    const told = `price of ${name}: ${range} in ${count(seen, 'answer')}, set aside for a call: ${aside}`
+    return alone < expected && seen > 30
+      ? `${told}; ${expected} came once: npm run resume -- --forget-prices forgets it`
+      : told
+  })
+}
+
+/** Names the answers of a run that `reparse` cannot mend; nothing where there are none. */
+function flawLine(status: RunStatus): string[] {
+  const { run, unreadable, other_query } = status
+  const text = flawText(status)
+  if (text === '') return []
+  const code = other_query > 0 ? 'OTHER_QUERY' : 'PAID_REFUSAL'
+  return [
+    `run ${run}: of ${count(unreadable, 'unreadable answer')} ${text}; to buy those again: npm run retry -- --run ${run} --error ${code} --buy-again`,
+  ]
+}

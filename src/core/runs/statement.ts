@@ -1,0 +1,155 @@
+// The statement command: every change of a balance explained.
+
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { wordFlag } from '../../base/cli/flags.ts'
+import { formatTable } from '../../base/cli/text.ts'
+import { type Config, readConfig } from '../../base/config.ts'
+import { type Exit, exits, Misuse, unhandled } from '../../base/errors.ts'
+import { dueBetween } from '../../base/time/cron.ts'
+import { formatMinute, isDay } from '../../base/time/zone.ts'
+import {
+  type Grouping,
+  readStatement,
+  type StatementEvent,
+  type StatementRow,
+} from '../ledger/statement.ts'
+import { openMill } from '../mill.ts'
+
+export interface StatementOptions {
+  readonly account?: string
+  readonly since?: string
+  readonly until?: string
+  readonly by: string
+  readonly json?: true
+}
+
+const groupings = ['day', 'list', 'run'] as const
+
+/** Every change of the balance explained: sums by day, list or run, and a dated line for what is not surely ours. */
+export async function showStatement({
+  options,
+  env,
+  closers,
+}: Call<StatementOptions>): Promise<Exit> {
+  const by = wordFlag('by', options.by, groupings)
+  const since = dateFlag('since', options.since)
+  const until = dateFlag('until', options.until)
+  const config = readConfig(env)
+  const mill = await openMill({ config, closers, say, name: 'statement', reading: true })
+  const order = { account: options.account ?? null, since, until, zone: config.zone }
+  const { sums, events: unnamed } = await readStatement(mill.db, order, by)
+  const events = nameRises(unnamed, config)
+  if (options.json === true) printJson({ by, zone: config.zone, sums, events })
+  else print(statementLines({ by, zone: config.zone, sums, events }).join('\n'))
+  return exits.done
+}
+
+function dateFlag(name: string, text: string | undefined): string | null {
+  if (text === undefined) return null
+  if (isDay(text)) return text
+  throw new Misuse(`expected --${name} to be a date like 2026-01-31, got ${text}`)
+}
+
+/** A change with the name that a person gives it. */
+export interface NamedEvent extends StatementEvent {
+  readonly what: 'perhaps ours' | "somebody else's" | 'top-up' | 'renewal'
+}
+
+/** Everything that a statement shows. */
+interface StatementView {
+  readonly by: Grouping
+  readonly zone: string
+  readonly sums: readonly StatementRow[]
+  readonly events: readonly NamedEvent[]
+}
+
+/** A rise is the plan's renewal when a time of MILL_RENEWAL lies between the two balances that show it. */
+export function nameRises(
+  events: readonly StatementEvent[],
+  { renewal, zone }: Pick<Config, 'renewal' | 'zone'>,
+): readonly NamedEvent[] {
+  return events.map((event) => {
+    const { kind, after, at } = event
+    const renewed =
+      kind === 'top_up' &&
+      renewal !== null &&
+      after !== null &&
+      dueBetween(renewal, zone, { after, until: at }).length > 0
+    return { ...event, what: renewed ? 'renewal' : nameOf(kind) }
+  })
+}
+
+function nameOf(kind: StatementEvent['kind']): NamedEvent['what'] {
+  switch (kind) {
+    case 'perhaps_ours':
+      return 'perhaps ours'
+    case 'others':
+      return "somebody else's"
+    case 'top_up':
+      return 'top-up'
+    default:
+      throw unhandled('kind', kind)
+  }
+}
+
+/** The statement on one screen: sums, what is not surely ours, and the proof that both add up. */
+export function statementLines({ by, zone, sums, events }: StatementView): readonly string[] {
+  if (sums.length === 0)
+    return ['no balance was told in this time: a statement begins with the first answer']
+  const accounts = [...new Set(sums.map(({ account }) => account))]
+  return accounts.flatMap((account, index) => [
+    ...(index === 0 ? [] : ['']),
+    ...accountLines(account, {
+      ...{ by, zone },
+      sums: sums.filter((row) => row.account === account),
+      events: events.filter((event) => event.account === account),
+    }),
+  ])
+}
+
+function accountLines(account: string, { by, zone, sums, events }: StatementView): string[] {
+  const total = (read: (row: StatementRow) => number): number =>
+    sums.reduce((sum, row) => sum + read(row), 0)
+  const changes = (row: StatementRow): number =>
+    row.ours + row.perhaps_ours + row.others + row.top_up
+  const lines = [`account ${account}`, sumTable(by, sums)]
+  const [first] = sums
+  const last = sums.at(-1)
+  if (by === 'day' && first !== undefined && last !== undefined) {
+    lines.push(
+      `${first.opening} at first ${signed(total(changes))} in changes = ${last.closing} at last`,
+    )
+  }
+  if (events.length > 0) lines.push('', eventTable(events, zone))
+  return lines
+}
+
+const kinds = ['ours', 'perhaps ours', 'others', 'added'] as const
+
+function sumTable(by: Grouping, sums: readonly StatementRow[]): string {
+  const cells = sums.map((row) => {
+    const changes = [row.ours, row.perhaps_ours, row.others, row.top_up]
+    const name = row.group === '' ? 'no call of ours' : row.group
+    return by === 'day' ? [name, row.opening, ...changes, row.closing] : [name, ...changes]
+  })
+  const heads = by === 'day' ? [by, 'opening', ...kinds, 'closing'] : [by, ...kinds]
+  return formatTable(heads, cells, { right: heads.slice(1) })
+}
+
+function eventTable(events: readonly NamedEvent[], zone: string): string {
+  const rows = events.map(({ what, after, at, credits, balance, run_id: run }) => [
+    after === null ? '' : formatMinute(zone, after),
+    formatMinute(zone, at),
+    signed(credits),
+    what,
+    run === null ? '' : `run ${run}`,
+    balance,
+  ])
+  return formatTable(['after', 'seen', 'credits', 'what', 'of', 'balance'], rows, {
+    right: ['credits', 'balance'],
+  })
+}
+
+function signed(credits: number): string {
+  return credits < 0 ? `- ${-credits}` : `+ ${credits}`
+}

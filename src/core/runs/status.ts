@@ -1,0 +1,197 @@
+// The state of runs as the tables have it.
+
+import { otherQuery, paidRefusal } from '../../base/answer.ts'
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { floorInForce, shownBalance } from '../ledger/standstill.ts'
+
+const taskStates = [
+  'open',
+  'answered',
+  'reused',
+  'not_asked',
+  'failed',
+  'unknown',
+  'unaffordable',
+  'cancelled',
+] as const
+export type TaskState = (typeof taskStates)[number]
+
+export interface RunStatus {
+  readonly run: number
+  readonly list: string
+  readonly run_date: string
+  readonly kind: string
+  readonly state: string
+  readonly tasks: Readonly<Record<TaskState, number>>
+  /** Answers without results that count as none: not readable, or one of the next two. */
+  readonly unreadable: number
+  /** Of these: refusals that the API charged for. */
+  readonly paid_refusal: number
+  /** Of these: answers to another query. */
+  readonly other_query: number
+  readonly rejected: number
+  /** Credits of calls that came back, and of those that nobody could read. */
+  readonly spent: number
+  /** Of `spent`: held for calls that nobody could read, perhaps not charged. */
+  readonly uncertain: number
+  /** Set aside for calls in flight, not in `spent`. */
+  readonly reserved: number
+  readonly budget: number | null
+  readonly created_at: string
+  readonly finished_at: string | null
+}
+
+/** The newest runs, or one, with their tasks by state. */
+export async function readRuns(
+  db: Database,
+  { run, limit }: { run: number | null; limit: number },
+): Promise<readonly RunStatus[]> {
+  const { rows } = await sql<
+    Omit<RunStatus, 'tasks'> & { tasks: Partial<Record<TaskState, number>> | null }
+  >`
+    select
+      r.id as run, l.name as list, r.run_date, r.kind, r.state, r.rejected, r.spent, r.reserved, r.budget,
+      to_char(r.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as created_at,
+      to_char(r.finished_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as finished_at,
+      (
+        select jsonb_object_agg(state, count)
+        from (select t.state, count(*) from tasks t where t.run_id = r.id group by t.state) counted
+      ) as tasks,
+      (
+        select coalesce(sum(c.credits_reserved), 0)::float8
+        from calls c
+        join tasks t on t.id = c.task_id
+        where t.run_id = r.id and c.outcome = 'unknown' and c.washed_at is null
+      ) as uncertain,
+      flaws.*
+    from (
+      select * from runs
+      where ${run}::bigint is null or id = ${run}::bigint
+      order by (state in ('planning', 'open')) desc, id desc
+      limit ${limit}
+    ) r
+    join lists l on l.id = r.list_id
+    cross join lateral (
+      select
+        count(*) as unreadable,
+        count(*) filter (where starts_with(s.parse_error, ${paidRefusal})) as paid_refusal,
+        count(*) filter (where starts_with(s.parse_error, ${otherQuery})) as other_query
+      from tasks t
+      join searches s on s.id = t.search_id
+      where t.run_id = r.id and s.parse_error is not null
+    ) flaws
+    order by r.id desc`.execute(db)
+  return rows.map((row) => ({ ...row, tasks: { ...noTasks, ...row.tasks } }))
+}
+
+export async function countRuns(db: Database): Promise<number> {
+  const { rows } = await sql<{ runs: number }>`select count(*) as runs from runs`.execute(db)
+  return rows[0]?.runs ?? 0
+}
+
+const noTasks = Object.fromEntries(taskStates.map((state) => [state, 0])) as Record<
+  TaskState,
+  number
+>
+
+export interface AccountStatus {
+  readonly id: number
+  readonly name: string
+  readonly kind: string
+  readonly remaining: number | null
+  readonly observed_at: string | null
+  readonly observed_ago_s: number | null
+  readonly reserved: number
+  readonly uncertain: number
+  readonly in_flight: number
+  readonly floor: number | null
+  readonly workers: number
+  readonly day_spent: number
+  readonly month_spent: number
+  readonly stops: readonly { reason: string; since: string; until: string | null; detail: string }[]
+}
+
+/** What the ledger knows of an account; null before its first call. */
+export async function readAccount(
+  db: Database,
+  { name, kind }: { name: string; kind: string },
+): Promise<AccountStatus | null> {
+  const { rows } = await sql<AccountStatus>`
+    select
+      a.id, a.name, a.kind, a.reserved, a.uncertain, a.in_flight, a.day_spent, a.month_spent,
+      ${shownBalance} as remaining,
+      to_char(a.obs_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as observed_at,
+      round(extract(epoch from clock_timestamp() - a.obs_at))::float8 as observed_ago_s,
+      ${floorInForce} as floor,
+      (
+        select count(*) from workers w
+        where w.account_id = a.id and w.stopped_at is null and w.lease_until > clock_timestamp()
+      ) as workers,
+      (
+        select coalesce(jsonb_agg(jsonb_build_object(
+          'reason', s.reason,
+          'since', to_char(s.since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+          'until', to_char(s.until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+          'detail', coalesce(s.detail, '')
+        ) order by s.since desc), '[]')
+        from stops s
+        where s.account_id = a.id
+          and s.cleared_at is null
+          and (s.until is null or s.until > clock_timestamp())
+      ) as stops
+    from accounts a
+    where a.name = ${name} and a.kind = ${kind}`.execute(db)
+  return rows[0] ?? null
+}
+
+/** Tasks ended in the last minute: what the present speed is taken from. */
+export async function endedLastMinute(db: Database): Promise<number> {
+  const { rows } = await sql<{ ended: number }>`
+    select count(*) as ended
+    from calls
+    where id > (select coalesce(max(id), 0) - 100000 from calls)
+      and finished_at > clock_timestamp() - interval '1 minute'
+      and outcome = 'settled'`.execute(db)
+  return rows[0]?.ended ?? 0
+}
+
+export interface UnknownCall {
+  readonly call: number
+  readonly task: number
+  readonly run: number
+  readonly q: string
+  readonly task_state: string
+  readonly sent_at: string
+  readonly credits_at_risk: number
+  readonly held: boolean
+  readonly error: string
+}
+
+/** Calls whose outcome nobody could read, newest first, with the credits at risk. */
+export async function readUnknown(db: Database, limit: number): Promise<readonly UnknownCall[]> {
+  const { rows } = await sql<UnknownCall>`
+    select
+      c.id as call, t.id as task, t.run_id as run, q.q, t.state as task_state,
+      to_char(c.sent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as sent_at,
+      c.credits_reserved as credits_at_risk,
+      c.washed_at is null as held,
+      concat_ws(': ', c.error_code, c.error_message) as error
+    from calls c
+    join tasks t on t.id = c.task_id
+    join queries q on q.id = t.query_id
+    where c.outcome = 'unknown'
+    order by c.id desc
+    limit ${limit}`.execute(db)
+  return rows
+}
+
+/** The dearest call of an account so far; null before the first. */
+export async function dearestSeen(db: Database, account: string): Promise<number | null> {
+  const { rows } = await sql<{ dearest: number | null }>`
+    select max(c.dearest) as dearest
+    from account_costs c
+    join accounts a on a.id = c.account_id
+    where a.name = ${account}`.execute(db)
+  return rows[0]?.dearest ?? null
+}

@@ -1,0 +1,132 @@
+// The nightly command: plans what is due, once or as a service.
+
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { callerPath, type Config, readConfig } from '../../base/config.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { openLog } from '../../base/log.ts'
+import { formatInstant } from '../../base/time/zone.ts'
+import { outlookJson, outlookSentences, readCreditOutlook } from '../forecast/foresee.ts'
+import { refreshOutlook } from '../forecast/kept.ts'
+import { type Mill, openMill } from '../mill.ts'
+import type { AfterRuns } from '../nights/after-runs.ts'
+import { type Overdue, overdueNights } from '../nights/nights.ts'
+import type { ChooseQueries } from './run.ts'
+import { loadSchedules, schedulesFile } from './schedule.ts'
+import { keepTime, Scheduler } from './scheduler.ts'
+import { formatNights, nightsJson, readNightOutlook } from './show.ts'
+
+/** What can be typed after `npm run nightly --`. */
+export interface NightlyFlags {
+  readonly show?: true
+  readonly once?: true
+  readonly json?: true
+  readonly file?: string
+  /** A port, or the usual one. */
+  readonly desk?: string | true
+}
+
+/** What features add to this command; only a job sees the rooms of all of them. */
+export interface NightlyParts extends SchedulerParts {
+  /** Tells the webhook what is new, once. */
+  readonly tellNews: (mill: Mill) => Promise<void>
+  readonly desk: StartDeskBeside
+}
+
+/** Serves the desk beside the scheduler; the job hands it in. */
+type StartDeskBeside = (
+  options: { readonly config: Config; readonly tell: (line: string) => void },
+  typed: string | true,
+) => Promise<{ close(): Promise<void> }>
+
+/** Shows the schedules, does what is due once, or schedules until it is stopped. */
+export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts): Promise<Exit> {
+  const { options, env, closers, signal } = call
+  expectLasting(options)
+  const config = readConfig(env)
+  const mill = await openMill({ config, closers, say, name: 'nightly', connections: 4 })
+  const file = options.file === undefined ? schedulesFile : callerPath(env, options.file)
+  if (options.show === true) return showSchedules(mill, file, options.json === true)
+  if (options.once === true) return tickOnce(mill, file, beside)
+  // A log and metrics are for what runs for long; nobody else waits for them to be loaded.
+  if (options.desk !== undefined) {
+    const opened = await beside.desk({ config, tell: say }, options.desk)
+    closers.add('the desk', opened, (open) => open.close())
+  }
+  return runScheduler(mill, { file, signal, beside })
+}
+
+/** A page beside what ends at once would be gone before anybody looked. */
+function expectLasting({ desk, show, once }: NightlyFlags): void {
+  if (desk === undefined || (show !== true && once !== true)) return
+  throw new Misuse(
+    `expected --desk beside a scheduler that goes on, got it with ${show === true ? '--show' : '--once'}; npm run desk is the page alone`,
+  )
+}
+
+const shownDays = 7
+
+async function showSchedules(mill: Mill, path: string, json: boolean): Promise<Exit> {
+  const file = await loadSchedules(mill.db, { file: path, zone: mill.config.zone })
+  const outlook = await readNightOutlook(mill.db, file)
+  const credits = await readCreditOutlook(mill, { days: shownDays })
+  if (json) printJson({ ...nightsJson(outlook), outlook: outlookJson(credits) })
+  else print([formatNights(outlook), ...outlookSentences(credits, mill.config.zone)].join('\n\n'))
+  if (file.schedules.length === 0 && file.refusals.length > 0) return exits.usage
+  return sayOverdue(outlook.schedules.flatMap(({ overdue }) => overdue))
+}
+
+/** A night of which nothing has become is a failure, for whoever looks at the exit code alone. */
+function sayOverdue(nights: readonly Overdue[]): Exit {
+  for (const { schedule, dueAt, problem } of nights) {
+    say(`OVERDUE: ${schedule}, due ${formatInstant(dueAt)}: ${problem}`)
+  }
+  return nights.length === 0 ? exits.done : exits.failures
+}
+
+async function tickOnce(mill: Mill, file: string, beside: NightlyParts): Promise<Exit> {
+  const scheduler = new Scheduler(mill, { file, tell: say, ...beside })
+  try {
+    await scheduler.tick()
+  } finally {
+    await scheduler.close()
+    await beside.tellNews(mill)
+  }
+  await refreshOutlook(mill)
+  if (!scheduler.usable) return exits.usage
+  return sayOverdue(await overdueNights(mill.db))
+}
+
+/** What features add to a scheduler. */
+interface SchedulerParts {
+  readonly afterRuns: AfterRuns
+  readonly chooseQueries: ChooseQueries
+  /** Health checks, metrics and news. */
+  readonly monitor: (
+    mill: Mill,
+    watched: {
+      readonly tell: (line: string) => void
+      readonly problems: () => readonly string[]
+    },
+  ) => Promise<{ close(): Promise<void> }>
+}
+
+/** Schedules until the signal comes, with a log, and with what a monitor shows of it. */
+async function runScheduler(
+  mill: Mill,
+  { file, signal, beside }: { file: string; signal: AbortSignal; beside: SchedulerParts },
+): Promise<Exit> {
+  const { api } = mill.config
+  const log = await openLog('nightly', api === null ? [] : [api.key])
+  const tell = (line: string) => log.info(line)
+  const scheduler = new Scheduler(mill, { file, tell, ...beside })
+  const monitor = await beside.monitor(mill, {
+    tell,
+    problems: () => (scheduler.trouble === null ? [] : ['the last tick was not done']),
+  })
+  try {
+    await keepTime(mill, scheduler, { signal, tell })
+  } finally {
+    await monitor.close()
+  }
+  return signal.reason === 'SIGINT' ? exits.interrupted : exits.done
+}

@@ -1,0 +1,176 @@
+import { unhandled } from '../../base/errors.ts'
+import { type Due, dueBetween, nextDues } from '../../base/time/cron.ts'
+import { dayMs } from '../../base/time/zone.ts'
+import type { Schedule } from './schedule.ts'
+
+/** A tick comes once a minute: within this time a night counts as on time, past it as late. */
+export const graceMs = 5 * 60_000
+
+// After a long absence the times are decided in portions, so that a step stays small.
+const portionMs = 7 * dayMs
+
+const nobodyLooked = 'no scheduler was there, or the database was away'
+
+/** The run of the list that is still going. */
+export interface Busy {
+  readonly run: number
+  readonly date: string
+  /** The schedule whose night made it; null for a run made by hand. */
+  readonly schedule: string | null
+  /** True while its account stands still for want of credit. */
+  readonly starved: boolean
+  readonly tasks: number
+  readonly open: number
+}
+
+/** What is known about one schedule at one moment. */
+export interface Facts {
+  readonly now: Date
+  /** Every time up to here has been decided. */
+  readonly known: Date
+  /** Times after `known` that have been decided already. */
+  readonly decided: ReadonlySet<number>
+  /** Nights that were put off, oldest first. */
+  readonly waiting: readonly Due[]
+  readonly busy: Busy | null
+}
+
+/** The one thing to do next. Afterwards the facts are read again, until nothing is left to do. */
+export type NightStep =
+  | { readonly kind: 'rest'; readonly known: Date }
+  | {
+      readonly kind: 'record'
+      readonly nights: readonly Due[]
+      readonly outcome: 'missed' | 'skipped'
+      readonly note: string
+      readonly known: Date
+    }
+  | {
+      readonly kind: 'wait'
+      readonly nights: readonly Due[]
+      readonly note: string
+      readonly known: Date
+    }
+  | {
+      readonly kind: 'run'
+      readonly night: Due
+      readonly outcome: 'ran' | 'late'
+      /** The open run to join; null: a run of its own. */
+      readonly into: Busy | null
+      readonly known: Date
+    }
+  | { readonly kind: 'close'; readonly busy: Busy; readonly note: string; readonly known: Date }
+
+/** Decides what one schedule needs, given its rule and what is known. */
+export function decide(schedule: Schedule, facts: Facts): NightStep {
+  const { dues, newest, until } = undecided(schedule, facts)
+  const older = newest === null ? dues : dues.slice(0, -1)
+  const last = older.at(-1)
+  if (last !== undefined) return passOver(schedule, { nights: older, known: last.at })
+  if (newest !== null) return place(schedule, newest, facts)
+  return callWaiting(schedule, facts, until)
+}
+
+/** The oldest portion of times without a decision; `newest` is null unless the portion reaches the last of them. */
+function undecided({ cron, zone }: Schedule, { now, known, decided }: Facts) {
+  let after = known
+  let until = after
+  let dues: Due[] = []
+  while (dues.length === 0 && until < now) {
+    after = until
+    until = new Date(Math.min(now.getTime(), after.getTime() + portionMs))
+    dues = dueBetween(cron, zone, { after, until }).filter((due) => !decided.has(due.at.getTime()))
+  }
+  const next = until < now ? nextDues(cron, zone, { after: until, count: 1 })[0] : undefined
+  const complete = next === undefined || next.at > now
+  return { dues, newest: complete ? (dues.at(-1) ?? null) : null, until }
+}
+
+/** Decides times that nobody decided before a newer one was due. */
+function passOver({ missed }: Schedule, past: { nights: readonly Due[]; known: Date }): NightStep {
+  switch (missed) {
+    case 'all':
+      return { kind: 'wait', ...past, note: `${nobodyLooked}; it waits its turn` }
+    case 'latest':
+      return {
+        kind: 'record',
+        ...past,
+        outcome: 'missed',
+        note: `${nobodyLooked}; a newer night counts`,
+      }
+    case 'skip':
+      return { kind: 'record', ...past, outcome: 'missed', note: nobodyLooked }
+    default:
+      throw unhandled('rule', missed)
+  }
+}
+
+/** Decides the newest time, once every older one is decided. */
+function place(schedule: Schedule, night: Due, facts: Facts): NightStep {
+  const { busy, waiting } = facts
+  const known = night.at
+  const nights = [night]
+  const late = isLate(night, facts.now)
+  if (late && schedule.missed === 'skip') {
+    return {
+      kind: 'record',
+      nights,
+      outcome: 'missed',
+      note: nobodyLooked,
+      known,
+    }
+  }
+  if (waiting.length > 0) return { kind: 'wait', nights, note: 'behind an older night', known }
+  if (busy === null)
+    return { kind: 'run', night, outcome: late ? 'late' : 'ran', into: null, known }
+  if (givesWay(schedule, busy)) return close(busy, facts)
+  if (busy.starved && schedule.missed === 'all') return wait(night, busy)
+  switch (schedule.overlap) {
+    case 'skip':
+      return { kind: 'record', nights, outcome: 'skipped', note: stillGoing(busy), known }
+    case 'queue':
+      return wait(night, busy)
+    case 'merge':
+      return { kind: 'run', night, outcome: late ? 'late' : 'ran', into: busy, known }
+    default:
+      throw unhandled('rule', schedule.overlap)
+  }
+}
+
+/** Nights put off earlier: under `all` each gets its turn, otherwise only the newest. */
+function callWaiting(schedule: Schedule, facts: Facts, known: Date): NightStep {
+  const { busy, waiting, now } = facts
+  const [night] = waiting
+  if (night === undefined) return { kind: 'rest', known }
+  if (waiting.length > 1 && schedule.missed !== 'all') {
+    const note = 'a newer night took its place while it waited'
+    return { kind: 'record', nights: waiting.slice(0, -1), outcome: 'skipped', note, known }
+  }
+  if (busy !== null) return givesWay(schedule, busy) ? close(busy, facts) : { kind: 'rest', known }
+  const outcome = isLate(night, now) ? 'late' : 'ran'
+  return { kind: 'run', night, outcome, into: null, known }
+}
+
+/** Only the latest night counts: one that was cut short for want of credit is not finished any more. */
+function givesWay(schedule: Schedule, busy: Busy): boolean {
+  return busy.starved && busy.schedule === schedule.name && schedule.missed === 'latest'
+}
+
+function close(busy: Busy, { known }: Facts): NightStep {
+  const done = busy.tasks - busy.open
+  const note = `closed as partial, ${done} of ${busy.tasks} tasks done: credit ran out and a newer night is due`
+  return { kind: 'close', busy, note, known }
+}
+
+function wait(night: Due, busy: Busy): NightStep {
+  return { kind: 'wait', nights: [night], note: stillGoing(busy), known: night.at }
+}
+
+function stillGoing(busy: Busy): string {
+  const why = busy.starved ? 'stood still for want of credit' : 'was still going'
+  return `run ${busy.run} of ${busy.date} ${why}, ${busy.tasks - busy.open} of ${busy.tasks} tasks done`
+}
+
+function isLate(night: Due, now: Date): boolean {
+  return now.getTime() - night.at.getTime() > graceMs
+}

@@ -1,0 +1,149 @@
+import type { Database } from '../../base/database/database.ts'
+import { MillError, Misuse, Unreachable } from '../../base/errors.ts'
+import { formatMinute } from '../../base/time/zone.ts'
+import { type ListPlan, planList, queueRun, wishNotice } from '../enqueue/planning.ts'
+import type { ListOrder } from '../enqueue/staging.ts'
+import { noDefaults } from '../lists/rows.ts'
+import type { Supplier } from '../mill.ts'
+import { advance, findList, NightTaken, recordNights, takeNight } from '../nights/nights.ts'
+import type { SliceSink } from '../queue/refill.ts'
+import type { NightStep } from './decide.ts'
+import { type Schedule, sharePhrase, sharesPhrase } from './schedule.ts'
+
+/** Decides which queries of a list are asked on a night, and keeps it in the tables. */
+export type ChooseQueries = (
+  mill: { readonly db: Database; readonly supplier: Supplier },
+  night: {
+    readonly listName: string
+    readonly runDate: string
+    readonly longestDays: number
+    readonly lends: boolean
+  },
+) => Promise<void>
+
+/** What a tick works with. */
+export interface NightDesk {
+  readonly db: Database
+  readonly supplier: Supplier
+  /** An answer younger than this is reused, where a schedule says nothing. */
+  readonly maxAgeMs: number
+  readonly queue: () => Promise<SliceSink>
+  /** For lists with an adaptive cadence; without it all of their queries are asked. */
+  readonly chooseQueries?: ChooseQueries
+  readonly tell: (line: string) => void
+  /** The clock; that of the database, unless a test brings its own. */
+  readonly now?: () => Promise<Date>
+}
+
+type RunStep = Extract<NightStep, { kind: 'run' }>
+
+/** Plans the run of a night; when another scheduler was first, nothing has happened here. */
+export async function runNight(desk: NightDesk, schedule: Schedule, step: RunStep): Promise<void> {
+  try {
+    const { plan, note } = await planNight(desk, schedule, step)
+    await advance(desk.db, schedule.name, step.known)
+    const what = step.into === null ? `is run ${plan.run}` : `joined run ${plan.run}`
+    const told = [planPhrase(plan), ...partNotice(schedule), ...wishNotice(plan)]
+    if (note !== null) told.push(note)
+    desk.tell(`${described(schedule, [step.night])} ${what} (${step.outcome}): ${told.join('; ')}`)
+    await queueRun({ db: desk.db }, await desk.queue(), plan.run)
+  } catch (error) {
+    if (error instanceof NightTaken) return
+    if (!(error instanceof Misuse)) throw error
+    const note = error.message
+    const { known, night } = step
+    await recordNights(desk.db, schedule.name, { nights: [night], outcome: 'failed', note, known })
+    desk.tell(`${described(schedule, [night])} failed: ${note}`)
+  }
+}
+
+function partNotice({ part }: Schedule): readonly string[] {
+  return part === null ? [] : [`if credits run short, ${sharePhrase(part)} are for this list`]
+}
+
+function planPhrase({ queued, reused, notAsked, lent, rejected, shares }: ListPlan): string {
+  const lentNote = lent === 0 ? '' : ` (${lent} of them lent the answer of a twin)`
+  return [
+    `${queued} to buy`,
+    `${reused} reused`,
+    ...(notAsked === 0 ? [] : [`${notAsked} not asked${lentNote}`]),
+    ...shares.map((one) => `${sharesPhrase([one])} for ${one.queued} of them`),
+    ...(rejected === 0 ? [] : [`${rejected} lines rejected`]),
+  ].join(', ')
+}
+
+/** From the file as it is tonight; when it is gone or broken, from what was last read of it. */
+async function planNight(desk: NightDesk, schedule: Schedule, step: RunStep) {
+  const { path, list: shown, listName } = schedule
+  const joins = step.into === null ? null : `joined run ${step.into.run} of ${step.into.date}`
+  const plan = (from: ListOrder['from'], note: string | null) =>
+    planList(desk, orderOf(desk, { schedule, step, from, note }))
+  const { cadence } = schedule
+  if (cadence.kind === 'adaptive') {
+    const { longestDays, lends } = cadence
+    await desk.chooseQueries?.(desk, { listName, runDate: step.night.date, longestDays, lends })
+  }
+  try {
+    return { plan: await plan({ kind: 'file', path, shown }, joins), note: joins }
+  } catch (error) {
+    if (!(error instanceof MillError) || error instanceof Unreachable) throw error
+    const known = await findList(desk.db, listName)
+    if (known === null) throw error
+    const why = `the queries last read are used, since the list cannot be read: ${error.message}`
+    const note = joins === null ? why : `${joins}; ${why}`
+    return { plan: await plan({ kind: 'members', list: known }, note), note }
+  }
+}
+
+function orderOf(
+  { maxAgeMs, chooseQueries }: NightDesk,
+  night: {
+    schedule: Schedule
+    step: RunStep
+    from: ListOrder['from']
+    note: string | null
+  },
+): ListOrder {
+  const { schedule, step, from, note } = night
+  return {
+    list: schedule.listName,
+    from,
+    // Nobody is there to agree to anything at night: what was not said before counts as a broken file.
+    reading: {
+      ...schedule.reading,
+      matchTypes: schedule.reading.matchTypes ?? 'keep',
+      defaults: { ...noDefaults, priority: schedule.priority },
+    },
+    kind: 'nightly',
+    runDate: step.night.date,
+    budget: schedule.budget,
+    maxAgeMs: schedule.maxAgeMs ?? maxAgeMs,
+    adaptive: chooseQueries !== undefined && schedule.cadence.kind === 'adaptive',
+    part: schedule.part,
+    shares: schedule.shares,
+    into: step.into?.run ?? null,
+    record: (trx, id) =>
+      takeNight(trx, {
+        schedule: schedule.name,
+        ...step.night,
+        outcome: step.outcome,
+        run: id,
+        note,
+      }),
+  }
+}
+
+/** A schedule and its times, as its own zone shows them. */
+export function described(
+  { name, zone }: Pick<Schedule, 'name' | 'zone'>,
+  nights: readonly { readonly at: Date }[],
+): string {
+  const [first] = nights
+  const last = nights.at(-1)
+  if (first === undefined || last === undefined) return name
+  const times =
+    first === last
+      ? formatMinute(zone, first.at)
+      : `${formatMinute(zone, first.at)} to ${formatMinute(zone, last.at)} (${nights.length} times)`
+  return `${name} of ${times} ${zone}`
+}

@@ -1,0 +1,472 @@
+// What a line of the file of schedules says.
+
+import { existsSync } from 'node:fs'
+import { isAbsolute, resolve } from 'node:path'
+import type { Database } from '../../base/database/database.ts'
+import { Misuse } from '../../base/errors.ts'
+import { workplace } from '../../base/root.ts'
+import { isZone, readSwitch } from '../../base/settings.ts'
+import { type Cron, readCron } from '../../base/time/cron.ts'
+import { readDuration } from '../../base/time/zone.ts'
+import { knownList, type TaggedShare } from '../enqueue/order.ts'
+import { nameOfList } from '../lists/files.ts'
+import { readMaps } from '../lists/mapping.ts'
+import { type Agreed, readAgreed } from '../lists/options.ts'
+import { readRows, type TableRow } from '../lists/table.ts'
+import { findList } from '../nights/nights.ts'
+
+const missedRules = ['latest', 'all', 'skip'] as const
+type MissedRule = (typeof missedRules)[number]
+
+const overlapRules = ['skip', 'queue', 'merge'] as const
+type OverlapRule = (typeof overlapRules)[number]
+
+/** Where the list of a line lies, and what it is called. */
+interface ListPlace {
+  readonly path: string
+  readonly listName: string
+}
+
+/** One line of the file of schedules. */
+export interface Schedule extends ListPlace, Shares {
+  readonly name: string
+  readonly line: number
+  /** Path of the list as the file gives it. */
+  readonly list: string
+  readonly cron: Cron
+  readonly zone: string
+  /** Null: the default of the settings. */
+  readonly maxAgeMs: number | null
+  readonly budget: number | null
+  readonly priority: number | null
+  readonly missed: MissedRule
+  readonly overlap: OverlapRule
+  readonly on: boolean
+  readonly cadence: Cadence
+  /** How the list is read: as the file says, and where it says nothing as a person last agreed to. */
+  readonly reading: Agreed
+}
+
+/** A line that cannot be used: why, and what would do. */
+export interface RefusedLine {
+  readonly line: number
+  readonly problem: string
+}
+
+/** A row of the file, its cells by the names of the header. */
+export type Line = Pick<TableRow, 'line' | 'fields'>
+
+interface Surroundings {
+  /** Zone of lines that name none. */
+  readonly zone: string
+  /** Where a list lies; `problem` is null when it can be read or was read before. */
+  readonly lookUpList: (list: string) => ListPlace & {
+    readonly problem: string | null
+    /** What a person last agreed to. */
+    readonly reading?: Agreed
+  }
+}
+
+/** Reads every line by itself: a bad one is refused, the others go on. */
+export function readSchedules(
+  lines: readonly Line[],
+  around: Surroundings,
+): { readonly schedules: readonly Schedule[]; readonly refusals: readonly RefusedLine[] } {
+  const schedules: Schedule[] = []
+  const unknown = unknownColumns([...(lines[0]?.fields.keys() ?? [])])
+  const refusals: RefusedLine[] = unknown === null ? [] : [{ line: 1, problem: unknown }]
+  const firstLines = new Map<string, number>()
+  for (const line of lines) {
+    const reader = new LineReader(line, around)
+    const schedule = reader.schedule()
+    const name = reader.text('schedule')
+    const first = firstLines.get(name)
+    if (first === undefined) firstLines.set(name, line.line)
+    else reader.refuseTwin(first)
+    if (schedule !== null && reader.problems.length === 0) schedules.push(schedule)
+    for (const problem of reader.problems) refusals.push({ line: line.line, problem })
+  }
+  const divided = divideAmongLists(schedules)
+  return { schedules: divided.schedules, refusals: [...refusals, ...divided.refusals] }
+}
+
+class LineReader {
+  readonly problems: string[] = []
+  readonly #line: Line
+  readonly #around: Surroundings
+
+  constructor(line: Line, around: Surroundings) {
+    this.#line = line
+    this.#around = around
+  }
+
+  text(column: ScheduleColumn): string {
+    return (this.#line.fields.get(column) ?? '').trim()
+  }
+
+  /** Null when a field without which there is no schedule cannot be used. */
+  schedule(): Schedule | null {
+    const cron = this.#cron()
+    const schedule = {
+      name: this.#name(),
+      line: this.#line.line,
+      ...this.#list(),
+      zone: this.#zone(),
+      maxAgeMs: this.#maxAge(),
+      budget: this.#whole('budget', 'credits: a whole number from 1 up, or nothing', [1]),
+      priority: this.#whole('priority', 'a priority from 1 to 9, or nothing', [1, 9]),
+      missed: this.#word('missed', missedRules, 'latest'),
+      overlap: this.#word('overlap', overlapRules, 'skip'),
+      on: this.#read('on', { read: readSwitch, expected: '"yes" or "no"', usual: false }),
+      cadence: this.#read('cadence', cadenceCell),
+      ...this.#read('share', shareCell),
+    }
+    return cron === null ? null : { ...schedule, cron }
+  }
+
+  /** A name can stand for one schedule only; the first line keeps it. */
+  refuseTwin(first: number): void {
+    if (this.text('schedule') === '') return
+    this.#refuse('schedule', `a name of its own, since line ${first} has this one`)
+  }
+
+  #refuse(column: ScheduleColumn, expected: string): void {
+    const got = JSON.stringify(this.text(column))
+    this.problems.push(`${column}: expected ${expected}, got ${got}`)
+  }
+
+  #name(): string {
+    const name = this.text('schedule')
+    if (!/^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,59}$/u.test(name)) {
+      this.#refuse('schedule', 'a short name of letters, digits, spaces, ".", "_" or "-"')
+    }
+    return name
+  }
+
+  #list(): Pick<Schedule, 'list' | 'reading' | keyof ListPlace> {
+    const list = this.text('list')
+    if (list === '') {
+      this.problems.push('list: expected the path of a list, like inputs/keywords.csv, got nothing')
+      return { list, path: '', listName: '', reading: {} }
+    }
+    const { path, listName, problem, reading } = this.#around.lookUpList(list)
+    if (problem !== null) this.problems.push(`list: ${problem}`)
+    const said = readListWords((column) => this.text(column))
+    if (said.problem !== null) this.problems.push(`map: ${said.problem}`)
+    return { list, path, listName, reading: said.agreed ?? reading ?? {} }
+  }
+
+  #cron(): Cron | null {
+    const reading = readCron(this.text('cron'))
+    if (reading.kind === 'cron') return reading.cron
+    this.problems.push(`cron: ${reading.problem}`)
+    return null
+  }
+
+  #zone(): string {
+    const zone = this.text('zone') || this.#around.zone
+    if (!isZone(zone)) this.#refuse('zone', 'a time zone like Europe/Berlin or UTC')
+    return zone
+  }
+
+  #maxAge(): number | null {
+    if (this.text('max_age') === '') return null
+    const age = readDuration(this.text('max_age'))
+    if (age === null)
+      this.#refuse('max_age', 'a duration like 12h, 90m or 0, at most 36500d, or nothing')
+    return age
+  }
+
+  #whole(column: 'budget' | 'priority', expected: string, range: readonly [number, number?]) {
+    const text = this.text(column)
+    if (text === '') return null
+    const value = Number(text)
+    const [least, most = Number.MAX_SAFE_INTEGER] = range
+    if (!/^\d+$/.test(text) || value < least || value > most) this.#refuse(column, expected)
+    return value
+  }
+
+  #word<W extends string>(column: 'missed' | 'overlap', words: readonly W[], usual: W): W {
+    const text = this.text(column).toLowerCase()
+    if (text === '') return usual
+    const found = words.find((word) => word === text)
+    if (found === undefined) this.#refuse(column, words.map((word) => `"${word}"`).join(', '))
+    return found ?? usual
+  }
+
+  #read<T>(column: ScheduleColumn, { read, expected, usual }: ColumnReading<T>): T {
+    const value = read(this.text(column))
+    if (value === null) this.#refuse(column, expected)
+    return value ?? usual
+  }
+}
+
+/** The columns of the file, in their usual order. */
+const columns = [
+  'schedule',
+  'list',
+  'cron',
+  'zone',
+  'max_age',
+  'budget',
+  'priority',
+  'missed',
+  'overlap',
+  'on',
+  'cadence',
+  'share',
+] as const
+
+/** A column that the file of schedules has, or may have. */
+type ScheduleColumn = (typeof columns)[number] | (typeof listWords)[number]
+
+/** How the cells of a column are read: null for words that are none, and what stands for them then. */
+interface ColumnReading<T> {
+  readonly read: (text: string) => T | null
+  readonly expected: string
+  readonly usual: T
+}
+
+/** What is wrong with the header of the file of schedules; null: nothing. */
+function unknownColumns(names: readonly string[]): string | null {
+  const known: readonly string[] = [...columns, ...listWords]
+  const unknown = names.filter((name) => !known.includes(name))
+  if (unknown.length === 0) return null
+  return `expected the columns ${columns.join(', ')}, got ${unknown.join(', ')} as well; what stands there is not read`
+}
+
+/** Columns of the file of schedules that say how a list is read; it may have them. */
+const listWords = ['encoding', 'delimiter', 'column', 'map'] as const
+
+/** What a line says about reading its list: all of it or nothing counts, so null leaves what was agreed to. */
+function readListWords(text: (column: (typeof listWords)[number]) => string): {
+  readonly agreed: Agreed | null
+  readonly problem: string | null
+} {
+  if (listWords.every((column) => text(column) === '')) return { agreed: null, problem: null }
+  const one = (column: 'encoding' | 'delimiter' | 'column') => text(column) || undefined
+  try {
+    const maps = readMaps(
+      text('map')
+        .split('|')
+        .filter((part) => part.trim() !== ''),
+    )
+    const column = one('column') ?? maps.column
+    const agreed = { encoding: one('encoding'), delimiter: one('delimiter'), column, map: maps.map }
+    return { agreed, problem: null }
+  } catch (error) {
+    if (!(error instanceof Misuse)) throw error
+    return { agreed: null, problem: error.message }
+  }
+}
+
+/** A schedule as far as parts go, with the one that its own line says. */
+interface Said {
+  readonly line: number
+  readonly listName: string
+  readonly on: boolean
+  readonly part: number | null
+}
+
+/**
+ * The part of a night's credits that each list is given, where at least one is given a share: its own, or an equal part
+ * of what the others leave. Lines that ask for more than there is are refused.
+ */
+export function divideAmongLists<T extends Said>(
+  lines: readonly T[],
+): {
+  readonly schedules: readonly T[]
+  readonly refusals: readonly { readonly line: number; readonly problem: string }[]
+} {
+  const owners = new Map<string, T & { readonly part: number }>()
+  const refusals: { line: number; problem: string }[] = []
+  for (const line of lines.filter(({ on }) => on)) {
+    const problem = refusalOf(line, owners)
+    if (problem !== null) refusals.push({ line: line.line, problem })
+    else if (hasPart(line) && !owners.has(line.listName)) owners.set(line.listName, line)
+  }
+  const refused = new Set(refusals.map(({ line }) => line))
+  const schedules = lines.filter(({ line }) => !refused.has(line))
+  if (owners.size === 0) return { schedules, refusals }
+  const others = new Set(
+    schedules.filter(({ on, listName }) => on && !owners.has(listName)).map((one) => one.listName),
+  )
+  const left = (100 - percentsOf([...owners.values()].map(({ part }) => part))) / 100
+  const partOf = ({ listName }: T) => owners.get(listName)?.part ?? left / Math.max(1, others.size)
+  return { schedules: schedules.map((one) => ({ ...one, part: partOf(one) })), refusals }
+}
+
+function hasPart<T extends Said>(line: T): line is T & { readonly part: number } {
+  return line.part !== null
+}
+
+function refusalOf({ part, listName }: Said, owners: ReadonlyMap<string, Said & { part: number }>) {
+  if (part === null) return null
+  const got = sharePhrase(part)
+  const own = owners.get(listName)
+  if (own !== undefined) {
+    return own.part === part
+      ? null
+      : `share: expected the ${sharePhrase(own.part)} that line ${own.line} gives the same list, or nothing, got ${got}`
+  }
+  const given = percentsOf([...owners.values()].map((one) => one.part))
+  if (given + percentsOf([part]) <= 100) return null
+  return `share: expected lists with at most 100 % together, of which lines before have ${given} %, got ${got}`
+}
+
+/** What a line of the file gives when money is short: a part of all credits to its list, parts of that to labels. */
+interface Shares {
+  /** From 0 to 1; null: no list is given one. */
+  readonly part: number | null
+  readonly shares: readonly TaggedShare[]
+}
+
+/** The column of shares. */
+export const shareCell: ColumnReading<Shares> = {
+  read: readShares,
+  expected:
+    'a percentage for the list and labels with at most 100 % together, like 40%|brand=30%|guides=20%, or nothing',
+  usual: { part: null, shares: [] },
+}
+
+/** Null as well for a label that comes twice, and for more than all. */
+function readShares(text: string): Shares | null {
+  const words = text
+    .split('|')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+  const shares: TaggedShare[] = []
+  let part: number | null = null
+  for (const word of words) {
+    const [, tag, percent = ''] = /^(?:(.+?)\s*[=:]\s*)?(\d{1,3})\s*%$/u.exec(word) ?? []
+    const share = Number(percent) / 100
+    if (share <= 0 || share > 1) return null
+    if (tag === undefined) {
+      if (part !== null) return null
+      part = share
+    } else {
+      if (shares.some((one) => one.tag === tag)) return null
+      shares.push({ tag, share })
+    }
+  }
+  return percentsOf(shares.map(({ share }) => share)) > 100 ? null : { part, shares }
+}
+
+/** In whole percents, so that 0.1 and 0.2 make three tenths. */
+function percentsOf(shares: readonly number[]): number {
+  return shares.reduce((sum, share) => sum + Math.round(share * 100), 0)
+}
+
+/** A share as a person reads it. */
+export function sharePhrase(share: number): string {
+  return `${percentsOf([share])} %`
+}
+
+/** Shares of labels as a person reads them. */
+export function sharesPhrase(shares: readonly TaggedShare[]): string {
+  return shares.map(({ tag, share }) => `${tag} ${sharePhrase(share)}`).join(', ')
+}
+
+/** No query rests longer, unless the file says another number of days. */
+export const usualLongestDays = 14
+
+/** How often the queries of a list are asked: each night, or each as often as its history says. */
+type Cadence =
+  | { readonly kind: 'daily' }
+  | { readonly kind: 'adaptive'; readonly longestDays: number; readonly lends: boolean }
+
+/** The column of cadences. */
+const cadenceCell: ColumnReading<Cadence> = {
+  read: readCadence,
+  expected: '"daily" or "adaptive 14d", from 2d to 365d, with "lend" behind it for twins',
+  usual: { kind: 'daily' },
+}
+
+function readCadence(text: string): Cadence | null {
+  const [word = '', ...more] = text.toLowerCase().split(/\s+/)
+  if (word === '' || word === 'daily') return more.length === 0 ? { kind: 'daily' } : null
+  if (word !== 'adaptive') return null
+  const lends = more.at(-1) === 'lend'
+  const [longest, ...rest] = lends ? more.slice(0, -1) : more
+  if (rest.length > 0) return null
+  if (longest === undefined) return { kind: 'adaptive', longestDays: usualLongestDays, lends }
+  const longestDays = /^\d{1,3}d$/.test(longest) ? Number.parseInt(longest, 10) : 0
+  return longestDays >= 2 && longestDays <= 365 ? { kind: 'adaptive', longestDays, lends } : null
+}
+
+/** Where the schedules stand, unless another file is named. */
+export const schedulesFile = resolve(workplace, 'inputs', 'config', 'schedules.csv')
+
+/** What the file of schedules says. */
+export interface ScheduleFile {
+  readonly schedules: readonly Schedule[]
+  readonly refusals: readonly RefusedLine[]
+  /** Every name in the file, those of refused lines too. */
+  readonly names: readonly string[]
+}
+
+/** Reads the file of schedules; a line that cannot be used is refused, a file that cannot be read throws. */
+export async function loadSchedules(
+  db: Database,
+  { file, zone }: { file: string; zone: string },
+): Promise<ScheduleFile> {
+  const rows = await readRows(file, file)
+  const lines = rows.filter(({ problem }) => problem === null)
+  const found = await findLists(db, lines)
+  const { schedules, refusals } = readSchedules(lines, {
+    zone,
+    lookUpList: (list) => found.get(list) ?? { ...placeOf(list), problem: null },
+  })
+  const broken = rows.flatMap(({ line, problem }) => {
+    if (problem === null) return []
+    return [{ line, problem: `${problem}; put quotes around a cell that holds a comma` }]
+  })
+  const names = rows.map(({ fields }) => fields.get('schedule') ?? '')
+  return { schedules, refusals: [...refusals, ...broken], names }
+}
+
+type FoundList = ReturnType<Surroundings['lookUpList']>
+
+async function findLists(
+  db: Database,
+  lines: readonly Line[],
+): Promise<ReadonlyMap<string, FoundList>> {
+  const lists = new Map<string, FoundList>()
+  const firstPaths = new Map<string, string>()
+  for (const { fields } of lines) {
+    const list = fields.get('list') ?? ''
+    if (list === '' || lists.has(list)) continue
+    const place = placeOf(list)
+    const { path, listName: name } = place
+    const first = firstPaths.get(name) ?? path
+    firstPaths.set(name, first)
+    const problem =
+      first === path
+        ? await checkList(db, list, place)
+        : `expected lists with names of their own, got ${first} and ${path}, both ${JSON.stringify(name)}; rename one of the files`
+    const known = await knownList(db, name)
+    const taken = problem === null && known !== undefined ? takenName(place, known.source) : null
+    const reading = readAgreed(known?.reading)
+    lists.set(list, { ...place, problem: problem ?? taken, reading })
+  }
+  return lists
+}
+
+/** A name that belongs to another file which is still there: at night the two would become one list. */
+function takenName({ path, listName: name }: ListPlace, source: string): string | null {
+  if (source === path || !isAbsolute(source) || !existsSync(source) || !existsSync(path))
+    return null
+  return `expected a list with a name of its own, got ${path}, while ${JSON.stringify(name)} is the list of ${source}; rename the file`
+}
+
+/** The path of a list is taken from the project's own folder: schedulers run in any folder. */
+export function placeOf(list: string): ListPlace {
+  const path = resolve(workplace, list)
+  return { path, listName: nameOfList(path) }
+}
+
+/** A list whose file is gone goes on with what was last read; one that nobody ever read cannot. */
+async function checkList(db: Database, list: string, place: ListPlace): Promise<string | null> {
+  if (existsSync(place.path) || (await findList(db, place.listName)) !== null) return null
+  return `expected a list of queries, got ${JSON.stringify(list)}, where nothing is; write its path as seen from ${workplace}, like inputs/keywords.csv`
+}

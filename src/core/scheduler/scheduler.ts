@@ -1,0 +1,204 @@
+import { troubleOf } from '../../base/database/trouble.ts'
+import { MillError } from '../../base/errors.ts'
+import { scrubbedReason } from '../../base/secret.ts'
+import { pause } from '../../base/waiting.ts'
+import type { Mill } from '../mill.ts'
+import { addUpDay, type AfterRuns, closeAndJudge } from '../nights/after-runs.ts'
+import { lastLook } from '../nights/nights.ts'
+import { openQueue, type SliceQueue } from '../queue/jobs.ts'
+import { openPart } from '../queue/queue.ts'
+import type { SliceSink } from '../queue/refill.ts'
+import { openTicker } from '../queue/tick.ts'
+import type { ChooseQueries, NightDesk } from './run.ts'
+import { loadSchedules, type ScheduleFile } from './schedule.ts'
+import { tick } from './tick.ts'
+
+interface SchedulerOptions {
+  readonly file: string
+  readonly tell: (line: string) => void
+  /** What follows the end of runs; usually they are closed and judged. */
+  readonly afterRuns?: AfterRuns
+  readonly chooseQueries?: ChooseQueries
+}
+
+/** Plans what is due, tick by tick, and remembers the last file that could be read. */
+export class Scheduler {
+  readonly #mill: Mill
+  readonly #options: SchedulerOptions
+  readonly #said = new Set<string>()
+  #file: ScheduleFile | null = null
+  #running: Promise<void> | null = null
+  #queue: Promise<SliceQueue> | null = null
+  #lastTick = performance.now()
+  #trouble: string | null = null
+
+  constructor(mill: Mill, options: SchedulerOptions) {
+    this.#mill = mill
+    this.#options = options
+  }
+
+  /** Why the last tick was not done; null when it was. */
+  get trouble(): string | null {
+    return this.#trouble
+  }
+
+  /** False when no line of the file can be used. */
+  get usable(): boolean {
+    return this.#file !== null && (this.#file.schedules.length > 0 || this.#file.names.length === 0)
+  }
+
+  get silentFor(): number {
+    return performance.now() - this.#lastTick
+  }
+
+  /** One tick; asked for while one is going, it waits for that one instead. */
+  tick(): Promise<void> {
+    this.#running ??= this.#tick().finally(() => {
+      this.#running = null
+    })
+    return this.#running
+  }
+
+  /** A tick that never throws: what went wrong is said, and the next one tries again. */
+  async tryTick(): Promise<void> {
+    try {
+      await this.tick()
+      this.#trouble = null
+    } catch (error) {
+      this.#trouble = scrubbedReason(error)
+      this.#options.tell(`the tick was not done, the next one tries again: ${this.#trouble}`)
+      // A queue that was opened while its store was away never recovers.
+      await this.#closeQueue()
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#running?.catch(() => undefined)
+    await this.#closeQueue()
+  }
+
+  async #tick(): Promise<void> {
+    this.#lastTick = performance.now()
+    const { db, supplier, config } = this.#mill
+    const { tell, afterRuns = closeAndJudge, chooseQueries } = this.#options
+    const schedules = await this.#load()
+    const desk: NightDesk = {
+      db,
+      supplier,
+      maxAgeMs: config.maxAgeMs,
+      queue: () => this.#slices(),
+      tell,
+      ...(chooseQueries === undefined ? {} : { chooseQueries }),
+    }
+    await tick(desk, schedules)
+    await afterRuns(this.#mill, tell)
+    await addUpDay(this.#mill, tell)
+  }
+
+  /** The file as it is now; when it cannot be read, as it was. Each complaint is said once. */
+  async #load(): Promise<ScheduleFile> {
+    const { file } = this.#options
+    try {
+      this.#file = await loadSchedules(this.#mill.db, { file, zone: this.#mill.config.zone })
+      for (const { line, problem } of this.#file.refusals) {
+        this.#sayOnce(`${file}:${line}: ${problem}; the other schedules go on`)
+      }
+      return this.#file
+    } catch (error) {
+      if (!(error instanceof MillError) || this.#file === null) throw error
+      this.#sayOnce(`${error.message}; the schedules read last stay in force`)
+      return this.#file
+    }
+  }
+
+  #sayOnce(line: string): void {
+    if (this.#said.has(line)) return
+    this.#said.add(line)
+    this.#options.tell(line)
+  }
+
+  #slices(): Promise<SliceSink> {
+    this.#queue ??= openPart(this.#mill, { name: 'nightly', max: 3 }, openQueue)
+    return this.#queue
+  }
+
+  async #closeQueue(): Promise<void> {
+    const queue = this.#queue
+    this.#queue = null
+    await queue?.then(
+      (opened) => opened.close(),
+      () => undefined,
+    )
+  }
+}
+
+// The queue's clock ticks once a minute: after a longer silence something is wrong with it.
+const silenceMs = 75_000
+const lookEveryMs = 10_000
+
+/** What ticks, and knows for how long nothing has made it tick. */
+type Ticking = Pick<Scheduler, 'tryTick' | 'silentFor' | 'close'>
+
+interface ClockOptions {
+  readonly signal: AbortSignal
+  readonly tell: (line: string) => void
+  /** How often the queue's clock is checked for silence. */
+  readonly lookMs?: number
+}
+
+/** Lets a scheduler tick by the queue's clock until the signal comes; a clock that falls silent is started again. */
+export async function keepTime(
+  mill: Mill,
+  scheduler: Ticking,
+  { signal, tell, lookMs = lookEveryMs }: ClockOptions,
+): Promise<void> {
+  await scheduler.tryTick()
+  let clock: Stop | null = await startClock(mill, scheduler)
+  try {
+    while (!signal.aborted) {
+      await pause(lookMs, signal)
+      if (signal.aborted || scheduler.silentFor < silenceMs) continue
+      if (await othersLook(mill)) continue
+      tell('the clock of the queue is silent: it is started again')
+      await clock?.()
+      clock = await tryClock(mill, scheduler, tell)
+      await scheduler.tryTick()
+    }
+  } finally {
+    await clock?.()
+    await scheduler.close()
+  }
+}
+
+type Stop = () => Promise<void>
+
+async function startClock(mill: Mill, scheduler: Ticking): Promise<Stop> {
+  const ticker = await openPart(mill, { name: 'ticks', max: 3 }, (store, id) =>
+    openTicker(store, id, () => scheduler.tryTick()),
+  )
+  return () => ticker.close()
+}
+
+async function tryClock(
+  mill: Mill,
+  scheduler: Ticking,
+  tell: (line: string) => void,
+): Promise<Stop | null> {
+  try {
+    return await startClock(mill, scheduler)
+  } catch (error) {
+    tell(`the clock of the queue does not start: ${scrubbedReason(error)}`)
+    return null
+  }
+}
+
+/** Another scheduler may be the one that the queue's clock wakes. */
+async function othersLook(mill: Mill): Promise<boolean> {
+  try {
+    const ago = await lastLook(mill.db)
+    return ago !== null && ago < silenceMs
+  } catch (error) {
+    if (troubleOf(error) === 'data') throw error
+    return false
+  }
+}

@@ -1,0 +1,190 @@
+// The schedules for people, with their newest nights.
+
+import { formatTable } from '../../base/cli/text.ts'
+import type { Database } from '../../base/database/database.ts'
+import { nextAfter, nextDues } from '../../base/time/cron.ts'
+import { dayMs, formatMinute } from '../../base/time/zone.ts'
+import {
+  countNights,
+  databaseNow,
+  findOverdue,
+  type LastNight,
+  type Overdue,
+  overdueNights,
+  readLastNights,
+  readWatched,
+} from '../nights/nights.ts'
+import {
+  type RefusedLine,
+  type Schedule,
+  type ScheduleFile,
+  sharePhrase,
+  sharesPhrase,
+} from './schedule.ts'
+
+/** The schedules for people: a table for each, then the lines of the file that cannot be used. */
+export function formatNights({ schedules, refusals }: Outlook): string {
+  const parts: string[] = []
+  if (schedules.length === 0) parts.push('No schedule can be used.')
+  for (const view of schedules) parts.push(formatSchedule(view))
+  for (const { line, problem } of refusals) parts.push(`refused, line ${line}: ${problem}`)
+  return parts.join('\n\n')
+}
+
+function formatSchedule(view: ScheduleView): string {
+  const { schedule, next, last, overdue } = view
+  const { name, on, cron, zone } = schedule
+  const minute = (time: Date) => formatMinute(zone, time)
+  const rows = [
+    ['list', schedule.list],
+    ['rules', rulesOf(view)],
+    ['next', next.length === 0 ? 'never, it is off' : next.map(minute).join(', ')],
+    ['last', describeLastNight(zone, last)],
+    ['lately', latelyOf(view)],
+    ...overdue.map(({ dueAt, problem }) => ['OVERDUE', `${minute(dueAt)}: ${problem}`]),
+  ]
+  const table = formatTable(['', ''], rows, { widest: null })
+  // The heads of the table are empty: its first line holds nothing.
+  const body = table.split('\n').filter((text) => text.trim() !== '')
+  const head = `${name}${on ? '' : ' (off)'}: ${cron.sentence}, ${zone}`
+  return [head, ...body.map((text) => `  ${text}`)].join('\n')
+}
+
+function rulesOf({ schedule }: ScheduleView): string {
+  const budget = schedule.budget === null ? '' : `, at most ${schedule.budget} credits a night`
+  const part =
+    schedule.part === null ? '' : `, ${sharePhrase(schedule.part)} of the credits if they run short`
+  const shares = schedule.shares.length === 0 ? '' : `, shares: ${sharesPhrase(schedule.shares)}`
+  return `missed: ${schedule.missed}, overlap: ${schedule.overlap}${budget}${part}${shares}`
+}
+
+function latelyOf({ lately }: ScheduleView): string {
+  const counts = Object.entries(lately).map(([outcome, nights]) => `${nights} ${outcome}`)
+  return `${counts.join(', ') || 'none'} in the last ${latelyDays} days`
+}
+
+/** The schedules for programs. */
+export function nightsJson({ schedules, refusals }: Outlook) {
+  return {
+    schedules: schedules.map(({ schedule, next, last, overdue, lately }) => ({
+      schedule: schedule.name,
+      line: schedule.line,
+      list: schedule.list,
+      cron: schedule.cron.pattern,
+      sentence: schedule.cron.sentence,
+      zone: schedule.zone,
+      on: schedule.on,
+      missed: schedule.missed,
+      overlap: schedule.overlap,
+      part: schedule.part,
+      shares: schedule.shares,
+      next,
+      last:
+        last === null
+          ? null
+          : {
+              due_at: last.due_at,
+              run_date: last.run_date,
+              outcome: last.outcome,
+              note: last.note,
+              run: last.run,
+              state: last.run_state,
+              tasks: last.tasks,
+              open: last.open,
+            },
+      lately,
+      overdue: overdue.map(({ dueAt, problem }) => ({ due_at: dueAt, problem })),
+    })),
+    refused: refusals,
+  }
+}
+
+/** One schedule as people see it. */
+interface ScheduleView {
+  readonly schedule: Schedule
+  /** Empty for a schedule that is off. */
+  readonly next: readonly Date[]
+  readonly last: LastNight | null
+  readonly overdue: readonly Overdue[]
+  /** Nights of the last days, by what became of them. */
+  readonly lately: Readonly<Record<string, number>>
+}
+
+/** What the file's schedules have done and will do, and which lines of it are refused. */
+export interface Outlook {
+  readonly schedules: readonly ScheduleView[]
+  readonly refusals: readonly RefusedLine[]
+}
+
+const shownTimes = 3
+
+/** How far back nights are counted. */
+const latelyDays = 7
+
+/** Next times, last nights and overdue nights of every schedule of the file. */
+export async function readNightOutlook(db: Database, file: ScheduleFile): Promise<Outlook> {
+  const now = await databaseNow(db)
+  const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
+  const overdue = await overdueNights(db, now)
+  const counts = await countNights(db, new Date(now.getTime() - latelyDays * dayMs))
+  const schedules = file.schedules.map((schedule) => ({
+    schedule,
+    next: schedule.on
+      ? nextDues(schedule.cron, schedule.zone, { after: now, count: shownTimes }).map(
+          ({ at }) => at,
+        )
+      : [],
+    last: last.get(schedule.name) ?? null,
+    overdue: overdue.filter(({ schedule: name }) => name === schedule.name),
+    lately: Object.fromEntries(
+      counts
+        .filter(({ schedule: name }) => name === schedule.name)
+        .map(({ outcome, nights }) => [outcome, nights]),
+    ),
+  }))
+  return { schedules, refusals: file.refusals }
+}
+
+/** One line for each schedule that is on or overdue: for those who look at the whole mill. */
+export interface NightSummary {
+  readonly schedule: string
+  readonly zone: string
+  readonly last: LastNight | null
+  readonly next: Date | null
+  readonly overdue: readonly Overdue[]
+}
+
+/** Schedules as the tables know them, without their file. */
+export async function summariseNights(db: Database): Promise<readonly NightSummary[]> {
+  const now = await databaseNow(db)
+  const last = new Map((await readLastNights(db)).map((night) => [night.schedule, night]))
+  const watched = await readWatched(db)
+  const overdue = findOverdue(watched, now)
+  return watched.map(({ name, cron, zone }) => ({
+    schedule: name,
+    zone,
+    last: last.get(name) ?? null,
+    next: cron === null ? null : nextAfter(cron, zone, now),
+    overdue: overdue.filter(({ schedule }) => schedule === name),
+  }))
+}
+
+/** One line for each schedule: what became of its last night, when the next one is due, what is overdue. */
+export function nightSummaryLines(nights: readonly NightSummary[]): readonly string[] {
+  return nights.flatMap(({ schedule, zone, last, next, overdue }) => [
+    `nightly ${schedule}: last ${describeLastNight(zone, last)}; next ${next === null ? 'never' : `${formatMinute(zone, next)} ${zone}`}`,
+    ...overdue.map(({ dueAt, problem }) => `  OVERDUE ${formatMinute(zone, dueAt)}: ${problem}`),
+  ])
+}
+
+/** The newest night of a schedule in words. */
+export function describeLastNight(zone: string, last: LastNight | null): string {
+  if (last === null) return 'none yet'
+  const outcome = last.outcome ?? 'waiting'
+  const run =
+    last.run === null
+      ? ''
+      : `, run ${last.run} ${last.run_state ?? ''}, ${last.tasks - last.open} of ${last.tasks} tasks done`
+  const note = last.note === null ? '' : ` (${last.note})`
+  return `${formatMinute(zone, last.due_at)} ${outcome}${run}${note}`
+}

@@ -1,0 +1,152 @@
+// What one tick does.
+
+import { unhandled } from '../../base/errors.ts'
+import { dueBetween, readCron } from '../../base/time/cron.ts'
+import { formatMinute } from '../../base/time/zone.ts'
+import { cancelRun } from '../ledger/change-tasks.ts'
+import {
+  advance,
+  callBack,
+  databaseNow,
+  disable,
+  noteRun,
+  readFacts,
+  readWatches,
+  recordNights,
+  saveWatch,
+  type WatchRow,
+} from '../nights/nights.ts'
+import { decide, type NightStep } from './decide.ts'
+import { described, type NightDesk, runNight } from './run.ts'
+import type { Schedule, ScheduleFile } from './schedule.ts'
+
+// Each step decides something, so there is an end; a rule that went in circles must not go on for ever.
+const mostSteps = 200_000
+
+// Clocks of databases that took over from one another differ by seconds.
+const mostAheadMs = 60_000
+
+/** Does what is due by now, for every schedule of the file; may run in any number of processes at once. */
+export async function tick(desk: NightDesk, file: ScheduleFile): Promise<void> {
+  await keepWatch(desk, file)
+  const failures: unknown[] = []
+  for (const schedule of file.schedules) {
+    if (!schedule.on) continue
+    try {
+      await settle(desk, schedule)
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (failures.length === 1) throw failures[0]
+  if (failures.length > 1) throw new AggregateError(failures, 'some schedules could not be served')
+}
+
+/** Writes down what the file says; a schedule that is new, changed or on again begins now. */
+async function keepWatch(desk: NightDesk, { schedules, names }: ScheduleFile): Promise<void> {
+  const { watches, now } = await readKept(desk)
+  for (const schedule of schedules) {
+    const was = watches.get(schedule.name)
+    const same = was?.cron === schedule.cron.pattern && was.zone === schedule.zone
+    if (was !== undefined && was.enabled && !(same && schedule.on)) {
+      await closeOld(desk, was, { now, what: same ? 'turned off' : 'changed' })
+    }
+    const goesOn = was !== undefined && same && (was.enabled || !schedule.on)
+    await saveWatch(desk.db, {
+      name: schedule.name,
+      list: schedule.listName,
+      cron: schedule.cron.pattern,
+      zone: schedule.zone,
+      missed: schedule.missed,
+      overlap: schedule.overlap,
+      enabled: schedule.on,
+      max_age_ms: schedule.maxAgeMs,
+      budget: schedule.budget,
+      adaptive_days: schedule.cadence.kind === 'adaptive' ? schedule.cadence.longestDays : null,
+      known_until: goesOn ? was.known_until : now,
+    })
+  }
+  // A line without a readable name may be the line of any of them.
+  if (names.includes('')) return
+  for (const was of watches.values()) {
+    if (!was.enabled || names.includes(was.name)) continue
+    await closeOld(desk, was, { now, what: 'taken out of the file' })
+    await disable(desk.db, was.name)
+  }
+}
+
+/**
+ * What is kept of each schedule, and the time it is now. A schedule that a wrong clock has decided far ahead would do
+ * nothing until then, and nobody would be told: it is called back to now.
+ */
+async function readKept(desk: NightDesk): Promise<{ watches: Map<string, WatchRow>; now: Date }> {
+  const kept = await readWatches(desk.db)
+  // Read after the watches: what another scheduler has just decided is never ahead of it then.
+  const now = await clock(desk)
+  const watches = new Map<string, WatchRow>()
+  for (const watch of kept) {
+    const { name, zone, known_until: known } = watch
+    const ahead = known.getTime() > now.getTime() + mostAheadMs
+    watches.set(name, ahead ? { ...watch, known_until: now } : watch)
+    if (!ahead) continue
+    await callBack(desk.db, name, now)
+    desk.tell(
+      `${name} was decided until ${formatMinute(zone, known)} ${zone}, which is ahead of the database's clock: it begins again now`,
+    )
+  }
+  return { watches, now }
+}
+
+/** Writes down as missed what nobody decided before a schedule was changed or turned off: its times vanish with its pattern. */
+async function closeOld(
+  desk: NightDesk,
+  was: WatchRow,
+  { now, what }: { now: Date; what: string },
+): Promise<void> {
+  const reading = readCron(was.cron)
+  if (reading.kind === 'problem') return
+  const nights = dueBetween(reading.cron, was.zone, { after: was.known_until, until: now })
+  const note = `the schedule was ${what} before a scheduler could decide`
+  const outcome = 'missed'
+  const missed = await recordNights(desk.db, was.name, { nights, outcome, note, known: now })
+  if (missed.length > 0) desk.tell(`${described(was, missed)} ${outcome}: ${note}`)
+}
+
+async function settle(desk: NightDesk, schedule: Schedule): Promise<void> {
+  const { account, origin: kind } = desk.supplier
+  const { name, listName: list } = schedule
+  for (let steps = 0; steps < mostSteps; steps++) {
+    const now = await clock(desk)
+    const rows = await readFacts(desk.db, { schedule: name, list, account, kind })
+    const decided = new Set(rows.decided.map((at) => at.getTime()))
+    const step = decide(schedule, { ...rows, now, decided })
+    await take(desk, schedule, step)
+    if (step.kind === 'rest') return
+  }
+  throw new Error(`expected schedule ${schedule.name} to come to rest within ${mostSteps} steps`)
+}
+
+async function clock(desk: NightDesk): Promise<Date> {
+  return desk.now === undefined ? databaseNow(desk.db) : desk.now()
+}
+
+async function take(desk: NightDesk, schedule: Schedule, step: NightStep): Promise<void> {
+  switch (step.kind) {
+    case 'rest':
+      return advance(desk.db, schedule.name, step.known)
+    case 'record':
+    case 'wait': {
+      const outcome = step.kind === 'record' ? step.outcome : null
+      await recordNights(desk.db, schedule.name, { ...step, outcome })
+      return desk.tell(`${described(schedule, step.nights)} ${outcome ?? 'waits'}: ${step.note}`)
+    }
+    case 'close':
+      await cancelRun(desk.db, step.busy.run)
+      await noteRun(desk.db, step.busy.run, step.note)
+      return desk.tell(`run ${step.busy.run} of ${step.busy.date} ${step.note}`)
+    case 'run':
+      return runNight(desk, schedule, step)
+    default:
+      throw unhandled('step', step)
+  }
+}

@@ -1,0 +1,134 @@
+import type { Json, JsonObject } from '../../base/answer.ts'
+
+/** A body that was read: a JSON object, fit for Postgres. */
+export interface Readable {
+  readonly problem: null
+  readonly fields: JsonObject
+  readonly replaced: number
+}
+
+/** A body that says nothing, and why. */
+interface Unreadable {
+  readonly problem: string
+}
+
+/** Reads any bytes as a JSON object, or says why they are none. Never throws. */
+export function readBody(body: Buffer, truncated: boolean): Readable | Unreadable {
+  if (body.length === 0) return { problem: 'expected a JSON object, got an empty body' }
+  const text = body.toString('utf8').replace(/^\ufeff/, '')
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    // The parser's own message quotes the body, which may be anything.
+    return {
+      problem: truncated
+        ? `expected a whole body, got the first ${body.length} bytes of one`
+        : `expected JSON, got ${body.length} bytes of something else`,
+    }
+  }
+  if (!isObject(parsed)) return { problem: `expected a JSON object, got ${nameOf(parsed)}` }
+  const { value, replaced, problem } = clean(parsed, text.includes('\\u'))
+  if (problem !== null || !isObject(value)) return { problem: problem ?? 'expected a JSON object' }
+  return { problem: null, fields: value, replaced }
+}
+
+/** True for what JSON calls an object. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'a list' : `a ${typeof value}`
+}
+
+/** Deeper bodies are not read: no answer of a search is, and what reads them must not run out of stack. */
+const deepest = 64
+
+interface Cleaned {
+  readonly value: Json
+  /** Characters that Postgres cannot hold, each replaced by U+FFFD. */
+  readonly replaced: number
+  /** Why the value cannot be carried; null when it can. */
+  readonly problem: string | null
+}
+
+/**
+ * Makes parsed JSON fit for Postgres: no NUL, no lone surrogate, no number that JSON cannot write, no
+ * bottomless nesting. Without `escapes` in its text, JSON from UTF-8 holds no such character, and texts are not searched.
+ */
+function clean(parsed: unknown, escapes = true): Cleaned {
+  const cleaner = new Cleaner(escapes)
+  const value = cleaner.value(parsed, 1)
+  return { value, replaced: cleaner.replaced, problem: cleaner.problem }
+}
+
+class Cleaner {
+  replaced = 0
+  problem: string | null = null
+  readonly #escapes: boolean
+
+  constructor(escapes: boolean) {
+    this.#escapes = escapes
+  }
+
+  value(value: unknown, depth: number): Json {
+    if (typeof value === 'string') return this.#text(value)
+    if (typeof value === 'number') return this.#number(value)
+    if (typeof value !== 'object' || value === null) return value === null ? null : Boolean(value)
+    if (depth > deepest) {
+      this.problem = `expected nesting of at most ${deepest} levels, got more`
+      return null
+    }
+    if (!this.#escapes) return this.#survey(value, depth)
+    return Array.isArray(value)
+      ? value.map((item) => this.value(item, depth + 1))
+      : this.#object(value, depth)
+  }
+
+  /** Nothing in here needs replacing, so nothing is copied. */
+  #survey(given: object, depth: number): Json {
+    for (const value of Object.values(given)) this.value(value, depth + 1)
+    return given as Json
+  }
+
+  #object(given: object, depth: number): Json {
+    const before = this.replaced
+    const entries = Object.entries(given).map(([name, value]): [string, Json] => [
+      this.#text(name),
+      this.value(value, depth + 1),
+    ])
+    if (this.replaced > before) keepApart(entries)
+    // Not by assignment: a field called __proto__ is a field like any other.
+    return Object.fromEntries(entries)
+  }
+
+  #text(text: string): string {
+    if (!this.#escapes) return text
+    return text.replace(unfit, () => {
+      this.replaced += 1
+      return '\ufffd'
+    })
+  }
+
+  #number(number: number): number {
+    if (!Number.isFinite(number)) {
+      this.problem = 'expected numbers up to 1.8e308, got a greater one'
+    }
+    return number
+  }
+}
+
+// With the u flag only a surrogate without its partner matches.
+// eslint-disable-next-line no-control-regex -- NUL is what is looked for
+const unfit = /[\0\ud800-\udfff]/gu
+
+/** Two names that differ only in such a character stay two fields. */
+function keepApart(entries: [string, Json][]): void {
+  const taken = new Set<string>()
+  for (const entry of entries) {
+    while (taken.has(entry[0])) entry[0] += '\ufffd'
+    taken.add(entry[0])
+  }
+}

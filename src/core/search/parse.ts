@@ -1,0 +1,473 @@
+// Reads a body: results, entities, clusters, related searches, features.
+
+import { domainToASCII } from 'node:url'
+import { getDomain } from 'tldts'
+import { z } from 'zod'
+import { asciiHost } from '../../base/address.ts'
+import type {
+  Answer,
+  Domain,
+  Entity,
+  Feature,
+  Json,
+  JsonObject,
+  Page,
+  Placed,
+  Result,
+  Term,
+} from '../../base/answer.ts'
+import { idBytes } from '../../base/query.ts'
+import { isObject, type Readable, readBody } from './json.ts'
+
+/** What a body says. Whether that makes it an answer or a refusal, the status decides, too. */
+export interface Reading {
+  /** What it says of its own success; null: nothing, or it cannot be read. */
+  readonly success: boolean | null
+  /** The query that it says it answers; null where it names none. */
+  readonly query: string | null
+  /** Taken as an answer; without rows, and with the problem in it, when it cannot be read. */
+  readonly answer: Answer
+  /** Taken as a refusal; null where nothing is said. */
+  readonly refusal: { readonly code: string | null; readonly message: string | null }
+}
+
+const nothingSaid = { success: null, query: null, refusal: { code: null, message: null } } as const
+
+/** Reads any bytes as the answer to `q`, or as a refusal, or says why they are neither. Never throws. */
+export function readAnswer(body: Buffer, truncated: boolean, q: string): Reading {
+  const read = readBody(body, truncated)
+  if (read.problem !== null) return { ...nothingSaid, answer: unreadAnswer(read.problem) }
+  const { success = null, query = null, error } = statementShape.parse(read.fields)
+  const refusal = { code: error?.code ?? null, message: error?.message ?? null }
+  return { success, query, answer: parseAnswer(read, q), refusal }
+}
+
+/** The same answer without its rows, and the reason; what it says about money stays, since it was paid for. */
+export function dropRows({ creditsUsed, creditsRemaining }: Answer, reason: string): Answer {
+  return { ...unreadAnswer(reason), creditsUsed, creditsRemaining }
+}
+
+/** The answer of a body that could not be read: no rows, and the reason. */
+function unreadAnswer(problem: string): Answer {
+  return {
+    intent: null,
+    sentiment: null,
+    creditsUsed: null,
+    creditsRemaining: null,
+    depth: null,
+    replaced: 0,
+    parseError: problem,
+    extra: null,
+    asGiven: null,
+    results: [],
+    entities: [],
+    clusters: [],
+    related: [],
+    features: [],
+  }
+}
+
+/** The one canonical answer: each thing in its column, and beside it whatever the columns cannot hold exactly. */
+function parseAnswer({ fields, replaced }: Readable, q: string): Answer {
+  const read = answerShape.parse(fields)
+  const columns = {
+    intent: read.intent ?? null,
+    sentiment: read.sentiment ?? null,
+    credits_used: read.credits_used ?? null,
+    credits_remaining: read.credits_remaining ?? null,
+  }
+  const results = readList(fields, 'organic_results', readResult)
+  const entities = readList(fields, 'entities', readEntity)
+  const clusters = readList(fields, 'clusters', (item) => readText(item, clusterOf))
+  const related = readList(fields, 'related_searches', (item) => readText(item, relatedOf))
+  const extra = answerExtra(fields)
+  const said = {
+    ...answerColumns(columns, q),
+    organic_results: results.exact,
+    entities: entities.exact,
+    clusters: clusters.exact,
+    related_searches: related.exact,
+  }
+  return {
+    intent: columns.intent,
+    sentiment: columns.sentiment,
+    creditsUsed: columns.credits_used,
+    creditsRemaining: columns.credits_remaining,
+    depth: greatestPosition(results.placed),
+    replaced,
+    parseError: null,
+    extra,
+    asGiven: answerLeftover(fields, said),
+    results: results.placed,
+    entities: entities.placed,
+    clusters: clusters.placed,
+    related: related.placed,
+    features: featuresOf(extra),
+  }
+}
+
+/** One thing of a list; `exact` when its row says all that was given. */
+interface Item<T> {
+  readonly value: T
+  readonly exact: boolean
+}
+
+interface List<T> {
+  readonly placed: Placed<T>[]
+  /** The list as given when its rows hold it exactly; otherwise an empty one, so that the given one is kept beside it. */
+  readonly exact: readonly Json[]
+}
+
+/** What can be read of a list, each thing at its own place; a list that holds anything else is kept as it came, too. */
+function readList<T>(
+  fields: JsonObject,
+  name: ListName,
+  readItem: (item: Json) => Item<T> | null,
+): List<T> {
+  const given = Object.hasOwn(fields, name) ? fields[name] : undefined
+  const placed: Placed<T>[] = []
+  if (!Array.isArray(given)) return { placed, exact: [] }
+  let exact = true
+  let ordinal = 0
+  for (const each of given as readonly Json[]) {
+    ordinal += 1
+    const read = readItem(each)
+    if (read === null) exact = false
+    else {
+      placed.push({ ordinal, item: read.value })
+      exact &&= read.exact
+    }
+  }
+  return { placed, exact: exact ? given : [] }
+}
+
+function readResult(given: Json): Item<Result> | null {
+  if (!isObject(given)) return null
+  const { position = null, title = null, url, snippet = null, domain } = resultShape.parse(given)
+  const page = url === undefined ? null : pageOf(url)
+  const hosted = page?.domain ?? null
+  const named = domain === undefined || domain === hosted?.host ? hosted : domainOf(domain)
+  const columns = { position, title, url: page?.url ?? null, snippet, domain: named?.host ?? null }
+  const value = {
+    position,
+    title,
+    snippet,
+    page,
+    domain: named,
+    extra: resultExtra(given),
+    asGiven: resultLeftover(given, columns),
+  }
+  return { value, exact: true }
+}
+
+function readEntity(given: Json): Item<Entity> | null {
+  const read = entityShape.safeParse(given)
+  if (!read.success || !isObject(given)) return null
+  const { name, type = null } = read.data
+  const said = Object.keys(given).length
+  return { value: entityOf(name, type), exact: said === (type === null ? 1 : 2) }
+}
+
+function readText<T>(given: Json, make: (text: string) => T): Item<T> | null {
+  return typeof given === 'string' ? { value: make(given), exact: true } : null
+}
+
+function greatestPosition(results: readonly Placed<Result>[]): number | null {
+  let greatest: number | null = null
+  for (const { item } of results) {
+    if (item.position !== null) greatest = Math.max(greatest ?? item.position, item.position)
+  }
+  return greatest
+}
+
+// Spec gap 2.5: which fields come besides the named ones is not shown. These are the names under which search APIs say such things.
+const addresses = ['url', 'link', 'href', 'displayed_link', 'website']
+const hosts = ['domain', 'host', 'source']
+const texts = ['title', 'question', 'text', 'name', 'query', 'answer', 'snippet', 'content']
+
+/** What an answer carries in blocks that the interface does not name, each thing a row; a plain value is no block. */
+export function featuresOf(extra: JsonObject | null): readonly Placed<Feature>[] {
+  if (extra === null) return []
+  return Object.entries(extra)
+    .flatMap(([kind, block]) => thingsOf(block).map((thing) => featureOf(kind, thing)))
+    .map((item, index) => ({ ordinal: index + 1, item }))
+}
+
+function thingsOf(block: Json): readonly Json[] {
+  if (Array.isArray(block)) return (block as readonly Json[]).filter((thing) => thing !== null)
+  return isObject(block) ? [block] : []
+}
+
+function featureOf(kind: string, thing: Json): Feature {
+  if (typeof thing === 'string') return { kind, page: null, domain: null, text: thing, extra: null }
+  if (!isObject(thing)) {
+    return { kind, page: null, domain: null, text: null, extra: { value: thing } }
+  }
+  const address = nameOf(thing, addresses, (text) => /^https?:\/\//i.test(text))
+  // A word with blanks is what a source is called, not where it is.
+  const host = nameOf(thing, hosts, (text) => /^[^\s/:]+\.[^\s/:]+$/.test(text))
+  const title = nameOf(thing, texts, (text) => text !== '')
+  const page = address === null ? null : pageOf(textOf(thing, address))
+  const domain = host === null ? (page?.domain ?? null) : domainOf(textOf(thing, host))
+  const said = [address, host, title]
+  const rest = Object.entries(thing).filter(([name]) => !said.includes(name))
+  return {
+    kind,
+    page,
+    domain,
+    text: title === null ? null : textOf(thing, title),
+    extra: rest.length === 0 ? null : Object.fromEntries(rest),
+  }
+}
+
+/** The first of the names under which a thing says a text that will do. */
+function nameOf(
+  thing: JsonObject,
+  names: readonly string[],
+  fits: (text: string) => boolean,
+): string | null {
+  return names.find((name) => Object.hasOwn(thing, name) && fits(textOf(thing, name))) ?? null
+}
+
+function textOf(thing: JsonObject, name: string): string {
+  const value = thing[name]
+  return typeof value === 'string' ? value : ''
+}
+
+// Every field is read on its own: one that is missing, null or of another type leaves its siblings alone.
+// Spec gap 2.5: which fields are always present is not shown.
+const textField = z.string().optional().catch(undefined)
+const filled = z.string().min(1).optional().catch(undefined)
+
+// No call costs a million credits: such a field is broken, and believing it would bind every later call to it.
+const mostCredits = 1_000_000
+const digits = z
+  .string()
+  .regex(/^(0|-?[1-9]\d{0,15})$/)
+  .transform(Number)
+const whole = z.union([z.int(), digits.pipe(z.int())])
+
+const cost = whole.pipe(z.int().min(0).max(mostCredits)).optional().catch(undefined)
+// Whoever answers a paid search cannot owe credits: such a balance is broken, and believing it would stop a mill that has some.
+const balance = whole.pipe(z.int().min(0)).optional().catch(undefined)
+
+/** Fields of an answer that stand in columns of their own. */
+const answerShape = z.object({
+  intent: textField,
+  sentiment: textField,
+  credits_used: cost,
+  credits_remaining: balance,
+})
+
+/** Fields of an organic result. */
+const resultShape = z.object({
+  position: whole.optional().catch(undefined),
+  title: textField,
+  url: filled,
+  snippet: textField,
+  domain: filled,
+})
+
+/** What can be read of an entity. U+001F parts name and type in its id, so a name cannot hold it. */
+const entityShape = z.object({
+  // eslint-disable-next-line no-control-regex -- the separator is what is looked for
+  name: z.string().regex(/^[^\u001f]*$/),
+  type: textField,
+})
+
+/** What a body says of itself: whether it succeeded, which query it answers, why it refuses. */
+const statementShape = z.object({
+  success: z.boolean().optional().catch(undefined),
+  query: textField,
+  error: z.object({ code: textField, message: textField }).optional().catch(undefined),
+})
+
+/** RowColumns of a result in the spelling of the interface; null where the interface would say nothing. */
+interface ResultColumns {
+  readonly position: number | null
+  readonly title: string | null
+  readonly url: string | null
+  readonly snippet: string | null
+  readonly domain: string | null
+}
+
+/** RowColumns of an answer, apart from its lists. */
+interface AnswerColumns {
+  readonly intent: string | null
+  readonly sentiment: string | null
+  readonly credits_used: number | null
+  readonly credits_remaining: number | null
+}
+
+const listNames = ['clusters', 'entities', 'organic_results', 'related_searches'] as const
+type ListName = (typeof listNames)[number]
+
+const resultNames: ReadonlySet<string> = new Set(['position', 'title', 'url', 'snippet', 'domain'])
+const answerNames: ReadonlySet<string> = new Set([
+  ...['success', 'query', 'intent', 'sentiment', 'credits_used', 'credits_remaining'],
+  ...listNames,
+])
+
+/** What columns say, by the names of the interface. */
+export type RowColumns = Readonly<Record<string, Json>>
+
+/** What the columns of an answer say of it: it succeeded, and its query is the one that was sent. */
+export function answerColumns(columns: AnswerColumns, q: string): RowColumns {
+  const { intent, sentiment, credits_used, credits_remaining } = columns
+  return { success: true, query: q, intent, sentiment, credits_used, credits_remaining }
+}
+
+/** Fields of a result that the interface does not name; null when there is none. */
+function resultExtra(given: JsonObject): JsonObject | null {
+  return unnamed(given, resultNames)
+}
+
+/** Fields of an answer that the interface does not name. */
+function answerExtra(given: JsonObject): JsonObject | null {
+  return unnamed(given, answerNames)
+}
+
+/** What the columns of a result cannot say exactly; null when they say all. */
+function resultLeftover(given: JsonObject, columns: ResultColumns): JsonObject | null {
+  return leftover(given, { ...columns }, resultNames)
+}
+
+/** The same of an answer, whose lists stand in `columns` as far as their rows hold them exactly. */
+function answerLeftover(given: JsonObject, columns: RowColumns): JsonObject | null {
+  return leftover(given, columns, answerNames)
+}
+
+function unnamed(given: JsonObject, names: ReadonlySet<string>): JsonObject | null {
+  // Nearly always there is none: look before anything is built.
+  let all = true
+  for (const name of Object.keys(given)) all &&= names.has(name)
+  if (all) return null
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !names.has(name)))
+}
+
+// `missing` is no field of the interface, so its place among named fields is free.
+function leftover(
+  given: JsonObject,
+  columns: RowColumns,
+  names: ReadonlySet<string>,
+): JsonObject | null {
+  let missing: string[] | null = null
+  let odd: Record<string, Json> | null = null
+  for (const name of names) {
+    const column = columns[name] ?? null
+    const value = Object.hasOwn(given, name) ? given[name] : undefined
+    if (value === undefined) {
+      if (column !== null) (missing ??= []).push(name)
+    } else if (value === null || value !== column) (odd ??= {})[name] = value
+  }
+  return missing === null ? odd : { ...odd, missing }
+}
+
+// Few hosts and things make up most of all answers: they are hashed once.
+const remembered = 10_000
+
+/** Keeps what was used lately: when one generation is full, what the one before it held is forgotten. */
+class Recent<T> {
+  #young = new Map<string, T>()
+  #old = new Map<string, T>()
+
+  get(name: string, make: () => T): T {
+    const young = this.#young.get(name)
+    if (young !== undefined) return young
+    const found = this.#old.get(name) ?? make()
+    if (this.#young.size >= remembered) {
+      this.#old = this.#young
+      this.#young = new Map()
+    }
+    this.#young.set(name, found)
+    return found
+  }
+}
+
+const domains = new Recent<Domain>()
+const recentEntities = new Recent<Entity>()
+const recentClusters = new Recent<Term>()
+
+/** One site is one domain, however its name is spelled: what was given stands beside the result where it differs. */
+function domainOf(given: string): Domain {
+  return domains.get(given, () => {
+    const host = asciiHost(given)
+    return { id: idBytes('domain', host), host, site: siteOf(host) }
+  })
+}
+
+/** The page of an address; not remembered, since most addresses are seen once. */
+function pageOf(url: string): Page {
+  const { host, key } = readAddress(url)
+  const domain = host === null ? null : domainOf(host)
+  return { id: idBytes('page', url), domain, url, key }
+}
+
+/** A name must not hold U+001F, which parts name and type in the id. */
+function entityOf(name: string, type: string | null): Entity {
+  return recentEntities.get(type === null ? name : `${name}\u001f${type}`, () => ({
+    id: type === null ? idBytes('entity', name) : idBytes('entity', name, type),
+    name,
+    type,
+  }))
+}
+
+function clusterOf(text: string): Term {
+  return recentClusters.get(text, () => ({ id: idBytes('cluster', text), text }))
+}
+
+function relatedOf(text: string): Term {
+  return { id: idBytes('related_search', text), text }
+}
+
+// Parameters that say where a click came from, not which page it leads to.
+const tracking =
+  /^(utm_[a-z_]+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|li_fat_id|igshid|mc_cid|mc_eid|srsltid|_ga|_gl)(=|$)/i
+
+interface Address {
+  /** In the form in which browsers compare hosts; null when the address has none. */
+  readonly host: string | null
+  /** Without scheme, fragment, tracking parameters and closing slash: equal for spellings of one page. */
+  readonly key: string
+}
+
+/** Reads an address as a browser would; one that no browser would take keeps its text as its key. */
+export function readAddress(url: string): Address {
+  const parsed = parse(url)
+  if (parsed === null || parsed.hostname === '')
+    return { host: null, key: url.replace(/#.*$/s, '') }
+  const path = parsed.pathname.replace(/\/$/, '')
+  return {
+    host: parsed.hostname,
+    key: `${withoutDefaultPort(parsed)}${path}${withoutTracking(parsed.search)}`,
+  }
+}
+
+/** Most addresses are fine: looking first would read each of them twice. */
+function parse(url: string): URL | null {
+  try {
+    return new URL(url)
+  } catch {
+    return null
+  }
+}
+
+/** Registrable domain by the public suffix list, private suffixes included; null for numbers and names without one. */
+export function siteOf(host: string): string | null {
+  const ascii = domainToASCII(host)
+  return getDomain(ascii === '' ? host : ascii, { allowPrivateDomains: true })
+}
+
+function withoutTracking(search: string): string {
+  if (search === '') return ''
+  const kept = search
+    .slice(1)
+    .split('&')
+    .filter((parameter) => parameter !== '' && !tracking.test(parameter))
+  return kept.length === 0 ? '' : `?${kept.join('&')}`
+}
+
+// The scheme is left out, so a port that is the default of either scheme says nothing.
+function withoutDefaultPort(url: URL): string {
+  return url.port === '80' || url.port === '443' ? url.hostname : url.host
+}

@@ -1,0 +1,237 @@
+// What a reply means for the task, the money and the account.
+
+import { type Answer, type Origin, otherQuery, paidRefusal } from '../../base/answer.ts'
+import { canonicalText, type Query } from '../../base/query.ts'
+import { scrub } from '../../base/secret.ts'
+import type { Reply } from './call.ts'
+import { dropRows, readAnswer, type Reading } from './parse.ts'
+
+/** What a body says about money; null: it says nothing, or nothing that can be believed. */
+interface Bill {
+  readonly creditsUsed: number | null
+  readonly creditsRemaining: number | null
+}
+
+/** Why there is no answer, as one word and in a sentence; nothing is decided by either. */
+interface Reason {
+  readonly code: string
+  readonly message: string
+}
+
+/** What a reply means; `policy` says what follows from it. */
+export type Verdict =
+  | ({ readonly kind: 'answered'; readonly answer: Answer } & Bill)
+  | ({ readonly kind: 'key_refused' } & Reason & Bill)
+  | ({ readonly kind: 'blocked' } & Reason & Bill)
+  | ({ readonly kind: 'no_credit' } & Reason & Bill)
+  /** `waitMs` is null when the API does not say how long. */
+  | ({ readonly kind: 'slow_down'; readonly waitMs: number | null } & Reason & Bill)
+  | ({ readonly kind: 'refused' } & Reason & Bill)
+  /** `waitMs` concerns the next attempt of this task only: a 5xx may have been charged, so it is no request to slow down. */
+  | ({ readonly kind: 'faulty'; readonly waitMs: number | null } & Reason & Bill)
+  | ({ readonly kind: 'lost' } & Reason)
+  | ({ readonly kind: 'unsent' } & Reason)
+
+type Response = Extract<Reply, { kind: 'response' }>
+
+/** Decides what a reply to a query means, by its status, its code, its bill and the query that it names. */
+export function judge(reply: Reply, { q }: Query, origin: Origin = 'live'): Verdict {
+  if (reply.kind !== 'response') {
+    return { kind: reply.kind, code: reply.code, message: reply.message }
+  }
+  const { status, body, truncated } = reply
+  const reading = readAnswer(body, truncated, q)
+  const { creditsUsed, creditsRemaining } = reading.answer
+  const bill = { creditsUsed, creditsRemaining }
+  const denies = reading.success === false
+  const kind = isAnswer(status, reading.success)
+    ? 'answered'
+    : classOf({ status, code: reading.refusal.code, denies })
+  if (kind !== 'answered' && !isPaidAnswer(kind, creditsUsed)) {
+    return refuse(reply, kind, { ...reasonOf(status, reading.refusal), ...bill })
+  }
+  return { kind: 'answered', answer: answerOf(reading, { status, q, origin }), ...bill }
+}
+
+/** A body that was kept as an answer, with what was asked. */
+interface KeptAnswer {
+  readonly status: number
+  readonly body: Buffer
+  readonly truncated: boolean
+  readonly q: string
+  readonly origin: Origin
+}
+
+/** Reads a kept answer again: the same answer that `judge` made of it when it came. */
+export function rereadAnswer(kept: KeptAnswer): Answer {
+  return answerOf(readAnswer(kept.body, kept.truncated, kept.q), kept)
+}
+
+/** The answer in a reply that counts as one: without rows where it is a refusal, or answers another query. */
+function answerOf(
+  { success, query, answer, refusal }: Reading,
+  { status, q, origin }: Pick<KeptAnswer, 'status' | 'q' | 'origin'>,
+): Answer {
+  if (!isAnswer(status, success)) {
+    const { code, message } = reasonOf(status, refusal)
+    return dropRows(answer, `${paidRefusal}${code}: ${message}`)
+  }
+  // Spec 5.1: a test key is given mock data, which may name any query.
+  if (origin === 'test' || query === null || isEcho(query, q)) return answer
+  return dropRows(answer, `${otherQuery}${JSON.stringify(shorten(query, 200))}`)
+}
+
+/**
+ * True when an answer that names this query answers `q`. An API may tidy its echo as we tidy a query, and may change its
+ * case: taking "nyc hotels" for another query than "NYC hotels" would cost every query with a capital, while the results
+ * of the two hardly differ. An empty echo names no query.
+ */
+function isEcho(query: string, q: string): boolean {
+  if (query === q) return true
+  const named = fold(query)
+  return named === '' || named === fold(q)
+}
+
+/** Upper case last: it also joins the two small sigmas, and ß with ss. */
+function fold(text: string): string {
+  return canonicalText(canonicalText(text).toLowerCase().toUpperCase())
+}
+
+/** Only `success: false` makes a 200 no answer; another 2xx is one when it says success: true. */
+function isAnswer(status: number, success: boolean | null): boolean {
+  if (status === 200) return success !== false
+  return status > 200 && status < 300 && success === true
+}
+
+function refuse(response: Response, kind: RefusalKind, said: Reason & Bill): Verdict {
+  switch (kind) {
+    case 'slow_down':
+    case 'faulty':
+      return { kind, waitMs: readWait(response.retryAfter, response.receivedAt), ...said }
+    case 'key_refused':
+    case 'blocked':
+    case 'no_credit':
+    case 'refused':
+      return { kind, ...said }
+    default:
+      return kind satisfies never
+  }
+}
+
+function reasonOf(status: number, { code, message }: Reading['refusal']): Reason {
+  return {
+    code: shorten(code ?? `HTTP_${status}`, 64),
+    message: shorten(message ?? `the API answered with status ${status}`, 500),
+  }
+}
+
+const leastWaitMs = 1000
+const mostWaitMs = 3_600_000
+const httpDate = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*, .* GMT$/
+
+/** Retry-After as seconds or as a date, from one second to an hour; null when it is neither. */
+export function readWait(header: string | null, now: Date): number | null {
+  const text = header?.trim() ?? ''
+  const waitMs = /^\d+(\.\d+)?$/.test(text)
+    ? Number(text) * 1000
+    : httpDate.test(text)
+      ? Date.parse(text) - now.getTime()
+      : Number.NaN
+  return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, leastWaitMs), mostWaitMs)
+}
+
+/** What an API says may be long, and may quote the key. */
+function shorten(said: string, most: number): string {
+  const text = scrub(said)
+  return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
+}
+
+/** What becomes of the task, the money and the account after a reply of one class. */
+interface Consequence {
+  /** `keep`: stays open, no try used. `retry`: a try used, stays open while some are left. `fail`: ends. */
+  readonly task: 'answered' | 'retry' | 'fail' | 'keep'
+  /** What was charged when the body does not say. `priced`: unknown, and what it says is the price of its class. */
+  readonly money: 'priced' | 'free' | 'unknown'
+  /** Why the whole account stands still, if it does. */
+  readonly stops: 'auth' | 'credit_floor' | 'rate' | null
+}
+
+/** The policy, class by class: what is retried, waited for, dropped, and what stops every worker. */
+export const policy = {
+  // 200 without success: false. A body that cannot be read, or that answers another query, is kept and marked.
+  // So is a refusal that says it was charged: see `isPaidAnswer`.
+  answered: { task: 'answered', money: 'priced', stops: null },
+  // 401 or 403 in the API's own shape of an error, or a code that says so.
+  key_refused: { task: 'keep', money: 'free', stops: 'auth' },
+  // 401 or 403 that the API itself did not write: what stands before it dislikes the query, and the key is not meant.
+  blocked: { task: 'retry', money: 'free', stops: null },
+  // 402, or a code that says so, whatever the status.
+  no_credit: { task: 'keep', money: 'free', stops: 'credit_floor' },
+  // 429, or a code that says so. Spec gap 8: rate limits are not shown. A refusal to serve is taken as free.
+  slow_down: { task: 'keep', money: 'free', stops: 'rate' },
+  // Any other 3xx or 4xx: a verdict about the request that will not change.
+  // Spec gap 7: errors other than 401 and 403 are not shown. A refused request is taken as free.
+  refused: { task: 'fail', money: 'free', stops: null },
+  // 5xx, 408, 425, a 2xx without an answer, or success: false with a code that nobody knows.
+  faulty: { task: 'retry', money: 'unknown', stops: null },
+  // Sent, and no whole response came back: timeout, reset, cut body.
+  lost: { task: 'retry', money: 'unknown', stops: null },
+  // Provably never sent: name not found, connection refused, TLS, connect timeout, stopped before.
+  unsent: { task: 'keep', money: 'free', stops: null },
+} as const satisfies Readonly<Record<string, Consequence>>
+
+type VerdictKind = keyof typeof policy
+
+/** Classes of responses that are no answer. */
+type RefusalKind = Exclude<VerdictKind, 'answered' | 'lost' | 'unsent'>
+
+// Spec gap 7: only UNAUTHORIZED and FORBIDDEN are shown; the others are what such services say.
+const words = {
+  key_refused: 'UNAUTHORIZED FORBIDDEN INVALID_API_KEY API_KEY_REVOKED',
+  no_credit: `PAYMENT_REQUIRED QUOTA_EXCEEDED INSUFFICIENT_QUOTA INSUFFICIENT_CREDITS INSUFFICIENT_CREDIT
+    OUT_OF_CREDITS NO_CREDITS CREDITS_EXHAUSTED CREDIT_LIMIT_EXCEEDED PLAN_LIMIT_EXCEEDED
+    PLAN_LIMIT_REACHED MONTHLY_LIMIT_EXCEEDED`,
+  slow_down: 'RATE_LIMIT RATE_LIMITED RATE_LIMIT_EXCEEDED TOO_MANY_REQUESTS SLOW_DOWN',
+  refused: `BAD_REQUEST INVALID_REQUEST INVALID_PARAMETER INVALID_PARAMETERS INVALID_QUERY
+    MISSING_PARAMETER VALIDATION_ERROR UNPROCESSABLE`,
+  faulty: 'INTERNAL INTERNAL_ERROR SERVER_ERROR UNAVAILABLE SERVICE_UNAVAILABLE TIMEOUT',
+} satisfies Readonly<Partial<Record<RefusalKind, string>>>
+
+const kinds = Object.keys(words) as (keyof typeof words)[]
+const codes: ReadonlyMap<string, RefusalKind> = new Map(
+  kinds.flatMap((kind) => words[kind].split(/\s+/).map((word) => [word, kind] as const)),
+)
+
+/**
+ * True for a refusal that counts as an answer without results: its body was read whole and says that it cost credits.
+ * Asking again would cost them again, whatever the status, so it is kept and marked, and nothing buys it again by itself.
+ * Refusals that stop the account (key, credit, rate) keep their meaning: they concern every query. One that says no
+ * price, or 0, may be tried again.
+ */
+function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
+  return policy[kind].stops === null && creditsUsed !== null && creditsUsed > 0
+}
+
+/** What a response that is no answer shows of itself. */
+interface Shown {
+  readonly status: number
+  readonly code: string | null
+  /** True when it says `success: false`, as every error of the API does. */
+  readonly denies: boolean
+}
+
+/** Class of a response that is no answer: its code where it is known, its status otherwise. */
+function classOf({ status, code, denies }: Shown): RefusalKind {
+  const said = code === null ? undefined : codes.get(code.toUpperCase())
+  // A code about credit or the key names the cause better than the status: quota errors come as 402, 403 and 429.
+  if (said === 'no_credit' || status === 402) return 'no_credit'
+  if (status === 401 || status === 403) {
+    // A firewall answers one query with a page of its own; taken for a refused key it would stop every worker.
+    return said === 'key_refused' || (denies && code !== null) ? 'key_refused' : 'blocked'
+  }
+  if (status === 429) return 'slow_down'
+  // A server error with any other code may still have charged; so may what asks to come again (408, 425).
+  if (status >= 500 || status === 408 || status === 425) return 'faulty'
+  if (said !== undefined) return said
+  return status >= 300 ? 'refused' : 'faulty'
+}

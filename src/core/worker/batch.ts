@@ -1,0 +1,288 @@
+// Writes what was bought, many at a time.
+
+import { troubleOf } from '../../base/database/trouble.ts'
+import { pause } from '../../base/waiting.ts'
+import { type Clerk, type Entry, record, type Recorded } from '../ledger/settle.ts'
+import type { Mill } from '../mill.ts'
+import { lighten, withoutRows } from './entry.ts'
+
+interface BatchOptions {
+  readonly lanes: number
+  /** True where nothing is bought for what is not written down yet, as under a rate limit: it is written down at once. */
+  readonly counted: boolean
+  /** Writes entries down together; gives back what became of each, in their order. */
+  readonly write: (entries: readonly Entry[]) => Promise<readonly Recorded[]>
+  /** Told when the database goes away, and when it is back. */
+  readonly onAway: (away: boolean) => void
+  /** Told when an entry cannot be written in any form: it stays among those that `abandon` hands over. */
+  readonly onStuck: (error: unknown) => void
+}
+
+interface Waiting {
+  readonly entry: Entry
+  readonly resolve: (recorded: Recorded) => void
+}
+
+/** Batches written at the same time. */
+const writers = 2
+const conflictTries = 20
+const awayMs = { first: 100, longest: 2_000 }
+
+interface LedgerOptions extends Omit<BatchOptions, 'write'> {
+  /** Told of entries whose calls the database does not know: they are let go of once they are kept elsewhere. */
+  readonly onStrangers: (entries: readonly Entry[]) => void
+}
+
+/** Gathers entries and writes them down in this mill's ledger. */
+export function openBatch(mill: Mill, clerk: Clerk, options: LedgerOptions): Batch {
+  const write = async (entries: readonly Entry[]): Promise<readonly Recorded[]> => {
+    const { recorded, strangers } = await record(mill.db, clerk, entries)
+    if (strangers.length > 0) options.onStrangers(strangers)
+    const byCall = new Map(recorded.map((one) => [one.call, one]))
+    return entries.map(
+      ({ call: { id } }) => byCall.get(id) ?? { call: id, task: 0, state: 'open', waitMs: null },
+    )
+  }
+  return new Batch({ ...options, write })
+}
+
+/**
+ * Gathers entries for a moment and writes them together; one bad entry never takes the others along. An entry
+ * is let go of once it is written, and not before: each of them was paid for.
+ */
+export class Batch {
+  readonly #options: BatchOptions
+  readonly #gathering: Gathering<Waiting>
+  readonly #kept = new Set<Waiting>()
+  #writing = 0
+  #abandoned = false
+
+  constructor(options: BatchOptions) {
+    this.#options = options
+    this.#gathering = new Gathering({ ...options, onDue: () => this.#flush() })
+  }
+
+  /** Resolves once the entry is written down for good. */
+  add(entry: Entry): Promise<Recorded> {
+    return new Promise((resolve) => {
+      const waiting = { entry, resolve }
+      this.#kept.add(waiting)
+      this.#gathering.add(waiting)
+    })
+  }
+
+  /** Entries that are not written down yet. */
+  get size(): number {
+    return this.#kept.size
+  }
+
+  /** Stops writing and hands over what is left: the caller has to keep it. */
+  abandon(): readonly Entry[] {
+    this.#abandoned = true
+    this.#gathering.stop()
+    return [...this.#kept].map(({ entry }) => entry)
+  }
+
+  #flush(): void {
+    const gathering = this.#gathering
+    if (this.#abandoned || gathering.empty) return
+    if (this.#writing >= (gathering.pressing ? writers : 1)) return gathering.wait()
+    this.#writing += 1
+    void this.#write(gathering.take()).finally(() => {
+      this.#writing -= 1
+      if (gathering.full) this.#flush()
+      else if (!this.#abandoned) gathering.wait()
+    })
+  }
+
+  async #write(batch: readonly Waiting[]): Promise<void> {
+    let error: unknown
+    try {
+      const results = await this.#persist(batch.map(({ entry }) => entry))
+      batch.forEach((waiting, index) => this.#letGo(waiting, results[index]))
+      return
+    } catch (failure) {
+      error = failure
+    }
+    if (this.#abandoned) return
+    if (batch.length > 1) {
+      const middle = Math.ceil(batch.length / 2)
+      await this.#write(batch.slice(0, middle))
+      await this.#write(batch.slice(middle))
+      return
+    }
+    await this.#alone(batch[0], error)
+  }
+
+  #letGo(waiting: Waiting, recorded: Recorded | undefined): void {
+    if (recorded === undefined) {
+      this.#options.onStuck(new Error('expected a result for each entry'))
+      return
+    }
+    this.#kept.delete(waiting)
+    waiting.resolve(recorded)
+  }
+
+  async #alone(waiting: Waiting | undefined, error: unknown): Promise<void> {
+    if (waiting === undefined) return
+    let reason = error
+    for (const lighter of [withoutRows, lighten]) {
+      const entry = lighter(waiting.entry, reason)
+      if (entry === null) break
+      try {
+        const [result] = await this.#persist([entry])
+        return this.#letGo(waiting, result)
+      } catch (failure) {
+        reason = failure
+      }
+    }
+    // Whole, as it came: perhaps it is the database that is at fault, not the entry.
+    if (!this.#abandoned) this.#options.onStuck(reason)
+  }
+
+  /** Waits while the database is away and tries again after conflicts; an error that lies in the data is thrown. */
+  async #persist(entries: readonly Entry[]): Promise<readonly Recorded[]> {
+    let waitMs: number = awayMs.first
+    for (let conflicts = 0; ;) {
+      try {
+        const results = await this.#options.write(entries)
+        this.#options.onAway(false)
+        return results
+      } catch (error) {
+        const trouble = troubleOf(error)
+        if (trouble === 'data' || this.#abandoned) throw error
+        if (trouble === 'conflict' && conflicts < conflictTries) {
+          conflicts += 1
+          await pause(Math.random() * 50 * conflicts)
+          continue
+        }
+        // Fewer entries at a time may get past those who stand in the way.
+        if (trouble === 'conflict' && entries.length > 1) throw error
+        this.#options.onAway(true)
+        await pause(waitMs)
+        waitMs = Math.min(awayMs.longest, waitMs * 2)
+      }
+    }
+  }
+}
+
+/** While more comes it is waited for so long: beginning a batch costs as much as many entries do. */
+const longestMs = 50
+/** What waits behind a batch for longer is written beside it, however little it is. */
+const patienceMs = 250
+
+interface GatheringOptions {
+  readonly lanes: number
+  /** True where nothing is bought for what is not written down yet, as under a rate limit: nothing waits then. */
+  readonly counted: boolean
+  /** Called when what has gathered may be taken. */
+  readonly onDue: () => void
+}
+
+/** What waits to be written down together: until it is a whole batch, no more of it comes, or some of it is old. */
+class Gathering<T> {
+  readonly #onDue: () => void
+  readonly #pauseMs: number
+  readonly #longestMs: number
+  readonly #patienceMs: number
+  #items: T[] = []
+  /** How many there were at the last look. */
+  #seen = 0
+  /** When the first of them came. */
+  #since = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor({ lanes, counted, onDue }: GatheringOptions) {
+    this.#onDue = onDue
+    // With few lanes each commit keeps one of them waiting; with many a longer wait makes larger groups.
+    const few = lanes <= countedLanes
+    this.#pauseMs = few ? 5 : 10
+    this.#longestMs = few || counted ? this.#pauseMs : longestMs
+    this.#patienceMs = few || counted ? 0 : patienceMs
+  }
+
+  get empty(): boolean {
+    return this.#items.length === 0
+  }
+
+  get full(): boolean {
+    return this.#items.length >= mostTogether
+  }
+
+  /** True when it is not to wait for a batch that is being written. */
+  get pressing(): boolean {
+    return this.full || this.#age >= this.#patienceMs
+  }
+
+  add(item: T): void {
+    if (this.empty) this.#since = performance.now()
+    this.#items.push(item)
+    if (this.full) this.#onDue()
+    else this.wait()
+  }
+
+  /** The next batch. */
+  take(): T[] {
+    this.stop()
+    this.#seen = 0
+    this.#since = performance.now()
+    return this.#items.splice(0, mostTogether)
+  }
+
+  /** Looks again in a moment. */
+  wait(): void {
+    if (!this.empty) this.#timer ??= setTimeout(() => this.#look(), this.#pauseMs)
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #look(): void {
+    this.#timer = undefined
+    const grew = this.#items.length > this.#seen
+    this.#seen = this.#items.length
+    if (grew && this.#age < this.#longestMs) this.wait()
+    else this.#onDue()
+  }
+
+  get #age(): number {
+    return performance.now() - this.#since
+  }
+}
+
+/** Up to so many lanes each is taken until its answer is stored: a crash leaves at most one unread call a lane. */
+const countedLanes = 16
+
+/** Most answers that are stored together. */
+export const mostTogether = 128
+
+/** Answers that may wait to be stored before anything else is bought: they fill the memory, and a crash loses them. */
+export const mostUnwritten = 3 * mostTogether
+
+/**
+ * Calls reserved before a lane is free for them. None with few lanes, where certainty after a crash is worth more, and
+ * none under a rate limit or a cap on calls in flight, which count from the reservation.
+ */
+export function aheadOf(
+  lanes: number,
+  { rateLimit, mostInFlight }: { rateLimit: number | null; mostInFlight: number | null },
+): number {
+  const counted = rateLimit !== null || mostInFlight !== null
+  return lanes <= countedLanes || counted ? 0 : Math.ceil(lanes / 4)
+}
+
+/**
+ * Calls that may be reserved, on their way or waiting to be stored. With few lanes one for each of them: a crash leaves
+ * no more than a call a lane unread.
+ */
+export function mostFlying(lanes: number, ahead: number): number {
+  return lanes <= countedLanes ? lanes : lanes + ahead + mostUnwritten
+}
+
+/** Slices to work on at once: enough for lanes, calls ahead and answers being stored, since a slice ends with its slowest task. */
+export function slotsFor(lanes: number): number {
+  const storing = lanes <= countedLanes ? 0 : mostUnwritten
+  return Math.ceil((lanes * 1.5 + storing) / 25) + 1
+}

@@ -1,0 +1,103 @@
+import { type Call, printJson, say } from '../../base/cli/command.ts'
+import { type Config, readConfig } from '../../base/config.ts'
+import { reaching } from '../../base/database/trouble.ts'
+import type { Exit } from '../../base/errors.ts'
+import type { Secret } from '../../base/secret.ts'
+import { type Mill, openMill, workerPool } from '../mill.ts'
+import type { AfterRuns } from '../nights/after-runs.ts'
+import { Reporter, terminalScreen } from './progress.ts'
+import { exitOf, lastLine, sumLines, type Summary } from './summary.ts'
+import { work } from './work.ts'
+import type { Worker } from './worker.ts'
+
+/** What can be typed after `npm run work --`. */
+export interface WorkFlags {
+  readonly drain?: true
+  readonly concurrency?: string
+  readonly json?: true
+  /** A port, or the usual one. */
+  readonly desk?: string | true
+}
+
+/** What a monitor asks of the worker in this process. */
+interface Watched {
+  readonly tell: (line: string) => void
+  readonly problems: () => readonly string[]
+  readonly counted: () => Pick<Summary, 'answered' | 'reused' | 'failed' | 'unknown'>
+  readonly more: () => Promise<string>
+}
+
+/** Health checks, metrics and news for a worker; the job hands them in. */
+type StartMonitor = (
+  mill: Mill,
+  watched: Watched,
+) => Promise<{ readonly observe: (seconds: number) => void; close(): Promise<void> }>
+
+/** What features add to a worker; only a job sees the rooms of all of them. */
+export interface WorkParts {
+  readonly afterRuns: AfterRuns
+  readonly monitor: StartMonitor
+  /** The page where people look, with the port as it was typed. */
+  readonly desk: StartDesk
+}
+
+/** Serves the desk beside a worker or a scheduler; the job hands it in. */
+type StartDesk = (
+  options: { readonly config: Config; readonly tell: (line: string) => void },
+  typed: string | true,
+) => Promise<{ close(): Promise<void> }>
+
+const nothingYet = { answered: 0, reused: 0, failed: 0, unknown: 0 }
+
+/** Works as the flags and settings say, and ends with what was done. */
+export async function runWork(
+  call: Call<WorkFlags>,
+  { afterRuns, monitor, desk }: WorkParts,
+): Promise<Exit> {
+  const { options, env, closers, signal } = call
+  const flags = options.concurrency === undefined ? {} : { MILL_CONCURRENCY: options.concurrency }
+  const config = readConfig(env, flags)
+  const mill = await openMill({ config, closers, say, name: 'worker', ...workerPool })
+  const drain = options.drain === true
+  const secrets = config.api === null ? [] : [config.api.key]
+  const screen = drain ? terminalScreen() : { terminal: false, tell: await openVoice(secrets) }
+  const reporter = new Reporter(mill, screen)
+  const { tell } = reporter
+  let worker: Worker | null = null
+  const watched = { tell, ...lookInto(mill, () => worker) }
+  const { observe } = closers.add('the monitor', await monitor(mill, watched), (opened) =>
+    opened.close(),
+  )
+  if (options.desk !== undefined) {
+    closers.add('the desk', await desk({ config, tell }, options.desk), (open) => open.close())
+  }
+  const onTick = (current: Worker) => {
+    worker = current
+    reporter.tick(current)
+  }
+  const onKey = (key: Secret) => void secrets.push(key)
+  const lanes = config.concurrency
+  const how = { drain, lanes, signal, tell, afterRuns, onCall: observe, onTick, onKey }
+  const summary = await reaching('the database', () => work(mill, how))
+  reporter.clear()
+  if (options.json === true) printJson(summary)
+  for (const line of [...sumLines(summary), await lastLine(mill, summary)]) tell(line)
+  return exitOf(summary, signal)
+}
+
+/** A service writes a log; a drain is a command that somebody waits for. */
+async function openVoice(secrets: readonly Secret[]): Promise<(line: string) => void> {
+  const { openLog } = await import('../../base/log.ts')
+  const log = await openLog('work', secrets)
+  return (line) => log.info(line)
+}
+
+/** What health checks and metrics ask of the worker, once there is one. */
+function lookInto(mill: Mill, worker: () => Worker | null): Omit<Watched, 'tell'> {
+  return {
+    problems: () =>
+      worker() === null ? ['the worker is starting'] : (worker()?.outages.list() ?? []),
+    counted: () => worker()?.tally.sum('interrupted') ?? nothingYet,
+    more: async () => (await mill.queue()).metrics(),
+  }
+}

@@ -1,0 +1,262 @@
+// Hands tasks out to lanes.
+
+import { unhandled } from '../../base/errors.ts'
+import { buy, type Outcome, type Steps, type Task } from '../../pipeline.ts'
+import { constants, costClass } from '../ledger/account.ts'
+import type { Rest, Wanted } from '../ledger/admission.ts'
+import type { Reserved } from '../ledger/reserve.ts'
+import type { OpenTask } from '../queue/open-slices.ts'
+
+/** Why tasks in hand are not being bought right now. */
+type Standstill = Extract<Rest, { kind: 'stop' }>
+
+interface DispatchOptions {
+  readonly steps: Steps
+  /** Lanes that are free for a call. */
+  readonly free: () => number
+  /** Told after each visit to the gate. */
+  readonly onGate: (reserved: Reserved) => void
+  /** The gate could not be asked, or a step failed; gives back how long to wait. */
+  readonly onTrouble: (error: unknown) => number
+  readonly onEnded: (task: Task, state: string) => void
+}
+
+const pollStopMs = 1_000
+/** A task that waits no longer than this is kept in hand; for a longer wait it goes back to the queue. */
+const retryInHandMs = 5_000
+/** The clock of the database says when a task is due: the gate refuses a visit that comes just before. */
+const clockSlackMs = 50
+
+/** Keeps the lanes full: as many tasks go to the gate as lanes are free, the most urgent first. */
+export class Dispatch {
+  readonly #options: DispatchOptions
+  readonly #pending = new Map<number, { task: Task; countdown: Countdown }>()
+  /** Null: its task was handed back while the gate let it through. */
+  readonly #flying = new Map<number, Countdown | null>()
+  readonly #resting = new Map<number, Countdown>()
+  #ending = false
+  #wake: () => void = () => undefined
+  #running = false
+  /** True while a suspect is in flight. */
+  #alone = false
+  standstill: Standstill | null = null
+  /** True while the gate is asked: the calls that it lets through begin right afterwards. */
+  atGate = false
+
+  constructor(options: DispatchOptions) {
+    this.#options = options
+  }
+
+  /** Calls that are on their way or being stored. */
+  get flying(): number {
+    return this.#flying.size
+  }
+
+  /** Tasks in hand, bought or not. */
+  get inHand(): number {
+    return this.#pending.size + this.#flying.size + this.#resting.size
+  }
+
+  /** Resolves when each of the tasks has ended, or has to wait for a later round. */
+  take(tasks: readonly Task[]): Promise<Leftover> {
+    // A queue may give out a slice a second time: what is in hand already is counted down for the first delivery.
+    const taken = tasks.filter(({ id }) => !this.#holds(id))
+    const open = tasks.length - taken.length
+    if (this.#ending || taken.length === 0) {
+      return Promise.resolve({ open: tasks.length, busy: open > 0 })
+    }
+    return new Promise((resolve) => {
+      const countdown: Countdown = { resolve, waiting: taken.length, open, busy: open > 0 }
+      for (const task of taken) this.#pending.set(task.id, { task, countdown })
+      if (this.#running) this.#wake()
+      else void this.#run()
+    })
+  }
+
+  #holds(id: number): boolean {
+    return this.#pending.has(id) || this.#flying.has(id) || this.#resting.has(id)
+  }
+
+  /** Starts no further call; what is in flight comes to its end, everything else is handed back. */
+  end(): void {
+    this.#ending = true
+    for (const id of [...this.#pending.keys()]) this.#handBack(id, { open: true, busy: false })
+    for (const countdown of this.#resting.values()) countDown(countdown, true)
+    this.#resting.clear()
+    this.#wake()
+  }
+
+  /** Something changed: look again at once. */
+  nudge(): void {
+    this.#wake()
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true
+    while (!this.#ending && this.#pending.size > 0) {
+      const free = this.#alone ? 0 : this.#options.free()
+      const pause = free > 0 ? await this.#visitGate(free) : null
+      if (pause !== 0) await this.#sleep(pause)
+    }
+    // Right after the check, without an await between: tasks that are handed in from here on start the loop anew.
+    this.#running = false
+  }
+
+  /** Milliseconds to wait before the next visit; null: until something changes. */
+  async #visitGate(free: number): Promise<number | null> {
+    const pending = [...this.#pending.values()].map(({ task }) => task)
+    const tasks = mostUrgent(pending, { count: free, flying: this.#flying.size })
+    if (tasks.length === 0) return null
+    let reserved: Reserved
+    this.atGate = true
+    try {
+      reserved = await buy(tasks, this.#options.steps, (task, state) => this.#fly(task, state))
+    } catch (error) {
+      return this.#options.onTrouble(error)
+    } finally {
+      this.atGate = false
+    }
+    for (const id of reserved.gone) this.#handBack(id, { open: false, busy: false })
+    for (const id of reserved.later) this.#handBack(id, { open: true, busy: true })
+    this.#options.onGate(reserved)
+    return this.#heed(reserved, tasks)
+  }
+
+  #heed({ rest, granted }: Reserved, tasks: readonly Task[]): number | null {
+    this.standstill = rest.kind === 'stop' ? rest : null
+    switch (rest.kind) {
+      case 'none':
+        return 0
+      case 'no_lease':
+      case 'stop':
+        return pollStopMs
+      case 'wait':
+        return rest.ms
+      case 'yield':
+        for (const { id } of tasks)
+          if (!granted.has(id)) this.#handBack(id, { open: true, busy: true })
+        return 0
+      default:
+        throw unhandled('rest', rest)
+    }
+  }
+
+  #fly(task: Task, outcome: Promise<Outcome>): void {
+    const countdown = this.#pending.get(task.id)?.countdown ?? null
+    this.#pending.delete(task.id)
+    this.#flying.set(task.id, countdown)
+    this.#alone = task.suspect
+    void outcome.then(
+      (ended) => this.#land(task, ended),
+      (error: unknown) => {
+        this.#options.onTrouble(error)
+        this.#land(task, { state: 'open', waitMs: null })
+      },
+    )
+  }
+
+  #land(task: Task, { state, waitMs }: Outcome): void {
+    const countdown = this.#flying.get(task.id) ?? null
+    this.#flying.delete(task.id)
+    this.#alone = false
+    this.#options.onEnded(task, state)
+    if (countdown === null) return
+    if (state === 'open' && waitMs !== null && waitMs <= retryInHandMs && !this.#ending) {
+      this.#retrySoon(task, countdown, waitMs)
+    } else {
+      countDown(countdown, state === 'open')
+    }
+    this.#wake()
+  }
+
+  /** Tried again from here: a round through the queue would take longer than the wait. */
+  #retrySoon(task: Task, countdown: Countdown, waitMs: number): void {
+    this.#resting.set(task.id, countdown)
+    setTimeout(() => {
+      if (!this.#resting.delete(task.id)) return
+      this.#pending.set(task.id, { task, countdown })
+      if (this.#running) this.#wake()
+      else void this.#run()
+    }, waitMs + clockSlackMs).unref()
+  }
+
+  #handBack(id: number, { open, busy }: { open: boolean; busy: boolean }): void {
+    const entry = this.#pending.get(id)
+    if (entry === undefined) return
+    this.#pending.delete(id)
+    entry.countdown.busy ||= busy
+    countDown(entry.countdown, open)
+  }
+
+  async #sleep(ms: number | null): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+      if (ms !== null) timer = setTimeout(resolve, ms)
+    })
+    clearTimeout(timer)
+    this.#wake = () => undefined
+  }
+}
+
+/** What is left of tasks that were handed in. */
+interface Leftover {
+  /** Tasks that stay open for a later round. */
+  readonly open: number
+  /** True when some of them wait for a call that another worker has in flight. */
+  readonly busy: boolean
+}
+
+/** Counts down the tasks that were handed in together, for the slice that waits for them. */
+interface Countdown {
+  readonly resolve: (left: Leftover) => void
+  waiting: number
+  open: number
+  busy: boolean
+}
+
+/** One of the tasks is done with; the last one tells the slice what is left. */
+function countDown(countdown: Countdown, open: boolean): void {
+  countdown.waiting -= 1
+  if (open) countdown.open += 1
+  if (countdown.waiting > 0) return
+  countdown.resolve({ open: countdown.open, busy: countdown.busy })
+}
+
+/** The tasks of a slice that may be asked now, made ready for the gate. */
+export function dueTasks({ tasks, priority }: OpenSliceTasks, run: number): Task[] {
+  return tasks.filter(({ wait_ms }) => wait_ms <= 0).map((task) => taskOf(task, run, priority))
+}
+
+interface OpenSliceTasks {
+  readonly priority: number
+  readonly tasks: readonly OpenTask[]
+}
+
+function taskOf(task: OpenTask, run: number, priority: number): Task {
+  const { id, query_id: queryId, q, location, hl, gl, num, device, deaths, refused } = task
+  const query = { q, location, hl, gl, num, device }
+  const suspect = deaths >= constants.deaths - 1
+  return { id, run, priority, class: costClass(query), query, queryId, suspect, refused }
+}
+
+/**
+ * What goes to the gate next; a suspect goes alone, when nothing else is in flight. One that was answered with a refused
+ * key goes after the others: if they are answered with the same key, it is known that its query was meant.
+ */
+export function mostUrgent(
+  pending: readonly Task[],
+  { count, flying }: { count: number; flying: number },
+): readonly Task[] {
+  const tasks = pending.toSorted(
+    (a, b) => Number(a.refused) - Number(b.refused) || a.priority - b.priority || a.id - b.id,
+  )
+  const plain = tasks.filter(({ suspect }) => !suspect)
+  if (plain.length > 0) return plain.slice(0, count)
+  return flying === 0 ? tasks.slice(0, 1) : []
+}
+
+/** What a task asks of the gate. */
+export function askOf({ id, class: kind, priority }: Task): Wanted {
+  return { task: id, class: kind, priority }
+}

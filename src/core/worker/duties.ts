@@ -1,0 +1,283 @@
+import { readFile } from 'node:fs/promises'
+import { count } from '../../base/cli/text.ts'
+import { isFatal, setBack, troubleOf } from '../../base/database/trouble.ts'
+import { asError, unhandled } from '../../base/errors.ts'
+import { Secret } from '../../base/secret.ts'
+import { settings } from '../../base/settings.ts'
+import type { Mill } from '../mill.ts'
+import type { AfterRuns } from '../nights/after-runs.ts'
+import { anyOpen, listOpenSlices } from '../queue/open-slices.ts'
+import { readWaits, type Wait } from '../runs/waits.ts'
+import { beats, sparedUntil } from './lease.ts'
+import { replay } from './spool.ts'
+import type { Worker } from './worker.ts'
+
+/** A queue that gives this worker nothing for so long may have lost jobs. */
+export const idleMs = 2_000
+const reconcileMs = 5_000
+const lookAtQueueMs = 2_000
+const longestReapMs = 15_000
+const keyFileMs = 1_000
+
+interface UpkeepOptions {
+  readonly tell: (line: string) => void
+  readonly afterRuns: AfterRuns
+}
+
+/** All that is done now and then beside the buying: for the lease, for calls and jobs that were lost, for runs that end. */
+export class Upkeep {
+  readonly #mill: Mill
+  readonly #worker: Worker
+  readonly #tell: (line: string) => void
+  readonly #afterRuns: AfterRuns
+  readonly #timers: readonly NodeJS.Timeout[]
+  #reconciledAt = 0
+  #closedAt = performance.now()
+  #beatAt = performance.now()
+  #queueAt = 0
+  /** Until then nobody is given up: leases ran out that could not be renewed, and each worker gets time for a beat. */
+  #spareUntil = 0
+
+  private constructor(mill: Mill, worker: Worker, { tell, afterRuns }: UpkeepOptions) {
+    this.#mill = mill
+    this.#worker = worker
+    this.#tell = tell
+    this.#afterRuns = afterRuns
+    const { leaseMs } = mill.config
+    this.#timers = [
+      this.#every(leaseMs / beats, () => this.#beat()),
+      this.#every(Math.min(leaseMs / 4, longestReapMs), () => this.#recover(tell)),
+      ...this.#watchKey(),
+    ]
+  }
+
+  /** Keeps the lease and recovers what was lost, until it is stopped. */
+  static start(mill: Mill, worker: Worker, options: UpkeepOptions): Upkeep {
+    return new Upkeep(mill, worker, options)
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearInterval(timer)
+  }
+
+  /** True while a task is open anywhere; null when the database did not say. */
+  async look(): Promise<boolean | null> {
+    await this.#lookAtQueue()
+    try {
+      const open = await anyOpen(this.#mill.db)
+      this.#worker.outages.mark('the database', false)
+      if (open) await this.#reconcile()
+      await this.#closeRuns()
+      return open
+    } catch (error) {
+      if (troubleOf(error) === 'data') throw error
+      this.#worker.outages.mark('the database', true)
+      return null
+    }
+  }
+
+  #watchKey(): NodeJS.Timeout[] {
+    const { keyFile, api } = this.#mill.config
+    if (keyFile === null || api === null) return []
+    const file = new KeyFile(keyFile, api.key, this.#tell)
+    return [this.#every(keyFileMs, () => file.look(this.#worker))]
+  }
+
+  #every(ms: number, task: () => Promise<unknown>): NodeJS.Timeout {
+    return setInterval(() => {
+      task().catch((error: unknown) => {
+        if (isFatal(error)) this.#worker.fatal = asError(error)
+        else this.#worker.outages.mark('the database', true)
+      })
+    }, ms)
+  }
+
+  /** Renews the lease; one that went unrenewed for several beats means that the leases of others did, too. */
+  async #beat(): Promise<void> {
+    const { lease } = this.#worker
+    const { leaseMs } = this.#mill.config
+    await lease.beat()
+    const now = performance.now()
+    this.#spareUntil = sparedUntil(this.#spareUntil, { now, beatAt: this.#beatAt, leaseMs })
+    this.#beatAt = now
+  }
+
+  /** Gives up calls of workers that died, and releases reservations of this one that nobody heard of. */
+  async #recover(tell: (line: string) => void): Promise<void> {
+    const { lease, clerk, spender, dispatch } = this.#worker
+    this.#worker.reserve.touch()
+    // First of all, since the others may have been kept from it as well: only a beat shows how long that was.
+    await this.#beat()
+    // Answers that a worker kept in a file are not lost: their calls must not be given up and bought again.
+    await replay(this.#mill, clerk, tell)
+    if (performance.now() >= this.#spareUntil) await lease.reap(clerk)
+    await lease.release(clerk, spender.givenUp)
+    await this.#expectNothingOpen()
+    dispatch.nudge()
+  }
+
+  /** A worker with nothing on its way has no call in the tables: nobody would ever end one that is there. */
+  async #expectNothingOpen(): Promise<void> {
+    const { lease, spender, dispatch, batch, tally } = this.#worker
+    const idle = () => dispatch.flying === 0 && !dispatch.atGate && batch.size === 0
+    const calls = tally.calls
+    if (!idle()) return
+    const open = await lease.countOpen(spender.givenUp)
+    // What began meanwhile may be what was counted.
+    if (open === 0 || !idle() || tally.calls !== calls) return
+    throw setBack(
+      `${open} calls of worker ${lease.worker}, which has ended all of its own, are open`,
+    )
+  }
+
+  /** The queue has nothing for this worker although tasks are open: jobs that it lost are made again. */
+  async #reconcile(): Promise<void> {
+    const now = performance.now()
+    if (this.#worker.idleFor < idleMs || now - this.#reconciledAt < reconcileMs) return
+    this.#reconciledAt = now
+    const slices = await listOpenSlices(this.#mill.db, { after: null, limit: 500 })
+    const due = slices.filter(({ delay_ms }) => delay_ms <= 0)
+    const queue = await this.#mill.queue()
+    // Not awaited: a store that is away may never answer, and this worker goes on.
+    queue.wake(due).catch(() => this.#worker.outages.mark('the queue', true))
+  }
+
+  /** Closes runs that stayed open: of slices that end at the same moment each may take another one for the last. */
+  async #closeRuns(): Promise<void> {
+    if (performance.now() - this.#closedAt < reconcileMs) return
+    this.#closedAt = performance.now()
+    await this.#afterRuns(this.#mill, this.#tell)
+  }
+
+  async #lookAtQueue(): Promise<void> {
+    const now = performance.now()
+    if (now - this.#queueAt < lookAtQueueMs) return
+    this.#queueAt = now
+    const queue = await this.#mill.queue()
+    // Not awaited, for the same reason.
+    queue
+      .mend()
+      .then(() => queue.count())
+      .then(
+        () => this.#worker.outages.mark('the queue', false),
+        () => this.#worker.outages.mark('the queue', true),
+      )
+  }
+}
+
+type Halted = Pick<Worker, 'dispatch' | 'batch' | 'turnKey'>
+
+/** The file that the key came from: at a stop for a refused key, another one that is put there is taken. */
+class KeyFile {
+  readonly #path: string
+  readonly #tell: (line: string) => void
+  #present: Secret
+  #candidate: string | null = null
+  #declined: string | null = null
+
+  constructor(path: string, present: Secret, tell: (line: string) => void) {
+    this.#path = path
+    this.#present = present
+    this.#tell = tell
+  }
+
+  /** Looks into the file while nothing is on its way with the refused key. */
+  async look(worker: Halted): Promise<void> {
+    if (!isHalted(worker)) return
+    const found = await this.#read()
+    // Seen twice: whoever writes it may be half through.
+    const twice = found !== null && found.fingerprint() === this.#candidate
+    this.#candidate = found?.fingerprint() ?? null
+    if (found === null || !twice || !isHalted(worker)) return
+    if (isTest(found) !== isTest(this.#present)) return this.#decline(found)
+    this.#present = found
+    worker.turnKey(found)
+    this.#tell(`the key file ${this.#path} holds another key: going on with it`)
+  }
+
+  /** Null while there is nothing new that could be a key. */
+  async #read(): Promise<Secret | null> {
+    const text = await readFile(this.#path, 'utf8').catch(() => '')
+    if (!settings.SEARCH_API_KEY.shape.safeParse(text.trim()).success) return null
+    const found = new Secret(text.trim())
+    return found.fingerprint() === this.#present.fingerprint() ? null : found
+  }
+
+  /** Balance and answers of test keys are kept apart from those of live ones. */
+  #decline(found: Secret): void {
+    if (this.#declined === found.fingerprint()) return
+    this.#declined = found.fingerprint()
+    const [is, was] = [found, this.#present].map((key) => (isTest(key) ? 'test' : 'live'))
+    this.#tell(
+      `the key file ${this.#path} holds a ${is} key, and this worker buys with a ${was} one: restart it if that is meant`,
+    )
+  }
+}
+
+/** Another key in mid-flight would be blamed for what the old one is told. */
+function isHalted({ dispatch, batch }: Halted): boolean {
+  const { standstill, flying, atGate } = dispatch
+  return standstill?.reason === 'auth' && flying === 0 && !atGate && batch.size === 0
+}
+
+function isTest(key: Secret): boolean {
+  return key.reveal().startsWith('sk_test_')
+}
+
+/** Nothing in flight and nothing ended for so long: somebody wonders why. */
+const quietMs = 3_000
+const lookMs = 3_000
+
+/** Says what open tasks wait for, and until when: once, and again when it is something else. */
+export class Waits {
+  readonly #mill: Mill
+  readonly #tell: (line: string) => void
+  #said = new Set<string>()
+  #lookAt = 0
+
+  constructor(mill: Mill, tell: (line: string) => void) {
+    this.#mill = mill
+    this.#tell = tell
+  }
+
+  async look({ dispatch, tally, lease }: Worker): Promise<void> {
+    const now = performance.now()
+    if (dispatch.flying > 0 || dispatch.standstill !== null || tally.stillFor < quietMs) return
+    if (now < this.#lookAt) return
+    this.#lookAt = now + lookMs
+    const waits = await this.#read(lease.worker)
+    for (const wait of waits) if (!this.#said.has(keyOf(wait))) this.#tell(describeWait(wait))
+    this.#said = new Set(waits.map(keyOf))
+  }
+
+  async #read(own: number): Promise<readonly Wait[]> {
+    try {
+      return await readWaits(this.#mill.db, own)
+    } catch (error) {
+      if (troubleOf(error) === 'data') throw error
+      return []
+    }
+  }
+}
+
+/** A living worker renews its lease all the time: that is no change. */
+function keyOf(wait: Wait): string {
+  return wait.kind === 'lease' ? `lease ${wait.worker}` : `pause ${wait.until}`
+}
+
+/** What is waited for, as a sentence. */
+function describeWait(wait: Wait): string {
+  switch (wait.kind) {
+    case 'lease': {
+      const { calls, worker, host, pid, until } = wait
+      return `waiting for ${count(calls, 'call')} of worker ${worker} (${host}, process ${pid}): if it is dead, its lease ends at ${until} and they are tried again`
+    }
+    case 'pause': {
+      const { tasks, error, until } = wait
+      const why = error === null ? '' : ` (${error})`
+      return `waiting until ${until} to try ${count(tasks, 'task')} again${why}`
+    }
+    default:
+      throw unhandled('wait', wait)
+  }
+}

@@ -1,0 +1,167 @@
+import { refusedRows } from '../../base/answer.ts'
+import { reasonOf, unhandled } from '../../base/errors.ts'
+import type { Bought } from '../../pipeline.ts'
+import type { StoredAnswer } from '../answers/store.ts'
+import type { Effect } from '../ledger/retry-policy.ts'
+import type { CallEnding } from '../ledger/rows.ts'
+import type { CallName, Entry } from '../ledger/settle.ts'
+import { dropRows } from '../search/parse.ts'
+import { policy, type Verdict } from '../search/verdict.ts'
+
+/** Where answers come from: kept with each of them. */
+interface Provenance {
+  readonly origin: 'live' | 'test' | 'sandbox'
+  readonly api: string
+}
+
+const unreachableWaitMs = 2_000
+
+/** What the ledger and the tables have to know of a call that came back. */
+export function entryOf(bought: Bought, provenance: Provenance): Entry {
+  const { verdict, reply } = bought
+  const used = 'creditsUsed' in verdict ? verdict.creditsUsed : null
+  const remaining = 'creditsRemaining' in verdict ? verdict.creditsRemaining : null
+  return {
+    call: bought.call,
+    ending: endingOf(verdict, used, remaining),
+    effect: effectOf(verdict, used),
+    signal: signalOf(verdict),
+    httpStatus: reply.kind === 'unsent' ? null : reply.status,
+    creditsUsed: used,
+    creditsRemaining: remaining,
+    code: 'code' in verdict ? verdict.code : null,
+    message: 'message' in verdict ? verdict.message : null,
+    answer: answerOf(bought, provenance),
+  }
+}
+
+function endingOf(verdict: Verdict, used: number | null, remaining: number | null): CallEnding {
+  if (verdict.kind === 'unsent') return { kind: 'unsent' }
+  const { money } = policy[verdict.kind]
+  if (used !== null) return { kind: 'settled', used, remaining, priced: money === 'priced' }
+  if (money === 'free') return { kind: 'settled', used: 0, remaining: null, priced: false }
+  return { kind: 'unknown' }
+}
+
+function effectOf(verdict: Verdict, used: number | null): Effect {
+  const { task } = policy[verdict.kind]
+  switch (task) {
+    case 'answered':
+      return { kind: 'answered' }
+    case 'fail':
+      return { kind: 'fail', ...reasonFor(verdict) }
+    case 'keep':
+      return { kind: 'keep', waitMs: verdict.kind === 'unsent' ? unreachableWaitMs : null }
+    case 'retry':
+      return {
+        kind: 'retry',
+        ambiguous: endingOf(verdict, used, null).kind === 'unknown',
+        death: false,
+        waitMs: waitOf(verdict),
+        ...reasonFor(verdict),
+      }
+    default:
+      throw unhandled('task', task)
+  }
+}
+
+function reasonFor(verdict: Verdict): { code: string; message: string } {
+  if (verdict.kind === 'answered') return { code: '', message: '' }
+  return { code: verdict.code, message: verdict.message }
+}
+
+function waitOf(verdict: Verdict): number | null {
+  return 'waitMs' in verdict ? verdict.waitMs : null
+}
+
+/** What the ledger hears of the account itself: why it stands still, or that an answer came. */
+function signalOf(verdict: Verdict): Entry['signal'] {
+  const { stops, task } = policy[verdict.kind]
+  switch (stops) {
+    case 'auth':
+      return 'key_refused'
+    case 'credit_floor':
+      return 'no_credit'
+    case 'rate':
+      return { waitMs: waitOf(verdict) }
+    case null:
+      return task === 'answered' ? 'welcome' : null
+    default:
+      throw unhandled('stop', stops)
+  }
+}
+
+/** Every body that was received is kept, an answer or not. */
+function answerOf({ task, call, reply, verdict }: Bought, provenance: Provenance) {
+  if (reply.kind === 'unsent') return null
+  const body = reply.kind === 'response' ? reply.body : reply.partial
+  if (body === null) return null
+  return {
+    callId: call.id,
+    status: reply.status ?? 0,
+    receivedAt: reply.receivedAt,
+    truncated: reply.kind === 'response' ? reply.truncated : true,
+    body,
+    search:
+      verdict.kind === 'answered'
+        ? { taskId: task.id, queryId: task.queryId, ...provenance, answer: verdict.answer }
+        : null,
+  } satisfies StoredAnswer
+}
+
+/** A call that was given up: its worker died, or its lease ran out. */
+export function lostCall(call: CallName): Entry {
+  const code = 'WORKER_DIED'
+  const message = 'the worker that made the call stopped before its answer was written down'
+  return {
+    ...nothingKnown(call),
+    ending: { kind: 'unknown' },
+    effect: { kind: 'retry', ambiguous: true, death: true, waitMs: 0, code, message },
+    code,
+    message,
+  }
+}
+
+/** A reservation of which this process knows that it never sent it. */
+export function unsentCall(call: CallName): Entry {
+  return {
+    ...nothingKnown(call),
+    ending: { kind: 'unsent' },
+    effect: { kind: 'keep', waitMs: null },
+    code: 'NOT_SENT',
+    message: 'the reservation was released: nothing was sent',
+  }
+}
+
+function nothingKnown(call: CallName) {
+  return {
+    call,
+    signal: null,
+    httpStatus: null,
+    creditsUsed: null,
+    creditsRemaining: null,
+    answer: null,
+  } as const
+}
+
+/** An answer whose rows the tables refuse: it counts as an answer that cannot be read, so that nobody buys it again. */
+export function withoutRows(entry: Entry, error: unknown): Entry | null {
+  const search = entry.answer?.search ?? null
+  if (entry.answer === null || search === null) return null
+  const answer = dropRows(search.answer, `${refusedRows}${reasonOf(error)}`)
+  return { ...entry, answer: { ...entry.answer, search: { ...search, answer } } }
+}
+
+/** An answer that the tables refuse altogether: its body and its cost are kept, its rows are not, and its task says why. */
+export function lighten(entry: Entry, error: unknown): Entry | null {
+  if (entry.answer === null || entry.answer.search === null) return null
+  const reason = reasonOf(error)
+  const message = `the answer could not be stored: ${reason}; its body is kept, and npm run reparse stores it once this is mended`
+  return {
+    ...entry,
+    effect: { kind: 'fail', code: 'UNSTORABLE', message },
+    code: 'UNSTORABLE',
+    message,
+    answer: { ...entry.answer, search: null },
+  }
+}

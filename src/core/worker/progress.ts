@@ -1,0 +1,209 @@
+// How far a worker is, and what it shows of that.
+
+import { say } from '../../base/cli/command.ts'
+import { count, spanText } from '../../base/cli/text.ts'
+import type { Mill } from '../mill.ts'
+import { type AccountStatus, endedLastMinute, readAccount } from '../runs/status.ts'
+import { countOpenTasks } from '../runs/waits.ts'
+import type { Worker } from './worker.ts'
+
+const lookMs = 10_000
+const drawMs = 500
+const lineMs = 10_000
+/** Counting takes a while with millions of tasks: no more than a twentieth of the time goes into it. */
+const restShare = 20
+const minuteMs = 60_000
+
+interface Seen {
+  readonly left: number
+  readonly done: number
+  /** Calls that all workers ended in the last minute. */
+  readonly ended: number
+  readonly account: AccountStatus | null
+}
+
+/** Where progress is shown: one line that is drawn again and again, or a line now and then. */
+interface Screen {
+  readonly terminal: boolean
+  readonly tell: (line: string) => void
+}
+
+/** Says how far the worker is; what it says beside progress goes through `tell`, so that lines do not mix. */
+export class Reporter {
+  readonly #mill: Mill
+  readonly #screen: Screen
+  #seen: Seen | null = null
+  #looking = false
+  #lookAt = 0
+  #drawnAt = performance.now()
+  #drawn = false
+  #last = ''
+
+  constructor(mill: Mill, screen: Screen) {
+    this.#mill = mill
+    this.#screen = screen
+  }
+
+  readonly tell = (line: string): void => {
+    this.clear()
+    this.#screen.tell(line)
+  }
+
+  /** Called some times a second; work never waits for it. */
+  tick(worker: Worker): void {
+    const now = performance.now()
+    if (!this.#looking && now >= this.#lookAt) void this.#look(worker)
+    if (now - this.#drawnAt < (this.#screen.terminal ? drawMs : lineMs)) return
+    this.#drawnAt = now
+    this.#draw(describeProgress(this.#standing(worker)))
+  }
+
+  /** Takes the line off the terminal. */
+  clear(): void {
+    if (this.#drawn) process.stderr.write('\r\u001b[2K')
+    this.#drawn = false
+  }
+
+  #draw(line: string): void {
+    if (this.#screen.terminal) {
+      process.stderr.write(`\r\u001b[2K${line.slice(0, (process.stderr.columns ?? 80) - 1)}`)
+      this.#drawn = true
+      return
+    }
+    // A worker that waits says so once.
+    if (line !== this.#last) this.#screen.tell(line)
+    this.#last = line
+  }
+
+  async #look({ tally }: Worker): Promise<void> {
+    const { db, supplier } = this.#mill
+    const began = performance.now()
+    this.#looking = true
+    try {
+      const done = tally.done
+      const left = await countOpenTasks(db)
+      const account = await readAccount(db, { name: supplier.account, kind: supplier.origin })
+      this.#seen = { left, done, ended: await endedLastMinute(db), account }
+    } catch {
+      // A database that is away is told of elsewhere; what was seen last is shown.
+    }
+    const took = performance.now() - began
+    this.#lookAt = performance.now() + Math.max(lookMs, took * restShare)
+    this.#looking = false
+  }
+
+  #standing({ tally, dispatch, clerk }: Worker): WorkProgress {
+    const { done } = tally
+    const seen = this.#seen
+    const { dailyBudget, monthlyBudget } = this.#mill.config
+    return {
+      done,
+      left: seen === null ? null : Math.max(0, seen.left - (done - seen.done)),
+      perSecond: Math.max(tally.pace, (seen?.ended ?? 0) / (minuteMs / 1000)),
+      flying: dispatch.flying,
+      remaining: tally.remaining,
+      purse: purseOf(seen?.account ?? null, {
+        remaining: tally.remaining,
+        floor: clerk.floor,
+        dailyBudget,
+        monthlyBudget,
+      }),
+      price: tally.meanPrice,
+      still: dispatch.standstill?.detail ?? null,
+    }
+  }
+}
+
+interface Means {
+  readonly remaining: number | null
+  readonly floor: number
+  readonly dailyBudget: number | null
+  readonly monthlyBudget: number | null
+}
+
+/** What may still be spent: down to the highest floor of live workers, or within the budgets of the day and the month. */
+function purseOf(
+  account: AccountStatus | null,
+  { remaining, floor, dailyBudget, monthlyBudget }: Means,
+): Spendable | null {
+  if (remaining === null) return null
+  const above = remaining - Math.max(floor, account?.floor ?? 0) - (account?.uncertain ?? 0)
+  const ends: Spendable[] = [
+    { credits: above, end: 'the floor is met' },
+    {
+      credits: (dailyBudget ?? Infinity) - (account?.day_spent ?? 0),
+      end: 'the budget of the day is used up',
+    },
+    {
+      credits: (monthlyBudget ?? Infinity) - (account?.month_spent ?? 0),
+      end: 'the budget of the month is used up',
+    },
+  ]
+  return ends.toSorted((one, other) => one.credits - other.credits)[0] ?? null
+}
+
+/** For a person who watches: progress on a terminal, lines anywhere else. */
+export function terminalScreen(): Screen {
+  return { terminal: process.stderr.isTTY, tell: say }
+}
+
+/** How far a worker is. */
+export interface WorkProgress {
+  /** Tasks that this worker has brought to an end. */
+  readonly done: number
+  /** Open tasks of all runs; null until they have been counted. */
+  readonly left: number | null
+  /** Tasks that all workers end in a second. */
+  readonly perSecond: number
+  readonly flying: number
+  /** Balance by the newest answer. */
+  readonly remaining: number | null
+  /** What may still be spent, and what ends it; null while nobody knows. */
+  readonly purse: Spendable | null
+  /** What an answer has cost on average; null before the first. */
+  readonly price: number | null
+  /** Why nothing is bought right now. */
+  readonly still: string | null
+}
+
+/** What may be spent before something ends it. */
+interface Spendable {
+  readonly credits: number
+  readonly end:
+    | 'the floor is met'
+    | 'the budget of the day is used up'
+    | 'the budget of the month is used up'
+}
+
+/** One line: done, left, pace, how long still, and where money ends it. */
+export function describeProgress(standing: WorkProgress): string {
+  const { done, left, perSecond, flying, remaining, still } = standing
+  const pace = perSecond > 0 ? [`${rounded(perSecond)}/s`] : []
+  return [
+    left === null ? `${done} done` : `${done} done, ${left} left`,
+    ...pace,
+    ...(still === null ? toGo(standing) : []),
+    ...(flying === 0 ? [] : [`${flying} in flight`]),
+    ...(remaining === null ? [] : [`${count(remaining, 'credit')} left`]),
+    ...(still === null ? [] : [`stands still: ${still}`]),
+  ].join(' · ')
+}
+
+/** Until all is done, or until money ends it: whichever comes first. */
+function toGo({ left, perSecond, purse, price }: WorkProgress): string[] {
+  if (left === null || left === 0) return []
+  const lasting = (tasks: number) => (perSecond > 0 ? spanText(tasks / perSecond) : null)
+  const reach = purse === null || price === null || price === 0 ? null : purse.credits / price
+  if (purse !== null && reach !== null && reach < left) {
+    const answers = Math.max(0, Math.floor(reach))
+    const time = lasting(answers)
+    const when = time === null ? '' : `, in ${time}`
+    return [`${purse.end} after ${count(answers, 'more answer')}${when}`]
+  }
+  const time = lasting(left)
+  return time === null ? [] : [`${time} to go`]
+}
+
+function rounded(perSecond: number): string {
+  return perSecond < 10 ? perSecond.toFixed(1) : String(Math.round(perSecond))
+}

@@ -1,0 +1,291 @@
+// What work came to: the last lines, and why it ended.
+
+import { type Flaw, flawOf } from '../../base/answer.ts'
+import { flawText } from '../../base/cli/text.ts'
+import { type Exit, exits, unhandled } from '../../base/errors.ts'
+import { leftUnaffordable } from '../ledger/standstill.ts'
+import type { Mill } from '../mill.ts'
+import { readAccount } from '../runs/status.ts'
+import type { Verdict } from '../search/verdict.ts'
+
+const reasons: Readonly<Record<Finish, string>> = {
+  completed: 'nothing is left to do',
+  credit_floor: 'stopped at the credit floor; top up, then: npm run resume',
+  budget: 'a budget is used up; npm run budget shows them',
+  auth: 'the API refused the key; set another SEARCH_API_KEY, or: npm run resume',
+  stalled: 'the API only ever asks to slow down; try again later',
+  unreachable: 'the database, the queue or the API is out of reach',
+  interrupted: 'stopped; the same command goes on from here',
+}
+
+/** Before the last line: what failed by its code, how long answers took, and the estimate against the bill. */
+export function sumLines(summary: Summary): string[] {
+  const { failures, latency_ms: latency, credits_expected: expected, credits_used: used } = summary
+  const lines: string[] = []
+  const codes = Object.entries(failures).map(([code, tasks]) => `${tasks} ${code}`)
+  if (codes.length > 0) lines.push(`not well in its runs: ${codes.join(', ')}`)
+  const { median, p95 } = latency
+  if (median === null || p95 === null) return lines
+  const bill =
+    expected === null
+      ? `${used} credits paid; there was no price to expect anything by`
+      : `${expected} credits expected by the prices paid before, ${used} paid`
+  lines.push(`answers took ${inSeconds(median)} (median), ${inSeconds(p95)} (95 of 100); ${bill}`)
+  return lines
+}
+
+function inSeconds(ms: number): string {
+  return ms < 10_000 ? `${(ms / 1000).toFixed(2)} s` : `${Math.round(ms / 1000)} s`
+}
+
+/** What a worker says last: what it did, what that cost, why it ended, and what to type next. */
+export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
+  const { answered, reused, failed, unknown, unreadable, calls, credits_used: used } = summary
+  const left = summary.credits_remaining === null ? '' : `, ${summary.credits_remaining} left`
+  const sandbox = mill.supplier.origin === 'sandbox' ? 'SANDBOX, no real credits are spent: ' : ''
+  const kept = unreadable === 0 ? '' : `, ${unreadable} unreadable (${whyUnreadable(summary)})`
+  const others = summary.run_failures - failed - unknown - unreadable
+  const besides =
+    others > 0 ? `; ${others} more of its runs failed, are unknown or cannot be read` : ''
+  const reason = await whyEnded(mill, summary)
+  return `${sandbox}${answered} answered, ${reused} reused, ${failed} failed, ${unknown} unknown${kept}${besides}; ${calls} calls, ${used} credits used${left}; ${reason}`
+}
+
+/** Names what `reparse` cannot mend. */
+function whyUnreadable(summary: Summary): string {
+  const { unreadable, paid_refusal, other_query } = summary
+  const parts = [flawText(summary), 'npm run reparse']
+  if (unreadable === paid_refusal + other_query) parts.pop()
+  return parts.filter((part) => part !== '').join('; ')
+}
+
+/** Why the work ended, by the stop that stands where one does, and what to type. */
+async function whyEnded({ db, supplier }: Mill, { finish, seconds }: Summary): Promise<string> {
+  if (finish !== 'credit_floor' && finish !== 'auth' && finish !== 'budget') return reasons[finish]
+  const account = await readAccount(db, { name: supplier.account, kind: supplier.origin })
+  const stop = account?.stops.find(({ reason }) => reason === finish)
+  if (stop !== undefined) {
+    return `${finish === 'budget' ? stop.detail : reasons[finish]} (since ${stop.since})`
+  }
+  if (finish !== 'budget') return reasons[finish]
+  // A run or a list that has spent its own budget stops nobody else: no stop stands then.
+  return (await leftUnaffordable(db, (seconds + slackSeconds) * 1_000)) === 'list'
+    ? 'the budget of a list for this month is used up; npm run budget shows it; after npm run budget -- --list NAME --credits N: npm run retry -- --state unaffordable'
+    : 'the budget of a run is used up; enqueue its list again with a greater --budget, or: npm run retry -- --state unaffordable --budget N'
+}
+
+/** Since the summary was made some moments have passed. */
+const slackSeconds = 10
+
+/** The exit code of a worker that ended so. */
+export function exitOf(
+  { finish, run_failures: failures }: Pick<Summary, 'finish' | 'run_failures'>,
+  signal: AbortSignal,
+): Exit {
+  switch (finish) {
+    case 'completed':
+      return failures > 0 ? exits.failures : exits.done
+    case 'credit_floor':
+    case 'budget':
+      return exits.stopped
+    case 'auth':
+      return exits.key
+    case 'stalled':
+    case 'unreachable':
+      return exits.unreachable
+    case 'interrupted':
+      return signal.reason === 'SIGINT' ? exits.interrupted : exits.done
+    default:
+      throw unhandled('finish', finish)
+  }
+}
+
+/** Why work came to its end. */
+export type Finish =
+  | 'completed'
+  | 'credit_floor'
+  | 'budget'
+  | 'auth'
+  | 'stalled'
+  | 'unreachable'
+  | 'interrupted'
+
+/** What one worker did; the keys are those of `work -- --json`. */
+export interface Summary {
+  readonly finish: Finish
+  readonly answered: number
+  readonly reused: number
+  readonly failed: number
+  readonly unknown: number
+  /** Answers that were kept without results: they could not be read, or are one of the next two. */
+  readonly unreadable: number
+  /** Of these: refusals that the API charged for. */
+  readonly paid_refusal: number
+  /** Of these: answers to another query. */
+  readonly other_query: number
+  /** Tasks of the runs that it worked on which failed, are unknown or cannot be read, whoever bought them. */
+  readonly run_failures: number
+  readonly calls: number
+  readonly credits_used: number
+  readonly credits_remaining: number | null
+  /** What the same calls would have cost at the prices paid before it began; null where one had never been paid. */
+  readonly credits_expected: number | null
+  /** Tasks of its runs that are not well, by the code of the error. */
+  readonly failures: Readonly<Record<string, number>>
+  /** Within this time half of the calls came back, and 95 of 100; null without a call. */
+  readonly latency_ms: { readonly median: number | null; readonly p95: number | null }
+  readonly seconds: number
+}
+
+/** What a call of a class has cost lately, on average. */
+export type Prices = ReadonlyMap<string, number>
+
+/** The pace is that of so long; shorter times than the second say nothing. */
+const paceMs = 60_000
+const shortestMs = 500
+
+/** Counts what this worker sees; the tables count what is true. */
+export class Tally {
+  readonly #started = performance.now()
+  #answered = 0
+  #failed = 0
+  #unknown = 0
+  readonly #flaws: Record<Flaw, number> = { unreadable: 0, paid_refusal: 0, other_query: 0 }
+  #calls = 0
+  #used = 0
+  #remaining: number | null = null
+  #progress = performance.now()
+  #charged = 0
+  #expected: number | null = 0
+  #prices: Prices = new Map()
+  #ends = [{ at: performance.now(), done: 0 }]
+  readonly #latencies = new Latencies()
+  reused = 0
+  /** Runs that it has worked on. */
+  readonly runs = new Set<number>()
+
+  /** A reply came back. */
+  reply(verdict: Verdict): void {
+    if (verdict.kind === 'unsent') return
+    this.#calls += 1
+    if (!('creditsUsed' in verdict)) return
+    this.#used += verdict.creditsUsed ?? 0
+    if (verdict.creditsUsed !== null) this.#charged += 1
+    if (verdict.creditsRemaining !== null) this.#remaining = verdict.creditsRemaining
+    const flaw = verdict.kind === 'answered' ? flawOf(verdict.answer.parseError) : null
+    if (flaw !== null) this.#flaws[flaw] += 1
+  }
+
+  /** Calls that came to an end. */
+  get calls(): number {
+    return this.#calls
+  }
+
+  /** What calls have cost before this worker makes any. */
+  expect(prices: Prices): void {
+    this.#prices = prices
+  }
+
+  /** A paid request came back after so many seconds. */
+  took(seconds: number): void {
+    this.#latencies.add(seconds)
+  }
+
+  /** A call was written down, and its task is now in this state; its class says what it was expected to cost. */
+  ended(state: string, kind = ''): void {
+    if (state === 'answered') this.#answered += 1
+    if (state === 'failed') this.#failed += 1
+    if (state === 'unknown') this.#unknown += 1
+    if (state === 'open') return
+    this.#progress = performance.now()
+    if (this.#progress - (this.#ends.at(-1)?.at ?? 0) >= shortestMs) {
+      this.#ends.push({ at: this.#progress, done: this.done })
+    }
+    const price = this.#prices.get(kind)
+    this.#expected = price === undefined || this.#expected === null ? null : this.#expected + price
+  }
+
+  /** Tasks that this worker has brought to an end. */
+  get done(): number {
+    return this.#answered + this.#failed + this.#unknown + this.reused
+  }
+
+  /** Tasks a second, over the last minute. */
+  get pace(): number {
+    const now = performance.now()
+    while ((this.#ends[0]?.at ?? now) < now - paceMs) this.#ends.shift()
+    const [oldest] = this.#ends
+    if (oldest === undefined || now - oldest.at < shortestMs) return 0
+    return ((this.done - oldest.done) * 1000) / (now - oldest.at)
+  }
+
+  /** What a call that told its price has cost, on average. */
+  get meanPrice(): number | null {
+    return this.#charged === 0 ? null : this.#used / this.#charged
+  }
+
+  /** Milliseconds since a task last came to an end. */
+  get stillFor(): number {
+    return performance.now() - this.#progress
+  }
+
+  /** Milliseconds since this worker began. */
+  get age(): number {
+    return performance.now() - this.#started
+  }
+
+  get answered(): number {
+    return this.#answered
+  }
+
+  get remaining(): number | null {
+    return this.#remaining
+  }
+
+  sum(finish: Finish): Summary {
+    const { paid_refusal, other_query } = this.#flaws
+    const unreadable = this.#flaws.unreadable + paid_refusal + other_query
+    return {
+      finish,
+      answered: this.#answered,
+      reused: this.reused,
+      failed: this.#failed,
+      unknown: this.#unknown,
+      unreadable,
+      paid_refusal,
+      other_query,
+      run_failures: this.#failed + this.#unknown + unreadable,
+      calls: this.#calls,
+      credits_used: this.#used,
+      credits_remaining: this.#remaining,
+      credits_expected: this.#expected === null ? null : Math.round(this.#expected),
+      failures: {},
+      latency_ms: { median: this.#latencies.within(0.5), p95: this.#latencies.within(0.95) },
+      seconds: Math.round((performance.now() - this.#started) / 10) / 100,
+    }
+  }
+}
+
+const step = Math.log(1.02)
+
+/** How long calls took, in as little memory for a million of them as for ten: each is remembered to within a hundredth. */
+export class Latencies {
+  readonly #counts = new Map<number, number>()
+  #size = 0
+
+  add(seconds: number): void {
+    const place = Math.round(Math.log(Math.max(seconds, 0.000_1)) / step)
+    this.#counts.set(place, (this.#counts.get(place) ?? 0) + 1)
+    this.#size += 1
+  }
+
+  /** The time within which such a share of the calls came back, in milliseconds; null before the first. */
+  within(share: number): number | null {
+    let seen = 0
+    for (const [place, count] of [...this.#counts].toSorted(([a], [b]) => a - b)) {
+      seen += count
+      if (seen >= share * this.#size) return Math.round(Math.exp(place * step) * 1000)
+    }
+    return null
+  }
+}

@@ -1,0 +1,317 @@
+import type { Database } from '../../base/database/database.ts'
+import { isFatal, troubleOf } from '../../base/database/trouble.ts'
+import { asError, Interrupted } from '../../base/errors.ts'
+import type { Secret } from '../../base/secret.ts'
+import { pause } from '../../base/waiting.ts'
+import { answer, type Outcome, type Steps, type Task } from '../../pipeline.ts'
+import type { Reserved, Spender } from '../ledger/reserve.ts'
+import type { Clerk } from '../ledger/settle.ts'
+import { keyAnsweredSince } from '../ledger/standstill.ts'
+import { anyLost, claimLost, type LostAnswer, saveReplay, takeTurn } from '../ledger/waiting.ts'
+import type { Mill } from '../mill.ts'
+import type { SliceJob } from '../queue/jobs.ts'
+import { endRound, openTasks } from '../queue/open-slices.ts'
+import type { Api, Reply } from '../search/call.ts'
+import { type Lanes, openLanes } from '../search/lane.ts'
+import { aheadOf, type Batch, mostFlying, openBatch, slotsFor } from './batch.ts'
+import { Dispatch, dueTasks } from './dispatch.ts'
+import type { Lease } from './lease.ts'
+import { Brake, Outages, Witnesses } from './outages.ts'
+import { openParts, type Parts, type WorkerOptions } from './setup.ts'
+import { notKnown, type Reserve } from './spool.ts'
+import { stepsOf } from './steps.ts'
+import { Tally } from './summary.ts'
+
+/** How long a worker waits before it asks the gate again, by what went wrong. */
+const pausesMs = { away: 250, conflict: 50, data: 1_000 } as const
+
+/** The parts of one worker, put together: what it does with them is in `work.ts`. */
+export class Worker {
+  readonly tally = new Tally()
+  readonly outages = new Outages()
+  readonly dispatch: Dispatch
+  readonly lost: LostAnswers
+  readonly batch: Batch
+  readonly slots: number
+  readonly #mill: Mill
+  readonly #options: WorkerOptions
+  readonly #lanes: Lanes
+  readonly #mostFlying: number
+  readonly #brake: Brake
+  readonly #api: Api
+  #ending = false
+  #handling = 0
+  #lastSlice = performance.now()
+  fatal: Error | null = null
+
+  private constructor(mill: Mill, options: WorkerOptions, parts: Parts) {
+    this.#mill = mill
+    this.#options = options
+    this.#api = parts.api
+    this.lease = parts.lease
+    this.spender = parts.spender
+    this.clerk = parts.clerk
+    this.reserve = parts.reserve
+    this.slots = slotsFor(options.lanes)
+    const ahead = aheadOf(options.lanes, mill.config)
+    this.#lanes = openLanes(options.lanes, ahead)
+    this.#mostFlying = mostFlying(options.lanes, ahead)
+    const room = { account: parts.clerk.account, reserve: parts.reserve }
+    this.batch = openBatch(mill, parts.clerk, {
+      lanes: options.lanes,
+      counted: ahead === 0,
+      onAway: (away) => this.outages.markDatabase(away, options.tell),
+      onStuck: (error) => (this.fatal = asError(error)),
+      onStrangers: (entries) => (this.fatal = notKnown(mill, room, entries)),
+    })
+    this.#brake = new Brake({
+      lease: parts.lease,
+      timeoutMs: mill.config.timeoutMs,
+      outages: this.outages,
+      nudge: () => this.dispatch.nudge(),
+    })
+    const shared = {
+      steps: this.#steps(),
+      free: () => this.#free(),
+      onTrouble: (error: unknown) => this.#onTrouble(error),
+      onEnded: (task: Task, state: string) => this.tally.ended(state, task.class),
+    }
+    this.dispatch = new Dispatch({ ...shared, onGate: (reserved) => this.#onGate(reserved) })
+    this.lost = new LostAnswers({
+      ...{ ...shared, db: mill.db, account: parts.clerk.account },
+      perSecond: mill.config.rateLimit,
+    })
+  }
+
+  readonly lease: Lease
+  readonly spender: Spender
+  readonly clerk: Clerk
+  readonly reserve: Reserve
+
+  static async open(mill: Mill, options: WorkerOptions): Promise<Worker> {
+    return new Worker(mill, options, await openParts(mill, options))
+  }
+
+  /** Works on one slice until each of its tasks has ended or has to wait. */
+  async handle(job: SliceJob): Promise<void> {
+    // Another worker takes it: this one is putting things away.
+    if (this.#ending) throw new Interrupted('this worker is ending')
+    this.#handling += 1
+    this.#lastSlice = performance.now()
+    this.tally.runs.add(job.run)
+    try {
+      const found = await openTasks(this.#mill.db, job)
+      if (found === null) return
+      const left = await this.dispatch.take(dueTasks(found, job.run))
+      await endSliceRound(this.#mill, job, { busy: left.busy, ending: () => this.#ending })
+    } finally {
+      this.#handling -= 1
+      this.#lastSlice = performance.now()
+    }
+  }
+
+  /** Slices at work. */
+  get handling(): number {
+    return this.#handling
+  }
+
+  /** Milliseconds since the queue last had something for this worker; 0 while a slice is at work. */
+  get idleFor(): number {
+    return this.#handling > 0 ? 0 : performance.now() - this.#lastSlice
+  }
+
+  /** Goes on with another key; what the old one was told stays in the books for the old one. */
+  turnKey(key: Secret): void {
+    this.#api.turnKey(key)
+    this.spender.key = key.fingerprint()
+    this.clerk.key = key.fingerprint()
+    this.#options.onKey?.(key)
+    this.dispatch.nudge()
+  }
+
+  /** Starts nothing further. */
+  end(): void {
+    this.#ending = true
+    this.#brake.end()
+    this.dispatch.end()
+    this.lost.end()
+  }
+
+  /** Cuts the calls that are still in flight: perhaps charged, and written down as such. */
+  async cut(): Promise<void> {
+    await this.#api.close()
+  }
+
+  #steps(): Steps {
+    return stepsOf({
+      mill: this.#mill,
+      options: this.#options,
+      spender: this.spender,
+      lease: this.lease,
+      api: this.#api,
+      lanes: this.#lanes,
+      brake: this.#brake,
+      batch: this.batch,
+      tally: this.tally,
+      witnesses: new Witnesses((task) => this.#refutedBefore(task)),
+      outages: this.outages,
+      onReply: (reply) => this.lost.hear(reply),
+      nudge: () => this.dispatch.nudge(),
+    })
+  }
+
+  #onGate({ affordable, reused }: Reserved): void {
+    this.tally.reused += reused
+    // Near the floor fewer calls may be on their way at once than lanes were asked for.
+    if (affordable !== null) this.#lanes.resize(affordable)
+  }
+
+  /** A database that does not say refutes nothing. */
+  async #refutedBefore(task: number): Promise<boolean> {
+    try {
+      return await keyAnsweredSince(this.#mill.db, task)
+    } catch (error) {
+      this.#onTrouble(error)
+      return false
+    }
+  }
+
+  #free(): number {
+    const room = this.#mostFlying - this.dispatch.flying
+    return this.#brake.allow(Math.max(0, Math.min(this.#lanes.free(), room)))
+  }
+
+  #onTrouble(error: unknown): number {
+    const trouble = isFatal(error) ? 'data' : troubleOf(error)
+    if (trouble === 'away') this.outages.markDatabase(true, this.#options.tell)
+    if (trouble === 'data') this.fatal = asError(error)
+    return pausesMs[trouble]
+  }
+}
+
+const busyDelayMs = 2_000
+const retryMs = 250
+
+interface RoundOptions {
+  /** True when some tasks wait for a call that another worker has in flight. */
+  readonly busy: boolean
+  /** True once the worker puts things away. */
+  readonly ending: () => boolean
+}
+
+/** Ends the round of a slice; what is still open in it comes again, in a job of the next round. */
+export async function endSliceRound(
+  mill: Mill,
+  job: SliceJob,
+  { busy, ending }: RoundOptions,
+): Promise<void> {
+  const next = await untilAnswered(() => endRound(mill.db, job), ending)
+  if (next === null) return
+  const delayMs = Math.max(next.delay_ms, busy ? busyDelayMs : 0)
+  const { run, slice, round, priority, turn } = next
+  const queue = await mill.queue()
+  await queue.add([{ run, slice, round, priority, turn, delayMs }])
+}
+
+/** Tries until the database answers, as long as the worker goes on. */
+async function untilAnswered<T>(ask: () => Promise<T>, ending: () => boolean): Promise<T> {
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (troubleOf(error) === 'data' || (ending() && troubleOf(error) === 'away')) throw error
+      await pause(retryMs)
+    }
+  }
+}
+
+interface LostAnswersOptions {
+  readonly db: Database
+  readonly account: number
+  readonly steps: Steps
+  /** Requests that may begin in a second, over all workers; null: as many as there are. */
+  readonly perSecond: number | null
+  /** Lanes that are free for a call. */
+  readonly free: () => number
+  readonly onTrouble: (error: unknown) => void
+  readonly onEnded: (task: Task, state: string) => void
+}
+
+const everyMs = 500
+
+/**
+ * Asks again for answers that were lost on their way, where the API says that it gives the same answer to the same key
+ * and charges it once: what nobody could know elsewhere is known here, and nothing is bought twice for it.
+ */
+class LostAnswers {
+  readonly #options: LostAnswersOptions
+  readonly #timer: NodeJS.Timeout
+  /** Undefined before the first answer: the tables know what the workers before this one heard. */
+  #replayMs: number | null | undefined = undefined
+  #looking = false
+  #ended = false
+
+  constructor(options: LostAnswersOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => void this.#look(), everyMs)
+  }
+
+  /** Learns from an answer whether, and for how long, it could be had again. */
+  hear(reply: Reply): void {
+    if (reply.kind !== 'response' || reply.replayMs === this.#replayMs) return
+    // What stands before the API and answers in its place cannot say that it does not.
+    if (reply.replayMs === null && reply.status !== 200) return
+    this.#replayMs = reply.replayMs
+    const { db, account, onTrouble } = this.#options
+    saveReplay(db, account, reply.replayMs).catch((error: unknown) => {
+      this.#replayMs = undefined
+      onTrouble(error)
+    })
+  }
+
+  /** True while an answer is lost and may come yet: a drain waits for it. */
+  async hopes(): Promise<boolean> {
+    return this.#replayMs !== null && (await anyLost(this.#options.db, this.#options.account))
+  }
+
+  /** Asks for nothing further. */
+  end(): void {
+    this.#ended = true
+    clearInterval(this.#timer)
+  }
+
+  async #look(): Promise<void> {
+    const { db, account, free, perSecond, onTrouble } = this.#options
+    const lanes = free()
+    if (this.#looking || this.#replayMs === null || lanes <= 0) return
+    this.#looking = true
+    try {
+      if (perSecond !== null && !(await takeTurn(db, { account, perSecond }))) return
+      const lost = await claimLost(db, { account, limit: perSecond === null ? lanes : 1 })
+      if (!this.#ended) for (const one of lost) void this.#ask(one)
+    } catch (error) {
+      onTrouble(error)
+    } finally {
+      this.#looking = false
+    }
+  }
+
+  async #ask(lost: LostAnswer): Promise<void> {
+    const { steps, onTrouble, onEnded } = this.#options
+    const { call, mark, task: id, run, priority, query, query_id: queryId } = lost
+    const task = { id, run, priority, class: lost.class, query, queryId }
+    const asked = { ...task, suspect: false, refused: false }
+    try {
+      const outcome = await answer(asked, { id: call, mark }, { ...steps, store: this.#store })
+      onEnded(asked, outcome.state)
+    } catch (error) {
+      onTrouble(error)
+    }
+  }
+
+  /** Only an answer says what became of the first request: a refusal of this one may have come before anything looked. */
+  readonly #store: Steps['store'] = async (bought): Promise<Outcome> => {
+    if (bought.verdict.kind === 'answered') return this.#options.steps.store(bought)
+    return { state: 'open', waitMs: null }
+  }
+}

@@ -1,0 +1,124 @@
+import { type Context, Hono } from 'hono'
+import { NotThere, PageAddress } from './address.ts'
+import { type Asset, type Assets, pageHeaders } from './assets.ts'
+import { addDoor, cameFrom, type DeskEnv, type Doorkeeper } from './guard.ts'
+import { type Frame, layOut } from './layout.ts'
+import type { LiveRooms } from './live.ts'
+import type { DeskPage, FilePage } from './page.ts'
+import { pagePlace, readingOf } from './place.ts'
+import { problemOf } from './problem.ts'
+import type { DeskGround } from './tables.ts'
+
+/** What the desk is made of. */
+interface DeskParts extends DeskGround {
+  readonly guard: Doorkeeper
+  readonly assets: Assets
+  readonly pages: readonly DeskPage[]
+  readonly files: readonly FilePage[]
+  readonly live: LiveRooms
+}
+
+type Here = Context<DeskEnv>
+
+/** All addresses of the desk. Whatever is not asked for by GET, but for logging in and out, is refused. */
+export function makeApp(parts: DeskParts): Hono<DeskEnv> {
+  const app = new Hono<DeskEnv>()
+  app.use(async (c, next) => {
+    parts.guard.checkSource(c)
+    await next()
+  })
+  for (const asset of Object.values(parts.assets)) addAsset(app, asset)
+  addDoor(app, parts)
+  app.use(async (c, next) => {
+    if (parts.guard.admits(c)) return next()
+    const wanted = c.req.header('sec-fetch-dest') ?? 'document'
+    if (c.req.method === 'GET' && wanted === 'document')
+      return c.redirect(`/enter?to=${encodeURIComponent(cameFrom(c))}`, 303)
+    return c.text('The desk needs its password.\n', 401, pageHeaders)
+  })
+  for (const page of parts.pages) {
+    app.get(page.path, (c) => showPage(c, parts, page))
+  }
+  for (const file of parts.files) app.get(file.path, (c) => sendFile(c, parts, file))
+  app.get('/live', (c) => parts.live.open(c, () => parts.guard.admits(c)))
+  app.notFound((c) => showProblem(c, parts, new NotThere('There is no such page.')))
+  app.onError((error, c) => showProblem(c, parts, error))
+  return app
+}
+
+function addAsset(app: Hono<DeskEnv>, { path, type, text }: Asset): void {
+  const headers = {
+    'content-type': type,
+    'cache-control': 'public, max-age=31536000, immutable',
+    'x-content-type-options': 'nosniff',
+    'cross-origin-resource-policy': 'same-origin',
+  }
+  app.get(path, (c) => c.body(text, 200, headers))
+}
+
+async function showPage(c: Here, parts: DeskParts, page: DeskPage): Promise<Response> {
+  const address = new PageAddress(c.req.param(), new URL(c.req.url).searchParams)
+  const reading = await readingOf(parts, address, c.req.raw.signal)
+  const place = pagePlace(c.req.path, address, reading)
+  const view = await page.answer(address, reading, place)
+  const frame = frameOf(parts, { path: page.path, href: place.href, live: page.live !== null })
+  return c.html(layOut(view, place, frame), 200, pageHeaders)
+}
+
+async function showProblem(c: Here, parts: DeskParts, thrown: unknown): Promise<Response> {
+  const error = await parts.tables.explain(thrown)
+  const { status, view, again, bug } = problemOf(error)
+  if (bug)
+    parts.tell(
+      `${c.req.path}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    )
+  const href = (path: string) => path
+  // Who is not let in learns nothing of what there is.
+  const known = status !== 401 && status !== 403 && status !== 429
+  const frame = frameOf(parts, { path: '', href, live: false })
+  const shown = { ...frame, again, ...(known ? {} : { nav: [], leave: false }) }
+  return c.html(layOut(view, null, shown), status, pageHeaders)
+}
+
+function frameOf(
+  { assets, pages, guard }: DeskParts,
+  { path, href, live }: Pick<Frame, 'path' | 'live'> & { href: (path: string) => string | null },
+): Frame {
+  const nav = pages.flatMap((page) =>
+    page.nav === null ? [] : [{ name: page.nav, path: page.path, href: href(page.path) }],
+  )
+  return { assets, nav, path, live, leave: guard.sessions !== null, again: null }
+}
+
+/** Answers with a file, piece by piece, as its reader takes them. What fails before the first piece is a page that says so. */
+async function sendFile(c: Context<DeskEnv>, parts: DeskGround, file: FilePage): Promise<Response> {
+  const address = new PageAddress(c.req.param(), new URL(c.req.url).searchParams)
+  const reading = await readingOf(parts, address, c.req.raw.signal)
+  const { type, name, pieces } = await file.send(address, reading)
+  const reader = pieces[Symbol.asyncIterator]()
+  const first = await reader.next()
+  const encoder = new TextEncoder()
+  const bytes = (piece: string | Uint8Array) =>
+    typeof piece === 'string' ? encoder.encode(piece) : piece
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      if (first.done === true) controller.close()
+      else controller.enqueue(bytes(first.value))
+    },
+    async pull(controller) {
+      const next = await reader.next()
+      if (next.done === true) controller.close()
+      else controller.enqueue(bytes(next.value))
+    },
+    async cancel() {
+      await reader.return?.()
+    },
+  })
+  return c.body(body, 200, {
+    ...pageHeaders,
+    // Content by nobody, whatever it holds: a body that came from elsewhere must not run as a page of the desk.
+    'content-security-policy': "default-src 'none'; sandbox",
+    'content-type': type,
+    'content-disposition': `attachment; filename="${name.replace(/[^\w.-]+/g, '_')}"`,
+  })
+}

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../base/root.ts'
+import { style } from './drawing/parts.ts'
+
+/** A file of the desk's own, as it is served. */
+export interface Asset {
+  /** Changes with what it holds, so that browsers may keep it. */
+  readonly path: string
+  readonly type: string
+  readonly text: string
+}
+
+export interface Assets {
+  readonly style: Asset
+  readonly script: Asset
+  readonly icon: Asset
+}
+
+// Found from the root, not from this file: what is compiled lies elsewhere.
+const folder = join(root, 'src', 'desk', 'assets')
+
+/** Style, script and icon: no other file is ever asked for. */
+export function readAssets(): Assets {
+  return {
+    // The rules of pictures and tables first, then the desk's own.
+    style: assetOf('desk.css', 'text/css; charset=utf-8', style + readAll('css')),
+    script: assetOf('desk.js', 'text/javascript; charset=utf-8', readAll('js')),
+    icon: assetOf('desk.svg', 'image/svg+xml', readAll('svg')),
+  }
+}
+
+/** All files of a kind in one, in the order of their names. */
+function readAll(kind: string): string {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(`.${kind}`))
+    .toSorted()
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join('\n')
+}
+
+function assetOf(name: string, type: string, text: string): Asset {
+  const tag = createHash('sha256').update(text).digest('base64url').slice(0, 12)
+  return { path: `/assets/${tag}/${name}`, type, text }
+}
+
+/** What a browser may do with a page of the desk: nothing that did not come from the desk. */
+export const pageHeaders = {
+  'cache-control': 'no-store',
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  // Not "no-referrer": with it a form of our own page would come from nowhere.
+  'referrer-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+} as const

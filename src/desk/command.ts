@@ -1,0 +1,180 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import { isLoopback } from '../base/address.ts'
+import { type Call, printJson, say } from '../base/cli/command.ts'
+import { wholeFlag } from '../base/cli/flags.ts'
+import { callerPath, type Config, readConfig } from '../base/config.ts'
+import { codeOf, type Exit, exits, Misuse, Unreachable } from '../base/errors.ts'
+import { scrubbedReason, type Secret } from '../base/secret.ts'
+import { makeApp } from './app.ts'
+import { readAssets } from './assets.ts'
+import { Doorkeeper, readPassword, Sessions, urlHost } from './guard.ts'
+import { LiveRooms } from './live.ts'
+import type { DeskPage, FilePage } from './page.ts'
+import { analystFiles, analystPages } from './pages/analysts.ts'
+import { operatorPages } from './pages/operators.ts'
+import { DeskTables } from './tables.ts'
+
+/** What can be typed after `npm run desk --`. */
+export interface DeskFlags {
+  readonly port?: string
+  readonly host?: string
+  readonly passwordFile?: string
+  readonly publicUrl?: string
+  readonly json?: true
+}
+
+const usualPort = 8750
+const highestPort = 65_535
+
+/** Serves the pages until it is stopped. */
+export async function runDesk(call: Call<DeskFlags>): Promise<Exit> {
+  const { options, env, closers, signal } = call
+  const config = readConfig(env)
+  const place = readPlace(options, (path) => callerPath(env, path))
+  const desk = closers.add('the desk', await serveDesk({ config, ...place, tell: say }), (open) =>
+    open.close(),
+  )
+  if (options.json === true) printJson({ url: desk.url, port: desk.port })
+  else
+    say(
+      `the desk is at ${desk.url}${place.password === null ? '' : ', behind its password'}; Ctrl-C ends it`,
+    )
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  return signal.reason === 'SIGINT' ? exits.interrupted : exits.done
+}
+
+/** The desk beside a worker or a scheduler, on this machine alone. */
+export async function startDeskBeside(
+  { config, tell }: { config: Config; tell: (line: string) => void },
+  typed: string | true,
+): Promise<OpenDesk> {
+  const port = typed === true ? usualPort : (wholeFlag('desk', typed, highestPort) ?? usualPort)
+  const desk = await serveDesk({
+    config,
+    tell,
+    host: '127.0.0.1',
+    port,
+    password: null,
+    publicUrl: null,
+  })
+  tell(`the desk is at ${desk.url}`)
+  return desk
+}
+
+/** Where to listen, and for whom: whoever listens to other machines needs a password. */
+function readPlace(
+  { port, host = '127.0.0.1', passwordFile, publicUrl }: DeskFlags,
+  path: (typed: string) => string,
+): DeskPlace {
+  const shown = passwordFile === undefined ? null : readPassword(path(passwordFile), passwordFile)
+  if (shown?.exposed === true)
+    say(`others on this machine can read ${passwordFile}: chmod 600 ${passwordFile}`)
+  const url = publicUrl === undefined ? null : readPublicUrl(publicUrl)
+  if (shown === null && (url !== null || !isLoopback(urlHost(host)))) {
+    throw new Misuse(
+      `expected --password-file for a desk that others can reach, got ${url === null ? `--host ${host}` : '--public-url'} without one; write a long password into a file of your own, chmod 600 it, and name it`,
+    )
+  }
+  return {
+    host,
+    port: wholeFlag('port', port, highestPort) ?? usualPort,
+    password: shown?.password ?? null,
+    publicUrl: url,
+  }
+}
+
+function readPublicUrl(typed: string): URL {
+  const url = URL.canParse(typed) ? new URL(typed) : null
+  if (url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/') return url
+  throw new Misuse(
+    `expected --public-url to be an address like https://desk.example.com, without a path, got ${JSON.stringify(typed)}`,
+  )
+}
+
+/** Where a desk listens, and for whom. */
+interface DeskPlace {
+  readonly host: string
+  /** 0: any free one. */
+  readonly port: number
+  /** Null: for this machine alone, and without a password. */
+  readonly password: Secret | null
+  /** Where people reach it through a proxy; null: where it listens. */
+  readonly publicUrl: URL | null
+}
+
+/** A desk that is open. */
+export interface OpenDesk {
+  readonly url: string
+  readonly port: number
+  close(): Promise<void>
+}
+
+const largestHead = 32_768
+const slowestHeadMs = 10_000
+const graceMs = 2_000
+
+/** Opens the port, and the tables as soon as they are there. */
+export async function serveDesk(
+  options: DeskPlace & { readonly config: Config; readonly tell: (line: string) => void },
+): Promise<OpenDesk> {
+  const { config, host, password, publicUrl, tell } = options
+  const server = createServer({
+    maxHeaderSize: largestHead,
+    headersTimeout: slowestHeadMs,
+    requestTimeout: 2 * slowestHeadMs,
+  })
+  const port = await listenOn(server, options)
+  const tables = new DeskTables(config, tell)
+  const sessions = password === null ? null : new Sessions(password, port)
+  const guard = new Doorkeeper({ host, publicUrl, sessions })
+  const live = new LiveRooms({ config, tables, tell }, pages)
+  const app = makeApp({ config, tables, guard, assets: readAssets(), pages, files, live, tell })
+  const listener = getRequestListener((request, env) => app.fetch(request, env), {
+    overrideGlobalObjects: false,
+  })
+  server.on('request', (request, response) => void listener(request, response))
+  await tables.open().catch((error: unknown) => {
+    tell(`${scrubbedReason(error)} (the desk is open, says so on its pages, and tries again)`)
+  })
+  return {
+    url: publicUrl?.origin ?? `http://${urlHost(host)}:${port}`,
+    port,
+    close: async () => {
+      live.close()
+      await closeServer(server)
+      await tables.close()
+    },
+  }
+}
+
+async function listenOn(server: Server, { host, port }: DeskPlace): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) => {
+      reject(
+        new Unreachable(
+          `expected port ${port} of ${host} to be free, got ${codeOf(cause) ?? cause.message}; choose another with --port`,
+          { cause },
+        ),
+      )
+    })
+    server.listen(port, host, resolve)
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** Lets requests at work end, for a moment. */
+async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve))
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs)
+  await closed
+  clearTimeout(timer)
+}
+
+/** Every page of the desk; the navigation shows those with a name, in this order. */
+export const pages: readonly DeskPage[] = [...operatorPages, ...analystPages]
+
+/** Every address that answers with a file. */
+const files: readonly FilePage[] = analystFiles

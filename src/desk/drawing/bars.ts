@@ -1,0 +1,95 @@
+import { scaleLinear } from 'd3-scale'
+import { type Html, html } from './html.ts'
+import { figuresLink } from './lines.ts'
+import { scrolled } from './parts.ts'
+
+/** A group of bars with a bar for each series; null: nothing is known. */
+interface BarGroup {
+  readonly name: string
+  readonly values: readonly (number | null)[]
+}
+
+export interface BarChart {
+  /** What the picture shows, in a sentence: for those who cannot see it. */
+  readonly title: string
+  /** What the groups are, as the head of their column. */
+  readonly kind: string
+  readonly series: readonly string[]
+  readonly groups: readonly BarGroup[]
+  readonly format: (value: number) => string
+}
+
+const size = { width: 1040, height: 200, left: 48, right: 12, top: 24, bottom: 26 }
+/** Room for a group with its name; more than fill the width make the picture no wider than a page of a report can be. */
+const widestBar = 40
+
+/** Bars in groups as an inline picture, and its figures to take along. */
+export function drawBars(chart: BarChart): Html {
+  const { title, kind, series, groups } = chart
+  const rows = groups.map(({ name, values }) => [name, ...values])
+  return html`${scrolled(title, barChart(chart), 'beginning')}
+  ${figuresLink(title, [[kind, ...series], ...rows])}`
+}
+
+function barChart({ title, series, groups, format }: BarChart): Html {
+  const { width, height, left, right, top, bottom } = size
+  const most = Math.max(...groups.flatMap(({ values }) => values.map((value) => value ?? 0)), 0)
+  const y = scaleLinear()
+    .domain([0, most || 1])
+    .nice(5)
+    .range([height - bottom, top])
+  const step = (width - left - right) / Math.max(1, groups.length)
+  const bar = Math.min(widestBar, (step * 0.8) / Math.max(1, series.length))
+  const drawn = groups.map(({ name, values }, nth) => {
+    const middle = left + step * (nth + 0.5)
+    const start = middle - (bar * series.length) / 2
+    return html`${values.map((value, index) =>
+        value === null
+          ? null
+          : html`<g class="bars c${index % 8}"
+              ><title>${name}, ${series[index] ?? ''}: ${format(value)}</title
+              ><rect
+                x="${round(start + bar * index)}"
+                y="${round(y(value))}"
+                width="${round(bar * 0.92)}"
+                height="${round(y(0) - y(value))}"
+            /></g>`,
+      )}<text class="tick" x="${round(middle)}" y="${height - 8}" text-anchor="middle"
+        >${name}</text
+      >`
+  })
+  return html`<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">
+    <title>${title}</title>
+    ${y.ticks(5).map((tick) => gridLine(tick, round(y(tick)), format))} ${drawn} ${legend(series)}
+  </svg>`
+}
+
+function gridLine(tick: number, y: number, format: BarChart['format']): Html {
+  const { width, left, right } = size
+  return html`<line class="grid" x1="${left}" x2="${width - right}" y1="${y}" y2="${y}" /><text
+      class="tick"
+      x="${left - 6}"
+      y="${y}"
+      dy="0.32em"
+      text-anchor="end"
+      >${format(tick)}</text
+    >`
+}
+
+// Of letters in the size of a name: rather too wide than over another.
+const letterWidth = 7
+
+/** Which colour is which, above the bars. */
+function legend(series: readonly string[]): Html[] {
+  let x = size.left
+  return series.map((name, index) => {
+    const at = x
+    x += 24 + name.length * letterWidth
+    return html`<g class="bars c${index % 8}"><rect x="${at}" y="4" width="10" height="10" /></g
+      ><text class="name c${index % 8}" x="${at + 14}" y="13">${name}</text>`
+  })
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10
+}

@@ -1,0 +1,259 @@
+import { asTyped } from '../../base/cli/commands.ts'
+import { formatMinute } from '../../base/time/zone.ts'
+import type { Variant } from '../../features/analysis/query-facts.ts'
+import { Html, html, numberText } from './html.ts'
+
+/** What may stand in a page. */
+type Content = Html | string | number | null | readonly (Html | string)[]
+
+const rough = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
+
+/** A number as people read it: `12,345`. Nothing known is a dash, which a screen reader is told in words. */
+export function amount(value: number | null): Html {
+  return value === null ? unknown : html`${numberText(value)}`
+}
+
+/** A share of one as a percentage. */
+export function percent(share: number | null): Html {
+  return share === null ? unknown : html`${rough.format(share * 100)} %`
+}
+
+/** Not known, or not there: a dash for the eye. */
+export const unknown: Html = html`<span class="none" aria-label="unknown">–</span>`
+
+/** A number that a test, or a person, can find by its name among those of `status -- --json`. */
+export function figure(name: string, value: number | null): Html {
+  return html`<span data-figure="${name}" data-value="${value ?? ''}">${amount(value)}</span>`
+}
+
+/** An instant in a zone, to the minute, and exactly for programs. */
+export function instant(at: Date | string | null, zone: string): Html {
+  if (at === null) return unknown
+  const date = typeof at === 'string' ? new Date(at) : at
+  return html`<time datetime="${date.toISOString()}" title="${date.toISOString()}"
+    >${formatMinute(zone, date)}</time
+  >`
+}
+
+/** A text of a list or an answer: its direction is its own, and it may be long. */
+export function given(text: string | null): Html {
+  return text === null ? unknown : html`<span class="given" dir="auto">${text}</span>`
+}
+
+/** What to type, ready to be copied. */
+export function command(line: string): Html {
+  return html`<code class="command" data-copy>${asTyped(line)}</code>`
+}
+
+/** A link within the desk; null: where that cannot be seen, as from a file, it is its text. */
+export function to(href: string | null, text: Html | string | number): Html {
+  if (href === null) return html`${text}`
+  return html`<a href="${href}">${text}</a>`
+}
+
+/** A section with its heading; the id makes it an address of its own. */
+export function section(
+  { id, title, about }: { id: string; title: Html | string; about?: Html | string },
+  body: Content,
+): Html {
+  return html`<section id="${id}" aria-labelledby="${id}-title">
+    <h2 id="${id}-title">${title}</h2>
+    ${about === undefined ? null : html`<p class="soft">${about}</p>`} ${body}
+  </section>`
+}
+
+/** A column of a table. */
+export interface Column<Row> {
+  readonly head: string
+  readonly cell: (row: Row) => Content
+  /** Numbers stand at the right, one below the other. */
+  readonly number?: true
+  /** Words that are not broken. */
+  readonly word?: true
+}
+
+/** A table that scrolls sideways by itself where it is too wide, and can be reached by keyboard then. */
+export function table<Row>(
+  name: string,
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+): Html {
+  const kind = ({ number, word }: Column<Row>) =>
+    number === true ? new Html(' class="n"') : word === true ? new Html(' class="word"') : null
+  return html`<div class="scroll" role="region" aria-label="${name}" tabindex="0">
+    <table>
+      <thead>
+        <tr>
+          ${columns.map((column) => html`<th scope="col" ${kind(column)}>${column.head}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (row) =>
+            html`<tr>
+              ${columns.map((column) => html`<td${kind(column)} data-head="${column.head}">${column.cell(row)}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`
+}
+
+/**
+ * A picture that scrolls sideways by itself where it is too wide, and can be reached by keyboard then. What is seen before
+ * anybody scrolls is its end, where the newest days are, or its beginning where it tells of days to come.
+ */
+export function scrolled(name: string, chart: Html, seen: 'end' | 'beginning' = 'end'): Html {
+  return html`<div class="scroll wide ${seen}" role="region" aria-label="${name}" tabindex="0">
+    <div class="drawn">${chart}</div>
+  </div>`
+}
+
+/** What stands where nothing is: what would be here, and what to type. */
+export function nothing(text: string, line: string | null): Html {
+  return html`<div class="nothing">
+    <p>${text}</p>
+    ${line === null ? null : html`<p>${command(line)}</p>`}
+  </div>`
+}
+
+/** Numbers that are seen first. */
+export function tiles(shown: readonly { readonly value: Content; readonly text: Content }[]): Html {
+  return html`<dl class="tiles">
+    ${shown.map(
+      ({ value, text }) =>
+        html`<div class="tile">
+          <dt>${text}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
+  </dl>`
+}
+
+/** A word with a colour that is never its only sign. */
+export function badge(word: string, tone: 'good' | 'bad' | 'warn' | 'soft'): Html {
+  return html`<span class="badge ${tone}">${word}</span>`
+}
+
+/** How far something is, as a bar and in numbers. */
+export function progress(done: number, all: number): Html {
+  const width = all === 0 ? 0 : Math.round((done / all) * 100)
+  return html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="all" width="100" height="8" rx="2" />
+      <rect class="part" width="${width}" height="8" rx="2" />
+    </svg>
+    <span class="soft">${numberText(done)} of ${numberText(all)}</span>`
+}
+
+const runTones: Readonly<Record<string, 'good' | 'warn' | 'soft'>> = {
+  done: 'good',
+  open: 'warn',
+  planning: 'warn',
+}
+
+/** The state of a run. */
+export function runBadge(state: string): Html {
+  return badge(state, runTones[state] ?? 'soft')
+}
+
+/** A name for each query by its id: its text, and what tells it from others of the same text. */
+export function nameVariants(variants: readonly Variant[]): ReadonlyMap<string, string> {
+  const byText = new Map<string, Variant[]>()
+  for (const variant of variants) {
+    const same = byText.get(variant.q)
+    if (same === undefined) byText.set(variant.q, [variant])
+    else same.push(variant)
+  }
+  return new Map(
+    [...byText.values()].flatMap((same) =>
+      same.map((variant) => [variant.queryId, nameOf(variant, same)] as const),
+    ),
+  )
+}
+
+const words: readonly ((variant: Variant) => string | null)[] = [
+  ({ device }) => device,
+  ({ location }) => location,
+  ({ hl }) => (hl === null ? null : `language ${hl}`),
+  ({ gl }) => (gl === null ? null : `country ${gl}`),
+  ({ num }) => `${num} results`,
+]
+
+/** What all have in common tells nobody anything. */
+function nameOf(variant: Variant, same: readonly Variant[]): string {
+  const told = words
+    .filter((word) => new Set(same.map(word)).size > 1)
+    .map((word) => word(variant))
+    .filter((word) => word !== null)
+  return told.length === 0 ? variant.q : `${variant.q} (${told.join(', ')})`
+}
+
+/** How the page looks, by day, by night and on paper. */
+export const style = `
+:root {
+  color-scheme: light dark;
+  --paper: #fbfaf7; --card: #ffffff; --ink: #1d2126; --soft: #5d6670; --rule: #dcdfe3; --accent: #0b57a4;
+  --good: #17734a; --bad: #b3261e; --warn: #8a5a00;
+  --c0: #0b57a4; --c1: #c2410c; --c2: #17734a; --c3: #7a3ea1; --c4: #a1246b; --c5: #5b6b00; --c6: #00707a; --c7: #6b5a45;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --paper: #14171a; --card: #1c2024; --ink: #e8eaed; --soft: #a3acb5; --rule: #353b42; --accent: #7db7f2;
+    --good: #6bcb98; --bad: #f28b82; --warn: #e9b65c;
+    --c0: #7db7f2; --c1: #f6a06b; --c2: #6bcb98; --c3: #c79be8; --c4: #f08abf; --c5: #c5d36a; --c6: #62cbd6; --c7: #cdb99b;
+  }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, "Segoe UI", "Noto Sans", sans-serif; }
+main { max-width: 1080px; margin: 0 auto; padding: 32px 20px 64px; }
+h1 { font-size: 26px; margin: 0 0 4px; }
+h2 { font-size: 18px; margin: 0 0 4px; }
+h3 { font-size: 14px; margin: 20px 0 6px; color: var(--soft); font-weight: 600; }
+p { margin: 4px 0 12px; } h2, p, li { overflow-wrap: anywhere; }
+.soft { color: var(--soft); }
+.banner { border-left: 4px solid var(--warn); padding: 8px 12px; margin: 16px 0; background: var(--card); }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; margin: 20px 0; }
+.tile { background: var(--card); border: 1px solid var(--rule); border-radius: 8px; padding: 12px 14px; }
+.tile b { display: block; font-size: 24px; line-height: 1.2; font-variant-numeric: tabular-nums; }
+section { background: var(--card); border: 1px solid var(--rule); border-radius: 8px; padding: 18px 20px; margin: 16px 0; }
+.scroll { overflow-x: auto; }
+.scroll table { min-width: 720px; } .wide .drawn { min-width: 900px; }
+.scroll.end { direction: rtl; } .scroll.end > .drawn { direction: ltr; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: 5px 10px 5px 0; border-bottom: 1px solid var(--rule); vertical-align: top; overflow-wrap: anywhere; }
+th { font-weight: 600; color: var(--soft); font-size: 13px; overflow-wrap: normal; }
+td.n, th.n { text-align: right; white-space: nowrap; }
+a { color: var(--accent); }
+.up, .entered { color: var(--good); } .down, .left { color: var(--bad); }
+td:is(.up, .down, .entered, .left, .word) { white-space: nowrap; } td.list { min-width: 8em; }
+svg { display: block; width: 100%; height: auto; }
+.grid { stroke: var(--rule); stroke-width: 1; }
+.tick { fill: var(--soft); font-size: 11px; }
+.band { fill: var(--bad); opacity: 0.14; }
+.mark { stroke: var(--bad); stroke-width: 1.5; stroke-dasharray: 5 4; }
+.event .mark { stroke: var(--good); stroke-width: 1; } .event path { fill: var(--good); }
+.note .mark { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 2 3; }
+.series path { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
+.name { font-size: 12px; }
+${[0, 1, 2, 3, 4, 5, 6, 7]
+  .map(
+    (n) =>
+      `.c${n} path { stroke: var(--c${n}); } .c${n} circle, .bars.c${n} rect, text.c${n} { fill: var(--c${n}); }`,
+  )
+  .join('\n')}
+.smalls { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(300px, 100%), 1fr)); gap: 14px 20px; }
+figure { margin: 0; }
+figcaption { font-size: 13px; overflow-wrap: anywhere; }
+p.figures { margin: 4px 0 0; font-size: 13px; }
+footer { color: var(--soft); font-size: 13px; margin-top: 24px; }
+@media print {
+  :root { color-scheme: light; --paper: #fff; --card: #fff; --ink: #000; --soft: #444; --rule: #ccc; --accent: #000;
+    --good: #17734a; --bad: #b3261e; --warn: #8a5a00;
+    --c0: #0b57a4; --c1: #c2410c; --c2: #17734a; --c3: #7a3ea1; --c4: #a1246b; --c5: #5b6b00; --c6: #00707a; --c7: #6b5a45; }
+  body { font-size: 11px; }
+  main { max-width: none; padding: 0; }
+  section, figure, tr { break-inside: avoid; }
+  p.figures { display: none; }
+  .scroll { overflow: visible; } .scroll table, .wide .drawn { min-width: 0; }
+}
+`

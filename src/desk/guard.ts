@@ -1,0 +1,296 @@
+// Who may look: logging in and out, and who asks.
+
+import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { hostname, networkInterfaces } from 'node:os'
+import { promisify } from 'node:util'
+import type { HttpBindings } from '@hono/node-server'
+import type { Context, Hono } from 'hono'
+import { isForwarded, isLoopback } from '../base/address.ts'
+import { Misuse, unreadable } from '../base/errors.ts'
+import { Secret } from '../base/secret.ts'
+import { type Assets, pageHeaders } from './assets.ts'
+import { html } from './drawing/html.ts'
+import { layOut } from './layout.ts'
+
+/** What every request brings: its connection, as Node has it. */
+export interface DeskEnv {
+  readonly Bindings: HttpBindings
+}
+
+/** Whoever is not let in is told why, and nothing else. */
+export class Refused extends Error {
+  readonly status: 401 | 403 | 413 | 429
+
+  constructor(status: Refused['status'], text: string) {
+    super(text)
+    this.status = status
+  }
+}
+
+interface GuardOptions {
+  /** Where the desk listens. */
+  readonly host: string
+  /** Where people reach it, when that is another address. */
+  readonly publicUrl: URL | null
+  /** Null: no password, this machine only. */
+  readonly sessions: Sessions | null
+}
+
+/** Decides by its head whether a request may be answered. */
+export class Doorkeeper {
+  readonly sessions: Sessions | null
+  readonly #publicUrl: URL | null
+  readonly #names: ReadonlySet<string>
+
+  constructor({ host, publicUrl, sessions }: GuardOptions) {
+    this.sessions = sessions
+    this.#publicUrl = publicUrl
+    this.#names = namesOf(host, publicUrl)
+  }
+
+  /** Throws for requests of other sites: a name of theirs may lead here, and a page of theirs may ask for ours. */
+  checkSource(c: Context<DeskEnv>): void {
+    const host = hostOf(c.req.header('host'))
+    if (host === null || !(isLoopback(host) || this.#names.has(host))) {
+      throw new Refused(
+        403,
+        'The desk is not known by this name: open it by the address it printed.',
+      )
+    }
+    const origin = c.req.header('origin')
+    if (origin !== undefined && !this.#isOurs(origin, c.req.header('host') ?? '')) {
+      throw new Refused(
+        403,
+        'The desk answers its own pages only, and this request came from another site.',
+      )
+    }
+    const site = c.req.header('sec-fetch-site') ?? 'none'
+    if (site === 'none' || site === 'same-origin') return
+    // A link that somebody was sent leads here from another site; nothing else of other sites may.
+    const followed =
+      c.req.method === 'GET' &&
+      c.req.header('sec-fetch-mode') === 'navigate' &&
+      c.req.header('sec-fetch-dest') === 'document'
+    if (!followed)
+      throw new Refused(403, 'The desk answers no requests that pages of other sites make.')
+  }
+
+  /** Throws unless the visitor may read; of those who have to show a password first, false. */
+  admits(c: Context<DeskEnv>): boolean {
+    if (this.sessions !== null) return this.sessions.knows(c.req.header('cookie'))
+    if (!isForwarded((name) => c.req.header(name))) return true
+    throw new Refused(
+      403,
+      'Behind a proxy the desk needs a password: start it with --password-file.',
+    )
+  }
+
+  /** A form counts only when our own page sent it. */
+  checkForm(c: Context<DeskEnv>): void {
+    const site = c.req.header('sec-fetch-site')
+    const origin = c.req.header('origin')
+    if (site === 'same-origin' || (site === undefined && origin !== undefined)) return
+    throw new Refused(403, 'The form was not sent by the desk.')
+  }
+
+  /** Whether people reach the desk through TLS: then the cookie goes no other way. */
+  get secure(): boolean {
+    return this.#publicUrl?.protocol === 'https:'
+  }
+
+  #isOurs(origin: string, host: string): boolean {
+    return origin === `http://${host}` || origin === this.#publicUrl?.origin
+  }
+}
+
+/** The names under which an address is known besides those of this machine alone. */
+function namesOf(host: string, publicUrl: URL | null): ReadonlySet<string> {
+  const everywhere = host === '0.0.0.0' || host === '::'
+  const own = everywhere
+    ? Object.values(networkInterfaces()).flatMap((found) => (found ?? []).map((one) => one.address))
+    : [host]
+  const names = [...own, ...(everywhere ? [hostname()] : [])]
+  if (publicUrl !== null) names.push(hostOf(publicUrl.host) ?? '')
+  return new Set(names.map((name) => urlHost(name.toLowerCase())))
+}
+
+/** An address as it stands in a URL: one with colons in brackets. */
+export function urlHost(host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+}
+
+/** The name in a Host header, without its port. */
+function hostOf(header: string | undefined): string | null {
+  const found = /^(\[[0-9a-f:.]+\]|[^:/?#@\s]+)(?::\d{1,5})?$/i.exec(header ?? '')
+  return found?.[1]?.toLowerCase() ?? null
+}
+
+const largestForm = 10_000
+
+/** Logging in and out: the only forms that the desk takes. */
+export function addDoor(
+  app: Hono<DeskEnv>,
+  { guard, assets }: { readonly guard: Doorkeeper; readonly assets: Assets },
+): void {
+  const { sessions } = guard
+  if (sessions === null) return
+  const show = (c: Context<DeskEnv>, problem: string | null, status: 200 | 403 | 429) => {
+    const view = { title: 'Password', body: form(localPath(c.req.query('to')), problem) }
+    const frame = { assets, nav: [], path: '', leave: false, live: false, again: null }
+    return c.html(layOut(view, null, frame), status, pageHeaders)
+  }
+  app.get('/enter', (c) => show(c, null, 200))
+  app.post('/enter', async (c) => {
+    guard.checkForm(c)
+    const typed = (await readForm(c)).get('password') ?? ''
+    const tried = await sessions.enter(typed, c.env.incoming.socket.remoteAddress ?? '')
+    if (tried.kind === 'wait') return show(c, 'Too many wrong passwords: wait a minute.', 429)
+    if (tried.kind === 'wrong') return show(c, 'This is not the password.', 403)
+    c.header('set-cookie', sessions.header(tried.token, guard.secure))
+    return c.redirect(localPath(c.req.query('to')), 303)
+  })
+  app.post('/leave', (c) => {
+    guard.checkForm(c)
+    sessions.leave(c.req.header('cookie'))
+    c.header('set-cookie', sessions.header(null, guard.secure))
+    return c.redirect('/enter', 303)
+  })
+}
+
+/** Where a visitor was going who has to show the password first. */
+export function cameFrom(c: Context<DeskEnv>): string {
+  const { pathname, search } = new URL(c.req.url)
+  return pathname + search
+}
+
+/** A path of the desk and nothing else: an address of another site would send a visitor there who trusts this one. */
+function localPath(to: string | undefined): string {
+  const base = 'http://desk.invalid'
+  if (to === undefined || !to.startsWith('/') || !URL.canParse(to, base)) return '/'
+  const { origin, pathname, search } = new URL(to, base)
+  return origin === base && !pathname.startsWith('//') ? pathname + search : '/'
+}
+
+async function readForm(c: Context<DeskEnv>): Promise<URLSearchParams> {
+  if (Number(c.req.header('content-length') ?? Infinity) > largestForm) {
+    throw new Refused(413, 'The form is too large.')
+  }
+  return new URLSearchParams(await c.req.text())
+}
+
+function form(to: string, problem: string | null) {
+  return html`<form class="enter" method="post" action="/enter?to=${encodeURIComponent(to)}">
+    ${problem === null ? null : html`<p class="bad" role="alert">${problem}</p>`}
+    <label
+      >Password of this desk
+      <input type="password" name="password" autocomplete="current-password" required autofocus
+    /></label>
+    <button class="main">Open</button>
+  </form>`
+}
+
+const derive = promisify<string, Buffer, number, Buffer>(scrypt)
+
+const leastLength = 12
+const lastsMs = 12 * 3_600_000
+const minuteMs = 60_000
+/** Wrong tries in a minute, from one address and from all. */
+const mostWrong = { each: 5, all: 30 }
+const mostSessions = 1_000
+const keyBytes = 32
+
+/** What became of a try. */
+type PasswordTry =
+  | { readonly kind: 'in'; readonly token: string }
+  | { readonly kind: 'wrong' }
+  | { readonly kind: 'wait' }
+
+/** Who has shown the password: kept in memory, so that a restart lets nobody in. */
+export class Sessions {
+  readonly cookie: string
+  readonly #salt = randomBytes(16)
+  readonly #password: Promise<Buffer>
+  readonly #tokens = new Map<string, number>()
+  #wrong: { readonly at: number; readonly from: string }[] = []
+
+  /** Cookies do not tell ports apart: each desk of a machine has a name of its own. */
+  constructor(password: Secret, port: number) {
+    this.cookie = `querymill_desk_${port}`
+    this.#password = derive(password.reveal(), this.#salt, keyBytes)
+  }
+
+  /** Compares in the same time whatever was typed; counts what was wrong before it looks. */
+  async enter(typed: string, from: string): Promise<PasswordTry> {
+    const now = Date.now()
+    this.#wrong = this.#wrong.filter(({ at }) => at > now - minuteMs)
+    const mine = this.#wrong.filter((one) => one.from === from).length
+    if (mine >= mostWrong.each || this.#wrong.length >= mostWrong.all) return { kind: 'wait' }
+    // Counted as wrong until it proves right: many tries at once must not slip through together.
+    const mark = { at: now, from }
+    this.#wrong.push(mark)
+    const [given, password] = await Promise.all([
+      derive(typed, this.#salt, keyBytes),
+      this.#password,
+    ])
+    if (!timingSafeEqual(given, password)) return { kind: 'wrong' }
+    this.#wrong = this.#wrong.filter((one) => one !== mark)
+    return { kind: 'in', token: this.#issue(now) }
+  }
+
+  /** Whether a request's cookies hold a session that lasts. */
+  knows(cookies: string | undefined): boolean {
+    const ends = this.#tokens.get(fingerprint(this.#tokenIn(cookies) ?? ''))
+    return ends !== undefined && ends > Date.now()
+  }
+
+  /** Ends the session that a request's cookies hold. */
+  leave(cookies: string | undefined): void {
+    this.#tokens.delete(fingerprint(this.#tokenIn(cookies) ?? ''))
+  }
+
+  /** The cookie for the browser; without a token, the one that takes it back. */
+  header(token: string | null, secure: boolean): string {
+    const age = token === null ? 0 : lastsMs / 1000
+    const flags = `Path=/; HttpOnly; SameSite=Lax; Max-Age=${age}${secure ? '; Secure' : ''}`
+    return `${this.cookie}=${token ?? ''}; ${flags}`
+  }
+
+  #issue(now: number): string {
+    for (const [token, ends] of this.#tokens) {
+      if (ends <= now || this.#tokens.size >= mostSessions) this.#tokens.delete(token)
+    }
+    const token = randomBytes(32).toString('base64url')
+    this.#tokens.set(fingerprint(token), now + lastsMs)
+    return token
+  }
+
+  #tokenIn(cookies: string | undefined): string | null {
+    const found = (cookies ?? '').split(';').map((one) => one.trim().split('='))
+    return found.find(([name]) => name === this.cookie)?.[1] ?? null
+  }
+}
+
+/** What is kept of a token: whoever reads the memory of this process gets in with none of them. */
+function fingerprint(token: string): string {
+  return createHash('sha256').update(token).digest('base64')
+}
+
+/** The password in a file: its first line. */
+export function readPassword(path: string, shown: string): { password: Secret; exposed: boolean } {
+  let text: string
+  let mode: number
+  try {
+    text = readFileSync(path, 'utf8')
+    mode = statSync(path).mode
+  } catch (cause) {
+    throw unreadable(shown, cause, 'a folder; name the file in it')
+  }
+  const line = text.split(/\r?\n/, 1).join('')
+  if (line.length < leastLength) {
+    throw new Misuse(
+      `expected a password of at least ${leastLength} characters in the first line of ${shown}, got ${line.length}; write a longer one`,
+    )
+  }
+  return { password: new Secret(line), exposed: (mode & 0o077) !== 0 }
+}

@@ -1,0 +1,149 @@
+import { setMaxListeners } from 'node:events'
+import type { Context } from 'hono'
+import { pause } from '../base/waiting.ts'
+import { NotThere, PageAddress } from './address.ts'
+import { pageHeaders } from './assets.ts'
+import type { DeskEnv } from './guard.ts'
+import type { DeskPage, LiveParts } from './page.ts'
+import { pagePlace, readingOf } from './place.ts'
+import { problemOf } from './problem.ts'
+import { type DeskGround, restAfter } from './tables.ts'
+
+/** What is told to a page that is looked at. */
+interface News {
+  /** Pieces by the ids of their elements. */
+  readonly parts: Readonly<Record<string, string>>
+  /** Null: all is well. */
+  readonly problem: string | null
+}
+
+type Send = (event: string) => void
+
+const everyMs = 2_000
+const mostVisitors = 200
+/** A visitor who does not read is let go before the events fill the memory. */
+const mostWaiting = 64
+
+/** One look for all who have the same page open; nobody there, no look. */
+class LiveRoom {
+  readonly #desk: DeskGround
+  readonly #page: DeskPage
+  readonly #visitors = new Set<Send>()
+  readonly #closed: AbortSignal
+  #looking = false
+  #last = ''
+
+  constructor(desk: DeskGround, page: DeskPage, closed: AbortSignal) {
+    this.#desk = desk
+    this.#page = page
+    this.#closed = closed
+  }
+
+  get size(): number {
+    return this.#visitors.size
+  }
+
+  add(send: Send): () => void {
+    this.#visitors.add(send)
+    if (this.#last !== '') send(this.#last)
+    if (!this.#looking) void this.#watch()
+    return () => void this.#visitors.delete(send)
+  }
+
+  async #watch(): Promise<void> {
+    this.#looking = true
+    while (this.#visitors.size > 0 && !this.#closed.aborted) {
+      const began = performance.now()
+      const event = `data: ${JSON.stringify(await this.#look())}\n\n`
+      // What has not changed is not sent again: a short line says that the desk is there.
+      const told = event === this.#last ? ': still so\n\n' : event
+      this.#last = event
+      for (const send of this.#visitors) send(told)
+      await pause(restAfter(began, everyMs), this.#closed)
+    }
+    this.#looking = false
+    this.#last = ''
+  }
+
+  async #look(): Promise<News> {
+    try {
+      const address = new PageAddress({}, new URLSearchParams())
+      const reading = await readingOf(this.#desk, address, this.#closed)
+      const place = pagePlace(this.#page.path, address, reading)
+      const parts: LiveParts = (await this.#page.live?.(reading, place)) ?? {}
+      const texts = Object.entries(parts).map(([id, piece]) => [id, piece.text] as const)
+      return { parts: Object.fromEntries(texts), problem: null }
+    } catch (thrown) {
+      const { view, bug } = problemOf(await this.#desk.tables.explain(thrown))
+      if (bug) this.#desk.tell(`live ${this.#page.path}: ${String(thrown)}`)
+      return { parts: {}, problem: view.title }
+    }
+  }
+}
+
+/** The pages that change while they are looked at, each with those who look. */
+export class LiveRooms {
+  readonly #rooms: ReadonlyMap<string, LiveRoom>
+  readonly #closing = new AbortController()
+
+  constructor(desk: DeskGround, pages: readonly DeskPage[]) {
+    // Each open page waits for the end of the desk.
+    setMaxListeners(0, this.#closing.signal)
+    const live = pages.filter((page) => page.live !== null)
+    this.#rooms = new Map(
+      live.map((page) => [page.path, new LiveRoom(desk, page, this.#closing.signal)]),
+    )
+  }
+
+  /** Answers with events for as long as the page is open, and its visitor is let in. */
+  open(c: Context<DeskEnv>, admitted: () => boolean): Response {
+    const room = this.#rooms.get(c.req.query('page') ?? '')
+    if (room === undefined) throw new NotThere('There is no such live page.')
+    const visitors = [...this.#rooms.values()].reduce((sum, { size }) => sum + size, 0)
+    if (visitors >= mostVisitors) return c.text('Too many live pages are open.\n', 503, pageHeaders)
+    return c.body(this.#stream(room, c.req.raw.signal, admitted), 200, {
+      ...pageHeaders,
+      'content-type': 'text/event-stream; charset=utf-8',
+      'x-accel-buffering': 'no',
+    })
+  }
+
+  #stream(room: LiveRoom, gone: AbortSignal, admitted: () => boolean): ReadableStream<Uint8Array> {
+    const encoder = new TextEncoder()
+    const closing = this.#closing.signal
+    let leave = () => undefined as void
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          const end = () => {
+            leave()
+            try {
+              controller.close()
+            } catch {
+              // Closed already, by whoever left.
+            }
+          }
+          const send = (event: string) => {
+            if ((controller.desiredSize ?? 0) <= -mostWaiting || !admitted()) end()
+            else controller.enqueue(encoder.encode(event))
+          }
+          send('retry: 2000\n\n')
+          const forget = room.add(send)
+          leave = () => {
+            forget()
+            // The desk lives on, and would remember everybody who ever looked.
+            closing.removeEventListener('abort', end)
+          }
+          gone.addEventListener('abort', end, { once: true })
+          closing.addEventListener('abort', end, { once: true })
+        },
+        cancel: () => leave(),
+      },
+      new CountQueuingStrategy({ highWaterMark: 1 }),
+    )
+  }
+
+  close(): void {
+    this.#closing.abort()
+  }
+}

@@ -1,0 +1,554 @@
+// The page Ask: a question of the library or SQL of one's own, drawn as picture and table.
+
+import { typed as typedWord } from '../../base/cli/text.ts'
+import type { CellBatch, CellColumn } from '../../base/database/fetch.ts'
+import { findReader } from '../../base/database/reader-role.ts'
+import { Misuse } from '../../base/errors.ts'
+import { dayOf, isDay } from '../../base/time/zone.ts'
+import { expectHarmless, type Inquiry, readBatches } from '../../features/analysis/ask.ts'
+import {
+  bindQuestion,
+  type Question,
+  readQuestions,
+  type SqlQuestion,
+} from '../../features/analysis/library.ts'
+import { writeRows } from '../../features/analysis/rows.ts'
+import { BadAddress, NotThere, type PageAddress } from '../address.ts'
+import { type Html, html } from '../drawing/html.ts'
+import { drawPicture, type Point } from '../drawing/lines.ts'
+import { amount, given, nothing, section, table, to, unknown } from '../drawing/parts.ts'
+import { definePage, type DeskReading, type FilePage, type PagePlace } from '../page.ts'
+import { chooser, keptFilters, textField } from './choose.ts'
+import { toDomain } from './ways.ts'
+
+/** An answer: as a picture where one fits, as a table, and the way to it as a file. */
+function drawAnswer(
+  asked: AskedRows,
+  { place, title, file }: { place: PagePlace; title: string; file: string | null },
+): Html {
+  const { rows, more, ms, warnings } = asked
+  const seconds = (ms / 1000).toFixed(ms < 10_000 ? 2 : 0)
+  const count = more
+    ? html`the first ${amount(rows.length)} rows`
+    : html`${amount(rows.length)} rows`
+  return section(
+    {
+      id: 'answer',
+      title: 'Answer',
+      about: html`${count} in ${seconds} s · ${to(file, 'all of it as CSV')}`,
+    },
+    html`${warnings.map((line) => html`<p class="soft">${line}</p>`)} ${picture(asked, title)}
+    ${
+      rows.length === 0
+        ? nothing('No rows: nothing in the tables answers this.', null)
+        : answerTable(asked, place)
+    }`,
+  )
+}
+
+function answerTable({ columns, rows }: AskedRows, place: PagePlace): Html {
+  const all = columns.map((column, index) => ({
+    head: column.name,
+    ...(column.kind === 'number' ? { number: true as const } : {}),
+    cell: (row: readonly (string | null)[]) => cellOf(column.name, row[index] ?? null, place),
+  }))
+  return table('Rows of the answer', all, rows)
+}
+
+/** Domains lead to their pages; everything else is what it says. */
+function cellOf(name: string, text: string | null, place: PagePlace): Html {
+  if (text === null) return unknown
+  return /^(domain|rival|loser|taker|own_domain)$/.test(name) ? toDomain(place, text) : given(text)
+}
+
+/** A statement to copy. */
+function drawSql(text: string, line: string | null): Html {
+  return section(
+    {
+      id: 'sql',
+      title: 'The SQL behind it',
+      about: 'As it stands in the library; $1, $2 … are the values above, in their order.',
+    },
+    html`${line === null ? null : html`<p><code class="command" data-copy>${line}</code></p>`}
+      <pre tabindex="0" aria-label="SQL"><code data-copy>${text.trim()}</code></pre>`,
+  )
+}
+
+/** What was asked for and not answered, and why. */
+function drawRefusal(reason: string): Html {
+  return html`<section class="problem" role="alert"><p>${reason}</p></section>`
+}
+
+/** What may be asked: the library, and SQL of one's own. */
+export const askPage = definePage({
+  path: '/ask',
+  nav: 'Ask',
+  ask: (address) => ({ word: address.text('word')?.toLowerCase() ?? null }),
+  read: async (_, { word }) =>
+    readQuestions().filter(
+      ({ name, asks }) => word === null || `${name} ${asks}`.toLowerCase().includes(word),
+    ),
+  show: (questions, place, { word }) => ({
+    title: 'Ask',
+    lead: html`Questions that are ready to be asked, and
+    ${to(place.href('/sql'), 'SQL of your own')}.`,
+    body: html`${chooser(
+      { place, name: 'Find a question' },
+      textField({ name: 'word', label: 'A word of the question', value: word }),
+      'Find',
+    )}
+    ${questions.length === 0 ? nothing('No question of the library has this word.', null) : list(questions, place)}
+    ${elsewhere}`,
+  }),
+})
+
+const elsewhere = nothing(
+  'The answer to the chosen question would be here. In a terminal the same library is listed by',
+  'npm run sql',
+)
+
+function list(questions: readonly Question[], place: PagePlace): Html {
+  return section(
+    { id: 'library', title: html`The library (${questions.length})` },
+    html`<ul class="questions">
+      ${questions.map(
+        ({ name, asks }) =>
+          html`<li>${to(place.href(`/ask/${name}`), asks)} <span class="soft">${name}</span></li>`,
+      )}
+    </ul>`,
+  )
+}
+
+const dateType = 1082
+const mostLines = 8
+
+/** An answer that has days, and a number for each of them, as lines over time; null: no picture fits. */
+function picture({ columns, rows }: AskedRows, title: string): Html | null {
+  const day = columns.findIndex(({ type }) => type === dateType)
+  const value = columns.findIndex(({ kind }) => kind === 'number')
+  if (day === -1 || value === -1) return null
+  const names = columns.flatMap(({ kind, type }, index) =>
+    kind === 'text' && type !== dateType ? [index] : [],
+  )
+  const lines = linesOf(rows, { day, value, names: names.slice(0, 2) })
+  if (lines === null) return null
+  const values = [...lines.values()].flat().map((point) => point.value ?? 0)
+  const column = columns[value]?.name ?? ''
+  const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)]
+  // Ranks begin at the top.
+  const range = /position|rank$/.test(column)
+    ? ([Math.max(10, most) + 0.5, 0.5] as const)
+    : ([least, most === least ? least + 1 : most * 1.05] as const)
+  const chart = {
+    title: `${title} (${column})`,
+    series: [...lines].map(([name, points]) => ({ name: name === '' ? column : name, points })),
+    grain: 'day' as const,
+    width: 1040,
+    height: 280,
+    range,
+    format: (number: number) =>
+      new Intl.NumberFormat('en', { maximumFractionDigits: 4 }).format(number),
+    named: true,
+    hover: true,
+  }
+  return drawPicture(chart, { name: `${title}, as a picture` })
+}
+
+/** A line for each name; null where a day would have two values, where there are too many lines, or one day alone. */
+function linesOf(
+  rows: AskedRows['rows'],
+  { day, value, names }: { day: number; value: number; names: readonly number[] },
+): ReadonlyMap<string, Point[]> | null {
+  const lines = new Map<string, Map<string, number | null>>()
+  const days = new Set<string>()
+  for (const row of rows) {
+    const date = row[day] ?? null
+    if (date === null || !/^\d{4}-\d\d-\d\d$/.test(date)) return null
+    const name = names
+      .map((index) => row[index] ?? '')
+      .filter((text) => text !== '')
+      .join(', ')
+    const line = lines.get(name) ?? new Map<string, number | null>()
+    if (line.has(date)) return null
+    const number = row[value] ?? null
+    line.set(date, number === null || !Number.isFinite(Number(number)) ? null : Number(number))
+    lines.set(name, line)
+    if (lines.size > mostLines) return null
+    days.add(date)
+  }
+  if (days.size < 2) return null
+  const inOrder = [...days].toSorted()
+  return new Map(
+    [...lines].map(([name, line]) => [
+      name,
+      inOrder.map((date) => ({ at: dayOf(date), value: line.get(date) ?? null })),
+    ]),
+  )
+}
+
+/** What a form says: names and values. */
+type FormValues = ReadonlyMap<string, string>
+
+/** Flags that the form offers; the span as two days is enough. */
+const offered = ({ narrows }: Question) => narrows.filter((flag) => flag !== 'between')
+
+const dayNames = ['day', 'since', 'until']
+
+/** The values of a question's form, as the address has them; refuses a day that is none. */
+function readTyped(question: Question, address: PageAddress): FormValues {
+  const names = [...question.parameters.map(({ name }) => name), ...offered(question)]
+  const typed = new Map<string, string>()
+  for (const name of names) {
+    const text = address.text(name)
+    if (text === null) continue
+    if (dayNames.includes(name) && text !== 'newest' && !isDay(text)) {
+      throw new BadAddress(
+        `${name}: expected a day like 2026-11-22, got ${JSON.stringify(text.slice(0, 60))}.`,
+      )
+    }
+    typed.set(name, text)
+  }
+  return typed
+}
+
+/** The same as flags of a command. */
+function flagsOf(typed: FormValues): readonly string[] {
+  return [...typed].map(([name, value]) => `--${name}=${value}`)
+}
+
+/** What to type for the same in a terminal. */
+function lineOf(name: string, typed: FormValues): string {
+  const flags = [...typed].map(([flag, value]) => ` --${flag} ${typedWord(value)}`)
+  return `npm run sql -- ${name}${flags.join('')}`
+}
+
+/** True: nothing that must be told is missing. */
+function isWhole({ parameters }: Question, typed: FormValues): boolean {
+  return parameters.every(({ name, fallback }) => fallback !== undefined || typed.has(name))
+}
+
+/** A field for each parameter, and further ones that narrow what is asked. */
+function drawForm(question: Question, typed: FormValues, place: PagePlace): Html {
+  return html`<form
+    class="filters"
+    method="get"
+    action="/ask/${question.name}"
+    aria-label="What to ask"
+  >
+    ${keptFilters(place)} <input type="hidden" name="go" value="1" />
+    ${question.parameters.map((parameter) => field(parameter, typed))} ${narrowing(question, typed)}
+    <button class="main">Ask</button>
+  </form>`
+}
+
+function field(
+  { name, meaning, fallback }: Question['parameters'][number],
+  typed: FormValues,
+): Html {
+  const must = fallback === undefined ? html`required` : null
+  return html`<label
+    >${name} <span class="meaning">${meaning}</span>
+    <input
+      name="${name}"
+      value="${typed.get(name) ?? ''}"
+      placeholder="${fallback ?? ''}"
+      dir="auto"
+      autocomplete="off"
+      ${must}
+  /></label>`
+}
+
+function narrowing(question: Question, typed: FormValues): Html | null {
+  const narrows = offered(question)
+  if (narrows.length === 0) return null
+  const open = narrows.some((name) => typed.has(name)) ? html`open` : null
+  return html`<details class="narrow" ${open}>
+    <summary>Only some queries${narrows.includes('since') ? ' or days' : ''}</summary>
+    <div class="filters">
+      ${narrows.map(
+        (name) =>
+          html`<label
+            >${name}
+            <input
+              name="${name}"
+              value="${typed.get(name) ?? ''}"
+              type="${dayNames.includes(name) ? 'date' : 'text'}"
+              dir="auto"
+              autocomplete="off"
+          /></label>`,
+      )}
+    </div>
+  </details>`
+}
+
+/** Few questions at once: the desk has few connections, and its other pages need them. */
+class Turns {
+  readonly #most: number
+  #taken = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Does some work while it has a turn; refuses it when all are taken. */
+  async *during<T>(work: () => AsyncIterable<T>): AsyncGenerator<T> {
+    if (this.#taken >= this.#most) {
+      throw new Misuse(
+        `expected at most ${this.#most} questions at once, and there are as many; ask again when one of them has ended`,
+      )
+    }
+    this.#taken++
+    try {
+      yield* work()
+    } finally {
+      this.#taken--
+    }
+  }
+}
+
+/** How much of an answer is read. */
+interface Limits {
+  readonly seconds: number
+  readonly rows: number
+}
+
+/** The beginning of an answer, for a page. */
+interface AskedRows {
+  readonly columns: readonly CellColumn[]
+  readonly rows: readonly (readonly (string | null)[])[]
+  /** True: there are more rows than are shown. */
+  readonly more: boolean
+  readonly ms: number
+  /** What the reader is to know, such as which day is the newest. */
+  readonly warnings: readonly string[]
+}
+
+const turns = new Turns(2)
+const longestCell = 2_000
+const longestFileCell = 32_000
+const mostCharacters = 3_000_000
+
+/** SQL that a stranger typed: refused where it could do more than read, or where nobody is there who may only read. */
+async function expectStrangers(reading: DeskReading, text: string): Promise<void> {
+  expectHarmless(text)
+  if ((await findReader(reading.pool)) !== null) return
+  throw new Misuse(
+    'expected a role that may only read, got none in this database; npm run migrate makes it where its user may make roles',
+  )
+}
+
+function inquiryOf(reading: DeskReading, question: SqlQuestion, seconds: number): Inquiry {
+  const { origins, suspects, signal } = reading
+  const timeoutMs = seconds * 1000
+  return { ...question, timeoutMs, origins, suspects, signal, warn: () => undefined }
+}
+
+/** The first rows of an answer. Whoever leaves, or presses stop, ends it. */
+async function askFor(
+  reading: DeskReading,
+  question: SqlQuestion,
+  { seconds, rows: most }: Limits,
+): Promise<AskedRows> {
+  const warnings: string[] = []
+  const warn = (line: string) => void warnings.push(line)
+  const inquiry = { ...inquiryOf(reading, question, seconds), cell: longestCell, warn }
+  const rows: (readonly (string | null)[])[] = []
+  let columns: readonly CellColumn[] = []
+  let characters = 0
+  const begun = performance.now()
+  for await (const batch of turns.during(() => readBatches(reading.pool, inquiry))) {
+    columns = batch.columns
+    for (const row of batch.rows) {
+      if (rows.length > most || characters > mostCharacters) break
+      rows.push(row)
+      for (const cell of row) characters += cell?.length ?? 0
+    }
+    if (rows.length > most || characters > mostCharacters) break
+  }
+  const more = rows.length > most || characters > mostCharacters
+  return { columns, rows: rows.slice(0, most), more, ms: performance.now() - begun, warnings }
+}
+
+/** How many rows a file may have: one that would have more breaks off, and is no file. */
+const mostFileRows = 1_000_000
+
+/** A whole answer, batch by batch, for a file. */
+async function* askForAll(
+  reading: DeskReading,
+  question: SqlQuestion,
+  seconds: number,
+): AsyncGenerator<CellBatch> {
+  const inquiry = { ...inquiryOf(reading, question, seconds), cell: longestFileCell }
+  let rows = 0
+  for await (const batch of turns.during(() => readBatches(reading.pool, inquiry))) {
+    rows += batch.rows.length
+    if (rows > mostFileRows) {
+      throw new Misuse(
+        `expected at most ${mostFileRows} rows, got more; npm run export has no such limit`,
+      )
+    }
+    yield batch
+  }
+}
+
+const askLimits = { seconds: 30, rows: 500 }
+const fileSeconds = 120
+
+/** What became of asking. */
+interface QuestionFound {
+  readonly asked: AskedRows | null
+  /** Why there is no answer; null: there is one, or none was asked for. */
+  readonly refusal: string | null
+}
+
+function expectQuestion(address: PageAddress): Question {
+  const name = address.part('question')
+  const found = readQuestions().find((question) => question.name === name)
+  if (found !== undefined) return found
+  throw new NotThere(`The library has no question ${JSON.stringify(name.slice(0, 60))}.`)
+}
+
+function askTyped(address: PageAddress) {
+  const question = expectQuestion(address)
+  return { question, typed: readTyped(question, address), go: address.ticked('go') }
+}
+
+/** A question of the library: a form for what it must be told, and its answer. */
+export const questionPage = definePage({
+  path: '/ask/:question',
+  ask: askTyped,
+  read: async (reading, { question, typed, go }): Promise<QuestionFound> => {
+    if (!go || !isWhole(question, typed)) return { asked: null, refusal: null }
+    return answered(reading, question, typed)
+  },
+  show: ({ asked, refusal }, place, { question, typed }) => {
+    const file = place.href(`/ask/${question.name}/rows.csv`, Object.fromEntries(typed))
+    const title = question.asks
+    return {
+      title,
+      lead: html`${to(place.href('/ask'), 'The library')} · ${question.name}`,
+      body: html`${drawForm(question, typed, place)}
+      ${refusal === null ? null : drawRefusal(refusal)}
+      ${asked === null ? (refusal === null ? notYet : null) : drawAnswer(asked, { place, title, file })}
+      ${drawSql(question.sql, lineOf(question.name, typed))}`,
+    }
+  },
+})
+
+const notYet = nothing(
+  'The answer would be here, as a table, and as a picture where one fits. Press Ask.',
+  null,
+)
+
+async function answered(
+  reading: DeskReading,
+  question: Question,
+  typed: FormValues,
+): Promise<QuestionFound> {
+  try {
+    const asked = await askFor(reading, bindQuestion(question, flagsOf(typed)), askLimits)
+    return { asked, refusal: null }
+  } catch (error) {
+    if (error instanceof Misuse) return { asked: null, refusal: error.message }
+    throw error
+  }
+}
+
+/** The answer to a question of the library as a file. */
+export const questionFile: FilePage = {
+  path: '/ask/:question/rows.csv',
+  send: async (address, reading) => {
+    const { question, typed } = askTyped(address)
+    const asked = bindQuestion(question, flagsOf(typed))
+    const pieces = writeRows(askForAll(reading, asked, fileSeconds), 'csv')
+    return { type: 'text/csv; charset=utf-8', name: `${question.name}.csv`, pieces }
+  },
+}
+
+const example = `select run_date, answered, planned
+from analysis.days
+order by run_date`
+
+interface SqlAsked extends Limits {
+  readonly text: string | null
+}
+
+function askTypedSql(address: PageAddress): SqlAsked {
+  return {
+    text: address.text('text'),
+    seconds: address.whole('seconds', { fallback: 15, most: 60 }),
+    rows: address.whole('rows', { fallback: 200, most: 2000 }),
+  }
+}
+
+/** SQL of one's own, as the role that may only read. */
+export const sqlPage = definePage({
+  path: '/sql',
+  ask: askTypedSql,
+  read: async (reading, { text, ...limits }) => {
+    const { walled } = reading
+    if (text === null) return { asked: null, refusal: null, walled }
+    try {
+      await expectStrangers(reading, text)
+      return { asked: await askFor(reading, { text }, limits), refusal: null, walled }
+    } catch (error) {
+      if (error instanceof Misuse) return { asked: null, refusal: error.message, walled }
+      throw error
+    }
+  },
+  show: ({ asked, refusal, walled }, place, typed) => ({
+    title: 'SQL',
+    lead: html`${to(place.href('/ask'), 'The library')} · one statement that reads, as
+    ${walled ? 'a login that may only read' : 'the role that may only read'}. Leaving the page, or
+    pressing stop in the browser, ends it.`,
+    body: html`${form(typed, place)} ${walled ? null : unwalled}
+    ${refusal === null ? null : drawRefusal(refusal)}
+    ${asked === null ? (refusal === null ? noSqlYet : null) : answer(asked, typed, place)}`,
+  }),
+})
+
+const unwalled = html`<p class="soft">
+  The desk is connected as the user of DATABASE_URL, who acts as that role: words by which a
+  statement could leave it are refused. <code>MILL_ANALYST_URL</code> gives statements a login of
+  their own.
+</p>`
+
+const noSqlYet = nothing(
+  'The answer would be here. Views of analysis.* and tables may be read, docs/schema.md names each column; in a terminal the same goes by',
+  'npm run sql',
+)
+
+function answer(asked: AskedRows, { text, seconds }: SqlAsked, place: PagePlace): Html {
+  const file = place.href('/sql/rows.csv', { text, seconds })
+  return drawAnswer(asked, { place, title: 'Answer', file })
+}
+
+function form({ text, seconds, rows }: SqlAsked, place: PagePlace): Html {
+  return html`<form class="filters" method="get" action="/sql" aria-label="SQL">
+    ${keptFilters(place)}
+    <label class="wide whole"
+      >SQL
+      <textarea name="text" rows="8" maxlength="8000" spellcheck="false" required>
+${text ?? example}</textarea>
+    </label>
+    <label
+      >Seconds at most <input type="number" name="seconds" min="1" max="60" value="${seconds}"
+    /></label>
+    <label
+      >Rows at most <input type="number" name="rows" min="1" max="2000" value="${rows}"
+    /></label>
+    <button class="main">Ask</button>
+  </form>`
+}
+
+/** The answer as a file. */
+export const sqlFile: FilePage = {
+  path: '/sql/rows.csv',
+  send: async (address, reading) => {
+    const { text, seconds } = askTypedSql(address)
+    if (text === null) throw new BadAddress('text: expected SQL, got nothing.')
+    await expectStrangers(reading, text)
+    const pieces = writeRows(askForAll(reading, { text, values: [] }, seconds), 'csv')
+    return { type: 'text/csv; charset=utf-8', name: 'answer.csv', pieces }
+  },
+}

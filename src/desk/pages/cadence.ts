@@ -1,0 +1,209 @@
+// The page Cadence: what asking less came to.
+
+import { count } from '../../base/cli/text.ts'
+import { dayOf } from '../../base/time/zone.ts'
+import {
+  readRestingLists,
+  readRestingNights,
+  type RestingList,
+  type RestingNight,
+} from '../../features/cadence/receipts.ts'
+import { type FrontierRound, readFrontierRounds } from '../../features/expand/statements.ts'
+import { drawBars } from '../drawing/bars.ts'
+import { type Html, html, numberText } from '../drawing/html.ts'
+import { drawPicture, type Series } from '../drawing/lines.ts'
+import {
+  amount,
+  given,
+  nothing,
+  percent,
+  progress,
+  section,
+  table,
+  tiles,
+} from '../drawing/parts.ts'
+import { definePage } from '../page.ts'
+import { chooser, dayFields } from './choose.ts'
+import { dayPicture } from './domain.ts'
+
+const usualDays = 92
+
+/** What asking less came to: credits and moves before and after, what rest hid, how long queries rest, and what the frontier brought. */
+export const cadencePage = definePage({
+  path: '/cadence',
+  ask: (address, today) => address.span({ today, days: usualDays }),
+  read: async (reading, span) => {
+    const resting = await reading.books(async (db) => {
+      return { lists: await readRestingLists(db), nights: await readRestingNights(db, span) }
+    })
+    // Where a long history makes it slow, the page can do without.
+    return { ...resting, rounds: await reading.briefly(readFrontierRounds) }
+  },
+  show: ({ lists, nights, rounds }, place, span) => ({
+    title: 'Asking less',
+    plain: true,
+    lead: html`Lists of which each query is asked as often as it changes: what that saved from
+    ${span.since} to ${span.until}, and what it may have missed.`,
+    body: html`${chooser({ place, name: 'Which days' }, dayFields(span))}
+    ${
+      lists.length === 0
+        ? nothing(
+            'No list rests: every query is asked every night. What resting would save and miss can be seen before it is turned on.',
+            'npm run cadence -- --backtest',
+          )
+        : lists.map((list, nth) =>
+            drawResting(
+              list,
+              nights.filter((night) => night.list === list.list),
+              nth,
+            ),
+          )
+    }
+    ${drawFrontier(rounds)}`,
+  }),
+})
+
+/** A list that rests: figures of its last nights, pictures of all of them, and how long its queries rest. */
+function drawResting(list: RestingList, nights: readonly RestingNight[], nth: number): Html {
+  const days = nights.toReversed()
+  const couldRest = list.rested + list.by_chance
+  return section(
+    {
+      id: `list-${nth}`,
+      title: html`${given(list.list)}`,
+      about: `The figures are of its last ${list.nights} nights that were decided. Queries drawn by chance stand for all that could rest; the bounds hold in 95 of 100 cases (Wilson, with correction for continuity).`,
+    },
+    html`${tiles([
+      { value: amount(list.credits), text: 'credits spent' },
+      { value: amount(Math.round(list.credits_saved)), text: 'credits saved' },
+      {
+        value: percent(couldRest === 0 ? null : list.rested / Math.max(1, list.queries)),
+        text: 'of all askings rested',
+      },
+      {
+        value: html`${amount(list.moved)} of ${amount(list.compared)}`,
+        text: 'drawn by chance that hid a move',
+      },
+      ...(list.lent + list.lent_by_chance === 0
+        ? []
+        : [
+            { value: amount(list.lent), text: 'answers lent by twins' },
+            {
+              value: html`${amount(list.lent_differed)} of ${amount(list.lent_compared)}`,
+              text: 'drawn twins that differed',
+            },
+          ]),
+    ])}
+    ${days.length < 2 ? null : pictures(list.list, days)} ${intervalTable(list)}`,
+  )
+}
+
+function pictures(name: string, days: readonly RestingNight[]): Html {
+  const line = (title: string, of: (night: RestingNight) => number | null): Series => {
+    return {
+      name: title,
+      points: days.map((night) => ({ at: dayOf(night.run_date), value: of(night) })),
+    }
+  }
+  return html`
+    ${picture(`Credits that each night of ${name} spent, and those it saved`, [
+      line('spent', ({ credits }) => credits),
+      line('saved', ({ credits_saved: saved }) => saved),
+    ])}
+    ${picture(`Pages that each night of ${name} saw enter or leave the first ten`, [
+      line('moves seen', ({ moves }) => moves),
+    ])}
+    ${picture(`Queries of ${name} that could rest and hid a move, by those drawn by chance`, [
+      line('most', ({ hidden_high: high }) => high),
+      line('as drawn', ({ hidden }) => hidden),
+      line('least', ({ hidden_low: low }) => low),
+    ])}
+  `
+}
+
+function picture(title: string, series: readonly Series[]): Html | null {
+  const values = series.flatMap(({ points }) => points.flatMap(({ value }) => value ?? []))
+  if (values.length === 0) return null
+  return html`<h3>${title}</h3>
+    ${drawPicture({
+      title,
+      series,
+      ...dayPicture,
+      height: 180,
+      range: [0, Math.max(1, ...values) * 1.05],
+      format: numberText,
+    })}`
+}
+
+function intervalTable({ list, intervals, run_date: date }: RestingList): Html {
+  const all = intervals.reduce((sum, queries) => sum + queries, 0)
+  const rows = intervals
+    .map((queries, index) => ({ days: index + 1, queries }))
+    .filter(({ queries }) => queries > 0)
+  return html`<h3>How often the queries of ${given(list)} are asked, as decided for ${date}</h3>
+    ${table(
+      'Intervals',
+      [
+        {
+          head: 'asked',
+          word: true,
+          cell: ({ days }) => (days === 1 ? 'every day' : `every ${days} days`),
+        },
+        { head: 'queries', number: true, cell: ({ queries }) => amount(queries) },
+        { head: 'of all', cell: ({ queries }) => progress(queries, all) },
+      ],
+      rows,
+    )}`
+}
+
+/** How much of what related searches brought was not known before, list by list and round by round: when to stop. */
+function drawFrontier(rounds: readonly FrontierRound[] | null): Html | null {
+  if (rounds === null || rounds.length === 0) return null
+  const lists = grouped(rounds)
+  return section(
+    {
+      id: 'frontier',
+      title: 'What related searches brought',
+      about:
+        'Of the pages and domains in the answers of each round of npm run expand, those that no answer before had shown. While a round brings as much as the one before, the next is worth its credits.',
+    },
+    html`${[...lists].map(([list, held]) => picturesOf(list, held))}`,
+  )
+}
+
+function grouped(rounds: readonly FrontierRound[]): ReadonlyMap<string, readonly FrontierRound[]> {
+  const lists = new Map<string, FrontierRound[]>()
+  for (const round of rounds) {
+    const there = lists.get(round.list)
+    if (there === undefined) lists.set(round.list, [round])
+    else there.push(round)
+  }
+  return lists
+}
+
+function picturesOf(list: string, rounds: readonly FrontierRound[]): Html {
+  const credits = rounds.reduce((sum, { credits_used: used }) => sum + used, 0)
+  const bars = (title: string, valueOf: (round: FrontierRound) => readonly (number | null)[]) =>
+    ({
+      title,
+      kind: 'round',
+      series: ['pages', 'domains'],
+      groups: rounds.map((round) => ({ name: `round ${round.round}`, values: valueOf(round) })),
+    }) as const
+  const share = (some: number, all: number) => (all === 0 ? null : some / all)
+  return html`<h3>${given(list)}: ${count(rounds.length, 'round')}, ${count(credits, 'credit')}</h3>
+    ${drawBars({
+      ...bars(
+        `Share of the pages and domains in the answers of each round of ${list} that were not known before`,
+        (one) => [share(one.new_pages, one.pages), share(one.new_domains, one.domains)],
+      ),
+      format: (value) => `${Math.round(value * 100)} %`,
+    })}
+    ${drawBars({
+      ...bars(
+        `Pages and domains not known before that each answer of a round of ${list} brought`,
+        (one) => [one.new_pages / one.answers, one.new_domains / one.answers],
+      ),
+      format: (value) => String(Math.round(value * 100) / 100),
+    })}`
+}

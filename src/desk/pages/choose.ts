@@ -1,0 +1,76 @@
+import type { AskedSpan, ReadSpan } from '../../features/analysis/span.ts'
+import { BadAddress, type PageAddress } from '../address.ts'
+import { type Html, html } from '../drawing/html.ts'
+import type { PagePlace } from '../page.ts'
+
+/** Days as the address says them; what it leaves out is chosen when the tables are read. */
+export function askedSpan(
+  address: PageAddress,
+  { days, most }: Pick<AskedSpan, 'days' | 'most'>,
+): AskedSpan {
+  const [since, until] = [address.day('since'), address.day('until')]
+  if (since !== null && until !== null && since > until) {
+    throw new BadAddress(`since: expected a day up to until, ${until}, got ${since}.`)
+  }
+  return { since, until, days, most }
+}
+
+/** From when to when, and that it was more where it was. */
+export function daysText({ since, until, cut }: ReadSpan, place: PagePlace): string {
+  const bound = cut ? ' (more days are not read at once)' : ''
+  return `${since} to ${until}${bound}, days in ${place.zone}`
+}
+
+/** A form that asks the same page for something else: without script, and with an address for every choice. */
+export function chooser(
+  { place, name, keep = [] }: { place: PagePlace; name: string; keep?: readonly string[] },
+  fields: Html | readonly Html[],
+  button = 'Show',
+): Html {
+  if (place.still) return html``
+  return html`<form class="filters" method="get" action="${place.path}" aria-label="${name}">
+    ${keptFilters(place, keep)} ${fields}
+    <button>${button}</button>
+  </form>`
+}
+
+/** What every page keeps, for forms, and what one of them keeps besides. */
+export function keptFilters(place: PagePlace, more: readonly string[] = []): readonly Html[] {
+  return ['origins', 'suspects', ...more].flatMap((name) => {
+    const value = place.filters.get(name)
+    return value === null || value === ''
+      ? []
+      : [html`<input type="hidden" name="${name}" value="${value}" />`]
+  })
+}
+
+/** The two days of a span. */
+export function dayFields({ since, until }: Pick<ReadSpan, 'since' | 'until'>): Html {
+  return html`${dayField({ name: 'since', label: 'From', value: since })}
+  ${dayField({ name: 'until', label: 'To', value: until })}`
+}
+
+/** One day. */
+export function dayField(field: { name: string; label: string; value: string }): Html {
+  return html`<label
+    >${field.label} <input type="date" name="${field.name}" value="${field.value}"
+  /></label>`
+}
+
+/** One text. */
+export function textField(field: {
+  name: string
+  label: string
+  value: string | null
+  hint?: string
+}): Html {
+  return html`<label
+    >${field.label}
+    <input
+      name="${field.name}"
+      value="${field.value ?? ''}"
+      placeholder="${field.hint ?? ''}"
+      dir="auto"
+      autocomplete="off"
+  /></label>`
+}

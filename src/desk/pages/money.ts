@@ -1,0 +1,475 @@
+// The page Money: what was spent and what is left.
+
+import type { Config } from '../../base/config.ts'
+import type { Database } from '../../base/database/database.ts'
+import type { ForecastStep } from '../../core/forecast/forecast.ts'
+import { type CreditOutlook, outlookSentences } from '../../core/forecast/foresee.ts'
+import {
+  type AccountPurse,
+  type PursePoint,
+  readCosts,
+  readPursePoints,
+  readPurses,
+  type SpentRow,
+  type ZonedSpan,
+} from '../../core/ledger/money.ts'
+import {
+  type Grouping,
+  readEvents,
+  readStatement,
+  type StatementRow,
+} from '../../core/ledger/statement.ts'
+import { type NamedEvent, nameRises } from '../../core/runs/statement.ts'
+import { dayAfter, type DaySpan } from '../address.ts'
+import { type Html, html, numberText, shortNumber } from '../drawing/html.ts'
+import { drawPicture } from '../drawing/lines.ts'
+import {
+  amount,
+  command,
+  figure,
+  given,
+  instant,
+  nothing,
+  section,
+  table,
+  tiles,
+  to,
+} from '../drawing/parts.ts'
+import { definePage, type DeskReading, type PagePlace } from '../page.ts'
+import { chooser, dayFields } from './choose.ts'
+
+/** What was spent and what is left. */
+export interface PurseFound {
+  readonly purses: readonly AccountPurse[]
+  readonly points: readonly PursePoint[]
+  readonly costs: readonly SpentRow[]
+  /** Null: too many calls for a look. */
+  readonly events: readonly NamedEvent[] | null
+}
+
+interface MoneyFound extends PurseFound {
+  readonly outlook: CreditOutlook | null
+}
+
+const usualDays = 31
+
+/** What was spent, what is left, and what is to come. */
+export const money = definePage({
+  path: '/money',
+  nav: 'Money',
+  ask: (address, today) => address.span({ today, days: usualDays }),
+  read: readMoney,
+  show: (found, place, span) => ({
+    title: 'Money',
+    plain: true,
+    lead: html`Credits from ${span.since} to ${span.until}, days in ${place.zone}, by when calls
+    ended.`,
+    body: html`${chooser({ place, name: 'Which days' }, dayFields(span))}
+    ${drawBalances(found, place, span)} ${drawOutlook(found.outlook, place)} ${drawCosts(found)}`,
+  }),
+})
+
+async function readMoney(reading: DeskReading, span: DaySpan): Promise<MoneyFound> {
+  const zoned = { ...span, zone: reading.config.zone }
+  const outlook = await reading.outlook()
+  const events = await reading.briefly((db) => readRises(db, zoned, reading.config))
+  return reading.books(async (db) => ({ ...(await readPurseFound(db, zoned)), events, outlook }))
+}
+
+/** What no call of ours surely explains, in some days. */
+export async function readRises(
+  db: Database,
+  { since, until, zone }: ZonedSpan,
+  config: Pick<Config, 'renewal' | 'zone'>,
+): Promise<readonly NamedEvent[]> {
+  const order = { account: null, since, until: dayAfter(until), zone }
+  return nameRises(await readEvents(db, order), config)
+}
+
+/** The accounts, their balances and the costs of some days. */
+export async function readPurseFound(
+  db: Database,
+  span: ZonedSpan,
+): Promise<Omit<PurseFound, 'events'>> {
+  return {
+    purses: await readPurses(db, span),
+    points: await readPursePoints(db, span),
+    costs: await readCosts(db, span),
+  }
+}
+
+/** What was spent for each list, and for calls of each kind. */
+export function drawCosts({ costs: all }: PurseFound): Html {
+  return html`<div class="pair">
+    ${costs(
+      { id: 'lists', title: 'Cost by list', head: 'list' },
+      all.filter(({ by }) => by === 'list'),
+    )}
+    ${costs(
+      { id: 'classes', title: 'Cost by kind of call', head: 'results / device' },
+      all.filter(({ by }) => by === 'class'),
+    )}
+  </div>`
+}
+
+/** Every account with its balance over time. */
+export function drawBalances(
+  { purses, points, events }: PurseFound,
+  place: PagePlace,
+  span: DaySpan,
+): Html {
+  if (purses.length === 0) {
+    const text =
+      'No account was used yet. Its balance over time would be a picture here, with its floor, top-ups and renewals.'
+    return section({ id: 'balance', title: 'Balance' }, nothing(text, 'npm run work -- --drain'))
+  }
+  return html`${purses.map((purse) =>
+    drawBalance(
+      {
+        purse,
+        points: points.filter((point) => point.account_id === purse.id),
+        events: events?.filter(({ account }) => account === purse.account) ?? null,
+        span,
+      },
+      place,
+    ),
+  )}`
+}
+
+function costs(
+  { id, title, head }: { id: string; title: string; head: string },
+  rows: readonly SpentRow[],
+): Html {
+  const number = true as const
+  const columns = [
+    { head, cell: ({ name }: SpentRow) => given(name) },
+    { head: 'calls', number, cell: ({ calls }: SpentRow) => amount(calls) },
+    { head: 'credits', number, cell: ({ credits }: SpentRow) => amount(credits) },
+    { head: 'readable answers', number, cell: ({ answers }: SpentRow) => amount(answers) },
+    {
+      head: 'credits an answer',
+      number,
+      cell: ({ credits, answers }: SpentRow) => amount(answers === 0 ? null : credits / answers),
+    },
+    { head: 'paid in vain', number, cell: ({ lost }: SpentRow) => amount(lost) },
+    { head: 'perhaps, untold', number, cell: ({ perhaps }: SpentRow) => amount(perhaps) },
+    { head: 'dearest call', number, cell: ({ dearest }: SpentRow) => amount(dearest) },
+  ]
+  return section(
+    { id, title },
+    rows.length === 0
+      ? nothing('No call ended in this time.', 'npm run status')
+      : table(title, columns, rows),
+  )
+}
+
+interface BalanceFound {
+  readonly purse: AccountPurse
+  readonly points: readonly PursePoint[]
+  /** Null: too many calls for a look. */
+  readonly events: readonly NamedEvent[] | null
+  readonly span: DaySpan
+}
+
+/** One account: what is left, how it came to that, and what others did to it. */
+function drawBalance(found: BalanceFound, place: PagePlace): Html {
+  const { purse, events } = found
+  const told = (events ?? []).filter(({ what }) => what !== 'perhaps ours')
+  const sum = (names: readonly string[]) =>
+    events === null
+      ? null
+      : events
+          .filter(({ what }) => names.includes(what))
+          .reduce((all, { credits }) => all + credits, 0)
+  const others = sum(["somebody else's"])
+  const spentByOthers = others === null ? null : Math.abs(others)
+  return section(
+    {
+      id: `account-${purse.id}`,
+      title: html`Balance of ${given(purse.account)}`,
+      about: html`${purse.origin} account; the balance was told
+      ${instant(purse.observed_at, place.zone)}.`,
+    },
+    html`${tiles([
+      { text: 'credits left', value: figure(`${purse.account}.remaining`, purse.remaining) },
+      { text: 'must stay (floor)', value: amount(purse.floor) },
+      {
+        text: 'used by our calls in this time',
+        value: figure(`${purse.account}.used`, purse.used),
+      },
+      { text: 'added: top-ups and renewals', value: amount(sum(['top-up', 'renewal'])) },
+      { text: 'spent by others', value: amount(spentByOthers) },
+    ])}
+    ${picture(found)}
+    ${
+      told.length === 0
+        ? null
+        : html`<ul class="lines">
+            ${told.slice(-8).map((event) => happened(event, place))}
+          </ul>`
+    }
+    ${wayToStatement(found, place)}`,
+  )
+}
+
+function wayToStatement({ purse, span }: BalanceFound, { href }: PagePlace): Html | null {
+  const way = href('/money/statement', {
+    account: purse.account,
+    since: span.since,
+    until: span.until,
+  })
+  return way === null ? null : html`<p>${to(way, 'Every change explained: the statement')}</p>`
+}
+
+function happened({ what, at, credits, balance }: NamedEvent, { zone }: PagePlace): Html {
+  const sign = credits > 0 ? '+' : '−'
+  return html`<li>
+    ${instant(at, zone)}: ${what} ${sign} ${numberText(Math.abs(credits))}, balance
+    ${numberText(balance)}
+  </li>`
+}
+
+function picture({ purse, points, events }: BalanceFound): Html {
+  if (points.length < 2)
+    return html`<p class="soft">
+      Fewer than two balances were told in this time: there is no line to draw.
+    </p>`
+  const values = points.map(({ remaining }) => remaining)
+  const { floor } = purse
+  const greatest = Math.max(...values, floor ?? 0)
+  const least = Math.min(...values, floor ?? greatest)
+  // A balance that hardly moved looks flat from nought; the axis says where it begins.
+  const flat =
+    least > greatest / 2 &&
+    Math.min(...values) > greatest / 2 &&
+    (floor === null || floor < greatest / 2)
+  const from = flat ? Math.min(...values) - (greatest - Math.min(...values)) * 0.1 - 1 : 0
+  const mark =
+    floor === null || floor < from
+      ? {}
+      : { mark: { value: floor, name: `floor ${numberText(floor)}` } }
+  return html`${drawPicture(
+    {
+      title: `Balance of ${purse.account} over time`,
+      series: [
+        {
+          name: purse.account,
+          points: points.map(({ at, remaining }) => ({ at, value: remaining })),
+        },
+      ],
+      events: (events ?? [])
+        .filter(({ what }) => what === 'top-up' || what === 'renewal')
+        .map(({ at, what, credits }) => ({
+          at,
+          name: `${what}: ${numberText(credits)} credits`,
+        })),
+      grain: 'instant',
+      hover: true,
+      width: 1040,
+      height: 230,
+      range: [from, greatest > from ? greatest : from + 1],
+      format: tickText,
+      ...mark,
+    },
+    { name: 'Picture of the balance' },
+  )}
+  ${from > 0 ? html`<p class="soft">The scale does not begin at nought.</p>` : null}`
+}
+
+interface StatementAsked {
+  readonly span: DaySpan
+  readonly account: string | null
+  readonly by: Grouping
+}
+
+interface StatementFound {
+  readonly sums: readonly StatementRow[]
+  readonly events: readonly NamedEvent[]
+}
+
+const statementDays = 31
+const mostEvents = 200
+const groupings = ['day', 'list', 'run'] as const
+
+/** Every change of the balance, explained. */
+export const statementPage = definePage({
+  path: '/money/statement',
+  ask: (address, today): StatementAsked => ({
+    span: address.span({ today, days: statementDays }),
+    account: address.text('account'),
+    by: address.word('by', groupings),
+  }),
+  read: (reading, { span, account, by }) =>
+    reading.books(async (db): Promise<StatementFound> => {
+      const order = {
+        account,
+        since: span.since,
+        until: dayAfter(span.until),
+        zone: reading.config.zone,
+      }
+      const read = await readStatement(db, order, by)
+      return { ...read, events: nameRises(read.events, reading.config) }
+    }),
+  show: (found, place, asked) => ({
+    title: asked.account === null ? 'Statement' : `Statement of ${asked.account}`,
+    plain: true,
+    lead: html`From ${asked.span.since} to ${asked.span.until}, days in ${place.zone}; each change
+    of the balance is ours, perhaps ours, somebody else's, or a top-up.`,
+    body: html`${chooser({ place, name: 'Which days', keep: ['account', 'by'] }, dayFields(asked.span))}
+    ${choices(asked, place)} ${sums(found, asked)} ${drawEvents(found, place)}`,
+  }),
+})
+
+function choices({ by, account, span }: StatementAsked, { href }: PagePlace): Html {
+  return html`<p>
+    Told by
+    ${groupings.map((one) =>
+      one === by
+        ? html` <strong>${one}</strong>`
+        : html` ${to(href('/money/statement', { account, by: one, ...span }), one)}`,
+    )}.
+    On paper: ${command(`npm run statement -- --by ${by}`)}
+  </p>`
+}
+
+function sums({ sums: rows }: StatementFound, { by }: StatementAsked): Html {
+  if (rows.length === 0) {
+    const text = 'No balance was told in this time: a statement begins with the first answer.'
+    return section({ id: 'sums', title: 'Changes' }, nothing(text, 'npm run statement'))
+  }
+  const number = true as const
+  const balance = [
+    { head: 'opening', number, cell: (row: StatementRow) => amount(row.opening) },
+    { head: 'closing', number, cell: (row: StatementRow) => amount(row.closing) },
+  ] as const
+  const columns = [
+    { head: 'account', cell: (row: StatementRow) => given(row.account) },
+    {
+      head: by,
+      cell: (row: StatementRow) => given(row.group === '' ? 'no call of ours' : row.group),
+    },
+    ...(by === 'day' ? [balance[0]] : []),
+    { head: 'ours', number, cell: (row: StatementRow) => amount(row.ours) },
+    { head: 'perhaps ours', number, cell: (row: StatementRow) => amount(row.perhaps_ours) },
+    { head: 'others', number, cell: (row: StatementRow) => amount(row.others) },
+    { head: 'added', number, cell: (row: StatementRow) => amount(row.top_up) },
+    ...(by === 'day' ? [balance[1]] : []),
+  ]
+  return section({ id: 'sums', title: 'Changes' }, table('Changes of the balance', columns, rows))
+}
+
+function drawEvents({ events: all }: StatementFound, { zone }: PagePlace): Html | null {
+  if (all.length === 0) return null
+  const rows = all.slice(-mostEvents).toReversed()
+  const number = true as const
+  const word = true as const
+  const columns = [
+    { head: 'seen', word, cell: ({ at }: NamedEvent) => instant(at, zone) },
+    { head: 'what', word, cell: ({ what }: NamedEvent) => what },
+    { head: 'credits', number, cell: ({ credits }: NamedEvent) => amount(credits) },
+    { head: 'balance', number, cell: ({ balance }: NamedEvent) => amount(balance) },
+    { head: 'of run', number, cell: ({ run_id: run }: NamedEvent) => amount(run) },
+    { head: 'account', cell: ({ account }: NamedEvent) => given(account) },
+  ]
+  const about =
+    all.length > mostEvents ? { about: `The newest ${mostEvents} of ${all.length}.` } : {}
+  return section(
+    { id: 'events', title: 'What no call of ours surely explains', ...about },
+    table('Events', columns, rows),
+  )
+}
+
+/** What open runs and coming nights will cost, as paid lately and at the dearest. */
+function drawOutlook(outlook: CreditOutlook | null, { zone }: PagePlace): Html {
+  const about = html`The coming seven days of the account in the settings;
+  ${command('npm run outlook')} looks further.`
+  if (outlook === null) {
+    return section({ id: 'outlook', title: 'Outlook', about }, drawOutlookLines(outlook, zone))
+  }
+  const { forecast } = outlook
+  const steps = forecast.kind === 'known' ? forecast.steps : []
+  const body =
+    steps.length === 0
+      ? nothing(
+          'Nothing is open, or nobody knows yet what it costs. What is to come would be a line for each run and night here.',
+          'npm run nightly -- --show',
+        )
+      : html`${band(outlook, steps)} ${table('What is to come', outlookColumns(zone), steps)}`
+  return section(
+    { id: 'outlook', title: 'Outlook', about },
+    html`${drawOutlookLines(outlook, zone)} ${body}`,
+  )
+}
+
+/** The outlook in sentences; null: nobody could wait for it. */
+export function drawOutlookLines(outlook: CreditOutlook | null, zone: string): Html {
+  if (outlook === null) return html`<p>It takes too long to compute for a look.</p>`
+  return html`<ul class="lines">
+    ${outlookSentences(outlook, zone).map((line) => html`<li>${line}</li>`)}
+  </ul>`
+}
+
+function outlookColumns(zone: string) {
+  const number = true as const
+  const word = true as const
+  return [
+    { head: 'when', word, cell: ({ at }: ForecastStep) => instant(new Date(at), zone) },
+    {
+      head: 'what',
+      word,
+      cell: ({ kind, name }: ForecastStep) => (kind === 'run' ? `run ${name}` : name),
+    },
+    { head: 'list', cell: ({ list }: ForecastStep) => given(list) },
+    { head: 'to buy', number, cell: ({ asked }: ForecastStep) => amount(asked) },
+    { head: 'still fresh', number, cell: ({ fresh }: ForecastStep) => amount(fresh) },
+    { head: 'credits', number, cell: ({ credits }: ForecastStep) => amount(credits) },
+    { head: 'at the dearest', number, cell: ({ worst }: ForecastStep) => amount(worst) },
+    { head: 'left after', number, cell: ({ after }: ForecastStep) => amount(after) },
+    { head: 'verdict', cell: verdict },
+  ]
+}
+
+function verdict({ cut, sure, bought, asked }: ForecastStep): Html {
+  if (cut !== null) {
+    const what = cut === 'floor' ? 'the floor' : `the ${cut === 'budget' ? 'run' : cut}'s budget`
+    return html`<span class="bad">${what} ends it at ${bought} of ${asked}</span>`
+  }
+  return sure ? html`fits` : html`<span class="warn">fits as paid lately, not at the dearest</span>`
+}
+
+/** The balance to come: one line as paid lately, one at the dearest price. */
+function band({ balance, now, floor }: CreditOutlook, steps: readonly ForecastStep[]): Html | null {
+  // One point in time is no course of things.
+  if (balance === null || new Set(steps.map(({ at }) => at)).size < 2) return null
+  const begin = { at: now, value: balance }
+  let left = balance
+  const worst = steps.map(({ at, kind, worst: dear, after }) => {
+    left = kind === 'renewal' ? after : left - dear
+    return { at: new Date(at), value: Math.max(0, left) }
+  })
+  const usual = steps.map(({ at, after }) => ({ at: new Date(at), value: after }))
+  const greatest = Math.max(balance, ...usual.map(({ value }) => value), floor)
+  return drawPicture(
+    {
+      title: 'Balance to come, as paid lately and at the dearest price',
+      series: [
+        { name: 'as paid lately', points: [begin, ...usual] },
+        { name: 'at the dearest', points: [begin, ...worst] },
+      ],
+      grain: 'instant',
+      hover: true,
+      width: 1040,
+      height: 200,
+      range: [0, greatest],
+      format: tickText,
+      named: true,
+      mark: { value: floor, name: `floor ${numberText(floor)}` },
+    },
+    { name: 'Picture of the outlook', seen: 'beginning' },
+  )
+}
+
+/** A number beside a picture, where there is little room. */
+function tickText(value: number): string {
+  return Math.abs(value) < 10_000 ? numberText(value) : shortNumber(value)
+}

@@ -1,0 +1,216 @@
+// The page of one run.
+
+import {
+  countTasks,
+  readRunFacts,
+  readRunMoves,
+  type RunFacts,
+  type RunMove,
+  type TaskCount,
+} from '../../core/runs/run.ts'
+import { NotThere } from '../address.ts'
+import { type Html, html } from '../drawing/html.ts'
+import {
+  amount,
+  command,
+  figure,
+  given,
+  instant,
+  nothing,
+  percent,
+  runBadge,
+  section,
+  table,
+  tiles,
+  to,
+} from '../drawing/parts.ts'
+import { definePage, type PagePlace } from '../page.ts'
+import { nightPath, toDomain, toQuery } from './ways.ts'
+
+interface NightFound {
+  readonly facts: RunFacts
+  readonly counts: readonly TaskCount[]
+  readonly moves: readonly RunMove[]
+}
+
+/** One run: what it was to do, what it came to, what it cost, what moved. */
+export const night = definePage({
+  path: '/runs/:run',
+  ask: (address) => address.id('run'),
+  read: (reading, run) =>
+    reading.answers(async (db): Promise<NightFound> => {
+      const facts = await readRunFacts(db, run)
+      if (facts === null)
+        throw new NotThere(`There is no run ${run}: the nights have all that were made.`)
+      return { facts, counts: await countTasks(db, run), moves: await readRunMoves(db, facts) }
+    }),
+  show: (found, place) => {
+    const { facts } = found
+    return {
+      title: `Run ${facts.run}: ${facts.list}, ${facts.run_date}`,
+      lead: html`${runBadge(facts.state)} ${kindOf(facts, place)}`,
+      body: html`${neighbours(facts, place)} ${odd(facts)} ${counted(found)}
+        <div class="pair">${failures(found)} ${drawCost(facts)}</div>
+        ${moved(found, place)}`,
+    }
+  },
+})
+
+function kindOf(
+  { kind, schedule, due_at: due, note, created_at: from, finished_at: until }: RunFacts,
+  { zone }: PagePlace,
+): Html {
+  const why =
+    schedule === null
+      ? kind === 'nightly'
+        ? 'made for a night'
+        : 'started by hand'
+      : html`schedule ${given(schedule)}, due ${instant(due, zone)}`
+  const end = until === null ? 'it goes on' : html`ended ${instant(until, zone)}`
+  return html`${why}; begun ${instant(from, zone)},
+  ${end}${note === null ? null : html`; ${given(note)}`}`
+}
+
+function neighbours({ previous, next, list }: RunFacts, { href }: PagePlace): Html {
+  return html`<nav class="beside" aria-label="Runs of the same list">
+    ${previous === null ? null : to(href(`/runs/${previous}`), html`← the run of ${given(list)} before`)}
+    ${next === null ? null : to(href(`/runs/${next}`), html`the next one →`)}
+    ${to(href('/nights'), 'All nights')}
+  </nav>`
+}
+
+function odd({ suspect, reasons, remarks }: RunFacts): Html | null {
+  if (!suspect && remarks.length === 0) return null
+  const title = suspect ? 'Suspect: left out of shares and trends' : 'Odd: shown all the same'
+  return html`<section class="state warn" aria-labelledby="odd">
+    <h2 id="odd">${title}</h2>
+    <ul class="lines">
+      ${[...reasons, ...remarks].map((one) => html`<li>${one}</li>`)}
+    </ul>
+  </section>`
+}
+
+function counted({ facts, counts }: NightFound): Html {
+  const of = (...states: readonly TaskCount['state'][]) =>
+    counts.reduce((sum, { state, tasks }) => sum + (states.includes(state) ? tasks : 0), 0)
+  const all = counts.reduce((sum, { tasks }) => sum + tasks, 0)
+  return tiles([
+    { text: 'planned', value: figure('tasks', all) },
+    { text: 'bought', value: figure('answered', of('answered')) },
+    { text: 'reused', value: figure('reused', of('reused')) },
+    { text: 'not asked', value: figure('not_asked', of('not_asked')) },
+    { text: 'failed', value: figure('failed', of('failed')) },
+    { text: 'unknown: perhaps charged', value: figure('unknown', of('unknown')) },
+    {
+      text: 'left out: budget, or cancelled',
+      value: figure('left', of('unaffordable', 'cancelled')),
+    },
+    { text: 'open', value: figure('open', of('open')) },
+    { text: 'lines rejected', value: figure('rejected', facts.rejected) },
+  ])
+}
+
+function failures({ facts, counts }: NightFound): Html {
+  const wrong = counts.filter(
+    ({ error, state }) => error !== null && state !== 'answered' && state !== 'reused',
+  )
+  const number = true as const
+  const columns = [
+    { head: 'code', cell: ({ error }: TaskCount) => html`<code>${error}</code>` },
+    { head: 'state', word: true as const, cell: ({ state }: TaskCount) => state },
+    { head: 'tasks', number, cell: ({ tasks }: TaskCount) => amount(tasks) },
+    { head: 'for instance', cell: ({ example }: TaskCount) => given(example) },
+  ]
+  const again = html`<p>To ask again: ${command(`npm run retry -- --run ${facts.run}`)}</p>`
+  return section(
+    { id: 'failures', title: 'What failed' },
+    wrong.length === 0
+      ? html`<p class="soft">Nothing: no task ended in an error.</p>`
+      : html`${table('Failures by code', columns, wrong)} ${again}`,
+  )
+}
+
+const words: Readonly<Record<string, string>> = {
+  up: '▲ up',
+  down: '▼ down',
+  entered: '▲ entered',
+  left: '▼ left',
+}
+
+function moved({ moves, facts }: NightFound, place: PagePlace): Html {
+  const number = true as const
+  const columns = [
+    { head: 'query', cell: (row: RunMove) => toQuery(place, row.query_id, row.q) },
+    { head: 'domain', cell: (row: RunMove) => toDomain(place, row.domain) },
+    { head: 'before', number, cell: (row: RunMove) => amount(row.previous) },
+    { head: 'now', number, cell: (row: RunMove) => amount(row.position) },
+    {
+      head: 'change',
+      word: true as const,
+      cell: (row: RunMove) =>
+        html`<span class="${row.change}">${words[row.change] ?? row.change}</span>`,
+    },
+    { head: 'page', cell: (row: RunMove) => given(row.page) },
+    {
+      head: 'both nights',
+      word: true as const,
+      cell: (row: RunMove) =>
+        to(
+          place.href(nightPath(row.query_id, facts.run_date), { beside: row.previous_date }),
+          'side by side',
+        ),
+    },
+  ]
+  const text = facts.suspect
+    ? 'A suspect night is compared with none, unless suspect nights are shown (below).'
+    : 'Nothing moved, or nothing was there to compare with: moves show from the second answer on.'
+  return section(
+    {
+      id: 'moved',
+      title: 'What moved most',
+      about: 'Domains that are ours, or all where none is; against the answer before.',
+    },
+    moves.length === 0 ? nothing(text, 'npm run domains -- list') : table('Moves', columns, moves),
+  )
+}
+
+/** What a run cost beside what was foreseen, and what it brought. */
+function drawCost({
+  spent,
+  budget,
+  asked,
+  answered,
+  price,
+  usual_price: usual,
+  depth,
+  empty,
+  unreadable,
+  workers,
+}: RunFacts): Html {
+  const foreseen = asked === null || usual === null ? null : asked * usual
+  return section(
+    { id: 'cost', title: 'What it cost, and what it brought' },
+    html`<dl class="facts">
+      <dt>queries to be bought that have a readable answer</dt>
+      <dd>${percent(asked === null || asked === 0 ? null : (answered ?? 0) / asked)}</dd>
+      <dt>credits used</dt>
+      <dd>
+        ${figure('spent', spent)}${budget === null ? null : html` of a budget of ${amount(budget)}`}
+      </dd>
+      <dt>foreseen, at the price of the nights before</dt>
+      <dd>${amount(foreseen)}</dd>
+      <dt>credits an answer</dt>
+      <dd>
+        ${amount(price)}${usual === null ? null : html` <span class="soft">(usually ${amount(usual)})</span>`}
+      </dd>
+      <dt>results an answer, its depth</dt>
+      <dd>${amount(depth)}</dd>
+      <dt>empty answers</dt>
+      <dd>${amount(empty)}</dd>
+      <dt>answers that cannot be read</dt>
+      <dd>${amount(unreadable)}</dd>
+      <dt>workers</dt>
+      <dd>${amount(workers)}</dd>
+    </dl>`,
+  )
+}

@@ -1,0 +1,180 @@
+// The page Nights: a calendar for each list, and the newest runs.
+
+import { groupBy } from '../../base/query.ts'
+import { dayOf } from '../../base/time/zone.ts'
+import { type CalendarEntry, readCalendar } from '../../core/nights/nights.ts'
+import { type Html, html } from '../drawing/html.ts'
+import { amount, badge, given, nothing, section, table, to } from '../drawing/parts.ts'
+import { definePage, type PagePlace } from '../page.ts'
+import { chooser, dayFields } from './choose.ts'
+
+/** A calendar for each list: months below each other, a square for each day. */
+function drawCalendars(entries: readonly CalendarEntry[], place: PagePlace): Html {
+  const lists = groupBy(entries, ({ list }) => list)
+  return html`${[...lists].map(([list, found], index) =>
+    section(
+      { id: `list-${index}`, title: given(list) },
+      html`${[...groupBy(found, ({ run_date: day }) => day.slice(0, 7))].map(([month, days]) =>
+        drawMonth(month, days, place),
+      )}`,
+    ),
+  )}`
+}
+
+/** What the colours and signs mean. */
+function legend(entries: readonly CalendarEntry[]): Html {
+  const counted = groupBy(entries, (entry) => healthOf(entry).verdict)
+  return html`<ul class="legend">
+    ${Object.entries(verdicts).map(([name, { sign, text }]) => {
+      const nights = counted.get(name as NightVerdict)?.length ?? 0
+      return nights === 0
+        ? null
+        : html`<li><span class="day ${name}">${sign}</span> ${text}: ${nights}</li>`
+    })}
+  </ul>`
+}
+
+const monthName = new Intl.DateTimeFormat('en-GB', {
+  month: 'long',
+  year: 'numeric',
+  timeZone: 'UTC',
+})
+
+function drawMonth(month: string, entries: readonly CalendarEntry[], place: PagePlace): Html {
+  const first = dayOf(`${month}-01`)
+  const length = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate()
+  const byDay = groupBy(entries, ({ run_date: day }) => Number(day.slice(8)))
+  const days = Array.from({ length }, (_, index) => index + 1)
+  return html`<div class="month">
+    <h3>${monthName.format(first)}</h3>
+    <ol class="days">
+      ${days.map((day) => drawDay(day, byDay.get(day) ?? [], place))}
+    </ol>
+  </div>`
+}
+
+function drawDay(day: number, entries: readonly CalendarEntry[], { href }: PagePlace): Html {
+  const worst = entries.toSorted((a, b) => rank(b) - rank(a))[0]
+  if (worst === undefined) return html`<li><span class="day nothing-then">${day}</span></li>`
+  const { verdict, words } = healthOf(worst)
+  const more = entries.length === 1 ? '' : `; ${entries.length} runs`
+  const label = `${worst.run_date}: ${words}${more}`
+  const { sign } = verdicts[verdict]
+  const face = html`<span aria-hidden="true">${day}<b>${sign}</b></span
+    ><span class="unseen">${label}</span>`
+  const way = worst.run === null ? null : href(`/runs/${worst.run}`)
+  return way === null
+    ? html`<li><span class="day ${verdict}" title="${label}">${face}</span></li>`
+    : html`<li>
+        <a class="day ${verdict}" title="${label}" href="${way}">${face}</a>
+      </li>`
+}
+
+function rank(entry: CalendarEntry): number {
+  return Object.keys(verdicts).indexOf(healthOf(entry).verdict)
+}
+
+/** What a night came to, the best first. */
+const verdicts = {
+  fine: { sign: '✓', text: 'done', tone: 'good' },
+  odd: { sign: '?', text: 'odd, but shown: price, time, or a change that lasts', tone: 'warn' },
+  going: { sign: '…', text: 'goes on', tone: 'warn' },
+  skipped: { sign: '–', text: 'skipped: another run was going', tone: 'soft' },
+  suspect: { sign: '!', text: 'suspect: left out of shares and trends', tone: 'warn' },
+  lost: { sign: '×', text: 'missed, failed or cancelled', tone: 'bad' },
+} as const
+
+type NightVerdict = keyof typeof verdicts
+
+/** A night's verdict, and the same in a sentence. */
+function healthOf(entry: CalendarEntry): { verdict: NightVerdict; words: string } {
+  const { run, state, outcome, suspect, reasons, asked, answered, note } = entry
+  const counts = asked === null ? '' : `, ${answered ?? 0} of ${asked} answered`
+  if (run === null) {
+    const verdict = outcome === 'skipped' ? 'skipped' : outcome === 'waiting' ? 'going' : 'lost'
+    return { verdict, words: `${outcome ?? 'no run'}${note === null ? '' : `: ${note}`}` }
+  }
+  if (suspect) return { verdict: 'suspect', words: `suspect${counts}: ${reasons.join('; ')}` }
+  if (state === 'cancelled') return { verdict: 'lost', words: `cancelled${counts}` }
+  if (state !== 'done') return { verdict: 'going', words: state }
+  const done = `done${counts}${outcome === 'late' ? ', late' : ''}`
+  return reasons.length === 0
+    ? { verdict: 'fine', words: done }
+    : { verdict: 'odd', words: `${done}; odd: ${reasons.join('; ')}` }
+}
+
+const usualDays = 92
+/** How many runs and nights are shown at most. */
+export const mostEntries = 5_000
+const listed = 60
+
+/** How the nights went: a calendar of every list, and the newest ones in words. */
+export const nightsPage = definePage({
+  path: '/nights',
+  nav: 'Nights',
+  ask: (address, today) => address.span({ today, days: usualDays }),
+  read: (reading, span) => reading.books((db) => readCalendar(db, { ...span, limit: mostEntries })),
+  show: (entries, place, span) => ({
+    title: 'Nights',
+    plain: true,
+    lead: html`Every run and every night without one, by its date, from ${span.since} to
+    ${span.until}. What lists save that do not ask every query every night:
+    ${to(place.href('/cadence'), 'asking less')}.`,
+    body: html`${chooser({ place, name: 'Which days' }, dayFields(span))}
+    ${drawCalendar(entries, place)}
+    ${entries.length < mostEntries ? null : html`<p class="warn">Only the newest ${mostEntries} are shown: choose a shorter span.</p>`}`,
+  }),
+})
+
+/** A calendar of every list, and the newest nights in words. */
+export function drawCalendar(entries: readonly CalendarEntry[], place: PagePlace): Html {
+  if (entries.length === 0) {
+    return nothing(
+      'No run of these days. Each night is a square here, coloured by what became of it, and a page of its own.',
+      'npm run nightly -- --show',
+    )
+  }
+  return html`${legend(entries)} ${drawCalendars(entries, place)} ${newest(entries, place)}`
+}
+
+function newest(entries: readonly CalendarEntry[], { href }: PagePlace): Html {
+  const number = true as const
+  const word = true as const
+  const columns = [
+    { head: 'date', word, cell: (row: CalendarEntry) => row.run_date },
+    { head: 'list', cell: (row: CalendarEntry) => given(row.list) },
+    {
+      head: 'run',
+      number,
+      cell: (row: CalendarEntry) =>
+        row.run === null ? amount(null) : to(href(`/runs/${row.run}`), row.run),
+    },
+    { head: 'outcome', word, cell: (row: CalendarEntry) => outcomeBadge(row) },
+    { head: 'answered', number, cell: (row: CalendarEntry) => answeredOf(row) },
+    { head: 'credits', number, cell: (row: CalendarEntry) => amount(row.spent) },
+    {
+      head: 'what is odd',
+      cell: (row: CalendarEntry) =>
+        given(row.reasons.length > 0 ? row.reasons.join('; ') : (row.note ?? '')),
+    },
+  ]
+  const about =
+    entries.length > listed ? { about: `The newest ${listed} of ${entries.length}.` } : {}
+  return section(
+    { id: 'newest', title: 'The newest nights', ...about },
+    table('Nights', columns, entries.slice(0, listed)),
+  )
+}
+
+function outcomeBadge(entry: CalendarEntry): Html {
+  const { verdict } = healthOf(entry)
+  const { sign, tone } = verdicts[verdict]
+  return badge(
+    `${sign} ${entry.run === null ? (entry.outcome ?? '') : verdict === 'suspect' || verdict === 'odd' ? verdict : entry.state}`,
+    tone,
+  )
+}
+
+function answeredOf({ asked, answered }: CalendarEntry): Html {
+  return asked === null ? amount(null) : html`${amount(answered)} of ${amount(asked)}`
+}

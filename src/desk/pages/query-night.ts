@@ -1,0 +1,433 @@
+// One night of a query, or two side by side.
+
+import {
+  type QueryFacts,
+  readKeptBody,
+  readNeighbours,
+  type SerpResult,
+  type SerpWords,
+} from '../../features/analysis/query-facts.ts'
+import { NotThere } from '../address.ts'
+import { type Html, html, link } from '../drawing/html.ts'
+import {
+  amount,
+  badge,
+  given,
+  instant,
+  nothing,
+  section,
+  table,
+  tiles,
+  to,
+} from '../drawing/parts.ts'
+import { definePage, type FilePage, inOnePiece, type PagePlace } from '../page.ts'
+import { chooser, dayField } from './choose.ts'
+import { expectQuery, type NightAnswer, readNightAnswer } from './query-read.ts'
+import { askedAs, moved, nightPath, toDomain, toPage, toQuery } from './ways.ts'
+
+/** One night of a query. */
+interface NightFound {
+  readonly query: QueryFacts
+  readonly day: string
+  readonly answer: NightAnswer | null
+  /** The day it is laid beside; null: none. */
+  readonly beside: string | null
+  readonly other: NightAnswer | null
+  readonly before: string | null
+  readonly after: string | null
+}
+
+/** What the answer to a query looked like on a day, alone or beside that of another day. */
+export const queryNightPage = definePage({
+  path: '/queries/:query/nights/:day',
+  ask: (address) => ({
+    id: address.uuid('query'),
+    day: address.dayPart('day'),
+    beside: address.day('beside'),
+  }),
+  read: (reading, { id, day, beside }) =>
+    reading.answers(async (db): Promise<NightFound> => {
+      const query = await expectQuery(db, id)
+      const answer = await readNightAnswer(db, id, day)
+      const other = beside === null ? null : await readNightAnswer(db, id, beside)
+      return { query, day, answer, beside, other, ...(await readNeighbours(db, id, day)) }
+    }),
+  show: (found, place) => ({
+    title: `${found.query.q}, ${found.day}`,
+    lead: html`${toQuery(place, found.query.id, found.query.q)}, asked as ${askedAs(found.query)};
+    ${found.beside === null ? 'the answer of one night' : `two nights side by side: ${found.beside} and ${found.day}`}.`,
+    body: html`${ways(found, place)} ${content(found, place)}`,
+  }),
+})
+
+function content(found: NightFound, place: PagePlace): Html {
+  const { answer, other, beside, day } = found
+  if (answer === null) return nothingOn(found, day)
+  if (beside === null) {
+    return html`${facts(found.query.id, answer, place)}
+    ${section({ id: 'results', title: 'Results' }, resultTable(answer.results, place))}
+    ${besides(answer, place)}`
+  }
+  if (other === null) return nothingOn(found, beside)
+  const [early, late] = beside < day ? [other, answer] : [answer, other]
+  return drawBeside(early, late, place)
+}
+
+function besides(answer: NightAnswer, place: PagePlace): Html {
+  const words = drawWords(answer.words, place)
+  return section(
+    { id: 'words', title: 'Besides the results' },
+    words ??
+      nothing('Entities, groups, related searches and blocks of the answer would be here.', null),
+  )
+}
+
+function nothingOn({ before, after }: NightFound, day: string): Html {
+  const near = [before, after].filter((other) => other !== null).join(' and ')
+  return nothing(
+    `No readable answer of ${day} is shown. ${near === '' ? 'The query has none yet, or none of the kinds that are shown.' : `The nearest ones are of ${near}.`}`,
+    null,
+  )
+}
+
+/** To the nights around it, and to any other beside it. */
+function ways({ query, day, before, after, beside, other }: NightFound, place: PagePlace): Html {
+  const step = (text: string, date: string | null) =>
+    date === null
+      ? null
+      : html`<li>${to(place.href(nightPath(query.id, date)), `${text} ${date}`)}</li>`
+  const alone =
+    beside === null || other === null
+      ? null
+      : html`<li>${to(place.href(nightPath(query.id, day)), `${day} alone`)}</li>`
+  return html`<nav class="steps" aria-label="Nights">
+      <ul>
+        ${step('← before:', before)} ${step('after:', after)} ${alone}
+      </ul>
+    </nav>
+    ${chooser(
+      { place, name: 'Two nights side by side' },
+      dayField({
+        name: 'beside',
+        label: 'Beside the night of',
+        value: beside ?? before ?? after ?? '',
+      }),
+      'Side by side',
+    )}`
+}
+
+const evidences: Readonly<Record<string, string>> = {
+  bought: 'bought for this day.',
+  reused: 'an older answer used again for this day.',
+  'not asked': 'not asked on this day: the last answer stands in.',
+}
+
+function facts(query: string, { serp, results }: NightAnswer, place: PagePlace): Html {
+  const { call, bytes } = serp
+  const body =
+    bytes === null
+      ? html`<span class="none">not kept</span>`
+      : to(place.href(`/queries/${query}/bodies/${call}`), `${amount(bytes).text} bytes`)
+  return html`${tiles([
+      { value: amount(results.length), text: `results, down to place ${serp.depth}` },
+      { value: amount(serp.credits), text: 'credits' },
+      { value: given(serp.intent), text: 'intent' },
+      { value: given(serp.sentiment), text: 'sentiment' },
+      { value: body, text: 'the body as it came, as a file' },
+    ])}
+    <p class="soft">
+      Answered ${instant(serp.fetchedAt, place.zone)}, ${serp.origin};
+      ${evidences[serp.evidence] ?? serp.evidence}
+    </p>`
+}
+
+/** A kept body as it came, byte by byte. */
+export const keptBody: FilePage = {
+  path: '/queries/:query/bodies/:call',
+  send: async (address, reading) => {
+    const [query, call] = [address.uuid('query'), address.id('call')]
+    const kept = await reading.answers((db) => readKeptBody(db, query, call))
+    if (kept === null)
+      throw new NotThere('No body of this call is kept: it was pruned, or never came.')
+    const json = /^\s*[{[]/.test(kept.body.subarray(0, 64).toString('latin1'))
+    return {
+      type: json ? 'application/json' : 'application/octet-stream',
+      name: `answer-${call}${kept.truncated ? '-truncated' : ''}.${json ? 'json' : 'txt'}`,
+      pieces: inOnePiece(kept.body),
+    }
+  },
+}
+
+/** Two nights side by side: the earlier one at the left. */
+function drawBeside(early: NightAnswer, late: NightAnswer, place: PagePlace): Html {
+  const changes = compare(early, late)
+  const count = (kind: SerpChange['kind']) =>
+    changes.filter((change) => change.kind === kind).length
+  const same =
+    early.serp.search === late.serp.search
+      ? nothing(
+          'Both days are served by the same answer: nothing can have changed between them.',
+          null,
+        )
+      : null
+  return html`${same}
+  ${tiles([
+    { value: amount(count('came')), text: 'came' },
+    { value: amount(count('went')), text: 'went' },
+    { value: amount(count('moved')), text: 'moved' },
+    { value: amount(changes.filter(({ retitled }) => retitled).length), text: 'were retitled' },
+  ])}
+  ${section(
+    {
+      id: 'beside',
+      title: `${early.serp.runDate} beside ${late.serp.runDate}`,
+      about:
+        'Place by place. A page counts as come or gone only where the other answer reaches down to its place.',
+    },
+    besideTable({ early, late, changes }, place),
+  )}
+  ${section({ id: 'words', title: 'Besides the results' }, wordChanges(early, late))}`
+}
+
+interface Sides {
+  readonly early: NightAnswer
+  readonly late: NightAnswer
+  readonly changes: readonly SerpChange[]
+}
+
+function besideTable({ early, late, changes }: Sides, place: PagePlace): Html {
+  const rows = placesOf(early, late)
+  const head = (answer: NightAnswer) =>
+    html`<th scope="col">
+      ${answer.serp.runDate} <span class="soft">to place ${answer.serp.depth}</span>
+    </th>`
+  return html`<div class="scroll" role="region" aria-label="Two nights side by side" tabindex="0">
+    <table class="beside">
+      <thead>
+        <tr>
+          <th scope="col" class="n">Place</th>
+          ${head(early)} ${head(late)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          ({ position, left, right }) =>
+            html`<tr>
+              <th scope="row" class="n">${position === null ? '–' : position}</th>
+              <td class="${left === null ? 'blank' : ''}">
+                ${side(left, changes, { place, now: false })}
+              </td>
+              <td class="${right === null ? 'blank' : ''}">
+                ${side(right, changes, { place, now: true })}
+              </td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`
+}
+
+interface PlaceRow {
+  readonly position: number | null
+  readonly left: SerpResult | null
+  readonly right: SerpResult | null
+}
+
+/** One row for each place; what a place shows twice, or what has none, gets rows of its own. */
+function placesOf(early: NightAnswer, late: NightAnswer): readonly PlaceRow[] {
+  const rows = new Map<
+    string,
+    { left: SerpResult | null; right: SerpResult | null; position: number | null }
+  >()
+  for (const [key, answer] of [
+    ['left', early],
+    ['right', late],
+  ] as const) {
+    const seen = new Map<number | null, number>()
+    for (const result of answer.results) {
+      const nth = (seen.get(result.position) ?? 0) + 1
+      seen.set(result.position, nth)
+      const name = `${result.position} ${nth}`
+      const row = rows.get(name) ?? { left: null, right: null, position: result.position }
+      rows.set(name, { ...row, [key]: result })
+    }
+  }
+  return [...rows.values()].toSorted((a, b) => (a.position ?? Infinity) - (b.position ?? Infinity))
+}
+
+/** A result with what became of it: at the left what went, at the right what came, moved, was retitled. */
+function side(
+  result: SerpResult | null,
+  changes: readonly SerpChange[],
+  { place, now }: { place: PagePlace; now: boolean },
+): Html | null {
+  if (result === null) return null
+  const change = changes.find((one) => (now ? one.now : one.before) === result)
+  return html`${mark(change, now)} ${titleOf(result)}
+    <p class="snippet">${toDomain(place, result.domain)}</p>
+    ${
+      now && change?.retitled === true
+        ? html`<p class="snippet soft">
+            <span class="warn">retitled</span>, before:
+            <del>${given(change.before?.title ?? null)}</del>
+          </p>`
+        : null
+    }`
+}
+
+function mark(change: SerpChange | undefined, now: boolean): Html | null {
+  if (change === undefined) return html`<span class="soft mark-change">again</span>`
+  const text = changeWords(change, now)
+  return text === null ? null : html`<span class="mark-change">${text}</span>`
+}
+
+function changeWords({ kind, before, now: after }: SerpChange, now: boolean): Html | null {
+  if (kind === 'unsure') {
+    const text = now ? 'further down than the earlier answer' : 'further down than the later answer'
+    return html`<span class="soft">${text}</span>`
+  }
+  if (now) return moved(before?.position ?? null, after?.position ?? null)
+  return kind === 'went' ? moved(1, null) : null
+}
+
+/** Entities, groups, related searches and blocks that came and went. */
+function wordChanges(early: NightAnswer, late: NightAnswer): Html {
+  const names = (answer: NightAnswer) =>
+    new Set(
+      answer.words.map(
+        ({ kind, type, text }) => `${kind}: ${[type, text].filter(Boolean).join(' ')}`,
+      ),
+    )
+  const [old, fresh] = [names(early), names(late)]
+  const came = [...fresh].filter((name) => !old.has(name))
+  const went = [...old].filter((name) => !fresh.has(name))
+  if (came.length + went.length === 0)
+    return nothing('Entities, groups, related searches and blocks are the same in both.', null)
+  const list = (found: readonly string[]) =>
+    html`<ul class="chips">
+      ${found.map((name) => html`<li>${given(name)}</li>`)}
+    </ul>`
+  return html`<dl class="facts words">
+    ${
+      came.length === 0
+        ? null
+        : html`<dt>Came</dt>
+            <dd>${list(came)}</dd>`
+    }
+    ${
+      went.length === 0
+        ? null
+        : html`<dt>Went</dt>
+            <dd>${list(went)}</dd>`
+    }
+  </dl>`
+}
+
+/** A page of either answer, or of both. */
+interface SerpChange {
+  readonly before: SerpResult | null
+  readonly now: SerpResult | null
+  readonly kind: 'came' | 'went' | 'moved' | 'stayed' | 'unsure'
+  /** True: it had another title before. */
+  readonly retitled: boolean
+}
+
+/** What came, went, moved and was retitled between two answers to a query. */
+function compare(before: NightAnswer, now: NightAnswer): readonly SerpChange[] {
+  const [old, fresh] = [firstOfEach(before.results), firstOfEach(now.results)]
+  const there = [...fresh].map(([key, result]) => {
+    const other = old.get(key) ?? null
+    return judge({ before: other, now: result }, before.serp.depth)
+  })
+  const gone = [...old]
+    .filter(([key]) => !fresh.has(key))
+    .map(([, result]) => judge({ before: result, now: null }, now.serp.depth))
+  return [...there, ...gone]
+}
+
+/** A page may be shown twice: its best place counts. What has no address is known by its title. */
+function firstOfEach(results: readonly SerpResult[]): ReadonlyMap<string, SerpResult> {
+  const found = new Map<string, SerpResult>()
+  const best = results.toSorted(
+    (a, b) => (a.position ?? Infinity) - (b.position ?? Infinity) || a.ordinal - b.ordinal,
+  )
+  for (const result of best) {
+    const key = result.pageKey ?? `title ${result.title ?? ''}`
+    if (!found.has(key)) found.set(key, result)
+  }
+  return found
+}
+
+/** Came and went are known only where the other answer was deep enough to have shown the place. */
+function judge(
+  { before, now }: Pick<SerpChange, 'before' | 'now'>,
+  otherDepth: number,
+): SerpChange {
+  const place = (now ?? before)?.position ?? null
+  const retitled = before !== null && now !== null && before.title !== now.title
+  if (before !== null && now !== null) {
+    const kind = before.position === now.position ? 'stayed' : 'moved'
+    return { before, now, kind, retitled }
+  }
+  const sure = place !== null && place <= otherDepth
+  return { before, now, kind: sure ? (now === null ? 'went' : 'came') : 'unsure', retitled }
+}
+
+/** The results of one answer. */
+export function resultTable(results: readonly SerpResult[], place: PagePlace): Html {
+  if (results.length === 0) return nothing('The answer holds no results.', null)
+  return table(
+    'Results by place',
+    [
+      { head: 'Place', number: true, cell: ({ position }) => amount(position) },
+      {
+        head: 'Result',
+        cell: (result) =>
+          html`${titleOf(result)}
+            <p class="snippet">
+              ${toDomain(place, result.domain)} · ${toPage(place, result.page, result.pageKey)}
+            </p>
+            <p class="snippet soft" dir="auto">${result.snippet}</p>`,
+      },
+    ],
+    results,
+  )
+}
+
+/** A title that leads to its address, when that is one of the web; any other address is text. */
+function titleOf({ title, url }: Pick<SerpResult, 'title' | 'url'>): Html {
+  const text = title === null || title.trim() === '' ? (url ?? '(without a title)') : title
+  return html`<bdi class="given" dir="auto">${link(url, text)}</bdi>`
+}
+
+/** What an answer holds besides its results; null: nothing. */
+export function drawWords(words: readonly SerpWords[], place: PagePlace): Html | null {
+  if (words.length === 0) return null
+  const kinds = [
+    ['block', 'Blocks besides the results'],
+    ['entity', 'Entities'],
+    ['group', 'Groups'],
+    ['related', 'Related searches'],
+  ] as const
+  const shown = kinds.flatMap(([kind, head]) => {
+    const found = words.filter((word) => word.kind === kind)
+    return found.length === 0
+      ? []
+      : [
+          html`<dt>${head}</dt>
+            <dd>${wordList(found, place)}</dd>`,
+        ]
+  })
+  return html`<dl class="facts words">${shown}</dl>`
+}
+
+function wordList(words: readonly SerpWords[], place: PagePlace): Html {
+  return html`<ul class="chips">
+    ${words.map(({ text, type, query }) => {
+      const shown = query === null ? given(text) : toQuery(place, query, text)
+      return html`<li>
+        ${type === null ? null : html`${badge(type, 'soft')} `}${text === '' ? null : shown}
+      </li>`
+    })}
+  </ul>`
+}

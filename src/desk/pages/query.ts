@@ -1,0 +1,280 @@
+// The page of a query: what happened to it.
+
+import { siteName } from '../../base/address.ts'
+import { findQueries, type FoundQuery, type QueryDay } from '../../features/analysis/query-facts.ts'
+import { type Html, html } from '../drawing/html.ts'
+import {
+  amount,
+  badge,
+  given,
+  instant,
+  nameVariants,
+  nothing,
+  section,
+  table,
+  tiles,
+  to,
+  unknown,
+} from '../drawing/parts.ts'
+import { definePage, type FilePage, inOnePiece, type PagePlace } from '../page.ts'
+import { askedSpan, daysText, keptFilters } from './choose.ts'
+import { drawWords, resultTable } from './query-night.ts'
+import { type QueryFound, readQueryPage } from './query-read.ts'
+import { drawHistory } from './rank-chart.ts'
+import { askedAs, nightPath, toList, toQuery } from './ways.ts'
+
+const most = 100
+const suggested = 12
+
+/** Which queries there are, and a field that finds one. */
+export const queriesPage = definePage({
+  path: '/queries',
+  nav: 'Queries',
+  ask: (address) => ({ word: address.text('word') }),
+  read: (reading, { word }) => reading.answers((db) => findQueries(db, { word, most })),
+  show: (found, place, { word }) => ({
+    title: 'Queries',
+    lead:
+      word === null
+        ? 'Where a query stood day by day, what each night showed for it, and what changed between two.'
+        : html`With ${given(word)} in them${found.length === most ? `, the first ${most}` : ''}.`,
+    body: html`${searchForm(place, word, found)}
+    ${found.length > 0 ? drawFoundQueries(found, place, word) : word === null ? nothingYet : noneLike(word)}`,
+  }),
+})
+
+const nothingYet = nothing(
+  'Every query of your lists would be here, with a search that finds them by a part of their text.',
+  'npm run enqueue inputs/keywords.csv',
+)
+
+function noneLike(word: string): Html {
+  return nothing(`No query of any list has ${JSON.stringify(word)} in it.`, null)
+}
+
+/** Suggestions come with the page, and better ones while somebody types where there is script. */
+function searchForm(place: PagePlace, word: string | null, found: readonly FoundQuery[]): Html {
+  return html`<form class="filters" method="get" action="/queries" role="search">
+    ${keptFilters(place)}
+    <label class="wide"
+      >A query, or a part of one
+      <input
+        type="search"
+        name="word"
+        value="${word ?? ''}"
+        list="queries-known"
+        data-suggest="${place.href('/suggested/queries')}"
+        dir="auto"
+        autocomplete="off"
+      />
+    </label>
+    <datalist id="queries-known">
+      ${[...new Set(found.slice(0, 30).map(({ q }) => q))].map((q) => html`<option value="${q}"></option>`)}
+    </datalist>
+    <button class="main">Search</button>
+  </form>`
+}
+
+function drawFoundQueries(
+  found: readonly FoundQuery[],
+  place: PagePlace,
+  word: string | null,
+): Html {
+  const title = word === null ? 'The heaviest ones' : 'Found'
+  return section(
+    { id: 'found', title: html`${title} (${amount(found.length)})` },
+    queryTable(found, place),
+  )
+}
+
+/** Queries, each a way to its page. */
+function queryTable(found: readonly FoundQuery[], place: PagePlace): Html {
+  return table(
+    'Queries',
+    [
+      { head: 'Query', cell: ({ id, q }) => toQuery(place, id, q) },
+      { head: 'Asked as', cell: ({ variant }) => given(variant === '' ? null : variant) },
+      { head: 'Lists', cell: ({ lists }) => given(lists?.join(', ') ?? null) },
+      {
+        head: 'Last answered',
+        word: true,
+        cell: ({ fetchedAt }) => instant(fetchedAt, place.zone),
+      },
+    ],
+    found,
+  )
+}
+
+/** Suggestions for who types: texts of queries, as JSON. */
+export const suggestions: FilePage = {
+  path: '/suggested/queries',
+  send: async (address, reading) => {
+    const word = address.text('word')
+    const found = await reading.answers((db) => findQueries(db, { word, most: suggested * 2 }))
+    const texts = [...new Set(found.map(({ q }) => q))].slice(0, suggested)
+    return {
+      type: 'application/json',
+      name: 'suggested.json',
+      pieces: inOnePiece(JSON.stringify(texts)),
+    }
+  },
+}
+
+const stateTones: Readonly<Record<string, 'good' | 'bad' | 'warn' | 'soft'>> = {
+  answered: 'good',
+  reused: 'good',
+  not_asked: 'soft',
+  failed: 'bad',
+  unknown: 'warn',
+  unaffordable: 'warn',
+}
+
+/** Every run that asked the query: what became of it, and what it cost. */
+function drawNights({ query, days }: QueryFound, place: PagePlace): Html | null {
+  if (days.length === 0) return null
+  const before = (day: QueryDay) =>
+    days.find(
+      ({ runDate, search }) => runDate < day.runDate && search !== null && search !== day.search,
+    )
+  return section(
+    { id: 'nights', title: 'Nights, and what they cost' },
+    table(
+      'Nights of this query',
+      [
+        {
+          head: 'Day',
+          word: true,
+          cell: ({ runDate, search }) =>
+            search === null ? runDate : to(place.href(nightPath(query.id, runDate)), runDate),
+        },
+        {
+          head: 'Changes',
+          word: true,
+          cell: (day) => {
+            const other = before(day)
+            if (day.search === null || other === undefined) return unknown
+            const href = place.href(nightPath(query.id, day.runDate), { beside: other.runDate })
+            return to(href, `since ${other.runDate}`)
+          },
+        },
+        { head: 'Run', number: true, cell: ({ run }) => to(place.href(`/runs/${run}`), run) },
+        { head: 'List', cell: ({ listId, list }) => toList(place, listId, list) },
+        {
+          head: 'State',
+          word: true,
+          cell: ({ state, errorCode, lentBy }) =>
+            html`${badge(state.replace('_', ' '), stateTones[state] ?? 'soft')} ${errorCode}
+            ${lentBy === null ? null : html`lent by ${given(lentBy)}`}`,
+        },
+        { head: 'Depth', number: true, cell: ({ depth }) => amount(depth) },
+        { head: 'Calls', number: true, cell: ({ calls }) => amount(calls) },
+        { head: 'Credits', number: true, cell: ({ credits }) => amount(credits) },
+        { head: 'Answered', word: true, cell: ({ fetchedAt }) => instant(fetchedAt, place.zone) },
+      ],
+      days,
+    ),
+  )
+}
+
+/** What happened to a query. */
+export const queryPage = definePage({
+  path: '/queries/:query',
+  ask: (address) => ({
+    id: address.uuid('query'),
+    span: askedSpan(address, { days: 90, most: 400 }),
+    domains: address
+      .texts('domain')
+      .flatMap((typed) => typed.split(/[\s,]+/))
+      .map(siteName)
+      .filter((name) => name !== '')
+      .slice(0, 6),
+  }),
+  read: (reading, asked) => reading.answers((db) => readQueryPage(db, asked)),
+  show: (found, place, asked) => ({
+    title: found.query.q,
+    lead: html`Asked as ${askedAs(found.query)}. ${daysText(found.span, place)}.`,
+    body: html`${summary(found, place)} ${drawHistory(found, place, asked.domains)}
+      ${newest(found, place)} ${drawNights(found, place)}
+      <div class="pair">${variants(found, place)} ${drawLists(found, place)}</div>`,
+  }),
+})
+
+function summary({ days, ranks, shown, newest: last }: QueryFound, place: PagePlace): Html {
+  const ours = shown.find((one) => one.ours)
+  const now = ranks.find(
+    ({ domain, runDate }) => domain === ours?.domain && runDate === last?.serp.runDate,
+  )
+  const credits = days.reduce((sum, day) => sum + day.credits, 0)
+  const answered = new Set(days.filter(({ search }) => search !== null).map((day) => day.runDate))
+  const asked = new Set(days.map((day) => day.runDate))
+  return tiles([
+    ...(ours === undefined || last === null
+      ? []
+      : [
+          {
+            value: now === undefined ? 'not in' : amount(now.position),
+            text: `place of ${ours.domain}`,
+          },
+        ]),
+    { value: amount(answered.size), text: `days answered, of ${asked.size} asked` },
+    { value: amount(credits), text: 'credits in this time' },
+    { value: instant(last?.serp.fetchedAt ?? null, place.zone), text: 'newest answer' },
+  ])
+}
+
+function newest({ query, newest: answer, days }: QueryFound, place: PagePlace): Html | null {
+  if (answer === null) return null
+  const { runDate, search } = answer.serp
+  const before = days.find(
+    (day) => day.search !== null && day.search !== search && day.runDate < runDate,
+  )
+  const path = nightPath(query.id, runDate)
+  const beside =
+    before === undefined
+      ? null
+      : html` · ${to(place.href(path, { beside: before.runDate }), `beside ${before.runDate}`)}`
+  return section(
+    {
+      id: 'newest',
+      title: html`The answer of ${runDate}`,
+      about: html`${to(place.href(path), 'this night alone')}${beside}`,
+    },
+    html`${resultTable(answer.results.slice(0, 10), place)} ${drawWords(answer.words, place)}`,
+  )
+}
+
+function variants({ query, variants: same }: QueryFound, place: PagePlace): Html {
+  const names = nameVariants(same)
+  const others = same.filter(({ queryId }) => queryId !== query.id)
+  const body =
+    others.length === 0
+      ? nothing('The same text asked for another device or place would be here.', null)
+      : html`<ul class="lines">
+          ${others.map(
+            (one) => html`<li>${toQuery(place, one.queryId, names.get(one.queryId) ?? one.q)}</li>`,
+          )}
+        </ul>`
+  return section({ id: 'variants', title: 'Asked otherwise' }, body)
+}
+
+function drawLists({ said }: QueryFound, place: PagePlace): Html {
+  const about = html`What lists say about it now.`
+  return section(
+    { id: 'lists', title: 'Lists', about },
+    table(
+      'Lists that hold it',
+      [
+        {
+          head: 'List',
+          cell: ({ listId, list, current }) =>
+            html`${toList(place, listId, list)}${current ? null : html` <span class="soft">not any more</span>`}`,
+        },
+        { head: 'Weight', number: true, cell: ({ weight }) => amount(weight) },
+        { head: 'Labels', cell: ({ tags }) => given(tags.length === 0 ? null : tags.join(', ')) },
+        { head: 'Page that ought to rank', cell: ({ target }) => given(target) },
+        { head: 'Its line', cell: ({ given: line }) => given(line) },
+      ],
+      said,
+    ),
+  )
+}

@@ -1,0 +1,442 @@
+// The page Tonight: how it goes now.
+
+import { count } from '../../base/cli/text.ts'
+import { type MillState, readTables } from '../../core/runs/look.ts'
+import { ago, etaOf, nextStep } from '../../core/runs/screen.ts'
+import type { RunStatus } from '../../core/runs/status.ts'
+import { type LiveWorker, readCrew } from '../../core/runs/waits.ts'
+import { describeLastNight, type NightSummary } from '../../core/scheduler/show.ts'
+import { type AlertRow, listAlerts } from '../../features/alerts/statements.ts'
+import { listNotices, type NoticeRow } from '../../features/notifications/news.ts'
+import { type Html, html } from '../drawing/html.ts'
+import {
+  badge,
+  command,
+  figure,
+  given,
+  instant,
+  nothing,
+  progress,
+  runBadge,
+  section,
+  table,
+  tiles,
+  to,
+  unknown,
+} from '../drawing/parts.ts'
+import { definePage, type DeskReading, type LiveParts, type PagePlace } from '../page.ts'
+import { drawOutlookLines } from './money.ts'
+import { nightPath } from './ways.ts'
+
+/** The state of the mill as `status` has it, the queue aside, with who works and what was told. */
+interface TonightFound extends Omit<MillState, 'queue'> {
+  readonly crew: readonly LiveWorker[]
+  readonly notices: readonly NoticeRow[]
+  readonly alerts: readonly AlertRow[]
+}
+
+const shownNews = 6
+
+/** One moment of the tables; the outlook, which is dear, may be some seconds older. */
+async function readTonight(reading: DeskReading): Promise<TonightFound> {
+  const outlook = await reading.outlook()
+  return reading.books(async (db) => ({
+    ...(await readTables({ ...reading.mill, db }, null)),
+    outlook,
+    crew: await readCrew(db),
+    notices: await listNotices(db, shownNews),
+    alerts: await listAlerts(db, { id: null, rule: null, standing: false, limit: shownNews }),
+  }))
+}
+
+/** Who works, and with how many calls on their way. */
+function drawCrew({ crew, account }: TonightFound, { zone }: PagePlace): Html {
+  const uncertain = account?.uncertain ?? 0
+  const held =
+    uncertain === 0
+      ? null
+      : html`<p>
+          ${uncertain} credits are held for calls whose end nobody could read:
+          ${command('npm run status -- --unknown')}
+        </p>`
+  const number = true as const
+  const columns = [
+    { head: 'worker', number, cell: (row: LiveWorker) => row.worker },
+    {
+      head: 'machine',
+      cell: (row: LiveWorker) =>
+        html`${given(row.host)} <span class="soft">process ${row.pid}</span>`,
+    },
+    {
+      head: 'since',
+      word: true as const,
+      cell: (row: LiveWorker) => instant(row.started_at, zone),
+    },
+    {
+      head: 'in flight',
+      number,
+      cell: (row: LiveWorker) => html`${row.in_flight} of ${row.lanes}`,
+    },
+    {
+      head: 'oldest',
+      number,
+      cell: (row: LiveWorker) => (row.oldest_s === null ? unknown : html`${row.oldest_s} s`),
+    },
+  ]
+  const body =
+    crew.length === 0
+      ? nothing(
+          'No worker is alive. Each would be a line here, with its calls on their way.',
+          'npm run work',
+        )
+      : table('Workers', columns, crew)
+  return section({ id: 'crew-now', title: 'Workers' }, html`${body}${held}`)
+}
+
+/** What the schedules did last, and when they are due. */
+function drawDue({ summaries }: TonightFound, { href }: PagePlace): Html {
+  const columns = [
+    { head: 'schedule', cell: ({ schedule }: NightSummary) => given(schedule) },
+    {
+      head: 'last night',
+      cell: ({ zone, last }: NightSummary) => given(describeLastNight(zone, last)),
+    },
+    { head: 'next', word: true as const, cell: nextOf },
+    { head: 'overdue', cell: overdueOf },
+  ]
+  const body =
+    summaries.length === 0
+      ? nothing(
+          'No schedule is on. Each would be a line here: its last night, and when it is due.',
+          'npm run nightly',
+        )
+      : table('Schedules', columns, summaries)
+  return section(
+    { id: 'due-now', title: 'Schedules', about: to(href('/nights'), 'All nights') },
+    body,
+  )
+}
+
+function nextOf({ next, zone }: NightSummary): Html {
+  return next === null
+    ? html`never`
+    : html`${instant(next, zone)} <span class="soft">${zone}</span>`
+}
+
+function overdueOf({ overdue, zone }: NightSummary): readonly Html[] | string {
+  if (overdue.length === 0) return 'no'
+  return overdue.map(
+    ({ dueAt, problem }) =>
+      html`<p>${badge('overdue', 'bad')} ${instant(dueAt, zone)}: ${given(problem)}</p>`,
+  )
+}
+
+/** What is left, what must stay, what is to come. */
+function drawMoney(found: TonightFound, { zone, href }: PagePlace): Html {
+  const { account, floor, accountName } = found
+  const title = html`Money`
+  if (account === null) {
+    const text = `The account ${accountName} was not used yet: its balance comes with the first answer.`
+    return section({ id: 'money-now', title }, nothing(text, 'npm run work -- --drain'))
+  }
+  const seen =
+    account.remaining === null ? 'not told yet' : `told ${ago(account.observed_ago_s)} ago`
+  return section(
+    {
+      id: 'money-now',
+      title,
+      about: html`Account ${given(account.name)}; the balance was ${seen}.`,
+    },
+    html`${tiles([
+        { text: 'credits left', value: figure('account.remaining', account.remaining) },
+        { text: 'must stay (floor)', value: figure('account.floor', floor) },
+        { text: 'held for calls in flight', value: figure('account.reserved', account.reserved) },
+        {
+          text: 'held for calls nobody could read',
+          value: figure('account.uncertain', account.uncertain),
+        },
+        { text: 'spent this day', value: figure('account.day_spent', account.day_spent) },
+        { text: 'spent this month', value: figure('account.month_spent', account.month_spent) },
+      ])}
+      <h3>Outlook</h3>
+      ${outlookLinesOf(found, zone)}
+      <p>${to(href('/money'), 'Balance over time, statement and costs')}</p>`,
+  )
+}
+
+function outlookLinesOf({ outlook, origin }: TonightFound, zone: string): Html {
+  if (origin === 'test') return html`<p>A test account never stops for credit.</p>`
+  return drawOutlookLines(outlook, zone)
+}
+
+const alertTones = { standing: 'warn', recovered: 'good', withdrawn: 'soft' } as const
+const told = { told: 'good', waiting: 'warn', 'given up': 'bad' } as const
+
+/** What moved against the rules, the newest first. */
+function drawAlerts({ alerts }: TonightFound, place: PagePlace): Html {
+  return section(
+    { id: 'alerts-now', title: 'Alerts' },
+    alerts.length === 0
+      ? nothing(
+          'No alert so far. What moves against the rules shows here, with its evidence.',
+          'npm run alerts -- rules',
+        )
+      : html`<ul class="news">
+          ${alerts.map((alert) => alertLine(alert, place))}
+        </ul>`,
+  )
+}
+
+/** What the webhook was told, or is to be told, the newest first. */
+function drawNotices({ notices }: TonightFound, place: PagePlace): Html {
+  return section(
+    { id: 'notices-now', title: 'Notices' },
+    notices.length === 0
+      ? nothing(
+          'Nothing was noted yet. Stops, runs that ended and nights that were missed show here, once MILL_WEBHOOK is set.',
+          null,
+        )
+      : html`<ul class="news">
+          ${notices.map((notice) => noticeLine(notice, place))}
+        </ul>`,
+  )
+}
+
+function alertLine(alert: AlertRow, { href }: PagePlace): Html {
+  const { id, run_date: date, state, text, query_id: query, base_run_date: beside } = alert
+  const nights =
+    query === null ? null : html` · ${to(href(nightPath(query, date), { beside }), 'both nights')}`
+  return html`<li>
+    <p>${badge(state, alertTones[state])} <span class="soft">${date}</span> ${given(text)}</p>
+    <p class="soft">Evidence: ${command(`npm run alerts -- show ${id}`)}${nights}</p>
+  </li>`
+}
+
+function noticeLine({ noted_at: at, state, text, problem }: NoticeRow, { zone }: PagePlace): Html {
+  return html`<li>
+    <p>
+      ${badge(state, told[state])} <span class="soft">${instant(at, zone)}</span> ${given(text)}
+    </p>
+    ${problem === null ? null : html`<p class="bad">${given(problem)}</p>`}
+  </li>`
+}
+
+const leastShown = 6
+
+/** Runs that go on, and the newest that ended. */
+function drawRuns({ runs, older }: TonightFound, place: PagePlace): Html {
+  if (runs.length === 0) {
+    return section(
+      { id: 'runs-now', title: 'Runs' },
+      nothing(
+        'One line for each pass over a list, with what was answered, reused and failed.',
+        'npm run enqueue inputs/keywords.csv',
+      ),
+    )
+  }
+  const going = runs.filter(({ state }) => state === 'open' || state === 'planning').length
+  const shown = Math.max(going, leastShown)
+  const [first, rest] = [runs.slice(0, shown), runs.slice(shown)]
+  const about =
+    older === 0
+      ? {}
+      : { about: html`And ${older} older ones: ${to(place.href('/nights'), 'all nights')}.` }
+  return section(
+    { id: 'runs-now', title: 'Runs', ...about },
+    html`${table('Runs', runColumns(place), first)} ${before(rest, place)}`,
+  )
+}
+
+function before(rest: readonly RunStatus[], place: PagePlace): Html | null {
+  if (rest.length === 0) return null
+  return html`<details id="runs-before">
+    <summary>${rest.length} runs before these</summary>
+    ${table('Runs before these', runColumns(place), rest)}
+  </details>`
+}
+
+function runColumns({ href }: PagePlace) {
+  const number = true as const
+  const word = true as const
+  const of = ({ run }: RunStatus, name: string) => `runs.${run}.${name}`
+  return [
+    { head: 'run', number, cell: (row: RunStatus) => to(href(`/runs/${row.run}`), row.run) },
+    { head: 'list', cell: (row: RunStatus) => given(row.list) },
+    { head: 'date', word, cell: (row: RunStatus) => row.run_date },
+    { head: 'state', word, cell: (row: RunStatus) => runBadge(row.state) },
+    { head: 'ended', word, cell: doneOf },
+    { head: 'open', number, cell: (row: RunStatus) => figure(of(row, 'open'), row.tasks.open) },
+    {
+      head: 'answered',
+      number,
+      cell: (row: RunStatus) => figure(of(row, 'answered'), row.tasks.answered),
+    },
+    {
+      head: 'reused',
+      number,
+      cell: (row: RunStatus) => figure(of(row, 'reused'), row.tasks.reused),
+    },
+    {
+      head: 'not asked',
+      number,
+      cell: (row: RunStatus) => figure(of(row, 'not_asked'), row.tasks.not_asked),
+    },
+    {
+      head: 'failed',
+      number,
+      cell: (row: RunStatus) => figure(of(row, 'failed'), row.tasks.failed),
+    },
+    {
+      head: 'unknown',
+      number,
+      cell: (row: RunStatus) => figure(of(row, 'unknown'), row.tasks.unknown),
+    },
+    { head: 'credits', number, cell: creditsOf },
+  ]
+}
+
+function doneOf({ tasks }: RunStatus): Html {
+  const all = Object.values(tasks).reduce((sum, number) => sum + number, 0)
+  return progress(all - tasks.open, all)
+}
+
+function creditsOf({ run, spent, budget }: RunStatus): Html {
+  const limit = budget === null ? null : html` of ${budget}`
+  return html`${figure(`runs.${run}.spent`, spent)}${limit}`
+}
+
+const stopWords: Readonly<Record<string, string>> = {
+  credit_floor: 'the credit floor is met',
+  budget: 'a budget is used up',
+  auth: 'the key was refused',
+}
+
+/** In one look: whether work goes on, why not, and what to type. */
+function drawState(found: TonightFound, { zone, href }: PagePlace): Html {
+  const stops = found.account?.stops ?? []
+  const { tone, title, text } = headline(found)
+  return html`<section class="state ${tone}" aria-labelledby="state-title">
+    <h2 id="state-title">${title}</h2>
+    <p>${text}</p>
+    ${wrongRuns(found, href)}
+    ${stops.map(
+      ({ reason, since, until, detail }) =>
+        html`<p>
+          <strong>${stopWords[reason] ?? reason}</strong> since
+          ${instant(since, zone)}${until === null ? null : html`, until ${instant(until, zone)}`}:
+          ${given(detail)}
+        </p>`,
+    )}
+    <p class="next">Next: ${typeable(nextStep(found))}</p>
+    ${
+      found.origin === 'sandbox'
+        ? html`<p class="soft">SANDBOX: the bundled service answers, no real credits are spent.</p>`
+        : null
+    }
+    ${totals(found)}
+  </section>`
+}
+
+/** The runs with tasks that failed or may have: those below are often others. */
+function wrongRuns({ runs }: TonightFound, href: PagePlace['href']): Html | null {
+  const wrong = runs.filter(({ tasks }) => tasks.failed + tasks.unknown > 0)
+  if (wrong.length === 0) return null
+  return html`<p>
+    Failed or unknown:
+    ${wrong
+      .slice(0, 6)
+      .map(
+        ({ run, run_date: date, tasks }, index) =>
+          html`${index === 0 ? '' : ', '}${to(href(`/runs/${run}`), `run ${run} of ${date}`)}
+          (${tasks.failed + tasks.unknown})`,
+      )}${wrong.length > 6 ? ` and ${count(wrong.length - 6, 'other run')}` : ''}.
+  </p>`
+}
+
+interface Headline {
+  readonly tone: 'good' | 'warn' | 'bad' | 'soft'
+  readonly title: string
+  readonly text: string
+}
+
+function headline({ runs, account, crew, endedLastMinute, outlook }: TonightFound): Headline {
+  const open = runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
+  const tasks = count(open, 'open task')
+  const stop = account?.stops[0]
+  if (stop !== undefined) {
+    const title = `Stands still: ${stopWords[stop.reason] ?? stop.reason}`
+    return { tone: 'bad', title, text: open === 0 ? 'Nothing is open.' : `${tasks}.` }
+  }
+  if (runs.length === 0) {
+    const text = 'No list was read yet: here its run would show, with what is done and left.'
+    return { tone: 'soft', title: 'Nothing here yet', text }
+  }
+  if (open === 0) {
+    const wrong = runs.reduce((sum, { tasks: of }) => sum + of.failed + of.unknown, 0)
+    if (wrong === 0) return { tone: 'good', title: 'All done', text: 'Nothing is open.' }
+    const text = `Nothing is open; ${count(wrong, 'task')} failed or may have.`
+    return { tone: 'warn', title: 'Done, but not all of it', text }
+  }
+  if (crew.length === 0) {
+    return { tone: 'warn', title: 'No worker is at work', text: `${tasks} wait for one.` }
+  }
+  if (endedLastMinute === 0) {
+    const text = `${tasks}; no call ended in the last minute.`
+    return { tone: 'warn', title: 'At work, and nothing comes back', text }
+  }
+  return { tone: 'good', title: 'At work', text: `${tasks}: ${etaOf(open, outlook)}.` }
+}
+
+function totals({ runs, endedLastMinute, account }: TonightFound): Html {
+  const sum = (states: readonly (keyof (typeof runs)[number]['tasks'])[]) =>
+    runs.reduce((all, { tasks }) => all + states.reduce((part, state) => part + tasks[state], 0), 0)
+  return tiles([
+    { text: 'open tasks', value: figure('open', sum(['open'])) },
+    { text: 'calls ended in the last minute', value: figure('ended', endedLastMinute) },
+    { text: 'calls in flight', value: figure('account.in_flight', account?.in_flight ?? 0) },
+    { text: 'workers alive', value: figure('account.workers', account?.workers ?? 0) },
+    { text: 'failed or unknown, of the runs below', value: sum(['failed', 'unknown']) },
+  ])
+}
+
+/** A sentence with its commands ready to be copied. */
+function typeable(step: string): readonly (Html | string)[] {
+  return step
+    .split(/(npm run [^;,]+)/)
+    .map((piece) => (piece.startsWith('npm run ') ? command(piece.trim()) : piece))
+}
+
+/** How it goes now. */
+export const tonight = definePage({
+  path: '/',
+  nav: 'Tonight',
+  ask: () => null,
+  read: readTonight,
+  show: (found, place) => {
+    const parts = drawTonight(found, place)
+    const piece = (id: string) => html`<div id="${id}">${parts[id]}</div>`
+    return {
+      title: 'Tonight',
+      plain: true,
+      body: html`${piece('state')} ${piece('runs')}
+        <div class="pair">
+          ${piece('money')}
+          <div>${piece('crew')} ${piece('due')}</div>
+        </div>
+        <div class="pair">${piece('alerts')} ${piece('notices')}</div>`,
+    }
+  },
+  live: async (reading, place) => drawTonight(await readTonight(reading), place),
+})
+
+function drawTonight(found: TonightFound, place: PagePlace): LiveParts {
+  return {
+    state: drawState(found, place),
+    runs: drawRuns(found, place),
+    money: drawMoney(found, place),
+    crew: drawCrew(found, place),
+    due: drawDue(found, place),
+    alerts: drawAlerts(found, place),
+    notices: drawNotices(found, place),
+  }
+}

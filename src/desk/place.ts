@@ -1,0 +1,75 @@
+import { inTime, withinTime } from '../base/database/statement.ts'
+import { localDate } from '../base/time/zone.ts'
+import { lookAhead } from '../core/runs/look.ts'
+import { readOrigins } from '../features/analysis/origins.ts'
+import { readSnapshot } from '../features/analysis/snapshot.ts'
+import type { PageAddress } from './address.ts'
+import type { DeskReading, PagePlace } from './page.ts'
+import type { DeskGround } from './tables.ts'
+
+const pageTimeoutMs = 15_000
+const outlookMs = 2_000
+const brieflyMs = 1_000
+/** What every page keeps in the addresses that it leads to. */
+const kept = ['origins', 'suspects'] as const
+
+/** What a page may read, by the filters that every page has. */
+export async function readingOf(
+  { config, tables }: DeskGround,
+  address: PageAddress,
+  signal: AbortSignal,
+): Promise<DeskReading> {
+  const { mill, reader, analyst } = await tables.open()
+  const typed = address.text('origins')
+  const origins = typed === null ? await tables.shownOrigins() : readOrigins(typed)
+  const suspects = address.ticked('suspects')
+  const snapshot = { origins, suspects, timeoutMs: pageTimeoutMs }
+  return {
+    config,
+    mill,
+    pool: analyst ?? mill.pool,
+    walled: analyst !== null,
+    today: localDate(config.zone, new Date()),
+    origins,
+    suspects,
+    signal,
+    outlook: () =>
+      tables.outlooks.read(() =>
+        withinTime(mill.db, outlookMs, (db) => lookAhead({ ...mill, db })),
+      ),
+    answers: (read) => readSnapshot(mill.db, { ...snapshot, role: reader }, read),
+    books: (read) => readSnapshot(mill.db, { ...snapshot, role: null }, read),
+    briefly: (read) =>
+      inTime(readSnapshot(mill.db, { ...snapshot, role: null, timeoutMs: brieflyMs }, read)),
+  }
+}
+
+/** Where a page is, for the addresses that it writes. */
+export function pagePlace(path: string, address: PageAddress, reading: DeskReading): PagePlace {
+  const { config, today, origins, suspects } = reading
+  const filters = kept.flatMap((name) => {
+    const value = address.text(name)
+    return value === null ? [] : [[name, value] as const]
+  })
+  return {
+    path,
+    filters: address.filters,
+    zone: config.zone,
+    today,
+    origins,
+    suspects,
+    id: (name) => name,
+    still: false,
+    href: (to, more = {}) => hrefOf(to, { ...Object.fromEntries(filters), ...more }),
+  }
+}
+
+/** An address with its filters; those that are null or empty are left out. */
+function hrefOf(path: string, filters: Readonly<Record<string, string | number | null>>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(filters)) {
+    if (value !== null && value !== '') query.set(name, String(value))
+  }
+  const text = query.toString()
+  return text === '' ? path : `${path}?${text}`
+}

@@ -1,0 +1,66 @@
+import { asTyped } from '../base/cli/commands.ts'
+import { troubleOf } from '../base/database/trouble.ts'
+import { codeOf, MillError, WrongDatabase } from '../base/errors.ts'
+import { scrub, scrubbedReason } from '../base/secret.ts'
+import { BadAddress, NotThere } from './address.ts'
+import { html } from './drawing/html.ts'
+import { Refused } from './guard.ts'
+import type { View } from './page.ts'
+
+/** What is shown instead of a page. */
+interface Problem {
+  readonly status: 400 | 401 | 403 | 404 | 413 | 429 | 500 | 503
+  readonly view: View
+  /** Seconds after which the browser asks again by itself; null: waiting mends nothing. */
+  readonly again: number | null
+  /** True: a fault of this program, which belongs in its log. */
+  readonly bug: boolean
+}
+
+const againSeconds = 3
+const timedOut = '57014'
+
+/** Says what became of a request that has no page, and what can be done. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof NotThere) return said(404, 'Not here', error.message)
+  if (error instanceof BadAddress) return said(400, 'This address cannot be', error.message)
+  if (error instanceof Refused) return said(error.status, 'Not let in', error.message)
+  if (error instanceof WrongDatabase) {
+    const text = 'The tables are of another release than this program.'
+    return waiting('The tables are not ready', text, error.message)
+  }
+  if (codeOf(error) === timedOut) {
+    const text =
+      'The database took longer for this page than it may. A shorter span is read faster.'
+    return said(503, 'This takes too long', text)
+  }
+  if (isAway(error)) {
+    const text = 'The database does not answer. This page comes back by itself when it does.'
+    return waiting('The database is away', text, scrubbedReason(error))
+  }
+  if (error instanceof MillError)
+    return said(400, 'This cannot be answered', scrub(asTyped(error.message)))
+  return { ...said(500, 'A fault of this program', 'It is in the log of the desk.'), bug: true }
+}
+
+/** True while the database is out of reach: the same may succeed later. */
+function isAway(error: unknown): boolean {
+  if (error instanceof MillError) return error.exit === 5
+  return troubleOf(error) === 'away' && codeOf(error) !== null
+}
+
+function said(status: Problem['status'], title: string, text: string): Problem {
+  const body = html`<section class="problem" role="alert">
+    <p>${text}</p>
+    <p><a href="/">To the first page</a></p>
+  </section>`
+  return { status, view: { title, body }, again: null, bug: false }
+}
+
+function waiting(title: string, text: string, detail: string): Problem {
+  const body = html`<section class="problem" role="alert">
+    <p>${text}</p>
+    <p class="soft">${detail}</p>
+  </section>`
+  return { status: 503, view: { title, body }, again: againSeconds, bug: false }
+}

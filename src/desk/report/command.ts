@@ -1,0 +1,94 @@
+import { siteName } from '../../base/address.ts'
+import { type Call, say } from '../../base/cli/command.ts'
+import { callerPath, readConfig } from '../../base/config.ts'
+import {
+  hintLabels,
+  readSlice,
+  type Slice,
+  sliceFlags,
+  spanFlags,
+} from '../../base/database/views.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { localDate } from '../../base/time/zone.ts'
+import { openMill } from '../../core/mill.ts'
+import { mostDomains } from '../../features/analysis/figures.ts'
+import { firstOrigins, hintOrigins, readOrigins } from '../../features/analysis/origins.ts'
+import { readSnapshot } from '../../features/analysis/snapshot.ts'
+import { findTarget, promisedFormat, writeTarget } from '../../features/analysis/target.ts'
+import { renderPage } from './page.ts'
+import { readReport } from './read.ts'
+
+export interface ReportOptions {
+  readonly to?: string
+  readonly domains?: string
+  readonly list?: readonly string[]
+  readonly tag?: readonly string[]
+  readonly country?: readonly string[]
+  readonly place?: readonly string[]
+  readonly language?: readonly string[]
+  readonly device?: readonly string[]
+  readonly since?: string
+  readonly until?: string
+  readonly between?: string
+  readonly origins?: string
+}
+
+/** Writes the page of pictures into a file. */
+export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
+  const { options, env, closers } = call
+  if (options.to === undefined) throw new Misuse('expected --to with a file, got nothing')
+  const path = callerPath(env, options.to)
+  const target = await findTarget(path, options.to)
+  const promised = promisedFormat(target)
+  if (promised !== null && promised !== 'html') {
+    throw new Misuse(
+      `expected --to with a file for HTML, got ${options.to}; name one that ends in .html`,
+    )
+  }
+  const domains = readNames(options.domains ?? '', mostDomains)
+  const slice = sliceOf(options)
+  const config = readConfig(env)
+  const mill = await openMill({ config, closers, say, name: 'report', reading: true, behind: true })
+  const typed = options.origins === undefined ? undefined : readOrigins(options.origins)
+  const first = { databaseUrl: config.databaseUrl, tell: say }
+  const origins = typed ?? (await firstOrigins(mill.db, first))
+  const today = localDate(config.zone, new Date())
+  const order = { slice, domains, today, config }
+  const found = await readSnapshot(mill.db, { origins, role: null, slice }, (trx) =>
+    readReport(trx, order),
+  )
+  await writeTarget(target, [renderPage(found, new Date())])
+  say(`the page is ${path}`)
+  // A mistyped label must not look like a label that nobody ranks for.
+  const labels = await hintLabels(mill.db, slice)
+  if (labels !== null) say(labels)
+  const hint = await hintOrigins(mill.db, origins)
+  if (hint !== null) say(hint)
+  return exits.done
+}
+
+/** Too many domains are refused: one left out without a word would look like one that ranks for nothing. */
+function readNames(typed: string, most: number): readonly string[] {
+  const names = typed
+    .split(',')
+    .map(siteName)
+    .filter((name) => name !== '')
+  const domains = [...new Set(names)]
+  if (domains.length <= most) return domains
+  throw new Misuse(
+    `expected --domains to name ${most} domains at most, got ${domains.length}; leave some out, or write a second page`,
+  )
+}
+
+/** The flags that the questions of the library have, read in the same way. */
+function sliceOf(options: ReportOptions): Slice {
+  const given = new Map<string, readonly string[]>()
+  // All queries are what the page is about anyway.
+  for (const flag of sliceFlags)
+    given.set(
+      flag,
+      (options[flag] ?? []).filter((one) => one !== '*'),
+    )
+  for (const flag of spanFlags) given.set(flag, [options[flag] ?? []].flat())
+  return { ...readSlice(given), everyDay: true }
+}

@@ -1,0 +1,231 @@
+import { hash } from 'node:crypto'
+import { groupBy } from '../../base/query.ts'
+import { dayOf } from '../../base/time/zone.ts'
+import type { Figures } from '../../features/analysis/figures.ts'
+import { readAssets } from '../assets.ts'
+import { Html, html } from '../drawing/html.ts'
+import { drawSmall, noteList, type Point } from '../drawing/lines.ts'
+import { amount, given, nameVariants, nothing, section, tiles } from '../drawing/parts.ts'
+import { drawView } from '../layout.ts'
+import type { PagePlace, View } from '../page.ts'
+import {
+  type DomainFound,
+  drawHoldings,
+  drawMoves,
+  drawPages,
+  drawRivals,
+  drawShares,
+  suspectBands,
+} from '../pages/domain.ts'
+import { drawCoverage } from '../pages/lists.ts'
+import { drawBalances, drawCosts } from '../pages/money.ts'
+import { drawCalendar } from '../pages/nights.ts'
+import type { ReportFound } from './read.ts'
+
+/** The whole page: one file, no script, nothing fetched; a policy in its head holds the browser to that. */
+export function renderPage(found: ReportFound, made: Date): string {
+  const style = readAssets().style.text
+  const styleHash = hash('sha256', style, 'base64')
+  const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'`
+  // Written in one piece: a blank more would be another style than the one the policy allows.
+  const styleElement = new Html(`<style>${style}</style>`)
+  const place = stillPlace(found)
+  const page = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta http-equiv="Content-Security-Policy" content="${new Html(policy)}" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="referrer" content="no-referrer" />
+        <meta name="color-scheme" content="light dark" />
+        <title>querymill: ${found.figures.day ?? 'nothing yet'}</title>
+        ${styleElement}
+      </head>
+      <body>
+        <main>${drawView(viewOf(found, made, place), place)}</main>
+        <footer class="foot">
+          <p>
+            Positions are the best place of a domain in an answer. A gap in a line is a day without
+            a place among the results, never a place of its own. All times in ${place.zone}.
+          </p>
+        </footer>
+      </body>
+    </html> `
+  return page.text
+}
+
+function viewOf(found: ReportFound, made: Date, place: PagePlace): View {
+  const { figures, held, lists, books } = found
+  const { span } = figures
+  return {
+    title: 'What the answers say',
+    lead: html`${dayWords(figures)} Made ${made.toISOString().slice(0, 16).replace('T', ' ')} UTC;
+    days from ${span.since} to ${span.until}${span.cut ? ' (more are not drawn on one page)' : ''}.`,
+    body: html`${narrowedTo(figures)} ${summary(found)} ${noteList(figures.notes)}
+    ${figures.shares.length === 0 ? null : drawTrend(figures, place)}
+    ${held.map((one, index) => drawDomain({ found, held: one }, index, place))}
+    ${
+      books === null
+        ? null
+        : html`<h2 class="part">Nights</h2>
+            ${drawCalendar(books.nights, place)}`
+    }
+    ${lists.map((list) => drawCoverage(list, insidePlace(place, `list-${list.list.id}`)))}
+    ${
+      books === null
+        ? null
+        : html`<h2 class="part">Money</h2>
+            ${drawBalances(books.money, place, span)} ${drawCosts(books.money)}`
+    }`,
+  }
+}
+
+function dayWords({ day, narrowed }: Figures): Html {
+  if (day !== null) return html`Newest day of a run: ${day}.`
+  return html`No readable answers ${narrowed.length === 0 ? 'yet' : 'to these queries'}.`
+}
+
+/** What is about some queries must never look as if it were about all. */
+function narrowedTo({ narrowed }: Figures): Html | null {
+  if (narrowed.length === 0) return null
+  return html`<p class="banner">
+    <strong>Some queries only:</strong>
+    ${narrowed.map((one, index) => html`${index === 0 ? null : '; '}${given(one)}`)}. Coverage,
+    nights and money are those of whole runs.
+  </p>`
+}
+
+function summary({ figures, lists }: ReportFound): Html {
+  const days = lists.flatMap((list) => list.days)
+  return tiles([
+    { value: amount(figures.queries), text: 'queries answered' },
+    { value: amount(figures.answers), text: 'answers kept in all' },
+    { value: amount(figures.credits), text: 'credits used for them' },
+    {
+      value: amount(days.reduce((sum, day) => sum + day.failed + day.unknown, 0)),
+      text: 'failed or unknown in this time',
+    },
+  ])
+}
+
+function drawTrend(figures: Figures, place: PagePlace): Html {
+  return drawShares(
+    figures,
+    {
+      picture: 'Share of voice of the greatest domains and the chosen ones, day by day',
+      about: html`Share of the clicks that each domain's best places would get, by weight, over
+      ${figures.narrowed.length === 0 ? 'all' : 'these'} queries.`,
+    },
+    place,
+  )
+}
+
+/** All that the desk's page of a domain has, and the places of its heaviest queries. */
+function drawDomain(
+  { found: { figures }, held }: { found: ReportFound; held: DomainFound },
+  index: number,
+  around: PagePlace,
+): Html {
+  const { domain, label } = held.known
+  const place = insidePlace(around, `domain-${index + 1}`)
+  return html`<h2 class="part" id="domain-${index + 1}" dir="auto">
+      ${label ?? domain}
+      ${label === null || label === domain ? null : html`<small>${domain}</small>`}
+    </h2>
+    ${
+      figures.day === null
+        ? nothing('Its share, places and moves would be here.', null)
+        : html`${drawHoldings({ ...held, name: domain }, place)}
+            ${drawRanks(figures, { domain, label: label ?? domain }, place)}
+            ${drawMoves(held, place)}
+            <div class="pair">${drawPages(held, place)} ${drawRivals(held, place)}</div>`
+    }`
+}
+
+/** Where parts of the desk stand in a file: what it holds itself can be gone to, and nothing else. */
+function stillPlace({ figures, zone }: ReportFound): PagePlace {
+  const anchors = new Map(
+    figures.domains.map(({ domain }, index) => [
+      `/domains/${encodeURIComponent(domain)}`,
+      `#domain-${index + 1}`,
+    ]),
+  )
+  return {
+    path: '',
+    filters: new URLSearchParams(),
+    zone,
+    today: figures.day ?? figures.span.until,
+    origins: figures.origins.join(','),
+    suspects: false,
+    href: (path) => anchors.get(path) ?? null,
+    id: (name) => name,
+    still: true,
+  }
+}
+
+/** A place within another: parts that come more than once have ids of their own. */
+function insidePlace(place: PagePlace, name: string): PagePlace {
+  return { ...place, id: (part) => `${name}-${part}` }
+}
+
+/** A line for each query, in the order in which they first come: by id, since two of them may have the same text. */
+function linesOf(
+  { ranks, variants }: Figures,
+  domain: string,
+): { name: string; points: Point[] }[] {
+  const names = nameVariants(variants)
+  const own = ranks.filter((row) => row.domain === domain)
+  return [...groupBy(own, ({ queryId }) => queryId)].map(([id, rows]) => ({
+    name: names.get(id) ?? id,
+    points: rows.map(({ runDate, position }) => ({ at: dayOf(runDate), value: position })),
+  }))
+}
+
+/** Places of one domain, a small chart for each query. */
+function drawRanks(
+  figures: Figures,
+  { domain, label }: Figures['domains'][number],
+  place: PagePlace,
+): Html {
+  const lines = linesOf(figures, domain)
+  const deepest = Math.max(
+    10,
+    ...lines.flatMap(({ points }) => points.map(({ value }) => value ?? 0)),
+  )
+  const scale = {
+    range: [deepest + 0.5, 0.5] as const,
+    ticks: [1, ...[3, 10, 20, 50, 100].filter((tick) => tick <= deepest)],
+  }
+  const about =
+    lines.length === 0
+      ? 'It was in no answer of this time.'
+      : 'Its heaviest queries; the first place is at the top.'
+  return section(
+    {
+      id: place.id('ranks'),
+      title: `Rank history of ${label}`,
+      about: label === domain ? about : `${domain}. ${about}`,
+    },
+    html`<div class="smalls">
+      ${lines.map(({ name, points }) => {
+        const now = points.at(-1)?.value ?? null
+        return html`<figure>
+          <figcaption>
+            ${name} <span class="soft">${now === null ? 'not ranked now' : html`now ${now}`}</span>
+          </figcaption>
+          ${drawSmall({
+            ...scale,
+            title: `Position of ${domain} for ${name}, day by day`,
+            series: [{ name, points }],
+            notes: figures.notes,
+            bands: suspectBands(figures.suspect, place),
+            grain: 'day',
+            width: 330,
+            height: 130,
+            format: String,
+          })}
+        </figure>`
+      })}
+    </div>`,
+  )
+}

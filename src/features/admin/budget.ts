@@ -1,0 +1,105 @@
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { countFlag } from '../../base/cli/flags.ts'
+import { formatTable } from '../../base/cli/text.ts'
+import { readConfig } from '../../base/config.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { localDate } from '../../base/time/zone.ts'
+import { readSpent } from '../../core/forecast/foresee.ts'
+import {
+  monthsOf,
+  readListAllowances,
+  readOpenBudgets,
+  setListBudget,
+} from '../../core/ledger/account.ts'
+import { type Mill, openMill } from '../../core/mill.ts'
+import { databaseNow } from '../../core/nights/nights.ts'
+import { expectList } from '../../core/runs/run.ts'
+
+/** What can be typed after `npm run budget --`. */
+export interface BudgetFlags {
+  readonly list?: string
+  readonly credits?: string
+  readonly none?: true
+  readonly json?: true
+}
+
+/** One budget: whose it is, from when on it counts, and how much of it is gone. */
+interface BudgetRow {
+  readonly of: string
+  /** The day that it counts, or the first of its month; null: a run's, as long as it goes. */
+  readonly since: string | null
+  readonly budget: number
+  readonly gone: number
+  readonly left: number
+}
+
+/** Sets the budget of a list, or shows every budget and what is left of it. */
+export async function runBudget({ options, env, closers }: Call<BudgetFlags>): Promise<Exit> {
+  const change = changeOf(options)
+  const config = readConfig(env)
+  const mill = await openMill({ config, closers, say, name: 'budget', reading: change === null })
+  if (change !== null) {
+    await expectList(mill.db, change.list)
+    await setListBudget(mill.db, change.list, change.budget)
+    say(
+      change.budget === null
+        ? `list ${change.list} has no budget of its own any more`
+        : `list ${change.list}: its runs of one calendar month may use ${change.budget} credits together, by their dates`,
+    )
+  }
+  const rows = await readBudgets(mill)
+  if (options.json === true) printJson({ budgets: rows })
+  else print(formatBudgets(rows))
+  return exits.done
+}
+
+function changeOf({ list, credits, none }: BudgetFlags) {
+  if (list === undefined && credits === undefined && none === undefined) return null
+  if (list === undefined) throw new Misuse('expected --list beside --credits or --none, got none')
+  if ((credits === undefined) === (none === undefined)) {
+    throw new Misuse(
+      `expected --credits with what list ${list} may use in a month, or --none, got ${none === undefined ? 'neither' : 'both'}`,
+    )
+  }
+  return { list, budget: credits === undefined ? null : countFlag('credits', credits) }
+}
+
+async function readBudgets({ db, config, supplier }: Mill): Promise<readonly BudgetRow[]> {
+  const now = await databaseNow(db)
+  const today = localDate(config.zone, now)
+  const began = monthsOf(config.renewal, config.zone)(now.getTime()).month
+  const spent = await readSpent(db, supplier, { day: today, month: began })
+  const own = [
+    { of: 'the day', since: today, budget: config.dailyBudget, gone: spent.day },
+    { of: 'the month', since: began, budget: config.monthlyBudget, gone: spent.month },
+  ].flatMap(({ budget, ...span }) => (budget === null ? [] : [{ ...span, budget }]))
+  const lists = await readListAllowances(db, today)
+  const runs = await readOpenBudgets(db)
+  return [
+    ...own,
+    ...lists.map(({ list, month, ...purse }) => ({
+      of: `list ${list}`,
+      since: `${month}-01`,
+      ...purse,
+    })),
+    ...runs.map(({ run, list, budget, gone }) => {
+      return { of: `run ${run} of ${list}`, since: null, budget, gone }
+    }),
+  ].map((row) => ({ ...row, left: Math.max(0, row.budget - row.gone) }))
+}
+
+function formatBudgets(rows: readonly BudgetRow[]): string {
+  if (rows.length === 0) {
+    return 'No budget is set: MILL_DAILY_BUDGET, MILL_MONTHLY_BUDGET, npm run budget -- --list NAME --credits N, enqueue --budget N'
+  }
+  const cells = rows.map(({ of, since, budget, gone, left }) => [
+    of,
+    since ?? '',
+    budget,
+    gone,
+    left,
+  ])
+  return formatTable(['budget of', 'since', 'credits', 'used or held', 'left'], cells, {
+    right: ['credits', 'used or held', 'left'],
+  })
+}

@@ -1,0 +1,91 @@
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { count } from '../../base/cli/text.ts'
+import { type Config, readConfig } from '../../base/config.ts'
+import { type Exit, exits, Misuse, reasonOf, Unreachable } from '../../base/errors.ts'
+
+/** What can be typed after `npm run health --`. */
+export interface HealthFlags {
+  readonly ready?: true
+  readonly tables?: true
+  readonly url?: string
+  readonly json?: true
+}
+
+/** Whoever asks has no more patience than this: containers are asked every few seconds. */
+const patienceMs = 4_000
+/** Of what a sick process says, as much as a person reads. */
+const mostSaid = 500
+
+/** Asks a process of this host, or the tables; the exit code is the answer. */
+export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
+  const { options } = call
+  const config = readConfig(call.env)
+  const address = addressOf(options, config)
+  const said = address === null ? await askTables(call, config) : await askProcess(address)
+  if (options.json === true) printJson({ ok: true, asked: address?.href ?? 'tables', said })
+  else print(said)
+  return exits.done
+}
+
+/** Null: the tables are to be asked. */
+function addressOf({ url, ready, tables }: HealthFlags, { metricsPort }: Config): URL | null {
+  if (tables === true && (ready === true || url !== undefined)) {
+    throw new Misuse(
+      `expected --tables alone, got it with ${ready === true ? '--ready' : '--url'}; leave one of them out`,
+    )
+  }
+  if (url !== undefined) {
+    if (/^https?:\/\//.test(url) && URL.canParse(url)) return new URL(url)
+    throw new Misuse(
+      `expected --url to be an address like http://127.0.0.1:8787/healthz, got ${JSON.stringify(url)}`,
+    )
+  }
+  if (tables === true) return null
+  if (metricsPort !== null) {
+    return new URL(`http://127.0.0.1:${metricsPort}/${ready === true ? 'readyz' : 'livez'}`)
+  }
+  if (ready !== true) return null
+  throw new Misuse(
+    'expected MILL_METRICS_PORT beside --ready, got none; set it for the worker and for this command alike, or ask the tables with --tables',
+  )
+}
+
+async function askProcess(address: URL): Promise<string> {
+  const answer = await reach(address)
+  const said = answer.text.slice(0, mostSaid).trim()
+  if (answer.ok) return said
+  throw new Unreachable(
+    `expected ${address.href} to answer that all is well, got ${answer.status}: ${said}`,
+  )
+}
+
+async function reach(address: URL): Promise<{ ok: boolean; status: number; text: string }> {
+  try {
+    const answer = await fetch(address, {
+      signal: AbortSignal.timeout(patienceMs),
+      redirect: 'error',
+    })
+    return { ok: answer.ok, status: answer.status, text: await answer.text() }
+  } catch (error) {
+    const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+    throw new Unreachable(
+      `expected an answer of ${address.href} within ${patienceMs / 1000} s, got ${reasonOf(cause)}; is the process running, with this port as MILL_METRICS_PORT?`,
+    )
+  }
+}
+
+/** Opened as every command opens them: reached, and with the tables of this release. Nothing is started for a question. */
+async function askTables({ closers }: Call<HealthFlags>, config: Config): Promise<string> {
+  const [{ openMill }, { postgresStatus }, { countLiveWorkers }] = await Promise.all([
+    import('../../core/mill.ts'),
+    import('../../base/embedded/postgres.ts'),
+    import('../../core/runs/waits.ts'),
+  ])
+  if (config.databaseUrl === null && !(await postgresStatus(config.home)).running) {
+    throw new Unreachable(
+      'expected a database, got none: DATABASE_URL is not set, and no PostgreSQL of this folder runs',
+    )
+  }
+  const { db } = await openMill({ config, closers, say, name: 'health', reading: true })
+  return `the tables are well; ${count(await countLiveWorkers(db), 'live worker')}`
+}

@@ -1,0 +1,83 @@
+import { once } from 'node:events'
+import { type Call, printJson, say } from '../../base/cli/command.ts'
+import { count } from '../../base/cli/text.ts'
+import { readConfig } from '../../base/config.ts'
+import type { Database } from '../../base/database/database.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { isDay } from '../../base/time/zone.ts'
+import { type Mill, openMill } from '../../core/mill.ts'
+import {
+  analyzeFinished,
+  type DaysLeft,
+  finishDays,
+  readDaysLeft,
+} from '../../core/nights/finish.ts'
+import { rebuild } from '../../core/runs/rebuild.ts'
+
+/** What can be typed after `npm run rebuild --`. */
+export interface RebuildFlags {
+  readonly days?: true
+  readonly since?: string
+  readonly json?: true
+}
+
+/** Makes the queue again from the tables, or adds up the days that are over, and says how much that was. */
+export async function runRebuild(call: Call<RebuildFlags>): Promise<Exit> {
+  const { options, env, closers } = call
+  if (options.since !== undefined && options.days !== true) {
+    throw new Misuse('expected --days beside --since, got --since alone; the queue has no days')
+  }
+  if (options.since !== undefined && !isDay(options.since)) {
+    throw new Misuse(`expected --since to be a day like 2026-10-03, got ${options.since}`)
+  }
+  const mill = await openMill({ config: readConfig(env), closers, say, name: 'rebuild' })
+  if (options.days === true) return rebuildDays(mill, call)
+  const jobs = await Promise.race([rebuild(mill), once(call.signal, 'abort')])
+  if (typeof jobs !== 'number') return exits.interrupted
+  if (options.json === true) printJson({ jobs })
+  say(`${jobs} slices with open tasks have a job in the queue`)
+  return exits.done
+}
+
+/** Each day whole by itself: whatever ends the command, the next one goes on from there. */
+async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>): Promise<Exit> {
+  const days = await addUpDays(db, options.since, signal)
+  if (days > 0) await analyzeFinished(db)
+  const left = await readDaysLeft(db, options.since)
+  if (options.json === true) printJson({ days, ...left })
+  say(`${count(days, 'day')} added up`)
+  for (const line of linesOf(left)) say(line)
+  if (left.open === 0) return exits.done
+  if (!signal.aborted) return exits.failures
+  say('stopped; the same command goes on from here')
+  return exits.interrupted
+}
+
+/** Whoever changes something, or adds up another day, for longer than a second is waited for: this often without a day. */
+const patience = 30
+
+async function addUpDays(db: Database, since: string | undefined, signal: AbortSignal) {
+  const tell = (day: string, left: number) => {
+    say(`${day} is added up, ${left} to go`)
+  }
+  let days = 0
+  for (let tries = 0; tries < patience && !signal.aborted; tries++) {
+    const kept = await finishDays(db, Infinity, { since, signal, tell })
+    days += kept
+    if (kept > 0) tries = 0
+    if ((await readDaysLeft(db, since)).open === 0) break
+  }
+  return days
+}
+
+function* linesOf({ open, begun, waiting }: DaysLeft): Generator<string> {
+  if (begun > 0) {
+    yield `${count(begun, 'day')} begun by another process; one whose process died is free again after 15 minutes`
+  }
+  if (waiting > 0) {
+    yield `${count(waiting, 'day')} left out: a run of them, or of a day before, is not over`
+  }
+  if (open > 0) {
+    yield `${count(open, 'day')} not added up: something in them changed meanwhile, or a stop came first`
+  }
+}

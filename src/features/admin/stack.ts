@@ -1,0 +1,48 @@
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { readConfig } from '../../base/config.ts'
+import { postgresStatus, stopPostgres } from '../../base/embedded/postgres.ts'
+import { serviceStatus, stopService } from '../../base/embedded/service.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+
+export interface StackOptions {
+  readonly json?: true
+}
+
+/** Shows or ends what this machine runs for itself: the database and the search service. */
+export async function runStack({ options, args, env }: Call<StackOptions>): Promise<Exit> {
+  const action = args[0] ?? ''
+  const { home, databaseUrl } = readConfig(env)
+  if (action !== 'status' && action !== 'stop') {
+    throw new Misuse(
+      `expected status or stop, got ${JSON.stringify(action)}; see npm run stack -- --help`,
+    )
+  }
+  if (databaseUrl !== null) say('note: DATABASE_URL is set, so commands use that database instead')
+  await (action === 'stop' ? stop : show)(home, options.json === true)
+  return exits.done
+}
+
+async function stop(home: string, json: boolean): Promise<void> {
+  // The service first: it would lose its database in mid-answer.
+  const service = await stopService(home)
+  const postgres = await stopPostgres(home)
+  if (json) printJson({ stopped: { postgres, service } })
+  else {
+    print(`PostgreSQL: ${postgres ? 'stopped' : 'did not run'}`)
+    print(`search service: ${service ? 'stopped' : 'did not run'}`)
+  }
+}
+
+async function show(home: string, json: boolean): Promise<void> {
+  const { url, data, running } = await postgresStatus(home)
+  const service = await serviceStatus(home)
+  if (json) {
+    const shown = { running: service.running, url: service.url }
+    printJson({ database_url: url, data, running, service: shown })
+    return
+  }
+  print(`PostgreSQL: ${running ? 'running' : 'not running'}`)
+  if (url !== null) print(`  address: ${url}\n  data: ${data}`)
+  print(`search service: ${service.running ? `running at ${service.url}` : 'not running'}`)
+  if (!running) say('any command that needs them starts them')
+}

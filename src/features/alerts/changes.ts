@@ -1,0 +1,497 @@
+// What moved: its direction, its evidence, its words.
+
+import { typed } from '../../base/cli/text.ts'
+import type { Database } from '../../base/database/database.ts'
+import { conditionOf } from '../../base/database/views.ts'
+import { unhandled } from '../../base/errors.ts'
+import { dayMs } from '../../base/time/zone.ts'
+import {
+  type AskedQuery,
+  type Place,
+  type RankAnswer,
+  readHolders,
+  type ShownAnswer,
+} from './sights.ts'
+import type { AlertRule, KnownAlert, NewAlert, UnlookedRun } from './statements.ts'
+
+/** Which way a domain moved. */
+type Direction = 'up' | 'down'
+
+/** What a rule looks for, without whom it is for. */
+export type WatchedFor = Pick<AlertRule, 'what' | 'threshold' | 'direction' | 'confirm'>
+
+/** What one answer shows of a subject, or one day of its share. What is of no concern to the rule is null. */
+export interface Sight {
+  /** Best place of the domain; null: not in the answer. */
+  readonly position: number | null
+  /** Greatest place that the answer shows, 0 for an empty one; for a day the mean. */
+  readonly depth: number
+  /** Best place of the rival. */
+  readonly rival: number | null
+  /** Whether the feature is there, or whether a wrong page ranks; null: the answer cannot tell. */
+  readonly flag: boolean | null
+  readonly share: number | null
+  /** Queries behind the share. */
+  readonly queries: number
+}
+
+/** An alert that stands: the answer before the change, and the one that confirmed it. */
+export interface StandingAlert {
+  readonly base: Sight
+  readonly raised: Sight
+  readonly way: Direction | null
+}
+
+type AlertStep =
+  | { readonly kind: 'none' }
+  /** `base` is the place of the answer before the change in the series. */
+  | { readonly kind: 'raise'; readonly base: number; readonly way: Direction | null }
+  | { readonly kind: 'recover' }
+
+interface Sights {
+  readonly base: Sight
+  readonly now: Sight
+  /** The answer that shows the change: what another one would have to be as deep as, to deny it. */
+  readonly mark: Sight
+}
+
+/**
+ * What becomes of a subject after its newest answer, the last of the series. An alert is raised when as many answers
+ * running as the rule wants show a change against the one before them, and has recovered with the first that shows it
+ * no more. An answer that cannot tell is passed over in all of this.
+ */
+export function decideAlert(
+  rule: WatchedFor,
+  series: readonly Sight[],
+  standing: StandingAlert | null,
+): AlertStep {
+  const now = series.at(-1)
+  if (now === undefined) return { kind: 'none' }
+  if (standing !== null) {
+    const { base, raised: mark, way } = standing
+    const gone = shows({ ...rule, direction: way }, { base, now, mark }) === false
+    return { kind: gone ? 'recover' : 'none' }
+  }
+  for (const way of waysOf(rule)) {
+    const base = findBase({ ...rule, direction: way }, series)
+    if (base !== null) return { kind: 'raise', base, way }
+  }
+  return { kind: 'none' }
+}
+
+function waysOf({ what, direction }: WatchedFor): readonly (Direction | null)[] {
+  if (what !== 'moved' && what !== 'crossed') return [null]
+  return direction === null ? ['down', 'up'] : [direction]
+}
+
+/** The answer before a change that exactly as many answers confirm as are wanted, the last one just now. */
+function findBase(rule: WatchedFor, series: readonly Sight[]): number | null {
+  const mark = series.at(-1)
+  if (mark === undefined) return null
+  for (let at = series.length - 2; at >= 0; at -= 1) {
+    const base = series[at]
+    if (base === undefined) continue
+    const seen = series.slice(at + 1).map((now) => shows(rule, { base, now, mark }))
+    const yes = seen.filter((one) => one === true).length
+    // More of them were told before, or were there before the rule was.
+    if (seen.at(-1) === true && yes === rule.confirm && !seen.includes(false)) return at
+  }
+  return null
+}
+
+/** Whether an answer shows the change that a rule looks for against an earlier one; null: it cannot tell. */
+function shows({ what, threshold, direction }: WatchedFor, sights: Sights): boolean | null {
+  const { base, now } = sights
+  switch (what) {
+    case 'entered':
+      return entered(sights)
+    case 'left':
+      if (base.position === null) return null
+      return now.position === null ? reaches(now, base) || null : false
+    case 'moved':
+      return direction === 'up' ? rose(threshold ?? 1, sights) : fell(threshold ?? 1, sights)
+    case 'crossed':
+      return direction === 'up' ? cameIn(threshold ?? 1, sights) : wentOut(threshold ?? 1, sights)
+    case 'rival_passed':
+      return isBehind(base) === false ? isBehind(now) : null
+    case 'new_feature':
+    case 'wrong_page':
+      return base.flag === false ? now.flag : null
+    case 'share_fell':
+      return shrank(threshold ?? 1, sights)
+    default:
+      throw unhandled('kind of alert', what)
+  }
+}
+
+/** An answer is deep enough to show the place that a domain has in another one. */
+function reaches({ depth }: Sight, { position }: Sight): boolean {
+  return position !== null && depth >= position
+}
+
+function entered({ base, now, mark }: Sights): boolean | null {
+  if (base.position !== null) return null
+  if (now.position !== null) return reaches(base, now) || null
+  return reaches(now, mark) ? false : null
+}
+
+/** A domain that is not shown stands below the last place shown: so far at least it has come or gone. */
+function fell(places: number, { base, now }: Sights): boolean | null {
+  if (base.position !== null && now.position !== null) return now.position - base.position >= places
+  if (base.position !== null) return now.depth + 1 - base.position >= places || null
+  return now.position !== null && reaches(base, now) ? false : null
+}
+
+function rose(places: number, { base, now, mark }: Sights): boolean | null {
+  if (base.position !== null && now.position !== null) return base.position - now.position >= places
+  if (now.position !== null) return base.depth + 1 - now.position >= places || null
+  return reaches(now, base.position === null ? mark : base) ? false : null
+}
+
+function wentOut(top: number, { base, now }: Sights): boolean | null {
+  if (base.position === null || base.position > top) return null
+  return now.position === null ? reaches(now, base) || null : now.position > top
+}
+
+function cameIn(top: number, { base, now, mark }: Sights): boolean | null {
+  if (base.position !== null && base.position <= top) return null
+  if (now.position === null) return reaches(now, mark) ? false : null
+  if (now.position > top) return false
+  return base.position !== null || reaches(base, now) || null
+}
+
+/** Whether the domain stands behind its rival; null: neither is there. */
+function isBehind({ position, rival }: Sight): boolean | null {
+  if (position === null) return rival === null ? null : true
+  return rival !== null && rival < position
+}
+
+// Shares of days on which much else was asked, or less deeply, say nothing about each other.
+const leastQueries = 0.8
+const leastDepth = 0.6
+
+function shrank(percent: number, { base, now }: Sights): boolean | null {
+  if (base.share === null || base.share <= 0 || now.share === null) return null
+  if (now.queries < base.queries * leastQueries || now.depth < base.depth * leastDepth) return null
+  return now.share <= base.share * (1 - percent / 100) + Number.EPSILON
+}
+
+/** A change that was found, before anybody is named who took the place. */
+export interface FoundChange {
+  readonly rule: AlertRule
+  readonly query: AskedQuery
+  readonly key: string
+  readonly subject: AlertSubject
+  readonly way: Direction | null
+  readonly base: RankAnswer
+  readonly now: RankAnswer
+  readonly sights: { readonly base: Sight; readonly now: Sight }
+}
+
+/** Finds out who took each place, or whose it was, and puts everything into words. */
+export async function putIntoWords(
+  trx: Database,
+  { run, places }: { readonly run: UnlookedRun; readonly places: SeenPlaces },
+  found: readonly FoundChange[],
+): Promise<readonly NewAlert[]> {
+  const sought = found.map(soughtPlace).filter((place) => place !== null)
+  const holders = await readHolders(trx, sought)
+  return found.map((one) => {
+    const { rule, query, key, subject, way, base, now, sights } = one
+    const place = soughtPlace(one)
+    const holder = holders.find(
+      (held) => held.search_id === place?.search_id && held.position === place.position,
+    )
+    const other =
+      subject.rival ?? (holder?.domain === subject.domain ? null : holder?.domain) ?? null
+    const page = places.get(now.search_id)?.get(subject.domain ?? '')?.page ?? null
+    const told = {
+      ...{ rule, query, subject, way, other, page, ...sights },
+      ...{ origin: now.origin, baseDate: base.run_date, date: now.run_date },
+    }
+    return {
+      ...{ rule: rule.name, what: rule.what, subject: key, list: run.list, tag: rule.tag },
+      ...{ query_id: query.query_id, domain: subject.domain, other_domain: other },
+      ...{ feature: subject.feature, direction: way, origin: now.origin },
+      ...{ base_run_id: base.run_id, base_run_date: base.run_date, base_search_id: base.search_id },
+      ...{ previous_position: sights.base.position, previous_share: null },
+      ...{ run_id: now.run_id, run_date: now.run_date, search_id: now.search_id },
+      ...{ position: sights.now.position, share: null },
+      ...{ said: alertSentence(told), question: alertQuestion(told) },
+    }
+  })
+}
+
+/** For a loss the old place in the newer answer, for a gain the new place in the older one. */
+function soughtPlace({ rule, way, base, now, sights }: FoundChange) {
+  const gain = rule.what === 'entered' || way === 'up'
+  const answer = gain ? base : now
+  const position = gain ? sights.now.position : sights.base.position
+  const moves = ['entered', 'left', 'moved', 'crossed'].includes(rule.what)
+  return moves && position !== null ? { search_id: answer.search_id, position } : null
+}
+
+/** What an alert of a query is about. */
+interface AlertSubject {
+  readonly domain: string | null
+  readonly rival: string | null
+  readonly feature: string | null
+}
+
+/** Any domain, or any rival. */
+export const anybody = '*'
+
+/** The places in some answers. */
+export type SeenPlaces = ReadonlyMap<number, ReadonlyMap<string, Place>>
+
+export function placesBySearch(places: readonly Place[]): SeenPlaces {
+  const found = new Map<number, Map<string, Place>>()
+  for (const place of places) {
+    const held = found.get(place.search_id) ?? new Map<string, Place>()
+    found.set(place.search_id, held.set(place.domain, place))
+  }
+  return found
+}
+
+/** A rule is for the queries of its list and of its label. */
+export function concerns({ list, tag }: AlertRule, { labels }: AskedQuery): boolean {
+  if (list !== null && !labels.includes(`list=${list}`)) return false
+  return tag === null || tag === anybody || labels.includes(tag)
+}
+
+/** Domains whose places rules want to know, beside those that queries want; null: all. */
+export function domainsOf(
+  rules: readonly AlertRule[],
+  ours: readonly string[],
+): readonly string[] | null {
+  const named = rules.flatMap(({ domain, rival }) => [domain, rival])
+  if (named.includes(anybody)) return null
+  return [...new Set([...ours, ...named.filter((name) => name !== null)])]
+}
+
+interface Around {
+  readonly query: AskedQuery
+  readonly ours: readonly string[]
+  readonly answers: readonly ShownAnswer[]
+  readonly places: SeenPlaces
+}
+
+/** Whom or what a rule watches in the answers to a query, those among them about whom it has spoken before. */
+export function subjectsOf(
+  rule: AlertRule,
+  around: Around,
+  known: readonly KnownAlert[],
+): ReadonlyMap<string, AlertSubject> {
+  const spoken = known
+    .filter((one) => one.rule === rule.name && one.query_id === around.query.query_id)
+    .map(({ domain, other_domain: other, feature }) => ({
+      domain,
+      rival: rule.what === 'rival_passed' ? other : null,
+      feature,
+    }))
+  const subjects = [...watched(rule, around), ...spoken]
+  return new Map(subjects.map((subject) => [subjectKey(around.query.query_id, subject), subject]))
+}
+
+function subjectKey(query: string, { domain, rival, feature }: AlertSubject): string {
+  return [query, domain ?? '', rival ?? '', feature ?? ''].join(' ')
+}
+
+function watched(rule: AlertRule, around: Around): readonly AlertSubject[] {
+  const { query, ours, answers } = around
+  const nothing: AlertSubject = { domain: null, rival: null, feature: null }
+  switch (rule.what) {
+    case 'new_feature': {
+      const features = answers.flatMap((answer) => answer.features)
+      const wanted = rule.feature === null ? features : [rule.feature]
+      return [...new Set(wanted)].map((feature) => ({ ...nothing, feature }))
+    }
+    case 'wrong_page': {
+      const { target_domain: domain } = query
+      const meant = rule.domain === null || rule.domain === domain
+      return domain === null || !meant ? [] : [{ ...nothing, domain }]
+    }
+    case 'rival_passed': {
+      const rivals = rule.rival === anybody ? seenAround(around) : [rule.rival]
+      return domainsFor(rule, ours).flatMap((domain) =>
+        rivals.filter((rival) => rival !== domain).map((rival) => ({ ...nothing, domain, rival })),
+      )
+    }
+    case 'share_fell':
+      return []
+    case 'entered':
+    case 'left':
+    case 'moved':
+    case 'crossed': {
+      const domains = rule.domain === anybody ? seenAround(around) : domainsFor(rule, ours)
+      return domains.map((domain) => ({ ...nothing, domain }))
+    }
+    default:
+      throw unhandled('kind of alert', rule.what)
+  }
+}
+
+/** The domain that a rule names; those that are ours where it names none. */
+export function domainsFor({ domain }: AlertRule, ours: readonly string[]): readonly string[] {
+  return domain === null ? ours : [domain]
+}
+
+function seenAround({ answers, places }: Around): readonly string[] {
+  const domains = answers.flatMap(({ search_id: search }) => [
+    ...(places.get(search)?.keys() ?? []),
+  ])
+  return [...new Set(domains)]
+}
+
+/** What an answer shows of a subject. */
+export function sightOf(
+  { query, places }: Pick<Around, 'query' | 'places'>,
+  { domain, rival, feature }: AlertSubject,
+  answer: ShownAnswer,
+): Sight {
+  const held = places.get(answer.search_id)
+  const placeOf = (name: string | null) => (name === null ? undefined : held?.get(name))
+  const place = placeOf(domain)
+  return {
+    position: place?.position ?? null,
+    depth: answer.depth,
+    rival: placeOf(rival)?.position ?? null,
+    flag: feature === null ? isWrong(place, query) : hasFeature(feature, answer),
+    share: null,
+    queries: 0,
+  }
+}
+
+function isWrong(place: Place | undefined, query: AskedQuery): boolean | null {
+  if (place === undefined || query.target_page === null) return null
+  return place.domain === query.target_domain ? place.page !== query.target_page : null
+}
+
+/** An answer without a result has nothing else either: it cannot tell. */
+function hasFeature(feature: string, { depth, features }: ShownAnswer): boolean | null {
+  return depth === 0 ? null : features.includes(feature)
+}
+
+/** Everything that an alert of a query says. */
+interface ToldChange {
+  readonly rule: Pick<AlertRule, 'what' | 'threshold'>
+  readonly query: Pick<AskedQuery, 'q' | 'variant' | 'target_page'>
+  readonly subject: AlertSubject
+  readonly way: Direction | null
+  readonly base: Sight
+  readonly now: Sight
+  /** Who took the place, or whose it was. */
+  readonly other: string | null
+  /** Page of the domain in the newer answer. */
+  readonly page: string | null
+  readonly origin: string
+  readonly baseDate: string
+  readonly date: string
+}
+
+/** The line of an alert, with the days of both answers. */
+function alertSentence(told: ToldChange): string {
+  const { origin, baseDate, date } = told
+  return `${marked(origin)}${changeOf(told)}, on ${date} against ${baseDate}`
+}
+
+/** Nothing else than a live answer may pass for one. */
+function marked(origin: string): string {
+  return origin === 'live' ? '' : `(${origin}) `
+}
+
+function changeOf(told: ToldChange): string {
+  const { rule, subject, way, base, now, other, page, query } = told
+  const where = `for ${shownQuery(query)}`
+  const { domain, rival, feature } = subject
+  const [before, after] = [placeWords(base, now), placeWords(now, base)]
+  switch (rule.what) {
+    case 'entered':
+      return `${domain} entered ${where} at ${after}${tookFrom(other)}`
+    case 'left':
+      return `${domain} left ${where}, where it stood at ${before}${tookIt(other)}`
+    case 'moved':
+      return `${domain} ${way === 'up' ? 'rose' : 'fell'} ${where} from ${before} to ${after}${tookBy(way, other)}`
+    case 'crossed':
+      return `${domain} ${way === 'up' ? 'came into' : 'fell out of'} the first ${rule.threshold} ${where}, from ${before} to ${after}${tookBy(way, other)}`
+    case 'rival_passed':
+      return `${rival} passed ${domain} ${where}: ${rivalWords(now)}, before that ${rivalWords(base)}`
+    case 'new_feature':
+      return `the answer ${where} shows ${feature}, which it did not before`
+    case 'wrong_page':
+      return `${domain} ranks ${where} at ${after} with ${page} instead of ${query.target_page}`
+    case 'share_fell':
+      throw new Error('expected an alert of a query, got one of a share')
+    default:
+      throw unhandled('kind of alert', rule.what)
+  }
+}
+
+function shownQuery({ q, variant }: ToldChange['query']): string {
+  return variant === '' ? JSON.stringify(q) : `${JSON.stringify(q)} (${variant})`
+}
+
+/** A domain that is not shown stands below the last place that the answer shows, or below where it was. */
+function placeWords({ position, depth }: Sight, other: Sight): string {
+  return position === null ? `below ${Math.max(depth, other.position ?? 0)}` : String(position)
+}
+
+function rivalWords({ rival, position, depth }: Sight): string {
+  const shown = (place: number | null) => (place === null ? `below ${depth}` : String(place))
+  return `${shown(rival)} against ${shown(position)}`
+}
+
+function tookBy(way: Direction | null, other: string | null): string {
+  return way === 'up' ? tookFrom(other) : tookIt(other)
+}
+
+function tookIt(other: string | null): string {
+  return other === null ? '' : ` (${other} has its place)`
+}
+
+function tookFrom(other: string | null): string {
+  return other === null ? '' : ` (the place of ${other})`
+}
+
+/** The question of the library that shows both answers, as one would type it. */
+function alertQuestion({ rule, query, baseDate, date, origin }: ToldChange): string {
+  if (rule.what === 'wrong_page') return questionLine(origin, ['wrong_pages', '--day', date])
+  if (rule.what === 'new_feature') return questionLine(origin, ['answer_parts', '--q', query.q])
+  const days = Math.round((Date.parse(date) - Date.parse(baseDate)) / dayMs)
+  const between = ['--day', date, '--days', String(days)]
+  return questionLine(origin, ['serp_changes', '--q', query.q, ...between])
+}
+
+/** What an alert of a share says. */
+interface ShareTold {
+  readonly domain: string
+  readonly tag: string
+  readonly before: number
+  readonly now: number
+  readonly other: string | null
+  readonly origin: string
+  readonly baseDate: string
+  readonly date: string
+}
+
+export function shareSentence(told: ShareTold): string {
+  const { domain, tag, before, now, other, origin, baseDate, date } = told
+  const of = tag === '*' ? 'over all queries' : `for ${tag}`
+  const fall = Math.round((1 - now / before) * 100)
+  const who = other === null ? '' : ` (${other} gained most)`
+  return `${marked(origin)}the share of voice of ${domain} ${of} fell by ${fall} %, from ${inPercent(before)} to ${inPercent(now)}${who}, on ${date} against ${baseDate}`
+}
+
+export function shareQuestion({ domain, tag, origin }: ShareTold): string {
+  const narrowed = tag === '*' ? [] : ['--tag', conditionOf(tag)]
+  return questionLine(origin, ['share_of_voice_trend', '--domain', domain, ...narrowed])
+}
+
+function inPercent(share: number): string {
+  return `${(share * 100).toFixed(2)} %`
+}
+
+function questionLine(origin: string, words: readonly string[]): string {
+  const flags = origin === 'live' ? [] : ['--origins', origin]
+  return ['npm run sql --', ...flags, ...words.map(typed)].join(' ')
+}

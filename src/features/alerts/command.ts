@@ -1,0 +1,186 @@
+// The alerts command: rules from a file, alerts for people.
+
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { countFlag } from '../../base/cli/flags.ts'
+import { formatTable } from '../../base/cli/text.ts'
+import { callerPath, readConfig } from '../../base/config.ts'
+import type { Database } from '../../base/database/database.ts'
+import { changing } from '../../base/database/reader-role.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { workplace } from '../../base/root.ts'
+import { knownList } from '../../core/enqueue/order.ts'
+import { nameOfList } from '../../core/lists/files.ts'
+import { readRows, type TableRow } from '../../core/lists/table.ts'
+import { openMill } from '../../core/mill.ts'
+import { readOwnDomains } from '../analysis/domains.ts'
+import { readAlertFile } from './rules.ts'
+import {
+  type AlertRow,
+  type AlertRule,
+  listAlerts,
+  readAlertRules,
+  replaceAlertRules,
+} from './statements.ts'
+
+/** What can be typed after `npm run alerts -- <action>`. */
+export interface AlertFlags {
+  readonly standing?: true
+  readonly rule?: string
+  readonly limit: string
+  readonly json?: true
+}
+
+const shipped = 'inputs/config/alerts.csv'
+
+/** Shows what rules have raised, or puts rules in force. */
+export async function runAlerts(call: Call<AlertFlags>): Promise<Exit> {
+  const { args } = call
+  const [action = 'list', subject] = args
+  switch (action) {
+    case 'list':
+      return showAlerts(call, null)
+    case 'show':
+      return showAlerts(call, countFlag('id', subject ?? ''))
+    case 'rules':
+      return showRules(call)
+    case 'load':
+      return loadRules(call, subject)
+    default:
+      throw new Misuse(`expected list, show, rules or load, got ${JSON.stringify(action)}`)
+  }
+}
+
+async function open({ env, closers }: Call<AlertFlags>, reading: boolean): Promise<Database> {
+  const config = readConfig(env)
+  const mill = await openMill({ config, closers, say, name: 'alerts', connections: 1, reading })
+  return mill.db
+}
+
+async function showAlerts(call: Call<AlertFlags>, id: number | null): Promise<Exit> {
+  const { rule = null, standing = false, json } = call.options
+  const limit = countFlag('limit', call.options.limit)
+  const db = await open(call, true)
+  const alerts = await listAlerts(db, { id, rule, standing, limit })
+  if (json === true) printJson({ alerts })
+  else if (id === null) print(formatAlerts(alerts))
+  else print(alerts.map(formatAlert).join('\n'))
+  if (id !== null && alerts.length === 0) {
+    throw new Misuse(`expected the number of an alert, got ${id}; npm run alerts shows them`)
+  }
+  await hintLoad(db)
+  return exits.done
+}
+
+async function showRules(call: Call<AlertFlags>): Promise<Exit> {
+  const db = await open(call, true)
+  const rules = await readAlertRules(db)
+  if (call.options.json === true) printJson({ rules })
+  else print(formatRules(rules))
+  await hintLoad(db)
+  return exits.done
+}
+
+/** Rules that stand in the file alone raise nothing. */
+async function hintLoad(db: Database): Promise<void> {
+  if ((await readAlertRules(db)).length > 0 || !existsSync(join(workplace, shipped))) return
+  const rows = await readRows(join(workplace, shipped), shipped)
+  if (rows.length > 0) say(`no rule of ${shipped} is in force: npm run alerts -- load`)
+}
+
+async function loadRules(call: Call<AlertFlags>, typed: string | undefined): Promise<Exit> {
+  const path = typed === undefined ? join(workplace, shipped) : callerPath(call.env, typed)
+  const shown = typed ?? shipped
+  const rows = await readRows(path, shown)
+  const db = await open(call, false)
+  const lists = await findLists(db, rows)
+  const sites = new Set((await readOwnDomains(db)).map(({ domain }) => domain))
+  const listOf = (list: string) => lists.get(list) ?? null
+  const rules = readAlertFile({ rows, shown, listOf, sites })
+  const changes = await changing('rules of alerts', () => replaceAlertRules(db, rules))
+  if (call.options.json === true) printJson({ rules: rules.length, changes })
+  else {
+    for (const { change, name } of changes) print(`${change}  ${name}`)
+    print(`${rules.length} in force${changes.length === 0 ? ', as before' : ''}`)
+  }
+  return exits.done
+}
+
+/** The lists that lines name: by the name under which they were enqueued, or by the path of their file. */
+async function findLists(
+  db: Database,
+  rows: readonly TableRow[],
+): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  for (const { fields } of rows) {
+    const typed = fields.get('list') ?? ''
+    if (typed === '' || found.has(typed)) continue
+    const name = nameOfList(typed)
+    if ((await knownList(db, typed)) !== undefined) found.set(typed, typed)
+    else if ((await knownList(db, name)) !== undefined) found.set(typed, name)
+    else if (existsSync(resolve(workplace, typed))) found.set(typed, name)
+  }
+  return found
+}
+
+/** Alerts for people, the newest first. */
+export function formatAlerts(alerts: readonly AlertRow[]): string {
+  if (alerts.length === 0)
+    return 'No alert so far; npm run alerts -- rules shows what is looked for.'
+  const rows = alerts.map(({ id, run_date: night, state, alert, text }) => [
+    ...[id, night, state, alert, text],
+  ])
+  const table = formatTable(['id', 'night', 'state', 'alert', 'text'], rows, {
+    right: ['id'],
+    widest: 160,
+  })
+  return `${table}\nnpm run alerts -- show ID has the evidence`
+}
+
+/** One alert with all of its evidence. */
+function formatAlert(alert: AlertRow): string {
+  const rows = [
+    ['alert', `${alert.alert} (${alert.what})`],
+    ['state', stateOf(alert)],
+    ['text', alert.text],
+    ['answers', answersOf(alert)],
+    ['question', alert.question],
+  ]
+  const table = formatTable(['', ''], rows, { widest: null })
+  return table
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .join('\n')
+}
+
+function stateOf(alert: AlertRow): string {
+  const { state, recovered_run_date: date, recovered_search_id: search } = alert
+  if (state === 'withdrawn') return `withdrawn, ${alert.withdrawn_because}`
+  if (state === 'standing') return state
+  return `recovered on ${date}${search === null ? '' : ` with answer ${search}`}`
+}
+
+function answersOf(alert: AlertRow): string {
+  const { base_search_id: base, search_id: search, base_run_date: before, run_date: date } = alert
+  if (base === null) return `none of its own: the shares of ${before} and ${date}`
+  return `${base} of ${before}, ${search} of ${date}`
+}
+
+/** The rules in force, for people. */
+function formatRules(rules: readonly AlertRule[]): string {
+  if (rules.length === 0)
+    return 'No rule is in force; npm run alerts -- load reads inputs/config/alerts.csv.'
+  const rows = rules.map((rule) => [
+    ...[rule.name, rule.what, rule.threshold, rule.direction ?? '', rule.list ?? ''],
+    ...[rule.tag ?? '', rule.domain ?? '', rule.rival ?? '', rule.feature ?? '', rule.confirm],
+  ])
+  return formatTable(
+    [
+      ...['alert', 'what', 'threshold', 'direction', 'list'],
+      ...['tag', 'domain', 'rival', 'feature', 'confirm'],
+    ],
+    rows,
+    { right: ['threshold', 'confirm'] },
+  )
+}

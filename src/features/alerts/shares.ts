@@ -1,0 +1,266 @@
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { readOursOn } from '../analysis/domains.ts'
+import {
+  anybody,
+  decideAlert,
+  domainsFor,
+  shareQuestion,
+  shareSentence,
+  type Sight,
+} from './changes.ts'
+import type { AlertLook, AlertOrder } from './queries.ts'
+import {
+  type AlertRule,
+  type KnownAlert,
+  type NewAlert,
+  readKnownAlerts,
+  type Recovery,
+} from './statements.ts'
+
+const passedOver = 6
+
+/** What became of shares with a run: of the label that a rule names, of its list, or of every query. */
+export async function lookAtShares(trx: Database, { run, rules }: AlertOrder): Promise<AlertLook> {
+  const raised: NewAlert[] = []
+  const recovered: Recovery[] = []
+  const meant = rules.filter(({ list }) => list === null || list === run.list)
+  const origin = meant.length === 0 ? null : await readRunOrigin(trx, run.id)
+  if (origin === null) return { raised, recovered }
+  await showOrigin(trx, origin)
+  const known = await readKnownAlerts(trx, 'shares')
+  const ours = await readOursOn(trx, run.run_date)
+  for (const rule of meant) {
+    const found = await lookAtRule(trx, {
+      rule,
+      run,
+      origin,
+      known,
+      domains: domainsFor(rule, ours),
+    })
+    raised.push(...found.raised)
+    recovered.push(...found.recovered)
+  }
+  return { raised, recovered }
+}
+
+interface Watch {
+  readonly rule: AlertRule
+  readonly run: AlertOrder['run']
+  readonly origin: string
+  readonly known: readonly KnownAlert[]
+  readonly domains: readonly string[]
+}
+
+async function lookAtRule(trx: Database, watch: Watch): Promise<AlertLook> {
+  const { rule, run, origin, known, domains } = watch
+  const tag = rule.list === null ? (rule.tag ?? anybody) : `list=${rule.list}`
+  const mine = known.filter((one) => one.rule === rule.name)
+  const limit = rule.confirm + passedOver
+  const days = await readShareDays(trx, rule.list, { until: run.run_date, limit })
+  const rests = mine.flatMap((one) =>
+    one.recovered_run_date === null ? [one.base_run_date, one.run_date] : [],
+  )
+  const shares = new Map<string, readonly ShareDay[]>()
+  // Day by day: a date that is known keeps the view to that day.
+  for (const date of new Set([...days, ...rests])) {
+    shares.set(date, await readSharesOn(trx, { tag, date }, domains))
+  }
+  const raised: NewAlert[] = []
+  const recovered: Recovery[] = []
+  for (const domain of domains) {
+    const subject = `${tag} ${domain} ${origin}`
+    const last = mine.find((one) => one.subject === subject)
+    const dayOf = (date: string) => shares.get(date)?.find((one) => one.domain === domain)
+    const found = judgeShare(rule, { days, dayOf, last, until: run.run_date })
+    if (found === null) continue
+    const { now, before } = found
+    if (before === null && last !== undefined) {
+      const { run_date: date, share } = now
+      const end = { id: last.id, run: run.id, run_date: date, search_id: null, position: null }
+      recovered.push({ ...end, share })
+    }
+    if (before === null) continue
+    raised.push(await describeShare(trx, { rule, run, tag, subject, origin, before, now }))
+  }
+  return { raised, recovered }
+}
+
+interface ShareSeries {
+  readonly days: readonly string[]
+  readonly dayOf: (date: string) => ShareDay | undefined
+  readonly last: KnownAlert | undefined
+  readonly until: string
+}
+
+/** What becomes of one share: `before` is the day that it fell from, null where an alert is over. */
+function judgeShare(
+  rule: AlertRule,
+  { days, dayOf, last, until }: ShareSeries,
+): { readonly now: ShareDay; readonly before: ShareDay | null } | null {
+  const since = last?.recovered_run_date ?? ''
+  const series = days
+    .filter((date) => date >= since)
+    .map(dayOf)
+    .filter((day) => day !== undefined)
+  const now = series.at(-1)
+  // The day is not complete yet, or nothing of the label was asked: whoever comes last looks.
+  if (now === undefined || now.run_date < until) return null
+  if (last !== undefined && now.run_date < last.run_date) return null
+  const stands = last !== undefined && last.recovered_run_date === null
+  const base = stands ? dayOf(last.base_run_date) : undefined
+  const mark = stands ? dayOf(last.run_date) : undefined
+  if (stands && (base === undefined || mark === undefined)) return null
+  const standing =
+    base === undefined || mark === undefined
+      ? null
+      : { base: sightOfDay(base), raised: sightOfDay(mark), way: null }
+  const step = decideAlert(rule, series.map(sightOfDay), standing)
+  if (step.kind === 'recover') return { now, before: null }
+  const before = step.kind === 'raise' ? series[step.base] : undefined
+  return before === undefined ? null : { now, before }
+}
+
+function sightOfDay({ share, queries, depth }: ShareDay): Sight {
+  return { position: null, depth, rival: null, flag: null, share, queries }
+}
+
+async function describeShare(
+  trx: Database,
+  facts: Pick<Watch, 'rule' | 'run' | 'origin'> & {
+    readonly tag: string
+    readonly subject: string
+    readonly before: ShareDay
+    readonly now: ShareDay
+  },
+): Promise<NewAlert> {
+  const { rule, run, tag, subject, origin, before, now } = facts
+  const days = { before: before.run_date, date: now.run_date }
+  const other = await readGainer(trx, { tag, ...days })
+  const { domain } = now
+  const told = {
+    ...{ domain, tag, other, origin, baseDate: days.before, date: days.date },
+    ...{ before: before.share, now: now.share },
+  }
+  return {
+    ...{ rule: rule.name, what: rule.what, subject, list: run.list, tag },
+    ...{ query_id: null, domain, other_domain: other, feature: null, direction: null, origin },
+    ...{ base_run_id: null, base_run_date: before.run_date, base_search_id: null },
+    ...{ previous_position: null, previous_share: before.share },
+    ...{ run_id: run.id, run_date: now.run_date, search_id: null },
+    ...{ position: null, share: now.share },
+    ...{ said: shareSentence(told), question: shareQuestion(told) },
+  }
+}
+
+/** The share of voice of a domain on a day, and how much stands behind it. */
+interface ShareDay {
+  readonly run_date: string
+  readonly domain: string
+  readonly share: number
+  readonly queries: number
+  readonly depth: number
+}
+
+/**
+ * The newest days on which a list, or any, was asked and of which every run is judged and none suspect, oldest first: up
+ * to the given day, or to a later one that was looked at before.
+ */
+async function readShareDays(
+  trx: Database,
+  list: string | null,
+  { until, limit }: { readonly until: string; readonly limit: number },
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ run_date: string }>`
+    select runs.run_date
+    from runs
+    join lists on lists.id = runs.list_id
+    left join night_health as health on health.run_id = runs.id
+    where runs.run_date <= greatest(${until}::date, (
+        select max(looked.run_date)
+        from night_health as health
+        join runs as looked on looked.id = health.run_id
+        join lists as other on other.id = looked.list_id
+        where health.alerts_at is not null
+          and (${list}::text is null or other.name = ${list}::text)
+      ))
+      and (${list}::text is null or lists.name = ${list}::text)
+    group by runs.run_date
+    having bool_and(
+      not runs.suspect
+      and runs.state in ('done', 'cancelled')
+      and coalesce(health.judged_at >= runs.finished_at, false)
+    )
+    order by runs.run_date desc
+    limit ${limit}`.execute(trx)
+  return rows.map(({ run_date: date }) => date).toReversed()
+}
+
+/** Shares of a label that some domains have on one day, as analysis.share_of_voice has them; none: nothing of it was asked. */
+export async function readSharesOn(
+  trx: Database,
+  { tag, date }: { readonly tag: string; readonly date: string },
+  domains: readonly string[],
+): Promise<readonly ShareDay[]> {
+  const { rows } = await sql<ShareDay>`
+    select
+      ${date}::date as run_date, wanted.domain, coalesce(held.share_of_voice, 0) as share, asked.queries, asked.depth
+    from (
+      select
+        count(*) as queries,
+        count(*) filter (where observations.evidence <> 'not asked') as fresh,
+        coalesce(avg(nullif(observations.depth, 0)), 0)::float8 as depth
+      from analysis.observations
+      join analysis.query_tags using (query_id, run_date)
+      where observations.run_date = ${date}::date
+        and query_tags.run_date = ${date}::date
+        and query_tags.tag = ${tag}
+    ) as asked
+    cross join unnest(${[...domains]}::text[]) as wanted (domain)
+    -- Nobody has a row who ranks for nothing, unless the domain is ours.
+    left join analysis.share_of_voice as held
+      on held.run_date = ${date}::date
+      and held.tag = ${tag}
+      and held.domain = wanted.domain
+    -- Where all of it rested, nothing new is known of its share.
+    where asked.fresh > 0`.execute(trx)
+  return rows
+}
+
+/** The domain whose share of a label grew most from one day to another; null: none did. */
+async function readGainer(
+  trx: Database,
+  { tag, before, date }: { readonly tag: string; readonly before: string; readonly date: string },
+): Promise<string | null> {
+  const { rows } = await sql<{ domain: string }>`
+    select now.domain
+    from analysis.share_of_voice as now
+    left join analysis.share_of_voice as old
+      on old.run_date = ${before}::date
+      and old.tag = ${tag}
+      and old.domain = now.domain
+    where now.run_date = ${date}::date
+      and now.tag = ${tag}
+      and now.share_of_voice > coalesce(old.share_of_voice, 0)
+    order by now.share_of_voice - coalesce(old.share_of_voice, 0) desc, now.domain
+    limit 1`.execute(trx)
+  return rows[0]?.domain ?? null
+}
+
+/** Makes this transaction see the shares of one kind of answers. */
+async function showOrigin(trx: Database, origin: string): Promise<void> {
+  await sql`select set_config('querymill.origins', ${origin}, true)`.execute(trx)
+}
+
+/** Where the answers of a run come from; null: it has none. */
+async function readRunOrigin(trx: Database, run: number): Promise<string | null> {
+  const { rows } = await sql<{ origin: string }>`
+    select searches.origin
+    from tasks
+    join searches on searches.id = tasks.search_id
+    where tasks.run_id = ${run}
+      and searches.parse_error is null
+    order by searches.id desc
+    limit 1`.execute(trx)
+  return rows[0]?.origin ?? null
+}

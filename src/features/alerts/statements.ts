@@ -1,0 +1,443 @@
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { statement } from '../../base/database/statement.ts'
+
+/** A run that was judged and after which nobody has looked for alerts yet. */
+export interface UnlookedRun {
+  readonly id: number
+  readonly list: string
+  readonly run_date: string
+  readonly suspect: boolean
+  /** To the microsecond, which a Date would lose. */
+  readonly judged_at: string
+}
+
+/** The next run to look at, by its day; only those judged since there are rules. */
+export async function nextUnlooked(db: Database): Promise<UnlookedRun | null> {
+  const { rows } = await sql<UnlookedRun>`
+    select runs.id, lists.name as list, runs.run_date, runs.suspect, health.judged_at::text as judged_at
+    from night_health as health
+    join runs on runs.id = health.run_id
+    join lists on lists.id = runs.list_id
+    where health.judged_at > (select min(since) from alert_rules)
+      and (health.alerts_at is null or health.alerts_at < health.judged_at)
+      and health.judged_at >= runs.finished_at
+      and runs.state in ('done', 'cancelled')
+    order by runs.run_date, runs.id
+    limit 1`.execute(db)
+  return rows[0] ?? null
+}
+
+/** Makes this transaction the one that looks for alerts; false: another one does. */
+export async function claimAlerts(trx: Database): Promise<boolean> {
+  const { rows } = await sql<{ mine: boolean }>`
+    select pg_try_advisory_xact_lock(hashtext('querymill alerts')) as mine`.execute(trx)
+  return rows[0]?.mine === true
+}
+
+/** Notes that a run was looked at as it was judged; when it is judged again, it is looked at again. */
+export async function markLooked(
+  db: Database,
+  { id, judged_at: judged }: UnlookedRun,
+): Promise<void> {
+  await sql`
+    update night_health
+    set alerts_at = greatest(alerts_at, ${judged}::timestamptz)
+    where run_id = ${id}`.execute(db)
+}
+
+/** Names of the rules that were in force when a run was judged. */
+export async function rulesInForce(
+  db: Database,
+  { judged_at: judged }: UnlookedRun,
+): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ name: string }>`
+    select name
+    from alert_rules
+    where since < ${judged}::timestamptz`.execute(db)
+  return new Set(rows.map(({ name }) => name))
+}
+
+/** Takes back what stands on the answers of a run that has turned out suspect, or on a share of its day; gives how many. */
+export async function withdrawAlerts(
+  trx: Database,
+  { id: run, list, run_date: date }: UnlookedRun,
+): Promise<number> {
+  const { rows } = await sql`
+    update alerts
+    set withdrawn_at = now(), withdrawn_because = ${`run ${run} turned out suspect`}
+    where (
+        run_id = ${run}
+        or base_run_id = ${run}
+        or (
+          query_id is null
+          and ${date}::date in (base_run_date, run_date)
+          and (tag not like 'list=%' or tag = ${`list=${list}`})
+        )
+      )
+      and recovered_at is null
+      and withdrawn_at is null
+    returning 1`.execute(trx)
+  return rows.length
+}
+
+/** The newest alert of a rule about a subject that was not taken back. */
+export interface KnownAlert {
+  readonly id: number
+  readonly rule: string
+  readonly subject: string
+  readonly query_id: string | null
+  readonly domain: string | null
+  readonly other_domain: string | null
+  readonly feature: string | null
+  readonly direction: 'up' | 'down' | null
+  readonly base_search_id: number | null
+  readonly base_run_date: string
+  readonly search_id: number | null
+  readonly run_date: string
+  readonly recovered_run_date: string | null
+}
+
+/** What rules have raised about some queries, or about shares: the newest of each subject. */
+export async function readKnownAlerts(
+  trx: Database,
+  about: readonly string[] | 'shares',
+): Promise<readonly KnownAlert[]> {
+  const which =
+    about === 'shares' ? sql`query_id is null` : sql`query_id = any(${[...about]}::uuid[])`
+  const { rows } = await sql<KnownAlert>`
+    select distinct on (rule, subject)
+      id, rule, subject, query_id, domain, other_domain, feature, direction, base_search_id, base_run_date,
+      search_id, run_date, recovered_run_date
+    from alerts
+    where ${which}
+      and withdrawn_at is null
+    order by rule, subject, id desc`.execute(trx)
+  return rows
+}
+
+/** An alert to be written down. */
+export interface NewAlert {
+  readonly rule: string
+  readonly what: string
+  readonly subject: string
+  readonly list: string
+  readonly tag: string | null
+  readonly query_id: string | null
+  readonly domain: string | null
+  readonly other_domain: string | null
+  readonly feature: string | null
+  readonly direction: string | null
+  readonly origin: string
+  readonly base_run_id: number | null
+  readonly base_run_date: string
+  readonly base_search_id: number | null
+  readonly previous_position: number | null
+  readonly previous_share: number | null
+  readonly run_id: number
+  readonly run_date: string
+  readonly search_id: number | null
+  readonly position: number | null
+  readonly share: number | null
+  readonly said: string
+  readonly question: string
+}
+
+const insertedAtOnce = 1000
+
+/** Writes alerts down; one that stands already, or that the same run raised before, is left as it is. */
+export async function insertAlerts(trx: Database, alerts: readonly NewAlert[]): Promise<void> {
+  // A statement takes 65,535 values.
+  for (let from = 0; from < alerts.length; from += insertedAtOnce) {
+    await trx
+      .insertInto('alerts')
+      .values(alerts.slice(from, from + insertedAtOnce))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
+}
+
+/** The answer, or the day, that shows an alert to be over. */
+export interface Recovery {
+  readonly id: number
+  readonly run: number
+  readonly run_date: string
+  readonly search_id: number | null
+  readonly position: number | null
+  readonly share: number | null
+}
+
+/** Ends an alert by the answer that shows it no more; one that has ended stays as it is. */
+export async function recoverAlert(
+  trx: Database,
+  { id, run, run_date: date, search_id: search, position, share }: Recovery,
+): Promise<void> {
+  await sql`
+    update alerts
+    set recovered_at = now(),
+      recovered_run_id = ${run},
+      recovered_run_date = ${date},
+      recovered_search_id = ${search},
+      recovered_position = ${position},
+      recovered_share = ${share}
+    where id = ${id} and recovered_at is null`.execute(trx)
+}
+
+/** An alert with its evidence, as it stands. */
+export interface AlertRow extends ToldAlert {
+  readonly alert: string
+  readonly what: string
+  readonly state: 'standing' | 'recovered' | 'withdrawn'
+  readonly direction: 'up' | 'down' | null
+  readonly raised_at: Date
+  readonly recovered_run_date: string | null
+  readonly recovered_search_id: number | null
+  readonly recovered_position: number | null
+  readonly recovered_share: number | null
+  readonly recovered_at: Date | null
+  readonly withdrawn_at: Date | null
+  readonly withdrawn_because: string | null
+}
+
+/** Which alerts are wanted; null: whichever. */
+interface AlertFilter {
+  readonly id: number | null
+  readonly rule: string | null
+  readonly standing: boolean
+  readonly limit: number
+}
+
+/** The newest alerts first. */
+export async function listAlerts(
+  db: Database,
+  { id, rule, standing, limit }: AlertFilter,
+): Promise<readonly AlertRow[]> {
+  const { rows } = await sql<AlertRow>`
+    select
+      alerts.id, alerts.rule as alert, alerts.what,
+      case
+        when withdrawn_at is not null then 'withdrawn'
+        when recovered_at is not null then 'recovered'
+        else 'standing'
+      end as state,
+      alerts.said as text, alerts.question, alerts.list, alerts.tag, alerts.query_id,
+      (select queries.q from queries where queries.id = alerts.query_id) as q,
+      alerts.domain, alerts.other_domain, alerts.feature, alerts.direction, alerts.origin,
+      alerts.previous_position, alerts.position, alerts.previous_share, alerts.share,
+      alerts.base_search_id, alerts.search_id, alerts.base_run_date, alerts.run_date, alerts.run_id as run,
+      alerts.raised_at, alerts.recovered_run_date, alerts.recovered_search_id, alerts.recovered_position,
+      alerts.recovered_share, alerts.recovered_at, alerts.withdrawn_at, alerts.withdrawn_because
+    from alerts
+    where (${id}::bigint is null or alerts.id = ${id}::bigint)
+      and (${rule}::text is null or alerts.rule = ${rule}::text)
+      and (not ${standing}::boolean or (recovered_at is null and withdrawn_at is null))
+    order by alerts.id desc
+    limit ${limit}`.execute(db)
+  return rows
+}
+
+/** An alert as it is told, with both answers. */
+interface ToldAlert {
+  readonly id: number
+  readonly text: string
+  readonly question: string
+  readonly list: string | null
+  readonly tag: string | null
+  readonly query_id: string | null
+  readonly q: string | null
+  readonly domain: string | null
+  readonly other_domain: string | null
+  readonly feature: string | null
+  readonly direction: string | null
+  readonly origin: string
+  readonly run: number
+  readonly previous_position: number | null
+  readonly position: number | null
+  readonly previous_share: number | null
+  readonly share: number | null
+  readonly base_search_id: number | null
+  readonly search_id: number | null
+  readonly base_run_date: string
+  readonly run_date: string
+}
+
+/** The end of an alert, with the answer that shows it. */
+export interface ToldRecovery extends Pick<
+  ToldAlert,
+  'id' | 'text' | 'question' | 'origin' | 'search_id' | 'position' | 'share'
+> {
+  readonly run_date: string | null
+}
+
+/** Something that happened and that no webhook has been sent for. */
+export type News =
+  | {
+      readonly kind: 'run_finished'
+      readonly subject: string
+      readonly at: string
+      readonly run: number
+      readonly list: string
+      readonly run_date: string
+      readonly state: string
+      readonly spent: number
+      readonly tasks: Readonly<Record<string, number>>
+    }
+  | {
+      readonly kind: 'run_suspect' | 'run_odd'
+      readonly subject: string
+      readonly at: string
+      readonly run: number
+      readonly list: string
+      readonly run_date: string
+      readonly reasons: readonly string[]
+    }
+  | {
+      readonly kind: 'stop'
+      readonly subject: string
+      readonly at: string
+      readonly account: string
+      readonly reason: string
+      readonly detail: string | null
+      readonly until: string | null
+    }
+  | {
+      readonly kind: 'night_missed' | 'night_skipped' | 'night_late' | 'night_failed'
+      readonly subject: string
+      readonly at: string
+      readonly schedule: string
+      readonly due_at: string
+      readonly run_date: string
+      readonly run: number | null
+      readonly note: string | null
+    }
+  | {
+      readonly kind: 'rank_alert'
+      readonly subject: string
+      readonly at: string
+      /** The rule. */
+      readonly alert: string
+      readonly what: string
+      /** How many it found in one look; the first twenty are told. */
+      readonly found: number
+      readonly alerts: readonly ToldAlert[]
+    }
+  | {
+      readonly kind: 'rank_recovered'
+      readonly subject: string
+      readonly at: string
+      readonly alert: string
+      readonly what: string
+      readonly found: number
+      /** Why they were taken back; null: answers show that they are over. */
+      readonly because: string | null
+      readonly alerts: readonly ToldRecovery[]
+    }
+
+/**
+ * Notes what happened since a time and was not noted yet, oldest first: of several processes that ask, each piece goes to
+ * one. What is not of these kinds is left alone.
+ */
+export async function takeNews(
+  db: Database,
+  since: Date,
+  kinds: readonly string[],
+): Promise<readonly News[]> {
+  const { rows } = await db.executeQuery(statement<{ fields: News }>('take_news', [since, kinds]))
+  return rows.map(({ fields }) => fields)
+}
+
+/** Notes one piece of news that does not come from the tables; false when it was noted before. */
+export async function takeNotice(db: Database, kind: string, subject: string): Promise<boolean> {
+  const { rows } = await sql`
+    insert into notices (kind, subject)
+    values (${kind}, ${subject})
+    on conflict do nothing
+    returning 1`.execute(db)
+  return rows.length > 0
+}
+
+export const alertKinds = [
+  'entered',
+  'left',
+  'moved',
+  'crossed',
+  'share_fell',
+  'rival_passed',
+  'new_feature',
+  'wrong_page',
+] as const
+
+/** One rule of what is to be told. */
+export interface AlertRule {
+  readonly name: string
+  readonly what: (typeof alertKinds)[number]
+  readonly threshold: number | null
+  readonly direction: 'up' | 'down' | null
+  /** Name of the list; null: all. */
+  readonly list: string | null
+  readonly tag: string | null
+  /** `*` is any; null: ours, or whatever the rule is about. */
+  readonly domain: string | null
+  readonly rival: string | null
+  readonly feature: string | null
+  /** Answers running that have to show the change. */
+  readonly confirm: number
+}
+
+/** The rules in force, in the order of their file. */
+export async function readAlertRules(db: Database): Promise<readonly AlertRule[]> {
+  const { rows } = await sql<AlertRule>`
+    select name, what, threshold, direction, list, tag, domain, rival, feature, confirm
+    from alert_rules
+    order by line, name`.execute(db)
+  return rows
+}
+
+/** A rule that came, went or changed. */
+interface RuleChange {
+  readonly change: 'removed' | 'added'
+  readonly name: string
+}
+
+/**
+ * Puts rules in force in place of those before, all of them or none. One that stays as it was goes on; what one that went
+ * or changed has raised is taken back.
+ */
+export async function replaceAlertRules(
+  db: Database,
+  rules: readonly AlertRule[],
+): Promise<readonly RuleChange[]> {
+  return db.transaction().execute(async (trx) => {
+    await sql`lock table alert_rules in share row exclusive mode`.execute(trx)
+    const before = await readAlertRules(trx)
+    const removed = before.filter((rule) => !has(rules, rule)).map(({ name }) => name)
+    const added = rules.filter((rule) => !has(before, rule))
+    await sql`delete from alert_rules where name = any(${removed}::text[])`.execute(trx)
+    await sql`
+      update alerts
+      set withdrawn_at = now(), withdrawn_because = 'its rule was changed or taken out'
+      where rule = any(${removed}::text[])
+        and recovered_at is null
+        and withdrawn_at is null`.execute(trx)
+    if (added.length > 0) {
+      const lines = added.map((rule) => ({ ...rule, line: 0 }))
+      await trx.insertInto('alert_rules').values(lines).execute()
+    }
+    const names = rules.map(({ name }) => name)
+    await sql`
+      update alert_rules
+      set line = array_position(${names}::text[], name)`.execute(trx)
+    return [
+      ...removed.map((name) => ({ change: 'removed' as const, name })),
+      ...added.map(({ name }) => ({ change: 'added' as const, name })),
+    ]
+  })
+}
+
+function has(rules: readonly AlertRule[], sought: AlertRule): boolean {
+  const cells = Object.entries(sought)
+  return rules.some((rule) => {
+    const others = new Map<string, unknown>(Object.entries(rule))
+    return cells.every(([name, value]) => others.get(name) === value)
+  })
+}

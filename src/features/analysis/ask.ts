@@ -1,0 +1,253 @@
+// Asks a question in a transaction that only reads.
+
+import pg, { type Pool, type PoolClient } from 'pg'
+import { openPool, type Pool as MillPool } from '../../base/database/database.ts'
+import { askOnce, type CellBatch, fetchAll } from '../../base/database/fetch.ts'
+import { findReader, withheld } from '../../base/database/reader-role.ts'
+import { only } from '../../base/database/statement.ts'
+import { onlyList, readingSettings, setSettings, type Slice } from '../../base/database/views.ts'
+import { Misuse } from '../../base/errors.ts'
+
+/** A question, and how it is to be asked. */
+export interface Inquiry {
+  readonly text: string
+  readonly values?: readonly (string | null)[]
+  /** Which of the values is a day that may be "newest": it becomes a date before the question is asked. */
+  readonly day?: number
+  readonly timeoutMs: number
+  /** Kinds of answers that the views show; undefined: as the database says, live by default. */
+  readonly origins?: string | undefined
+  /** True: answers of suspect nights as well. */
+  readonly suspects?: boolean
+  /** Queries and days that the views are narrowed to. */
+  readonly slice?: Slice | undefined
+  /** Aborted when nobody waits for the answer any more: the statement is ended. */
+  readonly signal?: AbortSignal
+  /** Characters of a cell that are read, and an ellipsis where it has more; undefined: all. Such answers come in small pieces. */
+  readonly cell?: number
+  /** Done on the connection before the question is asked; the connection ends with the answer. */
+  readonly before?: ((client: PoolClient) => Promise<void>) | undefined
+  /** Called once when there is no role that may only read. */
+  readonly warn: (line: string) => void
+}
+
+/** Asks one question as a role that may only read, within a time limit; never holds more than one batch of rows. */
+export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator<CellBatch> {
+  const kind = kindOf(inquiry.text)
+  const reader = await findReader(pool)
+  if (reader === null) {
+    inquiry.warn(
+      'the database has no role that may only read: reading as the user of DATABASE_URL, in a transaction that only reads; npm run migrate makes the role where that user may make roles',
+    )
+  }
+  const client = await pool.connect()
+  let settle = () => Promise.resolve()
+  try {
+    await inquiry.before?.(client)
+    settle = await cancelOn(pool, client, inquiry.signal)
+    await beginReading(client, inquiry, reader)
+    const values = await nameDay(client, inquiry)
+    if (kind === 'rows') yield* fetchAll(client, { ...inquiry, values })
+    else yield await askOnce(client, inquiry.text, values)
+  } catch (error) {
+    throw explain(error)
+  } finally {
+    // What ends a statement must not hit the next one on the same connection.
+    await settle()
+    await leave(client, inquiry.before !== undefined)
+  }
+}
+
+/** Ends the transaction, and its settings with it; it changed nothing. */
+async function leave(client: PoolClient, ends: boolean): Promise<void> {
+  try {
+    await client.query('rollback')
+    client.release(ends)
+  } catch {
+    // The connection is gone: the pool forgets it, and the first error is the one to report.
+    client.release(true)
+  }
+}
+
+function kindOf(text: string): 'rows' | 'report' {
+  const code = text.replace(/^(\s+|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/|\()+/, '')
+  const word = /^[a-z]+/i.exec(code)?.[0].toLowerCase() ?? ''
+  if (['select', 'with', 'values', 'table'].includes(word)) return 'rows'
+  if (['show', 'explain'].includes(word)) return 'report'
+  throw new Misuse(
+    `expected a question that begins with select, with, values, table, show or explain, got ${JSON.stringify(word || text.slice(0, 20))}; this command only reads`,
+  )
+}
+
+async function beginReading(
+  client: PoolClient,
+  { timeoutMs, origins, suspects = false, slice }: Inquiry,
+  reader: string | null,
+): Promise<void> {
+  await client.query('begin read only')
+  const settings = {
+    // Where nobody asks for suspect nights, the database's own word holds.
+    ...readingSettings({ timeoutMs, origins, slice, ...(suspects ? { suspects } : {}) }),
+    // Everything is read, so the plan for the first rows alone would be the wrong one.
+    cursor_tuple_fraction: '1',
+  }
+  await client.query(setSettings, [Object.keys(settings), Object.values(settings)])
+  if (reader !== null) await client.query(`set local role ${reader}`)
+}
+
+/** A date that is known when the question is planned keeps it to the rows of that day; one that is worked out does not. */
+async function nameDay(
+  client: PoolClient,
+  { values = [], day, slice, warn }: Inquiry,
+): Promise<readonly (string | null)[]> {
+  if (day === undefined || values[day] !== 'newest') return values
+  const { rows } = await client.query<{ newest: string | null; greatest: string | null }>(
+    `select
+      analysis.newest_day($1)::text as newest,
+      (select max(run_date) from public.runs left join public.lists on lists.id = list_id
+        where $1::text is null or lists.name = $1)::text as greatest`,
+    [slice === undefined ? null : onlyList(slice)],
+  )
+  const { newest = null, greatest = null } = rows[0] ?? {}
+  if (newest !== null && newest !== greatest) {
+    warn(
+      `the day is ${newest}, the newest full one; ${greatest} holds too few answers to stand beside it`,
+    )
+  }
+  return values.with(day, newest)
+}
+
+/**
+ * Ends what a connection is asked as soon as nobody waits for it. What it gives is to be awaited before the connection
+ * serves others.
+ */
+async function cancelOn(
+  pool: Pool,
+  client: PoolClient,
+  signal: AbortSignal | undefined,
+): Promise<() => Promise<void>> {
+  if (signal === undefined) return () => Promise.resolve()
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  const pid = rows[0]?.pid ?? 0
+  let ended: Promise<unknown> = Promise.resolve()
+  const end = () => {
+    // A statement that cannot be ended has its time limit.
+    ended = pool.query('select pg_cancel_backend($1)', [pid]).catch(() => undefined)
+  }
+  signal.addEventListener('abort', end, { once: true })
+  return async () => {
+    signal.removeEventListener('abort', end)
+    await ended
+  }
+}
+
+const timedOut = '57014'
+const notAllowed = '42501'
+
+/** What an analyst typed wrong is no bug of ours: one line, with the server's own hint. */
+function explain(error: unknown): unknown {
+  if (!(error instanceof pg.DatabaseError)) return error
+  const hint = error.hint === undefined ? '' : `; ${error.hint}`
+  if (error.code === timedOut) {
+    return new Misuse('expected an answer within the time limit, got none; give --timeout more', {
+      cause: error,
+    })
+  }
+  if (error.code === notAllowed) return refuse(error)
+  return new Misuse(
+    `expected a question that the database can answer, got: ${error.message}${hint}`,
+    {
+      cause: error,
+    },
+  )
+}
+
+function refuse(error: pg.DatabaseError): Misuse {
+  // The server's words are in its own language, the name is in ours.
+  const kept = withheld.find((name) => new RegExp(`\\b${name}\\b`).test(error.message))
+  const got =
+    kept === undefined
+      ? error.message
+      : `${kept}, a table of the mill's own bookkeeping, which is neither shown nor exported`
+  return new Misuse(
+    `expected views of analysts or tables of answers, lists and runs, got: ${got}; docs/schema.md says what may be read`,
+    { cause: error },
+  )
+}
+
+/**
+ * Functions by which a text that only reads could change who it reads as, how long it may take, or what others may do:
+ * those that change settings, those that run a text as SQL, which hides anything, and locks that outlive a transaction.
+ */
+const harmful =
+  /(set_config|query_to_xml|cursor_to_xml|ts_stat|ts_rewrite|advisory_(?:xact_)?lock|dblink|pg_settings|pg_read_|pg_ls_|pg_stat_file|lo_import|lo_export|lo_get|pg_logical_emit_message|pg_notify|pg_sleep_until|pg_terminate_backend|pg_cancel_backend)/i
+
+/** Identifiers that are spelled in numbers: any name could hide in one. */
+const spelled = /u&\s*["']/i
+
+/** What analysts make themselves may hold anything. */
+const theirs = /\bscratch\b/i
+
+/** Refuses SQL of strangers that could do more than read. */
+export function expectHarmless(text: string): void {
+  const word = [harmful, spelled, theirs].map((pattern) => pattern.exec(text)?.[0]).find(Boolean)
+  if (word === undefined) return
+  throw new Misuse(
+    `expected SQL that only reads, got ${JSON.stringify(word)}, which is refused here wherever it stands; npm run sql on the machine itself takes it`,
+  )
+}
+
+/** Where an analyst's login leads, and who opens it. */
+interface LoginOrder {
+  readonly url: string
+  /** What `pg_stat_activity` shows. */
+  readonly name: string
+  readonly max: number
+  /** The database that it has to be one of. */
+  readonly installation: string
+}
+
+/** A pool of an analyst's login: whatever is asked over it can do no more than that login, whoever it makes itself. */
+export async function openAnalyst({
+  url,
+  installation,
+  ...options
+}: LoginOrder): Promise<MillPool> {
+  const pool = openPool(url, { ...options, reading: true })
+  try {
+    const { login, database, more } = await look(pool)
+    if (database !== installation) throw refused('the database of DATABASE_URL', 'another one')
+    if (more) throw refused('a login that may only read answers', `${login}, which may do more`)
+    return pool
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+}
+
+function refused(expected: string, got: string): Misuse {
+  return new Misuse(
+    `expected MILL_ANALYST_URL to lead to ${expected}, got ${got}; npm run migrate -- --analyst NAME makes a login and prints its address`,
+  )
+}
+
+interface Login {
+  readonly login: string
+  readonly database: string
+  /** True: it may read or change what is the mill's alone, or become somebody who may. */
+  readonly more: boolean
+}
+
+async function look(pool: MillPool): Promise<Login> {
+  const { rows } = await pool.query<Login>(`
+    select
+      current_user::text as login,
+      (select id::text from public.installation) as database,
+      rolsuper or rolcreaterole
+        or pg_has_role(current_user, (select relowner from pg_class where oid = 'public.calls'::regclass), 'member')
+        or has_table_privilege('public.accounts', 'select')
+        or has_table_privilege('public.calls', 'update') as more
+    from pg_roles
+    where rolname = current_user`)
+  return only(rows)
+}

@@ -1,0 +1,206 @@
+import { join } from 'node:path'
+import { isSite, siteName } from '../../base/address.ts'
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { formatTable } from '../../base/cli/text.ts'
+import { callerPath, readConfig } from '../../base/config.ts'
+import type { Database } from '../../base/database/database.ts'
+import { changing } from '../../base/database/reader-role.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { workplace } from '../../base/root.ts'
+import { readSwitch } from '../../base/settings.ts'
+import { isDay, localDate } from '../../base/time/zone.ts'
+import { readTable } from '../../core/lists/table.ts'
+import { openMill } from '../../core/mill.ts'
+import {
+  changeDomains,
+  endDomain,
+  type FileColumns,
+  loadDomains,
+  type OwnDomain,
+  putDomain,
+  readOwnDomains,
+  undoDomains,
+} from './domains.ts'
+
+/** What can be typed after `npm run domains -- <action>`. */
+export interface DomainFlags {
+  readonly label?: string
+  readonly brand?: string
+  readonly rival?: true
+  readonly since?: string
+  readonly until?: string
+  readonly on?: string
+  readonly json?: true
+}
+
+const shipped = 'inputs/config/domains.csv'
+
+/** Shows or changes which domains are ours, and which are rivals'; nothing else writes these tables. */
+export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
+  const { options, args, env, closers } = call
+  const [action = 'list', subject] = args
+  const config = readConfig(env)
+  const today = localDate(config.zone, new Date())
+  // Read and judged before anything is opened: a mistake changes nothing.
+  const work = await prepare(call, today)
+  const open = { config, closers, say, name: 'domains', connections: 1 }
+  const mill = await openMill(work === null ? { ...open, reading: true } : open)
+  if (work === null) return showDomains(mill.db, options.json === true)
+  const changes = await changing('our domains', () => changeDomains(mill.db, action, work))
+  if (options.json === true) printJson({ changes })
+  else if (changes.length === 0)
+    print(`nothing changed${action === 'end' ? `: ${subject} is not ours on that day` : ''}`)
+  else for (const { change: kind, ...line } of changes) print(`${kind}  ${describe(line)}`)
+  return exits.done
+}
+
+type Work = Parameters<typeof changeDomains>[2]
+
+/** What an action does to the table; null for one that only looks. */
+async function prepare(
+  { options, args, env }: Call<DomainFlags>,
+  today: string,
+): Promise<Work | null> {
+  const [action = 'list', subject] = args
+  switch (action) {
+    case 'list':
+      return null
+    case 'undo':
+      return undoDomains
+    case 'load': {
+      const path = subject === undefined ? join(workplace, shipped) : callerPath(env, subject)
+      const rows = await readTable(path, subject ?? shipped)
+      const lines = readDomains(rows, subject ?? shipped)
+      const loading = { lines, today, ...spokenOf(rows) }
+      if (lines.length > 0) return (trx) => loadDomains(trx, loading)
+      throw new Misuse(
+        `expected ${subject ?? shipped} to name a domain, got none; npm run domains -- end DOMAIN ends one`,
+      )
+    }
+    case 'set': {
+      const line = readOne(subject, options)
+      return (trx) => putDomain(trx, line)
+    }
+    case 'end': {
+      const { domain, until } = readOne(subject, { until: options.on ?? today })
+      return (trx) => endDomain(trx, { domain, on: until ?? today })
+    }
+    default:
+      throw new Misuse(`expected list, load, set, end or undo, got ${JSON.stringify(action)}`)
+  }
+}
+
+/** What was typed goes by the same rules as a line of a file. */
+function readOne(domain: string | undefined, flags: DomainFlags): OwnDomain {
+  const { label = '', brand = '', since = '', until = '' } = flags
+  const rival = flags.rival === true ? 'yes' : ''
+  const fields = new Map(
+    Object.entries({ domain: domain ?? '', label, brand, since, until, rival }),
+  )
+  const [line] = readDomains([{ line: 1, fields }], 'command line')
+  if (line === undefined) throw new Error('expected a line, got none')
+  return line
+}
+
+async function showDomains(db: Database, json: boolean): Promise<Exit> {
+  const domains = await readOwnDomains(db)
+  if (json) printJson({ domains })
+  else if (domains.length === 0) {
+    print('no domain is ours yet; npm run domains -- set example.com --label "Example"')
+  } else {
+    const heads = ['domain', 'label', 'brand', 'whose', 'since', 'until']
+    const rows = domains.map(({ domain, label, brand, since, until, rival }) => {
+      return [domain, label, brand ?? label, rival ? "a rival's" : 'ours', since, until]
+    })
+    print(formatTable(heads, rows, { right: [] }))
+  }
+  return exits.done
+}
+
+function describe({ domain, label, brand, since, until, rival }: OwnDomain): string {
+  const whose = `${brand === null ? '' : ` of ${brand}`}${rival ? ", a rival's" : ''}`
+  return `${domain} as ${label}${whose}, ${since === null ? 'from the beginning' : `from ${since}`}${until === null ? '' : ` until ${until}`}`
+}
+
+/** Makes the domains of a file ours where none is: for a demonstration. */
+export async function loadFirstDomains(
+  db: Database,
+  { path, shown, today }: { readonly path: string; readonly shown: string; readonly today: string },
+): Promise<void> {
+  if ((await readOwnDomains(db)).length > 0) return
+  const rows = await readTable(path, shown)
+  const loading = { lines: readDomains(rows, shown), today, ...spokenOf(rows) }
+  await changeDomains(db, 'demo', (trx) => loadDomains(trx, loading))
+}
+
+/** A row of a small CSV file: its line, its cells by the names of the header. */
+interface NamedRow {
+  readonly line: number
+  readonly fields: ReadonlyMap<string, string>
+}
+
+/** What a file speaks of: what it has no column for stays as it is. */
+function spokenOf(rows: readonly NamedRow[]): FileColumns {
+  const has = (name: string) => rows.some(({ fields }) => fields.has(name))
+  return { brands: has('brand'), rivals: has('rival') }
+}
+
+type Complain = (text: string) => void
+
+function readDate(fields: NamedRow['fields'], name: string, complain: Complain): string | null {
+  const text = fields.get(name) ?? ''
+  if (text === '') return null
+  if (!isDay(text))
+    complain(`expected ${name} to be a date like 2026-11-01 or nothing, got ${text}`)
+  return text
+}
+
+function readLine(fields: NamedRow['fields'], complain: Complain): OwnDomain {
+  const typed = fields.get('domain') ?? ''
+  const domain = siteName(typed)
+  if (!isSite(domain)) {
+    complain(
+      `expected a domain like example.com, *.example.com or example.com/folder, got ${JSON.stringify(typed)}; leave out https://`,
+    )
+  }
+  const label = fields.get('label') ?? ''
+  const brand = fields.get('brand') ?? ''
+  const since = readDate(fields, 'since', complain)
+  const until = readDate(fields, 'until', complain)
+  if (since !== null && until !== null && until < since) {
+    complain(`expected until to be ${since} or later, got ${until}`)
+  }
+  const rival = readSwitch(fields.get('rival') || 'no')
+  if (rival === null)
+    complain(`expected rival to be yes, no or nothing, got ${fields.get('rival')}`)
+  // Without a label, people read the domain as they wrote it.
+  const written = domain.includes('/') ? domain : typed.toLowerCase().replace(/^www\./, '')
+  return {
+    domain,
+    label: label === '' ? written : label,
+    brand: brand === '' ? null : brand,
+    since,
+    until,
+    rival: rival === true,
+  }
+}
+
+/** Our domains and those of rivals from the rows of `inputs/config/domains.csv`; every problem is told at once. */
+export function readDomains(rows: readonly NamedRow[], shown: string): readonly OwnDomain[] {
+  const problems: string[] = []
+  const domains = rows.map(({ line, fields }) =>
+    readLine(fields, (text) => problems.push(`${shown}:${line}: ${text}`)),
+  )
+  const seen = new Set<string>()
+  for (const [index, { domain, since }] of domains.entries()) {
+    const key = `${domain} ${since ?? ''}`
+    if (seen.has(key)) {
+      problems.push(
+        `${shown}:${rows[index]?.line}: expected one line for ${domain} from ${since ?? 'the beginning'}, got a second one`,
+      )
+    }
+    seen.add(key)
+  }
+  if (problems.length > 0) throw new Misuse(problems.join('\n'))
+  return domains
+}

@@ -1,0 +1,256 @@
+// The export command: writes a relation or an answer into a file.
+
+import { pipeline } from 'node:stream/promises'
+import { type Call, say } from '../../base/cli/command.ts'
+import { timeoutFlag, wordFlag } from '../../base/cli/flags.ts'
+import { rowsText } from '../../base/cli/text.ts'
+import { callerPath, readConfig } from '../../base/config.ts'
+import type { Database } from '../../base/database/database.ts'
+import type { CellBatch } from '../../base/database/fetch.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { readSlice, sliceFlags, spanFlags } from '../../base/database/views.ts'
+import { type Exit, exits, Misuse, unhandled } from '../../base/errors.ts'
+import { openMill } from '../../core/mill.ts'
+import { archiveFlags, readArchive } from '../archive/load.ts'
+import { type Inquiry, readBatches } from './ask.ts'
+import { findQuestion, readFlags } from './library.ts'
+import { hintOrigins, readOrigins } from './origins.ts'
+import { writeRows } from './rows.ts'
+import { findTarget, promisedFormat, type Target, writeTarget } from './target.ts'
+
+const formats = ['csv', 'ndjson', 'parquet'] as const
+type Format = (typeof formats)[number]
+
+export interface ExportOptions {
+  readonly format?: string
+  readonly to?: string
+  readonly question?: string
+  readonly where?: string
+  readonly raw?: true
+  readonly bom?: true
+  readonly origins?: string
+  readonly suspects?: true
+  readonly timeout: string
+  readonly withArchive?: true
+  readonly archived?: string
+  readonly archive?: string
+}
+
+/** Writes a relation or an answer into a file or to stdout, row by row; what can be refused is refused before it asks. */
+export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
+  const { options, args, env, closers } = call
+  const { to, question, where, raw = false, bom = false } = options
+  const choose = readChoice({ question, where, args })
+  if (to === undefined) throw new Misuse('expected --to with a file, got nothing; - is stdout')
+  const path = callerPath(env, to)
+  const target = to === '-' ? null : await findTarget(path, to)
+  const format = chooseFormat(target, options.format)
+  if (bom && format !== 'csv') {
+    throw new Misuse(`expected --bom with --format csv, got ${format}, which has no such mark`)
+  }
+  const timeoutMs = timeoutFlag(options.timeout, { like: '10m' })
+  const archive = archiveFlags(options, env)
+  const config = readConfig(env)
+  const behind = archive === undefined
+  const mill = await openMill({ config, closers, say, name: 'export', reading: true, behind })
+  const origins = options.origins === undefined ? undefined : readOrigins(options.origins)
+  const { name, ...asked } = await choose(mill.db)
+  const text = format === 'ndjson' ? asLines(asked.text) : asked.text
+  const before = archive === undefined ? undefined : readArchive(archive, mill, text)
+  const suspects = options.suspects === true
+  const reading = { ...asked, text, timeoutMs, origins, suspects, before }
+  const batches = readBatches(mill.pool, { ...reading, warn: say })
+  let rows = 0
+  const counted = count(batches, (more) => (rows += more))
+  const pieces = await write(counted, format, { raw, bom })
+  if (target === null) {
+    await pipeline(pieces, process.stdout, { end: false })
+    say(`wrote ${rowsText(rows)} of ${name} as ${format}`)
+    return exits.done
+  }
+  await writeTarget(target, pieces)
+  say(`wrote ${rowsText(rows)} of ${name} to ${path} as ${format}`)
+  const hint = /\banalysis\./i.test(asked.text) ? await hintOrigins(mill.db, origins) : null
+  if (hint !== null) say(hint)
+  return exits.done
+}
+
+/** What was typed, or what the name of the file promises: another format in it would be a trap for its readers. */
+function chooseFormat(target: Target | null, typed: string | undefined): Format {
+  const format = typed === undefined ? undefined : wordFlag('format', typed, formats)
+  const promised = target === null ? null : promisedFormat(target)
+  if (target === null || promised === null) return format ?? 'csv'
+  const known = formats.find((one) => one === promised)
+  if (known === undefined) {
+    throw new Misuse(
+      `expected --to with a file for csv (.csv), ndjson (.ndjson, .jsonl, .json) or parquet (.parquet), got ${target.shown}; name another file`,
+    )
+  }
+  if (format === undefined || format === known) return known
+  throw new Misuse(
+    `expected --format ${known} for ${target.shown}, got ${format}; leave --format out, or name another file`,
+  )
+}
+
+async function* count(
+  batches: AsyncIterable<CellBatch>,
+  add: (rows: number) => void,
+): AsyncGenerator<CellBatch> {
+  for await (const batch of batches) {
+    add(batch.rows.length)
+    yield batch
+  }
+}
+
+async function write(
+  batches: AsyncIterable<CellBatch>,
+  format: Format,
+  { raw, bom }: { readonly raw: boolean; readonly bom: boolean },
+): Promise<AsyncIterable<string | Uint8Array>> {
+  switch (format) {
+    case 'csv':
+    case 'ndjson':
+      return writeRows(batches, format, { raw, bom })
+    case 'parquet':
+      // Loaded by those who want such a file.
+      return (await import('./parquet.ts')).writeParquet(batches)
+    default:
+      throw unhandled('format', format)
+  }
+}
+
+/** What is to be exported, as it was typed. */
+interface TypedChoice {
+  readonly question: string | undefined
+  readonly where: string | undefined
+  readonly args: readonly string[]
+}
+
+/** What is exported, and what it is called. */
+type Exported = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'> & { readonly name: string }
+
+/** Finds what was typed; what can be refused without the tables is refused before they are opened. */
+export function readChoice({
+  question,
+  where,
+  args,
+}: TypedChoice): (db: Database) => Promise<Exported> {
+  if (question !== undefined) {
+    if (where !== undefined) {
+      throw new Misuse(
+        'expected --where beside the name of a table or view, got it beside --question; put the condition into the SQL',
+      )
+    }
+    const found = { ...findQuestion(question, args), name: nameOf(question) }
+    return () => Promise.resolve(found)
+  }
+  const [relation = '', ...flags] = args
+  if (relation.startsWith('-')) {
+    throw new Misuse(
+      `expected the name of a table or view, and its flags behind it, got ${relation}; npm run export -- --help lists all flags`,
+    )
+  }
+  const given = readFlags(flags)
+  const known: readonly string[] = [...sliceFlags, ...spanFlags]
+  const other = [...given.keys()].find((flag) => !known.includes(flag))
+  if (other !== undefined) {
+    throw new Misuse(
+      `expected --where, ${known.map((flag) => `--${flag}`).join(', ')} behind ${relation}, got --${other}; npm run export -- --help lists all flags`,
+    )
+  }
+  const slice = { ...readSlice(given), everyDay: true }
+  return async (db) => {
+    const name = await findRelation(db, relation)
+    const { since, until } = slice
+    return { ...(await selectRows(db, name, { since, until, where })), slice, name }
+  }
+}
+
+function nameOf(question: string): string {
+  return /\s/.test(question.trim()) ? 'the answer' : question
+}
+
+/** Finds a table or view by the name that a person typed; gives it as SQL needs it. */
+async function findRelation(db: Database, typed: string): Promise<string> {
+  const { rows } = await sql<{ name: string; quoted: string }>`
+    select
+      nspname || '.' || relname as name,
+      quote_ident(nspname) || '.' || quote_ident(relname) as quoted
+    from pg_class
+    join pg_namespace on pg_namespace.oid = relnamespace
+    where nspname in ('analysis', 'public', 'notes')
+      and relkind in ('r', 'v', 'm', 'p')
+    order by nspname, relname
+  `.execute(db)
+  const wanted = typed.trim().toLowerCase()
+  // Views of analysts first: no table of ours has the name of one.
+  const found = rows.find(({ name }) => name === wanted || name.split('.')[1] === wanted)
+  if (found !== undefined) return found.quoted
+  const near = rows
+    .map(({ name }) => name)
+    .filter((name) => name.includes(wanted.slice(0, 4)))
+    .slice(0, 5)
+  throw new Misuse(
+    `expected the name of a table or view, got ${JSON.stringify(typed)}; ${
+      near.length === 0 ? 'docs/schema.md lists them' : `perhaps ${near.join(', ')}`
+    }`,
+  )
+}
+
+/** Columns that say when a row is of, the one that is asked for first. */
+const times = [
+  ...['run_date', 'date', 'day', 'fetched_at', 'at', 'due_at', 'sent_at', 'received_at'],
+  ...['created_at', 'finished_at', 'first_seen', 'written_at'],
+]
+
+/** Which rows of a relation are wanted. */
+interface RowChoice {
+  /** Days as they were typed, both included. */
+  readonly since: string | undefined
+  readonly until: string | undefined
+  /** A condition in SQL. */
+  readonly where: string | undefined
+}
+
+/** The rows of a relation that are wanted, as a question. */
+async function selectRows(
+  db: Database,
+  relation: string,
+  { since, until, where }: RowChoice,
+): Promise<Pick<Inquiry, 'text' | 'values'>> {
+  const bounded = since !== undefined || until !== undefined
+  const time = bounded ? await findTime(db, relation) : null
+  const conditions = [
+    // A comment at its end must not swallow the bracket.
+    ...(where === undefined ? [] : [`(${where}\n)`]),
+    ...(time === null ? [] : [`${time} >= coalesce($1::date, '-infinity')`]),
+    ...(time === null ? [] : [`${time} < coalesce($2::date + 1, 'infinity')`]),
+  ]
+  const text = `select * from ${relation}${conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`}`
+  return { text, values: time === null ? [] : [since ?? null, until ?? null] }
+}
+
+async function findTime(db: Database, relation: string): Promise<string> {
+  const { rows } = await sql<{ name: string }>`
+    select attname as name
+    from pg_attribute
+    where attrelid = ${relation}::regclass
+      and attname = any (${times}::text[])
+      and atttypid in ('date'::regtype, 'timestamptz'::regtype)
+      and not attisdropped
+    order by array_position(${times}::text[], attname::text)
+    limit 1
+  `.execute(db)
+  const [found] = rows
+  if (found !== undefined) return found.name
+  throw new Misuse(
+    `expected a table or view with a time for --since and --until, got ${relation}, which has none; leave them out, or say it with --where`,
+  )
+}
+
+/** Each row of a question as one line of JSON. */
+export function asLines(question: string): string {
+  // The server writes every digit of numbers and times, and each value in the kind of its column: read here and
+  // written again, both would be lost. `line.*`, since a column may be called line.
+  return `select row_to_json(line.*)::text as line from (${question.trim().replace(/(;|\s|--[^\n]*$)+$/, '')}\n) as line`
+}

@@ -1,0 +1,36 @@
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import type { ReadSpan } from './span.ts'
+
+/** What an analyst wrote about a day. */
+export interface Note {
+  readonly date: string
+  readonly text: string
+  readonly tag: string
+}
+
+/** The notes that concern some labels, the oldest first; those about every query concern each. */
+export async function readNotes(db: Database, tags: readonly string[]): Promise<readonly Note[]> {
+  const { rows } = await sql<Note>`
+    select date, text, tag
+    from notes.annotations
+    where tag = any (${['*', ...tags]}::text[])
+    order by date, id
+  `.execute(db)
+  return rows
+}
+
+/** The notes about every query that fall into a span, the oldest first: what its pictures are drawn with. */
+export async function readNotesBetween(
+  db: Database,
+  { since, until }: Pick<ReadSpan, 'since' | 'until'>,
+): Promise<readonly Note[]> {
+  const { rows } = await sql<Note>`
+    select date, text, tag
+    from notes.annotations
+    where tag = '*'
+      and date between ${since}::date and ${until}::date
+    order by date, id
+  `.execute(db)
+  return rows
+}

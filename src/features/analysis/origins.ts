@@ -1,0 +1,65 @@
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { Misuse } from '../../base/errors.ts'
+
+const origins = ['live', 'test', 'sandbox'] as const
+
+/** Checks the kinds of answers that a person asked for; gives them as the setting wants them. */
+export function readOrigins(typed: string): string {
+  const named = typed
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+  const unknown = named.find((word) => !origins.some((origin) => origin === word))
+  if (unknown === undefined && named.length > 0) return named.join(',')
+  throw new Misuse(
+    `expected --origins to name some of ${origins.join(', ')}, got ${JSON.stringify(typed)}`,
+  )
+}
+
+/** Kinds of answers that the tables hold while they hold none of a kind that the views show; null: there are such. */
+async function hiddenOrigins(db: Database, asked: string | undefined): Promise<string | null> {
+  const { rows } = await sql<{ shown: boolean; there: string | null }>`
+    select
+      exists (select from searches where origin = any (shown.origins)) as shown,
+      (select string_agg(distinct origin, ',') from searches) as there
+    from (
+      select string_to_array(coalesce(${asked ?? null}::text, array_to_string(analysis.origins(), ',')), ',') as origins
+    ) as shown
+  `.execute(db)
+  const [found] = rows
+  return found === undefined || found.shown ? null : found.there
+}
+
+/** A hint for the reader when the tables hold answers, but none of a kind that the views show; else null. */
+export async function hintOrigins(db: Database, asked: string | undefined): Promise<string | null> {
+  const there = await hiddenOrigins(db, asked)
+  if (there === null) return null
+  return `the views show live answers, and there are none; to see the others: --origins ${there}`
+}
+
+/**
+ * The kinds of answers that a reader is shown who asked for none: on a machine with nothing, those that are there, as long
+ * as there is no live one. Who has a database of their own says it themselves.
+ */
+export async function firstOrigins(
+  db: Database,
+  {
+    databaseUrl,
+    tell,
+  }: { readonly databaseUrl: string | null; readonly tell: (line: string) => void },
+): Promise<string | undefined> {
+  const there = databaseUrl === null ? await hiddenOrigins(db, undefined) : null
+  if (there === null) return undefined
+  tell(
+    `no live answers are there yet: what is shown are answers of the ${there.replace(',', ' and ')}`,
+  )
+  return there
+}
+
+/** Makes the views of this database show more kinds of answers by themselves: for demonstrations. */
+export async function setOrigins(db: Database, shown: string): Promise<void> {
+  const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(db)
+  const name = rows[0]?.name ?? ''
+  await sql`alter database ${sql.id(name)} set querymill.origins = ${sql.lit(shown)}`.execute(db)
+}

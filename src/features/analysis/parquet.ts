@@ -1,0 +1,203 @@
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
+import { type CellBatch, type CellColumn, listIn } from '../../base/database/fetch.ts'
+
+// What a reader can skip as a whole, and what is in memory at once.
+const groupRows = 20_000
+// Bodies are long: their group is full earlier.
+const groupCharacters = 8_000_000
+
+/** Rows as one Parquet file, row group by row group: memory stays the same however many there are. */
+export async function* writeParquet(batches: AsyncIterable<CellBatch>): AsyncGenerator<Uint8Array> {
+  let file: ParquetDraft | null = null
+  for await (const { columns, rows } of batches) {
+    file ??= new ParquetDraft(columns)
+    file.add(rows)
+    if (file.full) yield file.takeGroup()
+  }
+  if (file === null) return
+  if (file.rows > 0) yield file.takeGroup()
+  yield file.takeEnd()
+}
+
+/** A Parquet file in the making: it holds one row group at a time, and gives its bytes away. */
+export class ParquetDraft {
+  readonly #columns: readonly ParquetColumn[]
+  readonly #bytes = new ByteWriter()
+  readonly #writer: ParquetWriter
+  #data: unknown[][]
+  #characters = 0
+
+  constructor(columns: readonly CellColumn[]) {
+    this.#columns = columns.map(parquetColumn)
+    this.#data = columns.map(() => [])
+    const schema = [this.#root, ...this.#columns.flatMap((column) => column.schema)]
+    this.#writer = new ParquetWriter({ writer: this.#bytes, schema, createdBy: 'querymill' })
+  }
+
+  get #root() {
+    return { name: 'root', num_children: this.#columns.length }
+  }
+
+  get rows(): number {
+    return this.#data[0]?.length ?? 0
+  }
+
+  /** True: the group is to be taken. */
+  get full(): boolean {
+    return this.rows >= groupRows || this.#characters >= groupCharacters
+  }
+
+  add(rows: CellBatch['rows']): void {
+    for (const [index, column] of this.#columns.entries()) {
+      const values = this.#data[index]
+      for (const row of rows) {
+        const text = row[index] ?? null
+        values?.push(text === null ? null : column.read(text))
+        this.#characters += text?.length ?? 0
+      }
+    }
+  }
+
+  takeGroup(): Uint8Array {
+    const columnData = this.#columns.map(({ name }, index) => ({
+      name,
+      data: this.#data[index] ?? [],
+    }))
+    // It gives a promise only where what it writes to does.
+    void this.#writer.write({ columnData, rowGroupSize: groupRows * 2 })
+    this.#data = this.#columns.map(() => [])
+    this.#characters = 0
+    return this.#take()
+  }
+
+  takeEnd(): Uint8Array {
+    this.#writer.schema = [this.#root, ...this.#columns.flatMap((column) => column.said)]
+    void this.#writer.finish()
+    return this.#take()
+  }
+
+  /** What was written since the last time; where it stands in the file goes on. */
+  #take(): Uint8Array {
+    const bytes = this.#bytes.getBytes().slice()
+    this.#bytes.index = 0
+    return bytes
+  }
+}
+
+type SchemaElement = ParquetWriter['schema'][number]
+
+/** A column of a Parquet file, and how its values are read from what the server writes. */
+interface ParquetColumn {
+  readonly name: string
+  readonly schema: readonly SchemaElement[]
+  /**
+   * The same as the file is to declare it. JSON is written as the text that it is: the library would parse it and write it
+   * again, and long numbers would lose digits.
+   */
+  readonly said: readonly SchemaElement[]
+  readonly read: (text: string) => unknown
+}
+
+type Type = Omit<SchemaElement, 'name' | 'repetition_type'>
+
+interface Kind {
+  readonly type: Type
+  /** What the file says of it at its end. */
+  readonly said?: Type
+  readonly read: (text: string) => unknown
+}
+
+const textKind: Kind = {
+  type: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
+  read: (given) => given,
+}
+const integer: Kind = { type: { type: 'INT32' }, read: Number }
+const long: Kind = { type: { type: 'INT64' }, read: BigInt }
+// A numeric has as many digits as it likes and no scale of its own: readers want a number to reckon with.
+const double: Kind = { type: { type: 'DOUBLE' }, read: Number }
+const json: Kind = { ...textKind, said: { type: 'BYTE_ARRAY', converted_type: 'JSON' } }
+const uuid: Kind = {
+  type: { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, logical_type: { type: 'UUID' } },
+  // The library would take it apart digit by digit.
+  read: (given) => Buffer.from(given.replaceAll('-', ''), 'hex'),
+}
+// The server writes bytes as \\x and two digits each.
+const bytesKind: Kind = {
+  type: { type: 'BYTE_ARRAY' },
+  read: (given) => Buffer.from(given.slice(2), 'hex'),
+}
+const boolean: Kind = { type: { type: 'BOOLEAN' }, read: (given) => given === 't' }
+const date: Kind = { type: { type: 'INT32', converted_type: 'DATE' }, read: readDate }
+const instant: Kind = {
+  type: {
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MICROS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+  },
+  read: readInstant,
+}
+
+const kinds: Readonly<Record<number, Kind>> = {
+  16: boolean,
+  17: bytesKind,
+  20: long,
+  21: integer,
+  23: integer,
+  114: json,
+  700: double,
+  701: double,
+  1082: date,
+  1184: instant,
+  1700: double,
+  2950: uuid,
+  3802: json,
+}
+
+/** What the things of a list are, by the type of the list. */
+const things: Readonly<Record<number, Kind>> = {
+  1000: { ...boolean, read: (given) => given === 'true' },
+  1005: integer,
+  1007: integer,
+  1009: textKind,
+  1015: textKind,
+  1016: long,
+  1021: double,
+  1022: double,
+  1231: double,
+  2951: textKind,
+}
+
+/** How a column of an answer stands in a Parquet file; whatever has no type of its own there is text. */
+function parquetColumn({ name, type }: CellColumn): ParquetColumn {
+  const thing = things[type]
+  if (thing === undefined) {
+    const kind = kinds[type] ?? textKind
+    const as = (said: Type): SchemaElement[] => [{ name, ...said, repetition_type: 'OPTIONAL' }]
+    return { name, schema: as(kind.type), said: as(kind.said ?? kind.type), read: kind.read }
+  }
+  const schema: SchemaElement[] = [
+    { name, converted_type: 'LIST', num_children: 1, repetition_type: 'OPTIONAL' },
+    { name: 'list', num_children: 1, repetition_type: 'REPEATED' },
+    { name: 'element', ...thing.type, repetition_type: 'OPTIONAL' },
+  ]
+  const read = (given: string) =>
+    listIn(given, type).map((value) => (value === null ? null : thing.read(`${value}`)))
+  return { name, schema, said: schema, read }
+}
+
+/** Days since 1970; null for an end of time, which no calendar has. */
+function readDate(given: string): number | null {
+  const time = Date.parse(`${given}T00:00:00Z`)
+  return Number.isNaN(time) ? null : time / 86_400_000
+}
+
+/** Microseconds since 1970, as many as the server counts. */
+function readInstant(given: string): bigint | null {
+  const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d+))?([+-]\d\d)(?::?(\d\d))?$/.exec(
+    given,
+  )
+  if (match === null) return null
+  const [, day, time, fraction = '', hours, minutes = '00'] = match
+  const seconds = Date.parse(`${day}T${time}${hours}:${minutes}`)
+  return BigInt(seconds) * 1000n + BigInt(fraction.padEnd(6, '0'))
+}

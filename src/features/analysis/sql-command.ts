@@ -1,0 +1,214 @@
+// The sql command: asks a question of the library, or one's own.
+
+import { pipeline } from 'node:stream/promises'
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { timeoutFlag, wordFlag } from '../../base/cli/flags.ts'
+import { formatTable } from '../../base/cli/text.ts'
+import { readConfig } from '../../base/config.ts'
+import type { Pool } from '../../base/database/database.ts'
+import type { CellBatch } from '../../base/database/fetch.ts'
+import { hintLabels } from '../../base/database/views.ts'
+import { type Exit, exits, unhandled } from '../../base/errors.ts'
+import { openMill } from '../../core/mill.ts'
+import { archiveFlags, type AskedArchive, readArchive } from '../archive/load.ts'
+import { type Inquiry, openAnalyst, readBatches } from './ask.ts'
+import { findQuestion, readQuestions, type SqlQuestion } from './library.ts'
+import { firstOrigins, hintOrigins, readOrigins } from './origins.ts'
+import { object, writeRows } from './rows.ts'
+
+export interface SqlOptions {
+  readonly format: string
+  readonly json?: true
+  readonly timeout: string
+  readonly origins?: string
+  readonly suspects?: true
+  readonly most: string
+  readonly withArchive?: true
+  readonly archived?: string
+  readonly archive?: string
+}
+
+// What Postgres counts a time limit to.
+const mostMs = 2 ** 31 - 1
+
+/** Lists the library, or asks the tables one question and prints the answer as it comes. */
+export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
+  const { options, args } = call
+  const format = wordFlag('format', options.json === true ? 'json' : options.format, answerFormats)
+  const [typed, ...flags] = args
+  if (typed === undefined) {
+    if (format === 'json') printJson(readQuestions())
+    else print(describeLibrary())
+    return exits.done
+  }
+  const asked = {
+    question: findQuestion(typed, flags),
+    timeoutMs: timeoutFlag(options.timeout, { like: '90s, at most 24d', mostMs }),
+    format,
+    most: Number(options.most),
+    origins: options.origins,
+    suspects: options.suspects === true,
+    archive: archiveFlags(options, call.env),
+  }
+  // The library is listed, and a mistyped question refused, without loading what opens the tables.
+  await printAnswer(asked, call)
+  return exits.done
+}
+
+interface SqlRequest {
+  readonly question: SqlQuestion
+  readonly timeoutMs: number
+  readonly format: AnswerFormat
+  /** Most rows of a table. */
+  readonly most: number
+  /** Kinds of answers to show, as they were typed. */
+  readonly origins: string | undefined
+  readonly suspects: boolean
+  /** Which part of the archive is read as well; undefined: nothing. */
+  readonly archive: AskedArchive | undefined
+}
+
+/** Opens the tables, asks them, and prints the answer as it comes. */
+async function printAnswer(
+  { question, timeoutMs, format, most, archive, ...asked }: SqlRequest,
+  { env, closers }: Pick<Call<unknown>, 'env' | 'closers'>,
+): Promise<void> {
+  const config = readConfig(env)
+  const mill = await openMill({
+    config,
+    closers,
+    say,
+    name: 'sql',
+    reading: true,
+    behind: archive === undefined,
+  })
+  // A question about the tables alone needs no hint about the views, unless that may be why there is no row.
+  let views = /\banalysis\./i.test(question.text)
+  let found = true
+  const empty = () => {
+    views = true
+    found = false
+  }
+  const typed = asked.origins === undefined ? undefined : readOrigins(asked.origins)
+  const first = { databaseUrl: config.databaseUrl, tell: say }
+  const origins = typed ?? (views ? await firstOrigins(mill.db, first) : undefined)
+  const { installation } = mill
+  const before = archive === undefined ? undefined : readArchive(archive, mill, question.text)
+  const reading = { ...question, timeoutMs, origins, suspects: asked.suspects, warn: say, before }
+  // Only who owns the tables may add to them, if only for one question.
+  const url = archive === undefined ? config.analystUrl : null
+  const pool =
+    url === null
+      ? mill.pool
+      : closers.add(
+          'the login',
+          await openAnalyst({ url, installation, name: 'sql', max: 2 }),
+          (open) => open.end(),
+        )
+  const answer = answerQuestion(pool, reading, { format, most, say, empty })
+  await pipeline(answer, process.stdout, { end: false })
+  const slice = found ? undefined : question.slice
+  const unknown = slice === undefined ? null : await hintLabels(mill.db, slice)
+  if (unknown !== null) say(unknown)
+  const hint = views ? await hintOrigins(mill.db, origins) : null
+  if (hint !== null) say(hint)
+}
+
+const answerFormats = ['table', 'csv', 'json'] as const
+type AnswerFormat = (typeof answerFormats)[number]
+
+/** The library, one line a question, its parameters below. */
+export function describeLibrary(): string {
+  const questions = readQuestions()
+  const width = Math.max(...questions.map(({ name }) => name.length))
+  const indent = ' '.repeat(width + 2)
+  return questions
+    .map(({ name, asks, parameters, narrows }) => {
+      const lines = parameters.map((parameter) => {
+        const value = parameter.fallback === undefined ? '…' : (parameter.fallback ?? '')
+        return `${indent}--${parameter.name} ${value}`.trimEnd() + `  ${parameter.meaning}`
+      })
+      const flags = narrows.map((flag) => `--${flag}`).join(' ')
+      if (flags !== '') lines.push(`${indent}${flags}`)
+      return [`${name.padEnd(width)}  ${asks}`, ...lines].join('\n')
+    })
+    .join('\n')
+}
+
+interface AnswerOptions {
+  readonly format: AnswerFormat
+  /** Most rows of a table. */
+  readonly most: number
+  readonly say: (line: string) => void
+  /** Called at the end when there was no row. */
+  readonly empty: () => void
+}
+
+/** Asks and gives the answer piece by piece, as it is to be printed. */
+export async function* answerQuestion(
+  pool: Pool,
+  reading: Inquiry,
+  { format, most, say: tell, empty }: AnswerOptions,
+): AsyncGenerator<string> {
+  const batches = watch(readBatches(pool, reading), empty)
+  switch (format) {
+    case 'table':
+      yield* answerTable(batches, most, tell)
+      return
+    case 'csv':
+      yield* writeRows(batches, 'csv')
+      return
+    case 'json':
+      yield* answerJson(batches)
+      return
+    default:
+      throw unhandled('format', format)
+  }
+}
+
+async function* watch(
+  batches: AsyncIterable<CellBatch>,
+  empty: () => void,
+): AsyncGenerator<CellBatch> {
+  let some = false
+  for await (const batch of batches) {
+    some ||= batch.rows.length > 0
+    yield batch
+  }
+  if (!some) empty()
+}
+
+async function* answerTable(
+  batches: AsyncIterable<CellBatch>,
+  most: number,
+  tell: (line: string) => void,
+): AsyncGenerator<string> {
+  const rows: (readonly (string | null)[])[] = []
+  let columns: CellBatch['columns'] = []
+  for await (const batch of batches) {
+    columns = batch.columns
+    rows.push(...batch.rows)
+    if (rows.length > most) break
+  }
+  const heads = columns.map(({ name }) => name)
+  const right = columns.filter(({ kind }) => kind === 'number').map(({ name }) => name)
+  yield `${formatTable(heads, rows.slice(0, most), { right })}\n`
+  if (rows.length === 0) tell('no rows')
+  if (rows.length > most) {
+    tell(`the first ${most} rows; --most shows more, npm run export writes all of them into a file`)
+  }
+}
+
+async function* answerJson(batches: AsyncIterable<CellBatch>): AsyncGenerator<string> {
+  let begun = false
+  let between = ''
+  for await (const { columns, rows } of batches) {
+    if (!begun) yield `{"columns":${JSON.stringify(columns.map(({ name }) => name))},"rows":[`
+    begun = true
+    for (const row of rows) {
+      yield `${between}\n${JSON.stringify(object(row, columns))}`
+      between = ','
+    }
+  }
+  yield '\n]}\n'
+}

@@ -1,0 +1,172 @@
+import { rmSync } from 'node:fs'
+import {
+  constants,
+  type FileHandle,
+  open,
+  readlink,
+  realpath,
+  rename,
+  stat,
+} from 'node:fs/promises'
+import { dirname, extname, resolve } from 'node:path'
+import { codeOf, Misuse } from '../../base/errors.ts'
+import { pause } from '../../base/waiting.ts'
+
+/** Where a command writes to. */
+export interface Target {
+  /** The path as the person typed it. */
+  readonly shown: string
+  /** Of a file, the end of all links that lead to it. */
+  readonly path: string
+  /** Only a file is replaced: nobody who names a pipe or a device wants a file in its place. */
+  readonly kind: 'file' | 'pipe' | 'device'
+}
+
+type Pieces = Iterable<string> | AsyncIterable<string | Uint8Array>
+
+/** Formats by the extensions that promise them, also those that nobody here writes. */
+const promised: Readonly<Record<string, string>> = {
+  '.csv': 'csv',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.json': 'ndjson',
+  '.parquet': 'parquet',
+  '.html': 'html',
+  '.htm': 'html',
+  '.pdf': 'pdf',
+  '.xlsx': 'xlsx',
+  '.xls': 'xls',
+  '.ods': 'ods',
+  '.gz': 'gzip',
+  '.zst': 'zstd',
+  '.bz2': 'bzip2',
+  '.xz': 'xz',
+  '.zip': 'zip',
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EISDIR: 'a folder; name a file in it',
+  ENOENT: 'a file in a folder that is not there; make the folder first',
+  ENOTDIR: 'a path through something that is no folder; check the path',
+  ELOOP: 'a link that leads to itself; name the file',
+  EACCES: 'a place where this user may not write; name another one',
+  EPERM: 'a place where this user may not write; name another one',
+  EROFS: 'a place where nobody may write; name another one',
+  ENXIO: 'a socket, or a device that is not there; name a file',
+  ENOSPC: 'no room left; make some, or name another place',
+  EDQUOT: 'no room left; make some, or name another place',
+  EPIPE: 'a reader that left before the end; start it again, then this command',
+}
+
+/** The format that the name of a file promises, or of the file that a link leads to; null: none that is known. */
+export function promisedFormat({ shown, path }: Target): string | null {
+  const [typed, end] = [shown, path].map((name) => promised[extname(name).toLowerCase()])
+  return typed ?? end ?? null
+}
+
+/** Finds out what a path leads to; a folder is refused. */
+export async function findTarget(path: string, shown: string): Promise<Target> {
+  try {
+    const there = await stat(path).catch(nullIfAbsent)
+    if (there?.isDirectory() === true) throw unwritable(shown, { code: 'EISDIR' })
+    if (there === null || there.isFile()) return { shown, path: await endOf(path), kind: 'file' }
+    // No pipe has a path at the end of links such as /dev/stdout.
+    return { shown, path, kind: there.isFIFO() ? 'pipe' : 'device' }
+  } catch (cause) {
+    throw unwritable(shown, cause)
+  }
+}
+
+/** What a path leads to, also when that is a file yet to be made. */
+async function endOf(path: string): Promise<string> {
+  const end = await realpath(path).catch(nullIfAbsent)
+  if (end !== null) return end
+  const link = await readlink(path).catch(nullIfAbsent)
+  return link === null ? path : endOf(resolve(await realpath(dirname(path)), link))
+}
+
+/** A file is there whole or not at all; a pipe or a device takes the pieces as they come. */
+export async function writeTarget(target: Target, pieces: Pieces): Promise<void> {
+  if (target.kind === 'file') await replace(target, pieces)
+  else await fill(target, openAsItIs(target), pieces)
+}
+
+async function replace(target: Target, pieces: Pieces): Promise<void> {
+  // A name of its own: two commands that write the same file must not write into one draft.
+  const part = `${target.path}.${process.pid}.part`
+  const drop = () => rmSync(part, { force: true })
+  // Ctrl-C ends the process without another word.
+  process.once('exit', drop)
+  try {
+    drop()
+    // Only a new file: what has taken that name meanwhile may be a link.
+    await fill(target, open(part, 'wx'), pieces)
+    await rename(part, target.path).catch((cause: unknown) => {
+      throw unwritable(target.shown, cause)
+    })
+  } finally {
+    process.off('exit', drop)
+    drop()
+  }
+}
+
+const pauseMs = 2
+
+/** Waits for the reader of a pipe here: one who waits in the system cannot be ended by Ctrl-C. */
+async function openAsItIs({ path, kind }: Target): Promise<FileHandle> {
+  for (;;) {
+    try {
+      return await open(path, constants.O_WRONLY | constants.O_NONBLOCK)
+    } catch (error) {
+      if (kind !== 'pipe' || codeOf(error) !== 'ENXIO') throw error
+    }
+    await pause(pauseMs)
+  }
+}
+
+async function fill(
+  { shown }: Target,
+  opening: Promise<FileHandle>,
+  pieces: Pieces,
+): Promise<void> {
+  const fail = (cause: unknown) => {
+    throw unwritable(shown, cause)
+  }
+  const handle = await opening.catch(fail)
+  try {
+    // Only what writing meets is the target's fault: the pieces may come from a server that goes away.
+    for await (const piece of pieces) await push(handle, bytesOf(piece)).catch(fail)
+  } finally {
+    await handle.close()
+  }
+}
+
+function bytesOf(piece: string | Uint8Array): Uint8Array {
+  return typeof piece === 'string' ? Buffer.from(piece) : piece
+}
+
+async function push(handle: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    try {
+      done += (await handle.write(bytes, done)).bytesWritten
+    } catch (error) {
+      // A full pipe: its reader is slower than we are.
+      if (codeOf(error) !== 'EAGAIN') throw error
+      await pause(pauseMs)
+    }
+  }
+}
+
+function nullIfAbsent(error: unknown): null {
+  if (codeOf(error) === 'ENOENT') return null
+  throw error
+}
+
+function unwritable(shown: string, cause: unknown): unknown {
+  const code = codeOf(cause)
+  if (code === null) return cause
+  return new Misuse(
+    `expected ${shown} to be a file that can be written, got ${reasons[code] ?? code}`,
+    { cause },
+  )
+}

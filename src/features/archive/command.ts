@@ -1,0 +1,223 @@
+// The archive command: moves old days into files, brings them back, checks them.
+
+import { type Call, printJson, say } from '../../base/cli/command.ts'
+import { readConfig } from '../../base/config.ts'
+import { type Exit, exits, Misuse, reasonOf, unhandled } from '../../base/errors.ts'
+import { readDuration } from '../../base/time/zone.ts'
+import { type Mill, openMill } from '../../core/mill.ts'
+import { finishDays, readDaysToFinish } from '../../core/nights/finish.ts'
+import { bringBack, checkArchive } from './back.ts'
+import { type Archived, archiveDay } from './day.ts'
+import {
+  type Archivist,
+  countLeaving,
+  gatherKept,
+  holdArchive,
+  type LeavingDays,
+  readArchivedDays,
+  readLeavingDays,
+} from './days.ts'
+import { type ParquetEngine, withEngine } from './engine.ts'
+import { readDayRange } from './load.ts'
+import { archiveAddress } from './place.ts'
+import { openPlaces } from './places.ts'
+import { openTargets } from './targets.ts'
+
+export interface ArchiveOptions {
+  readonly older?: string
+  readonly to?: string
+  readonly back?: string
+  readonly check?: true
+  readonly dryRun?: true
+  readonly json?: true
+}
+
+/** Moves old days into files, brings them back, or reads the files; one of the three. */
+export async function archive(call: Call<ArchiveOptions>): Promise<Exit> {
+  const { options, env, closers } = call
+  const wish = readWish(options)
+  const config = readConfig(env)
+  const reading = wish.kind === 'check'
+  const mill = await openMill({ config, closers, say, name: 'archive', connections: 2, reading })
+  const folder = options.to === undefined ? undefined : archiveAddress(env, options.to)
+  switch (wish.kind) {
+    case 'check':
+      return checkDays(mill, folder, options)
+    case 'back':
+      return alone(mill, (movers) => returnDays(movers, { ...wish, folder }, options))
+    case 'leave':
+      return alone(mill, (movers) => moveDays(movers, { ...wish, folder: folder ?? '' }, options))
+    default:
+      throw unhandled('wish', wish)
+  }
+}
+
+type Wish =
+  | { readonly kind: 'check' }
+  | { readonly kind: 'back'; readonly since: string; readonly until: string }
+  | { readonly kind: 'leave'; readonly olderMs: number }
+
+/** What is to be done; what cannot be meant is refused before anything is opened. */
+function readWish({ older, to, back, check }: ArchiveOptions): Wish {
+  const asked = [older, back, check].filter((flag) => flag !== undefined).length
+  if (asked !== 1) {
+    throw new Misuse(
+      `expected one of --older, --back and --check, got ${asked === 0 ? 'none' : 'several'}; type: npm run archive -- --older 400d --to FOLDER_OR_BUCKET`,
+    )
+  }
+  if (check === true) return { kind: 'check' }
+  if (back !== undefined) return { kind: 'back', ...readDayRange('back', back) }
+  const olderMs = readDuration(older ?? '')
+  if (olderMs === null) {
+    throw new Misuse(`expected --older with an age like 400d, got ${JSON.stringify(older)}`)
+  }
+  if (to === undefined || to === '') {
+    throw new Misuse(
+      'expected --to with a folder or a bucket, got nothing; type: --to FOLDER or --to s3://BUCKET/PREFIX',
+    )
+  }
+  return { kind: 'leave', olderMs }
+}
+
+/** What moves days works alone, with what reads and writes files: where that is missing, nothing has happened yet. */
+interface Movers {
+  readonly mill: Mill
+  readonly client: Archivist
+  readonly engine: ParquetEngine
+}
+
+async function alone(mill: Mill, move: (movers: Movers) => Promise<Exit>): Promise<Exit> {
+  const client = await holdArchive(mill.pool)
+  try {
+    return await withEngine((engine) => move({ mill, client, engine }))
+  } finally {
+    client.release(true)
+  }
+}
+
+async function moveDays(
+  { mill, client, engine }: Movers,
+  { folder: path, olderMs }: { readonly folder: string; readonly olderMs: number },
+  { dryRun, json }: ArchiveOptions,
+): Promise<Exit> {
+  const { db, installation } = mill
+  const folder = openTargets(mill)(path)
+  try {
+    const { days, kept } = await readLeavingDays(db, olderMs)
+    const gone: Archived[] = []
+    if (dryRun !== true) {
+      await folder.claim(installation)
+      await keepSums(mill, days)
+    }
+    await gatherKept(client, days)
+    for (const day of days) {
+      const archived = await (dryRun === true
+        ? countLeaving(client, day)
+        : archiveDay({ client, folder, engine, installation }, day))
+      if (archived === null) continue
+      gone.push(archived)
+      say(dayLine(archived, dryRun === true))
+    }
+    if (kept !== null) say(keptLine(kept))
+    if (json === true) printJson({ dry_run: dryRun === true, folder: path, days: gone, kept })
+    say(sumLine(gone, path, dryRun === true))
+    return exits.done
+  } finally {
+    await folder.close()
+  }
+}
+
+/** Trends go on over days that have left, by sums that nothing in the tables could make afterwards. */
+async function keepSums({ db }: Mill, days: readonly string[]): Promise<void> {
+  const last = days.at(-1)
+  if (last === undefined) return
+  const open = (await readDaysToFinish(db)).filter((day) => day <= last)
+  if (open.length > 0) await finishDays(db, open.length)
+}
+
+async function returnDays(
+  { mill, client, engine }: Movers,
+  asked: {
+    readonly folder: string | undefined
+    readonly since: string
+    readonly until: string
+  },
+  { dryRun, json }: ArchiveOptions,
+): Promise<Exit> {
+  const targetAt = openTargets(mill)
+  const days = await readArchivedDays(mill.db, asked)
+  const done: { run_date: string; part: number; rows: number }[] = []
+  // The newest first: what stays in the archive is always older than all that is here.
+  for (const day of days.toReversed()) {
+    const folder = targetAt(asked.folder ?? day.folder)
+    const { run_date, part } = day
+    if (dryRun === true) {
+      done.push({ run_date, part, rows: day.moved_rows })
+      continue
+    }
+    const from = { client, engine, place: folder.place, installation: mill.installation }
+    const { rows, files } = await bringBack(from, day)
+    done.push({ run_date, part, rows })
+    say(`${run_date}: ${rows} rows are back`)
+    // The rows are back whatever becomes of the files, which the next archive of the day would clear away.
+    await folder.remove(files).catch((error: unknown) => {
+      say(`${run_date}: its files could not be removed: ${reasonOf(error)}`)
+    })
+  }
+  if (json === true) printJson({ dry_run: dryRun === true, days: done })
+  const rows = done.reduce((sum, day) => sum + day.rows, 0)
+  const are = dryRun === true ? 'would come back' : 'are back'
+  say(`${rows} rows of ${asked.since}..${asked.until} ${are}`)
+  return exits.done
+}
+
+async function checkDays(
+  { db, installation, config }: Mill,
+  folder: string | undefined,
+  { json }: ArchiveOptions,
+): Promise<Exit> {
+  const days = await readArchivedDays(db)
+  const checked = await checkArchive(days, {
+    folder,
+    places: openPlaces(config.bucket),
+    installation,
+    tell: say,
+  })
+  if (json === true) printJson({ ok: checked.problems.length === 0, ...checked })
+  for (const path of checked.unknown) {
+    say(`${path} belongs to no day in the archive: left over by an archive that was cut short`)
+  }
+  const bad = checked.problems.length
+  say(
+    `${checked.days} days, ${checked.files} files, ${checked.rows} rows: ${bad === 0 ? 'all as they were written' : `${bad} days are not as they were written`}`,
+  )
+  return bad === 0 ? exits.done : exits.failures
+}
+
+/** What became of a day, in a line. */
+function dayLine({ run_date: day, part, answers, rows, bytes }: Archived, dry: boolean) {
+  const later = part === 1 ? '' : `, part ${part}`
+  const what = `${answers} answers, ${rows} rows`
+  return dry
+    ? `${day}${later}: ${what} would leave`
+    : `${day}${later}: ${what} left, ${megabytes(bytes)} of files`
+}
+
+/** Why days that are old enough stay. */
+function keptLine({ day, run }: NonNullable<LeavingDays['kept']>): string {
+  return `${day} and what follows it stay: run ${run} of that day is not over; npm run cancel -- --run ${run} ends it`
+}
+
+/** What all of it came to. */
+function sumLine(days: readonly Archived[], folder: string, dry: boolean): string {
+  if (days.length === 0) return 'no day is old enough that is not in the archive yet'
+  const rows = days.reduce((sum, day) => sum + day.rows, 0)
+  const bytes = days.reduce((sum, day) => sum + day.bytes, 0)
+  return dry
+    ? `${days.length} days with ${rows} rows would leave for ${folder}`
+    : `${days.length} days with ${rows} rows are in ${folder}, ${megabytes(bytes)}`
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`
+}

@@ -1,0 +1,305 @@
+// Moves a day into files.
+
+import { createHash } from 'node:crypto'
+import { basename, dirname, join } from 'node:path'
+import { Misuse, reasonOf, Unreachable } from '../../base/errors.ts'
+import { areStrange, type CopiedRows, copyOut, type FiledColumn, stageRows } from './copy.ts'
+import {
+  type ArchivedTable,
+  archivedTables,
+  type Archivist,
+  changedMeanwhile,
+  gatherLeaving,
+  gatherPlaces,
+  inArchiving,
+  type Leaving,
+  leavingRows,
+  leftOut,
+  readColumns,
+  removeLeft,
+} from './days.ts'
+import type { ParquetEngine } from './engine.ts'
+import {
+  type ArchivedFile,
+  archiveVersion,
+  filePath,
+  hashFile,
+  holdFiled,
+  type Manifest,
+  manifestPath,
+  type ManifestTable,
+  parseManifest,
+  readFiled,
+  sha256Of,
+} from './files.ts'
+import type { ArchiveTarget } from './targets.ts'
+
+/** Where a day goes, and from where. */
+interface Passage {
+  readonly client: Archivist
+  readonly folder: ArchiveTarget
+  readonly engine: ParquetEngine
+  readonly installation: string
+  /** Called after each step, which a test may be the last thing to see. */
+  readonly step?: (name: ArchiveStep) => Promise<void> | void
+}
+
+/** What happens to a day, in this order; between the last two its rows go, in one transaction with the word for it. */
+export const archiveSteps = [
+  'written',
+  'verified',
+  'published',
+  'promised',
+  'removed',
+  'committed',
+] as const
+export type ArchiveStep = (typeof archiveSteps)[number]
+
+/** What has become of a day. */
+export interface Archived {
+  readonly run_date: string
+  readonly part: number
+  readonly answers: number
+  readonly rows: number
+  readonly bytes: number
+}
+
+// As text, which is many times as long as the file that is made of it, and lies in a temporary folder meanwhile.
+const mostText = 8_000_000
+const tries = 3
+
+/** Moves a day into the archive; null: nothing of it was left to be moved. */
+export async function archiveDay(passage: Passage, day: string): Promise<Archived | null> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const archived = await inArchiving(passage.client, () => moveDay(passage, day))
+      await passage.step?.('committed')
+      return archived
+    } catch (error) {
+      await passage.folder.abandon()
+      // A night, a reparse or a prune changed something of the day: looked at anew, it is as it is now.
+      if (!changedMeanwhile(error) || attempt === tries) throw error
+    }
+  }
+}
+
+/** Everything that could fail comes before the first row goes. */
+async function moveDay(passage: Passage, day: string): Promise<Archived | null> {
+  const { client, folder, step } = passage
+  const leaving = await gatherLeaving(client, day)
+  if (leaving.part > 1 && leaving.answers + leaving.bodies === 0) return null
+  await gatherPlaces(client)
+  const of = { run_date: day, part: leaving.part }
+  const tables: ManifestTable[] = []
+  for (const table of archivedTables) tables.push(await writeTable(passage, table, of))
+  await step?.('written')
+  await readBack(passage, tables)
+  await step?.('verified')
+  await clearWay(passage, of, tables)
+  await folder.publish()
+  await folder.confirm(tables.flatMap(({ files }) => files))
+  await step?.('published')
+  const manifest = `${JSON.stringify(manifestOf(passage, of, { leaving, tables }), null, 2)}\n`
+  const sha256 = sha256Of(manifest)
+  await folder.write(manifestPath(of), manifest)
+  await folder.publish()
+  await folder.confirm([{ path: manifestPath(of), sha256 }])
+  await step?.('promised')
+  const bytes = tables.flatMap(({ files }) => files).reduce((sum, file) => sum + file.bytes, 0)
+  const left = { day, part: of.part, folder: folder.place.address, bytes }
+  const gone = await removeLeft(client, { ...left, manifestSha256: sha256 })
+  const rows = holdAgainst(tables, gone, day)
+  await step?.('removed')
+  return { ...of, answers: leaving.answers, rows, bytes }
+}
+
+function manifestOf(
+  { installation }: Passage,
+  of: { readonly run_date: string; readonly part: number },
+  { leaving, tables }: { readonly leaving: Leaving; readonly tables: ManifestTable[] },
+): Manifest {
+  return {
+    archive: 'querymill',
+    version: archiveVersion,
+    installation,
+    ...of,
+    answers: leaving.answers,
+    tables,
+    left_out: [...leftOut],
+  }
+}
+
+async function writeTable(
+  { client, folder, engine }: Passage,
+  table: ArchivedTable,
+  of: { readonly run_date: string; readonly part: number },
+): Promise<ManifestTable> {
+  const columns = await readColumns(client, table)
+  const filed = columns.map(({ name, typeName: type }) => ({ name, type }))
+  const sum = createHash('sha256')
+  const files: ArchivedFile[] = []
+  let piece: Piece | null = null
+  try {
+    for await (const rows of copyOut(client, leavingRows(table, columns))) {
+      sum.update(rows.bytes)
+      const name = filePath(table.name, of, files.length + 1)
+      piece ??= new Piece({ folder, engine }, name)
+      piece.add(rows)
+      if (piece.bytes < mostText) continue
+      files.push(await piece.end(filed))
+      piece = null
+    }
+    if (piece !== null) files.push(await piece.end(filed))
+  } catch (error) {
+    piece?.drop()
+    throw error
+  }
+  return {
+    table: table.name,
+    kind: table.kind,
+    rows: files.reduce((total, { rows }) => total + rows, 0),
+    sum: sum.digest('hex'),
+    key: [...table.key],
+    columns: filed,
+    files,
+  }
+}
+
+/** Reads every file as it lies on the disk: hash, rows and sum are those of what was read from the tables. */
+async function readBack({ folder, engine }: Passage, tables: readonly ManifestTable[]) {
+  const drafts = { engine, place: folder.drafts, version: archiveVersion }
+  for (const table of tables) {
+    const files = table.files.map((file) => ({ ...file, path: folder.draftName(file.path) }))
+    try {
+      await holdFiled(drafts, { ...table, files })
+    } catch (cause) {
+      throw new Misuse(
+        `expected to read out of the files of ${table.table} what was written into them, got something else: a value that such files cannot hold, as an instant before Christ, or a disk that fails; nothing was removed (${reasonOf(cause)})`,
+        { cause },
+      )
+    }
+  }
+}
+
+/** What went must be what was written; gives how many rows that is. */
+function holdAgainst(
+  tables: readonly ManifestTable[],
+  gone: ReadonlyMap<string, number>,
+  day: string,
+): number {
+  let sum = 0
+  for (const [name, rows] of gone) {
+    const written = tables.find(({ table }) => table === name)?.rows
+    if (written !== rows) {
+      throw new Misuse(
+        `expected ${written ?? 0} rows of ${name} to leave with ${day}, got ${rows}; nothing was removed, do the same again`,
+      )
+    }
+    sum += rows
+  }
+  return sum
+}
+
+/** Who makes a file, and where it goes. */
+interface Maker {
+  readonly folder: ArchiveTarget
+  readonly engine: ParquetEngine
+}
+
+/** One Parquet file on its way into the archive. */
+class Piece {
+  readonly #maker: Maker
+  readonly #name: string
+  readonly #spool: ReturnType<ParquetEngine['spool']>
+
+  constructor(maker: Maker, name: string) {
+    this.#maker = maker
+    this.#name = name
+    this.#spool = maker.engine.spool()
+  }
+
+  /** Bytes of text so far. */
+  get bytes(): number {
+    return this.#spool.bytes
+  }
+
+  add(rows: CopiedRows): void {
+    this.#spool.add(rows)
+  }
+
+  /** The whole file is on the disk, under the name of a draft. */
+  async end(columns: readonly FiledColumn[]): Promise<ArchivedFile> {
+    const { engine, folder } = this.#maker
+    const handle = await folder.draft(this.#name)
+    const path = join(folder.path, folder.draftName(this.#name))
+    try {
+      await engine.write(this.#spool, columns, path)
+      await handle.sync()
+      const { size: bytes } = await handle.stat()
+      return { path: this.#name, rows: this.#spool.rows, bytes, sha256: hashFile(path, path) }
+    } finally {
+      await handle.close()
+    }
+  }
+
+  /** Lets go of a file that will not be finished. */
+  drop(): void {
+    this.#spool.drop()
+  }
+}
+
+interface Way {
+  readonly client: Archivist
+  readonly engine: ParquetEngine
+  readonly folder: ArchiveTarget
+  readonly installation: string
+}
+
+type Part = { readonly run_date: string; readonly part: number }
+
+/**
+ * Removes what an archive left that was cut short: files of a day that the database knows nothing of. Answers that the
+ * database does not have are no leftovers: then the database is an older copy, and nothing of them is touched.
+ */
+async function clearWay(way: Way, of: Part, tables: readonly ManifestTable[]): Promise<void> {
+  const { folder, installation } = way
+  const { place } = folder
+  const text = await place.readText(manifestPath(of))
+  if (text !== null) {
+    const path = place.where(manifestPath(of))
+    await holdKnown(way, parseManifest(text, path, installation), path)
+    await folder.remove([manifestPath(of)])
+  }
+  const ours = new Set(
+    tables.flatMap(({ files }) => files.map((file) => folder.draftName(file.path))),
+  )
+  for (const { table } of tables) {
+    const lies = dirname(filePath(table, of, 1))
+    const found = await place.list(lies)
+    const old = found
+      .filter((name) => name.startsWith(`${of.part}-`))
+      .map((name) => `${lies}/${name}`)
+    await folder.remove(old.filter((name) => !ours.has(name)))
+  }
+  const manifest = basename(manifestPath(of))
+  const drafts = (await place.list('days')).filter(
+    (name) => name.startsWith(manifest) && name !== manifest,
+  )
+  await folder.remove(drafts.map((name) => `days/${name}`))
+}
+
+async function holdKnown({ client, engine, folder }: Way, manifest: Manifest, path: string) {
+  const table = manifest.tables.find((each) => each.table === 'searches')
+  if (table === undefined) return
+  try {
+    const filed = { engine, place: folder.place, version: manifest.version }
+    await stageRows(client, table, readFiled(filed, table))
+    if (await areStrange(client)) throw new Misuse('answers that are not in the tables')
+  } catch (cause) {
+    if (cause instanceof Unreachable) throw cause
+    throw new Misuse(
+      `expected ${path} to be left over from an archive that was cut short, got ${reasonOf(cause)}; nothing was changed: move it away, or name another folder`,
+      { cause },
+    )
+  }
+}

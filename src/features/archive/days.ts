@@ -1,0 +1,414 @@
+import pg, { type PoolClient } from 'pg'
+import type { Database, Pool } from '../../base/database/database.ts'
+import { askOnce, type CellColumn, kindOfCell } from '../../base/database/fetch.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { only } from '../../base/database/statement.ts'
+import { codeOf, Misuse, WrongDatabase } from '../../base/errors.ts'
+
+/** A connection that holds the archive: whoever has it is the only one at it. */
+export type Archivist = PoolClient
+
+/** Takes the archive for one command; the connection gives it back when it ends. */
+export async function holdArchive(pool: Pool): Promise<Archivist> {
+  const client = await pool.connect()
+  try {
+    await takeArchive(client, 'alone')
+    await teachBytes(client)
+    return client
+  } catch (error) {
+    client.release(true)
+    throw error
+  }
+}
+
+/**
+ * Teaches a connection to write bytes as text where they are text, which is half as long as hex and is read back as it is.
+ * Nothing but trying tells this server whether bytes are text.
+ */
+export async function teachBytes(client: PoolClient): Promise<void> {
+  await client.query(`
+    create or replace function pg_temp.told_bytes(given bytea) returns text language plpgsql strict as $$
+    begin
+      return replace(convert_from(given, 'UTF8'), E'\\\\', E'\\\\\\\\');
+    exception when character_not_in_repertoire or untranslatable_character then
+      return E'\\\\x' || encode(given, 'hex');
+    end
+    $$`)
+}
+
+const lockNotAvailable = '55P03'
+
+/** Waits a moment, in which a connection that was killed is found gone, and not for an archive of hours. */
+export async function takeArchive(client: PoolClient, how: 'alone' | 'shared'): Promise<void> {
+  const lock = how === 'alone' ? 'pg_advisory_lock' : 'pg_advisory_lock_shared'
+  await client.query("set lock_timeout = '3s'")
+  try {
+    await client.query(`select ${lock}(hashtext('querymill archive'))`)
+  } catch (cause) {
+    if (codeOf(cause) !== lockNotAvailable) throw cause
+    throw new Misuse(
+      'expected nobody else at the archive of this database, got another npm run archive, or a question that reads it; wait until it is done',
+      { cause },
+    )
+  } finally {
+    await client.query('reset lock_timeout')
+  }
+}
+
+/** A day in the archive, or a part of one. */
+export interface ArchivedDay {
+  readonly run_date: string
+  readonly part: number
+  readonly folder: string
+  readonly manifest_sha256: string
+  readonly answers: number
+  readonly moved_rows: number
+  readonly bytes: number
+}
+
+/** The parts of archived days, the oldest first. */
+export async function readArchivedDays(
+  db: Database,
+  { since = '-infinity', until = 'infinity' }: { since?: string; until?: string } = {},
+): Promise<readonly ArchivedDay[]> {
+  const { rows } = await sql<ArchivedDay>`
+    select run_date, part, folder, manifest_sha256, answers, moved_rows, bytes
+    from archived_days
+    where run_date between ${since}::date and ${until}::date
+    order by run_date, part`.execute(db)
+  return rows
+}
+
+/** Which days may leave, and what keeps the next one. */
+export interface LeavingDays {
+  readonly days: readonly string[]
+  /** The first day that is old enough and not over; those behind it wait as well. */
+  readonly kept: { readonly day: string; readonly run: number } | null
+}
+
+/**
+ * Days before a limit whose runs have ended, the oldest first. None behind one that has not: what is compared over time
+ * never skips a day that is in the archive.
+ */
+export async function readLeavingDays(db: Database, olderMs: number): Promise<LeavingDays> {
+  const { rows } = await sql<{ day: string; run: number | null }>`
+    select
+      runs.run_date as day,
+      min(runs.id) filter (where
+        runs.state in ('planning', 'open')
+        or exists (
+          select
+          from calls
+          join tasks on tasks.id = calls.task_id
+          where calls.outcome is null and tasks.run_id = runs.id
+        )) as run
+    from runs
+    where runs.run_date < (now() - ${olderMs} * interval '1 millisecond')::date
+    group by runs.run_date
+    order by day`.execute(db)
+  const at = rows.findIndex(({ run }) => run !== null)
+  const kept = at === -1 ? null : rows[at]
+  return {
+    days: (at === -1 ? rows : rows.slice(0, at)).map(({ day }) => day),
+    kept: kept === null || kept === undefined ? null : { day: kept.day, run: kept.run ?? 0 },
+  }
+}
+
+/** A table as the archive holds it: which rows of it belong to the answers that leave, and what becomes of them here. */
+export interface ArchivedTable {
+  readonly name: string
+  /** moved: they leave the table; copied: they stay, and make what has left readable by itself. */
+  readonly kind: 'moved' | 'copied'
+  /** In this order they are written: the same rows give the same file. */
+  readonly key: readonly string[]
+  /** Columns that are not written. */
+  readonly without?: readonly string[]
+  /** Which rows `t` are meant. */
+  readonly where: string
+}
+
+// Between the first and the last: what left before them is not gone over.
+const ofAnswers = `
+  t.search_id in (select search_id from pg_temp.leaving)
+  and t.search_id >= (select min(search_id) from pg_temp.leaving)
+  and t.search_id <= (select max(search_id) from pg_temp.leaving)`
+const facts = (name: string): ArchivedTable => {
+  return { name, kind: 'moved', key: ['search_id', 'ordinal'], where: ofAnswers }
+}
+const named = (name: string, by: string): ArchivedTable => {
+  return { name, kind: 'copied', key: ['id'], where: `t.id in (${by})` }
+}
+const idsOf = (column: string, table: string) =>
+  `select t.${column} from public.${table} t where ${ofAnswers}`
+
+/** What leaves first, then what goes along: answers before what they name. */
+export const archivedTables: readonly ArchivedTable[] = [
+  {
+    name: 'raw_answers',
+    kind: 'moved',
+    key: ['call_id'],
+    where: 't.call_id in (select call_id from pg_temp.leaving_calls)',
+  },
+  facts('organic_results'),
+  facts('search_entities'),
+  facts('search_clusters'),
+  facts('search_related_searches'),
+  facts('search_features'),
+  {
+    name: 'searches',
+    kind: 'copied',
+    key: ['id'],
+    // Its word for being in the archive.
+    without: ['archived'],
+    where: 't.id in (select search_id from pg_temp.leaving)',
+  },
+  {
+    name: 'tasks',
+    kind: 'copied',
+    key: ['id'],
+    where: 't.run_id in (select id from pg_temp.leaving_runs)',
+  },
+  // The folder says the day.
+  {
+    name: 'runs',
+    kind: 'copied',
+    key: ['id'],
+    without: ['run_date'],
+    where: 't.id in (select id from pg_temp.leaving_runs)',
+  },
+  named(
+    'queries',
+    'select tasks.query_id from public.tasks join pg_temp.leaving_runs on leaving_runs.id = run_id',
+  ),
+  named('pages', 'select page_id from pg_temp.leaving_places'),
+  named(
+    'domains',
+    `select domain_id from pg_temp.leaving_places
+    union select pages.domain_id from public.pages
+    where pages.id in (select page_id from pg_temp.leaving_places)`,
+  ),
+  named('entities', idsOf('entity_id', 'search_entities')),
+  named('clusters', idsOf('cluster_id', 'search_clusters')),
+  named('related_searches', idsOf('related_search_id', 'search_related_searches')),
+]
+
+/** Pages and domains that answers name, looked up once: they are what most rows name. */
+const leavingPlaces = `
+  ${idsOf('page_id, t.domain_id', 'organic_results')} union
+  ${idsOf('page_id, t.domain_id', 'search_features')}`
+
+/** What answers are named by: put back where it is missing. */
+export const namingTables = [
+  'domains',
+  'pages',
+  'entities',
+  'clusters',
+  'related_searches',
+] as const
+
+/** What stays in the database alone, told by each manifest. */
+export const leftOut: readonly string[] = [
+  'calls, accounts, stops and every other table of the ledger: they stay',
+  'lists and what they say about queries: they stay',
+  'sums of finished days: they stay',
+  'answers that a younger day still uses: they stay until that day leaves',
+  'bodies whose rows the tables refused: npm run reparse needs them',
+]
+
+/** A column, with the name of its type. */
+interface ArchivedColumn extends CellColumn {
+  readonly typeName: string
+  /** Made of other columns by the table itself. */
+  readonly generated: boolean
+}
+
+/** The columns of a table as they are now. */
+export async function readColumns(
+  client: PoolClient,
+  { name, without = [] }: Pick<ArchivedTable, 'name' | 'without'>,
+): Promise<readonly ArchivedColumn[]> {
+  const { rows } = await client.query<Omit<ArchivedColumn, 'kind'>>(
+    `select attname as name, atttypid::integer as type, format_type(atttypid, atttypmod) as "typeName",
+      attgenerated <> '' as generated
+    from pg_attribute
+    where attrelid = to_regclass('public.' || quote_ident($1))
+      and attnum > 0
+      and not attisdropped
+    order by attnum`,
+    [name],
+  )
+  if (rows.length === 0) {
+    throw new WrongDatabase(`expected a table ${name}, got none; type npm run migrate`)
+  }
+  return rows
+    .filter((column) => !without.includes(column.name))
+    .map((column) => ({ ...column, kind: kindOfCell(column.type) }))
+}
+
+/** Values are written as everybody reads them, whatever this server or this user is set to. */
+const plainly = `
+  set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local bytea_output = 'hex';
+  set local extra_float_digits = 1; set local querymill.archiving = 'on'`
+
+/** Does something in one transaction that sees the tables as they were when it began, and changes nothing that others changed. */
+export async function inArchiving<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
+  await client.query('begin isolation level repeatable read read write')
+  try {
+    await client.query(plainly)
+    const done = await work()
+    await client.query('commit')
+    return done
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined)
+    throw error
+  }
+}
+
+/** True: what was to leave was changed by somebody else meanwhile; the same may succeed at once. */
+export function changedMeanwhile(error: unknown): boolean {
+  return ['40001', '40P01'].includes(codeOf(error) ?? '')
+}
+
+/** Finds out once which answers days use that stay: they stay as well. */
+export async function gatherKept(client: PoolClient, days: readonly string[]): Promise<void> {
+  await client.query('drop table if exists pg_temp.still_used')
+  await client.query('create temporary table still_used (search_id bigint primary key)')
+  await client.query(
+    `insert into pg_temp.still_used
+    select distinct tasks.search_id
+    from public.tasks
+    join public.runs on runs.id = tasks.run_id
+    where tasks.state in ('reused', 'not_asked')
+      and tasks.search_id is not null
+      and runs.run_date <> all ($1::date[])
+      and runs.run_date not in (select run_date from public.archived_days)`,
+    [[...days]],
+  )
+  await client.query('analyze pg_temp.still_used')
+}
+
+/** What leaves with a day. */
+export interface Leaving {
+  readonly part: number
+  readonly answers: number
+  readonly bodies: number
+}
+
+/** Names what leaves with a day, until the transaction ends. */
+export async function gatherLeaving(client: PoolClient, day: string): Promise<Leaving> {
+  await client.query(`
+    create temporary table leaving_runs (id bigint) on commit drop;
+    create temporary table leaving (search_id bigint) on commit drop;
+    create temporary table leaving_calls (call_id bigint) on commit drop`)
+  await client.query(
+    'insert into pg_temp.leaving_runs select id from public.runs where run_date = $1::date',
+    [day],
+  )
+  // Each before the next one is looked for: otherwise all there is would be gone through for every day.
+  await client.query('analyze pg_temp.leaving_runs')
+  await client.query(`
+    insert into pg_temp.leaving
+    select searches.id
+    from pg_temp.leaving_runs
+    join public.tasks on tasks.run_id = leaving_runs.id
+    join public.calls on calls.task_id = tasks.id
+    join public.searches on searches.call_id = calls.id
+    where not searches.archived
+      and searches.id not in (select search_id from pg_temp.still_used)`)
+  await client.query('analyze pg_temp.leaving')
+  await client.query(`
+    insert into pg_temp.leaving_calls
+    select raw_answers.call_id
+    from pg_temp.leaving_runs
+    join public.tasks on tasks.run_id = leaving_runs.id
+    join public.calls on calls.task_id = tasks.id
+    join public.raw_answers on raw_answers.call_id = calls.id
+    left join public.searches on searches.call_id = calls.id
+    where searches.id in (select search_id from pg_temp.leaving)
+      or (searches.id is null and calls.error_code is distinct from 'UNSTORABLE')`)
+  await client.query('analyze pg_temp.leaving_calls')
+  const { rows } = await client.query<Leaving>(
+    `select
+      (select coalesce(max(part), 0) + 1 from public.archived_days where run_date = $1::date) as part,
+      (select count(*) from pg_temp.leaving) as answers,
+      (select count(*) from pg_temp.leaving_calls) as bodies`,
+    [day],
+  )
+  return only(rows)
+}
+
+/** Names the pages and domains that go along, until the transaction ends. */
+export async function gatherPlaces(client: PoolClient): Promise<void> {
+  await client.query(`create temporary table leaving_places on commit drop as ${leavingPlaces}`)
+  await client.query('analyze pg_temp.leaving_places')
+}
+
+/** What is copied out of a column of `t`; it is read back by the server as it is. */
+export function copiedColumn({ name, typeName }: Pick<ArchivedColumn, 'name' | 'typeName'>) {
+  const cell = `t.${pg.escapeIdentifier(name)}`
+  return typeName === 'bytea' ? `pg_temp.told_bytes(${cell})` : cell
+}
+
+/** What copies the rows of a table out that leave, in their order. */
+export function leavingRows(
+  { name, key, where }: ArchivedTable,
+  columns: readonly ArchivedColumn[],
+): string {
+  const selected = columns.map((column) => copiedColumn(column))
+  const order = key.map((column) => `t.${column}`)
+  return `
+    copy (
+      select ${selected.join(', ')} from public.${name} t where ${where} order by ${order.join(', ')}
+    ) to stdout (format csv, force_quote *)`
+}
+
+/** What is written down of a day in the archive. */
+interface LeftDay {
+  readonly day: string
+  readonly part: number
+  readonly folder: string
+  readonly manifestSha256: string
+  readonly bytes: number
+}
+
+/** Removes what has left and writes the day down; gives how many rows went, by table. */
+export async function removeLeft(
+  client: PoolClient,
+  { day, part, folder, manifestSha256, bytes }: LeftDay,
+): Promise<ReadonlyMap<string, number>> {
+  const gone = new Map<string, number>()
+  for (const { name, kind, where } of archivedTables) {
+    if (kind === 'copied') continue
+    const { rowCount } = await client.query(`delete from public.${name} t where ${where}`)
+    gone.set(name, rowCount ?? 0)
+  }
+  await client.query(
+    'update public.searches set archived = true where id in (select search_id from pg_temp.leaving)',
+  )
+  await client.query(
+    `insert into public.archived_days (run_date, part, folder, manifest_sha256, answers, moved_rows, bytes)
+    select $1::date, $2, $3, $4, count(*), $5, $6
+    from pg_temp.leaving`,
+    [day, part, folder, manifestSha256, [...gone.values()].reduce((sum, n) => sum + n, 0), bytes],
+  )
+  return gone
+}
+
+/** What would leave with a day: nothing is written. */
+export async function countLeaving(client: PoolClient, day: string) {
+  await client.query('begin isolation level repeatable read read write')
+  try {
+    const { part, answers } = await gatherLeaving(client, day)
+    let rows = 0
+    for (const { name, kind, where } of archivedTables) {
+      if (kind === 'copied') continue
+      const counted = await askOnce(client, `select count(*) from public.${name} t where ${where}`)
+      rows += Number(only(counted.rows)[0])
+    }
+    return part > 1 && rows + answers === 0
+      ? null
+      : { run_date: day, part, answers, rows, bytes: 0 }
+  } finally {
+    await client.query('rollback')
+  }
+}

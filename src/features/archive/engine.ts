@@ -1,0 +1,279 @@
+// DuckDB, as the archive uses it.
+
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import { Misuse, reasonOf } from '../../base/errors.ts'
+import type { FiledColumn } from './copy.ts'
+import { chunksOf, clearScratch, makeScratch, Spool, unwritable } from './scratch.ts'
+
+const settings = {
+  // One at a time, in the order in which the server gave the rows.
+  threads: '1',
+  // A ceiling, for the longest bodies; nights take a small part of it, as nothing that was read is kept.
+  memory_limit: '1GB',
+  enable_external_file_cache: 'false',
+  // What is free goes back to the system at once: otherwise memory grows from day to day.
+  allocator_flush_threshold: '8MB',
+  // What does not fit is refused, and nothing is written where nobody looks.
+  temp_directory: '',
+  autoinstall_known_extensions: 'false',
+  autoload_known_extensions: 'false',
+  allow_community_extensions: 'false',
+}
+
+// What a reader can skip as a whole, and what is in memory at once.
+const groupBytes = 8_000_000
+/** The engine's own measure of rows: a group has no fewer. */
+const leastGroup = 2048
+const mostGroup = 122_880
+
+/** Turns what the server copies out into Parquet files, and such files into what the server copies in. */
+export class ParquetEngine {
+  readonly #instance: DuckDBInstance
+  readonly #duck: DuckDBConnection
+  readonly #folder: string
+  /** Texts that were read, to be written over: file systems are slow to forget files. */
+  readonly #free: string[] = []
+  #texts = 0
+
+  private constructor(instance: DuckDBInstance, duck: DuckDBConnection, folder: string) {
+    this.#instance = instance
+    this.#duck = duck
+    this.#folder = folder
+  }
+
+  static async open(): Promise<ParquetEngine> {
+    const { DuckDBInstance: Instance } = await loadDuck()
+    await clearScratch()
+    const instance = await Instance.create(':memory:', settings)
+    const duck = await instance.connect()
+    await duck.run("set TimeZone = 'UTC'")
+    return new ParquetEngine(instance, duck, await makeScratch())
+  }
+
+  async close(): Promise<void> {
+    this.#duck.closeSync()
+    this.#instance.closeSync()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  /** Begins a text that is to become a file. */
+  spool(): Spool {
+    const path = this.#take()
+    return new Spool(path, () => this.#free.push(path))
+  }
+
+  /** Writes a whole text as a Parquet file, over whatever lies at its path. */
+  async write(spool: Spool, columns: readonly FiledColumn[], path: string): Promise<void> {
+    const shapes = columns.map((column, at) => `${literal(`c${at}`)}: ${literal(readAs(column))}`)
+    const cells = columns.map((column, at) => `${filedCell(column, `c${at}`)} as ${quoted(column)}`)
+    const perGroup = Math.floor((spool.rows * groupBytes) / spool.bytes)
+    const group = Math.min(mostGroup, Math.max(leastGroup, perGroup))
+    // The longest row has to fit; more is memory that nobody uses.
+    const longest = spool.longest + 1024
+    try {
+      await this.#duck.run(`
+        copy (
+          select ${cells.join(', ')}
+          from read_csv(${place(spool.path)}, columns = {${shapes.join(', ')}}, auto_detect = false,
+            header = false, delim = ',', quote = '"', escape = '"', new_line = '\\n', nullstr = '',
+            allow_quoted_nulls = false, compression = 'none', parallel = false, strict_mode = true,
+            max_line_size = ${longest}, buffer_size = ${Math.max(1_000_000, longest)})
+        ) to ${literal(path)} (format parquet, compression zstd, compression_level 1, row_group_size ${group}, use_tmp_file false)`)
+    } catch (cause) {
+      throw unwritable(path, cause, 'name another folder')
+    } finally {
+      spool.drop()
+    }
+  }
+
+  /** The rows of a file as `copy … to stdout (format csv, force_quote *)` would write them. */
+  rows(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
+    const cells = columns.map((column) => copiedCell(column, quoted(column)))
+    return this.#text(path, cells.join(', '), 'force_quote *')
+  }
+
+  /** The same rows for who only copies them in: a third of their text would be quotes. */
+  plainRows(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
+    const cells = columns.map((column) => copiedCell(column, quoted(column)))
+    return this.#text(path, cells.join(', '), "quote '\"'")
+  }
+
+  /** The rows of a file as JSON lists of texts, a line each. */
+  async *lists(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
+    const cells = columns.map((column) => copiedCell(column, quoted(column)))
+    await this.#duck.run(jsonMacro)
+    // JSON has no room for these signs: those around a line are the engine's, and no part of it.
+    const format = `quote '\u0001', escape '\u0001', delim '\u0002'`
+    for await (const bytes of this.#text(path, listedCells(cells), format)) {
+      yield Buffer.from(bytes.filter((sign) => sign !== 1))
+    }
+  }
+
+  async *#text(path: string, cells: string, format: string): AsyncGenerator<Buffer> {
+    const text = this.#take()
+    try {
+      await this.#duck.run(`
+        copy (select ${cells} from read_parquet(${place(path)}, hive_partitioning = false))
+        to ${literal(text)} (format csv, header false, ${format}, use_tmp_file false)`)
+      yield* chunksOf(text)
+    } catch (cause) {
+      throw unwritable(text, cause, 'set TMPDIR to another folder')
+    } finally {
+      this.#free.push(text)
+    }
+  }
+
+  #take(): string {
+    return this.#free.pop() ?? join(this.#folder, `${++this.#texts}.csv`)
+  }
+}
+
+/** Opens the engine, does something with it, and closes it. */
+export async function withEngine<T>(work: (engine: ParquetEngine) => Promise<T>): Promise<T> {
+  const engine = await ParquetEngine.open()
+  try {
+    return await work(engine)
+  } finally {
+    await engine.close()
+  }
+}
+
+async function loadDuck(): Promise<{ readonly DuckDBInstance: typeof DuckDBInstance }> {
+  try {
+    return await import('@duckdb/node-api')
+  } catch (cause) {
+    throw new Misuse(
+      `expected the package that reads and writes files of the archive, got ${reasonOf(cause).split('\n')[0]}; type: npm install @duckdb/node-api`,
+      { cause },
+    )
+  }
+}
+
+/** A path to read: it names one file, whatever signs are in it. */
+function place(path: string): string {
+  return literal(path.replaceAll(/[*?[]/g, '[$&]'))
+}
+
+/** How the values of a type stand in a Parquet file; in DuckDB's words. */
+interface Filing {
+  readonly type: string
+  /** What the text that the server copies out is read as, where that is not the type itself. */
+  readonly read?: string
+  /** From what was read to what is filed, and from there to the text that the server would copy out. */
+  readonly file?: (cell: string) => string
+  readonly copy?: (cell: string) => string
+}
+
+/** Bytes as layouts before the third wrote them into the text that is summed up. */
+const hexBytes = 'bytea as hex'
+const hexed = (cell: string) => `'\\x' || lower(hex(${cell}))`
+
+/** A text with one sign for another; looking for it first is many times as fast as changing nothing. */
+function changed(text: string, from: string, to: string): string {
+  return `case when contains(${text}, '\\') then replace(${text}, '${from}', '${to}') else ${text} end`
+}
+
+const filings: Readonly<Record<string, Filing>> = {
+  bigint: { type: 'BIGINT' },
+  integer: { type: 'INTEGER' },
+  smallint: { type: 'SMALLINT' },
+  uuid: { type: 'UUID' },
+  date: { type: 'DATE' },
+  text: { type: 'VARCHAR' },
+  // Told to be JSON, and kept as the text that it is: long numbers keep their digits.
+  json: { type: 'JSON' },
+  jsonb: { type: 'JSON' },
+  boolean: {
+    type: 'BOOLEAN',
+    copy: (cell) => `case when ${cell} then 't' when not ${cell} then 'f' end`,
+  },
+  // Text with each \ twice where they are text, \x and two digits each where they are not: the server reads both.
+  bytea: {
+    type: 'BLOB',
+    read: 'VARCHAR',
+    file: (cell) =>
+      `case when starts_with(${cell}, '\\x') then from_hex(${cell}[3:]) else encode(${changed(cell, '\\\\', '\\')}) end`,
+    copy: (cell) => {
+      const told = `try(decode(${cell}))`
+      return `case when contains(${told}, chr(0)) is not false then ${hexed(cell)} else ${changed(told, '\\', '\\\\')} end`
+    },
+  },
+  [hexBytes]: { type: 'BLOB', copy: hexed },
+  'timestamp with time zone': {
+    type: 'TIMESTAMPTZ',
+    // By way of a type without zones, which is written many times as fast.
+    copy: (cell) =>
+      `case when isfinite(${cell}) then make_timestamp(epoch_us(${cell}))::varchar || '+00' else ${cell}::varchar end`,
+  },
+}
+
+/** Whatever has no type of its own in a file is the text that the server writes: no digit is lost. */
+const textFiling: Filing = { type: 'VARCHAR' }
+
+/** The columns of a file, for the text that a layout sums up. */
+export function summedColumns(
+  version: number,
+  columns: readonly FiledColumn[],
+): readonly FiledColumn[] {
+  if (version > 2) return columns
+  return columns.map((column) => (column.type === 'bytea' ? { ...column, type: hexBytes } : column))
+}
+
+/** What a cell of copied text is read as. */
+function readAs({ type }: FiledColumn): string {
+  const filing = filings[type] ?? textFiling
+  return filing.read ?? filing.type
+}
+
+/** From what was read to what stands in the file. */
+function filedCell({ type }: FiledColumn, cell: string): string {
+  return filings[type]?.file?.(cell) ?? cell
+}
+
+/** From what stands in the file to the text that the server would copy out. */
+function copiedCell({ type }: FiledColumn, cell: string): string {
+  return filings[type]?.copy?.(cell) ?? cell
+}
+
+const short: Readonly<Record<number, string>> = {
+  8: '\\b',
+  9: '\\t',
+  10: '\\n',
+  12: '\\f',
+  13: '\\r',
+}
+
+function jsonSigns(): string {
+  let cell = `replace(replace(t, '\\', '\\\\'), '"', '\\"')`
+  for (let code = 1; code < 32; code++) {
+    const sign = short[code] ?? `\\u${code.toString(16).padStart(4, '0')}`
+    cell = `replace(${cell}, chr(${code}), '${sign}')`
+  }
+  return cell
+}
+
+/** A text as JavaScript writes it in JSON, by which layout 1 sums rows up. */
+const jsonMacro = `
+  create or replace temp macro json_text(t) as
+  case
+    when t is null then 'null'
+    when regexp_matches(t, '[\\x00-\\x1f"\\\\]') then '"' || ${jsonSigns()} || '"'
+    else '"' || t || '"'
+  end`
+
+/** Cells as one JSON list. */
+function listedCells(cells: readonly string[]): string {
+  return `'[' || concat_ws(',', ${cells.map((cell) => `json_text((${cell})::varchar)`).join(', ')}) || ']'`
+}
+
+/** A name of a column as DuckDB reads it. */
+function quoted({ name }: FiledColumn): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+/** A text as DuckDB reads it. */
+function literal(value: string): string {
+  return `'${value.replaceAll("'", "''")}'`
+}

@@ -1,0 +1,203 @@
+// Where an archive is written: a folder, or a bucket.
+
+import { randomBytes } from 'node:crypto'
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Misuse, Unreachable } from '../../base/errors.ts'
+import type { Mill } from '../../core/mill.ts'
+import { BucketPlace } from './bucket.ts'
+import { type ArchivePlace, readBucketAddress } from './place.ts'
+import { FolderPlace } from './places.ts'
+import { unwritable } from './scratch.ts'
+
+/** Where an archive is written: files are drafts in a folder of this machine until they get their names. */
+export abstract class ArchiveTarget {
+  /** What has its name. */
+  abstract readonly place: ArchivePlace
+  /** The folder that drafts lie in. */
+  readonly path: string
+  /** That folder, for whoever reads drafts. */
+  readonly drafts: ArchivePlace
+  protected readonly drafted = new Map<string, string>()
+  readonly #mark = `${process.pid}-${randomBytes(4).toString('hex')}`
+
+  constructor(path: string) {
+    this.path = path
+    this.drafts = new FolderPlace(path)
+  }
+
+  /** Gives all drafts their names; what had a name before is replaced. */
+  abstract publish(): Promise<void>
+
+  /** Files with a name are what they were as drafts, wherever they have gone since. */
+  abstract confirm(
+    files: readonly { readonly path: string; readonly sha256: string }[],
+  ): Promise<void>
+
+  /** Takes files out of the archive, the first one first. */
+  abstract remove(names: readonly string[]): Promise<void>
+
+  /** Leaves nothing behind on this machine but what is in the archive. */
+  abstract close(): Promise<void>
+
+  /** Makes the place, or finds it: one that holds another installation's archive is refused. */
+  async claim(installation: string): Promise<void> {
+    await this.doing(this.path, () => mkdir(this.path, { recursive: true }))
+    const there = await this.place.readText('archive.json')
+    const said = `${JSON.stringify({ archive: 'querymill', version: 1, installation }, null, 2)}\n`
+    if (there === null) {
+      await this.write('archive.json', said)
+      await this.publish()
+    } else if (!there.includes(`"${installation}"`)) {
+      throw new Misuse(
+        `expected ${this.place.address} to be empty or an archive of this database, got one of another installation; name another place`,
+      )
+    }
+  }
+
+  /** Begins a file under a name that no reader looks for. */
+  async draft(name: string): Promise<FileHandle> {
+    const path = join(this.path, this.draftName(name))
+    this.drafted.set(name, path)
+    return this.doing(path, async () => {
+      await mkdir(dirname(path), { recursive: true })
+      return open(path, 'wx')
+    })
+  }
+
+  /** Where a draft lies, as a path below the folder. */
+  draftName(name: string): string {
+    return `${name}.${this.#mark}.part`
+  }
+
+  /** A small file as a draft. */
+  async write(name: string, text: string): Promise<void> {
+    const handle = await this.draft(name)
+    try {
+      await this.doing(join(this.path, name), async () => {
+        await handle.writeFile(text)
+        await handle.sync()
+      })
+    } finally {
+      await handle.close()
+    }
+  }
+
+  /** Throws away what has no name yet. */
+  async abandon(): Promise<void> {
+    for (const draft of this.drafted.values()) await rm(draft, { force: true })
+    this.drafted.clear()
+  }
+
+  protected async doing<T>(path: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (cause) {
+      throw unwritable(path, cause, 'name another folder')
+    }
+  }
+}
+
+/** Finds what an archive is written to by its address; each is opened once. */
+export function openTargets(mill: Pick<Mill, 'config' | 'installation'>) {
+  const targets = new Map<string, ArchiveTarget>()
+  return (address: string): ArchiveTarget => {
+    const target = targets.get(address) ?? openTarget(address, mill)
+    targets.set(address, target)
+    return target
+  }
+}
+
+function openTarget(
+  address: string,
+  { config, installation }: Pick<Mill, 'config' | 'installation'>,
+): ArchiveTarget {
+  const bucket = readBucketAddress(address)
+  if (bucket === null) return new ArchiveFolder(address)
+  // Whoever holds the archive of a database is alone in there.
+  const folder = join(config.home, 'archive', installation)
+  return new ArchiveUpload(new BucketPlace(bucket, config.bucket), folder)
+}
+
+/** A folder of the archive, with the drafts that lie in it until they get their names. */
+class ArchiveFolder extends ArchiveTarget {
+  override readonly place = this.drafts
+
+  override async publish(): Promise<void> {
+    const folders = new Set<string>()
+    for (const [name, draft] of this.drafted) {
+      const path = join(this.path, name)
+      await this.doing(path, () => rename(draft, path))
+      folders.add(dirname(path)).add(dirname(dirname(path)))
+    }
+    this.drafted.clear()
+    for (const folder of folders) await this.doing(folder, () => syncFolder(folder))
+  }
+
+  /** The disk holds what was read back, under another name. */
+  override async confirm(): Promise<void> {}
+
+  override async remove(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      const path = join(this.path, name)
+      await this.doing(path, () => rm(path, { force: true }))
+    }
+  }
+
+  override async close(): Promise<void> {}
+}
+
+/** A new name is on the disk when its folder is. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** A bucket of the archive; its drafts lie in a folder that nobody else uses meanwhile. */
+class ArchiveUpload extends ArchiveTarget {
+  override readonly place: BucketPlace
+
+  constructor(bucket: BucketPlace, folder: string) {
+    super(folder)
+    this.place = bucket
+  }
+
+  /** Clears away what an archive left here that was killed. */
+  override async claim(installation: string): Promise<void> {
+    await this.close()
+    await super.claim(installation)
+  }
+
+  override async publish(): Promise<void> {
+    for (const [name, draft] of this.drafted) {
+      await this.place.put(name, draft)
+      await rm(draft, { force: true })
+      this.drafted.delete(name)
+    }
+  }
+
+  /** Fetched anew, since what a line or a bucket made of a file is not what was sent. */
+  override async confirm(
+    files: readonly { readonly path: string; readonly sha256: string }[],
+  ): Promise<void> {
+    for (const { path, sha256 } of files) {
+      const found = await this.place.hash(path)
+      if (found === sha256) continue
+      throw new Unreachable(
+        `expected ${this.place.where(path)} to hold what was put there (sha256 ${sha256}), got ${found}; no row was removed, type the same again`,
+      )
+    }
+  }
+
+  override async remove(names: readonly string[]): Promise<void> {
+    for (const name of names) await this.place.remove(name)
+  }
+
+  override async close(): Promise<void> {
+    await this.doing(this.path, () => rm(this.path, { recursive: true, force: true }))
+  }
+}

@@ -1,0 +1,245 @@
+import type { Origin } from '../../base/answer.ts'
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { dayNumber } from '../../base/time/zone.ts'
+import type { Supplier } from '../../core/mill.ts'
+import { findList } from '../../core/nights/nights.ts'
+import { keepSights } from './first-tens.ts'
+import { decideNight, type KnownQuery, usualShare } from './night.ts'
+import { knownOf, memoryOf } from './replay.ts'
+import { dateOf, differencesBetween, sightOn, unpackSights } from './sights.ts'
+
+interface DatedNight {
+  readonly runDate: string
+  /** No query rests longer than so many days. */
+  readonly longestDays: number
+  /** True: a query may be lent the answer of its twin. */
+  readonly lends?: boolean
+}
+
+interface NamedNight extends DatedNight {
+  readonly listName: string
+}
+
+/** The night of an adaptive schedule that is about to be planned. */
+interface CadenceNight extends DatedNight {
+  readonly list: number
+  readonly origin: Origin
+  readonly api: string
+}
+
+/** Decides a night of a list by its name; one that was never read before has nothing that could be decided. */
+export async function decideByName(
+  { db, supplier: { origin, api } }: { readonly db: Database; readonly supplier: Supplier },
+  { listName, ...night }: NamedNight,
+): Promise<void> {
+  const list = await findList(db, listName)
+  if (list !== null) await decideCadence(db, { list, ...night, origin, api })
+}
+
+/**
+ * Decides for each member of a list when it is asked next, from the answers of the nights before, and keeps it. The same
+ * night may be decided again: nothing changes then but what has been answered meanwhile.
+ */
+export async function decideCadence(db: Database, night: CadenceNight): Promise<void> {
+  const { list, runDate, longestDays, origin, api, lends = false } = night
+  const today = dayNumber(runDate)
+  const since = dateOf(today - memoryOf(longestDays))
+  const order = { list, since, until: runDate, origin, api, own: false }
+  const queries = await keepSights(db, order)
+  if (queries.length === 0) return
+  const known = queries.map(({ id, sights }) => knownOf(String(list), id, unpackSights(sights)))
+  const rules = { list: String(list), longest: longestDays, share: usualShare, lends }
+  const decisions = decideNight(known, today, rules)
+  const draws = await readOpenDraws(db, { list, before: runDate })
+  const outcomes = outcomesOf(draws, known)
+  const kept = decisions.map(({ due, ...decision }) => ({ ...decision, dueOn: dateOf(due) }))
+  await keepNight(db, { list, runDate, longestDays, decisions: kept, outcomes })
+}
+
+/** What the queries that were drawn by chance showed, as far as they were answered. */
+function outcomesOf(
+  draws: readonly OpenDraw[],
+  queries: readonly KnownQuery[],
+): readonly DrawOutcome[] {
+  const known = new Map(queries.map((query) => [query.id, query]))
+  return draws.flatMap(({ id, runDate, lentBy }) => {
+    const day = dayNumber(runDate)
+    const step = known.get(id)?.steps.find((one) => one.day === day)
+    if (step === undefined) return []
+    const own = known.get(id)?.sights.find((one) => one.day === day)
+    const lent = lentBy === null ? null : sightOn(known.get(lentBy)?.sights ?? [], day)
+    const differences = own === undefined || lent === null ? null : differencesBetween(lent, own)
+    return [{ id, runDate, moves: step.moves, differences }]
+  })
+}
+
+/** What is decided for a query. */
+interface KeptDecision {
+  readonly id: string
+  readonly interval: number
+  readonly dueOn: string
+  readonly byChance: boolean
+  /** The query whose answer it is lent; null: none. */
+  readonly lentBy: string | null
+  readonly why: string
+}
+
+/** What is decided for a night of a list, and what the draws of nights before came to. */
+interface KeptNight {
+  readonly list: number
+  readonly runDate: string
+  readonly longestDays: number
+  readonly decisions: readonly KeptDecision[]
+  readonly outcomes: readonly DrawOutcome[]
+}
+
+/** What a query that was drawn by chance showed. */
+interface DrawOutcome {
+  readonly id: string
+  readonly runDate: string
+  readonly moves: number
+  /** Pages in which its answer differed from the one that would have been lent; null: none would have been. */
+  readonly differences: number | null
+}
+
+/** A query that was drawn by chance, of which nobody has looked yet what it showed. */
+interface OpenDraw {
+  readonly id: string
+  readonly runDate: string
+  readonly lentBy: string | null
+}
+
+/** Those of nights before one. */
+async function readOpenDraws(
+  db: Database,
+  { list, before }: { readonly list: number; readonly before: string },
+): Promise<readonly OpenDraw[]> {
+  const { rows } = await sql<OpenDraw>`
+    select query_id as id, run_date as "runDate", lent_by as "lentBy"
+    from cadence_draws
+    where list_id = ${list}
+      and run_date < ${before}::date
+      and moves is null
+    order by run_date, query_id`.execute(db)
+  return rows
+}
+
+/** Keeps what was decided in place of what was decided before; deciding the same night again changes nothing. */
+async function keepNight(db: Database, night: KeptNight): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await keepDecisions(trx, night)
+    await keepSums(trx, night)
+    await keepLendings(trx, night)
+    await keepDraws(trx, night)
+    await keepOutcomes(trx, night)
+  })
+}
+
+async function keepDecisions(trx: Database, { list, runDate, decisions }: KeptNight) {
+  await sql`
+    with decided as (
+      select *
+      from unnest(
+        ${decisions.map(({ id }) => id)}::uuid[],
+        ${decisions.map(({ interval }) => interval)}::integer[],
+        ${decisions.map(({ dueOn }) => dueOn)}::date[],
+        ${decisions.map(({ byChance }) => byChance)}::boolean[],
+        ${decisions.map(({ lentBy }) => lentBy)}::uuid[],
+        ${decisions.map(({ why }) => why)}::text[]
+      ) as decision (query_id, interval_days, due_on, by_chance, lent_by, why)
+    ),
+    gone as (
+      delete from cadences
+      where list_id = ${list}
+        and not exists (select from decided where decided.query_id = cadences.query_id)
+    )
+    insert into cadences (list_id, query_id, decided_on, interval_days, due_on, by_chance, lent_by, why)
+    select ${list}::bigint, query_id, ${runDate}::date, interval_days, due_on, by_chance, lent_by, why
+    from decided
+    order by query_id
+    on conflict (list_id, query_id) do update
+    set decided_on = excluded.decided_on,
+      interval_days = excluded.interval_days,
+      due_on = excluded.due_on,
+      by_chance = excluded.by_chance,
+      lent_by = excluded.lent_by,
+      why = excluded.why`.execute(trx)
+}
+
+async function keepSums(trx: Database, { list, runDate, longestDays }: KeptNight) {
+  await sql`
+    insert into cadence_nights
+      (list_id, run_date, longest_days, queries, due, by_chance, rested, lent, lent_by_chance, intervals)
+    select
+      ${list}::bigint, ${runDate}::date, ${longestDays}::integer, count(*),
+      count(*) filter (where due_on <= decided_on),
+      count(*) filter (where by_chance and lent_by is null),
+      count(*) filter (where due_on > decided_on and not by_chance and lent_by is null),
+      count(*) filter (where not by_chance and lent_by is not null),
+      count(*) filter (where by_chance and lent_by is not null),
+      array(
+        select (select count(*)::integer from cadences as held where held.list_id = ${list} and held.interval_days = days)
+        from generate_series(1, ${longestDays}::integer) as days
+        order by days
+      )
+    from cadences
+    where list_id = ${list}
+    on conflict (list_id, run_date) do update
+    set decided_at = excluded.decided_at,
+      longest_days = excluded.longest_days,
+      queries = excluded.queries,
+      due = excluded.due,
+      by_chance = excluded.by_chance,
+      rested = excluded.rested,
+      lent = excluded.lent,
+      lent_by_chance = excluded.lent_by_chance,
+      intervals = excluded.intervals`.execute(trx)
+}
+
+/** Whose answer stands beside the last one of a query that the night does not ask. */
+async function keepLendings(trx: Database, { list, runDate }: KeptNight) {
+  await sql`
+    delete from lendings
+    where list_id = ${list}
+      and run_date = ${runDate}::date`.execute(trx)
+  await sql`
+    insert into lendings (list_id, run_date, query_id, lent_by)
+    select list_id, decided_on, query_id, lent_by
+    from cadences
+    where list_id = ${list}
+      and lent_by is not null
+      and not by_chance`.execute(trx)
+}
+
+async function keepDraws(trx: Database, { list, runDate }: KeptNight) {
+  await sql`
+    with undone as (
+      delete from cadence_draws
+      where list_id = ${list}
+        and run_date = ${runDate}::date
+        and query_id not in (select query_id from cadences where list_id = ${list} and by_chance)
+    )
+    insert into cadence_draws (list_id, run_date, query_id, lent_by)
+    select list_id, decided_on, query_id, lent_by
+    from cadences
+    where list_id = ${list}
+      and by_chance
+    on conflict (list_id, run_date, query_id) do update set lent_by = excluded.lent_by`.execute(trx)
+}
+
+async function keepOutcomes(trx: Database, { list, outcomes }: KeptNight) {
+  await sql`
+    update cadence_draws
+    set moves = outcome.moves,
+      differences = outcome.differences
+    from unnest(
+      ${outcomes.map(({ id }) => id)}::uuid[],
+      ${outcomes.map(({ runDate }) => runDate)}::date[],
+      ${outcomes.map(({ moves }) => moves)}::integer[],
+      ${outcomes.map(({ differences }) => differences)}::integer[]
+    ) as outcome (query_id, run_date, moves, differences)
+    where cadence_draws.list_id = ${list}
+      and cadence_draws.query_id = outcome.query_id
+      and cadence_draws.run_date = outcome.run_date`.execute(trx)
+}

@@ -1,0 +1,271 @@
+// The cadence command: how lists rest, and what resting would have come to.
+
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { count, formatTable } from '../../base/cli/text.ts'
+import { readConfig } from '../../base/config.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { type Mill, openMill } from '../../core/mill.ts'
+import { type Bounds, unseenOf } from './draws.ts'
+import { type HistoryList, readHistoryLists, readSights } from './first-tens.ts'
+import { readRestingLists, type RestingList } from './receipts.ts'
+import {
+  movesSeen,
+  type QueryHistory,
+  type Receipt,
+  type ReplayedNight,
+  replayNights,
+  sumUp,
+} from './replay.ts'
+import { dateOf, unpackSights } from './sights.ts'
+
+/** What can be typed after `npm run cadence --`. */
+export interface CadenceOptions {
+  readonly backtest?: true
+  readonly list?: string
+  readonly longest: string
+  readonly share: string
+  readonly lend?: true
+  readonly json?: true
+}
+
+/** Shows how lists rest, or what resting would have come to; it writes nothing. */
+export async function runCadence({ options, env, closers }: Call<CadenceOptions>): Promise<Exit> {
+  const longest = longestOf(options.longest)
+  const share = shareOf(options.share)
+  const lends = options.lend === true
+  const config = readConfig(env)
+  const mill = await openMill({ config, closers, say, name: 'cadence', reading: true })
+  const only = options.list ?? null
+  const lists = await readHistoryLists(mill.db, mill.supplier)
+  const wanted = lists.filter(({ name }) => only === null || name === only)
+  if (only !== null && wanted.length === 0) throw new Misuse(unknownList(only, lists))
+  if (options.backtest !== true) {
+    const resting = (await readRestingLists(mill.db)).filter(
+      ({ list }) => only === null || list === only,
+    )
+    if (options.json === true) printJson({ lists: resting.map(restingJson) })
+    else print(restingLines(resting).join('\n'))
+    return exits.done
+  }
+  const tests = []
+  for (const list of wanted) tests.push(await backtestList(mill, list, { longest, share, lends }))
+  if (options.json === true) printJson({ lists: tests.map(backtestJson) })
+  else print(backtestLines(tests).join('\n'))
+  return exits.done
+}
+
+function unknownList(only: string, lists: readonly { name: string }[]): string {
+  const names = lists.map(({ name }) => name).join(', ') || 'none'
+  return `expected --list to name a list that was answered, got ${only}; there are: ${names}`
+}
+
+function longestOf(text: string): number {
+  const days = /^\d{1,3}d$/.test(text) ? Number.parseInt(text, 10) : 0
+  if (days >= 1 && days <= 365) return days
+  throw new Misuse(`expected --longest to be whole days from 1d to 365d, got ${text}`)
+}
+
+function shareOf(text: string): number {
+  const percent = /^\d{1,3}%?$/.test(text) ? Number.parseInt(text, 10) : 0
+  if (percent >= 1 && percent <= 100) return percent / 100
+  throw new Misuse(`expected --share to be a percentage from 1% to 100%, got ${text}`)
+}
+
+/** What resting would have come to for a list. */
+interface Backtest {
+  readonly list: HistoryList
+  readonly longest: number
+  readonly share: number
+  readonly lends: boolean
+  readonly nights: readonly ReplayedNight[]
+  readonly whole: Receipt
+  readonly tags: readonly { readonly tag: string; readonly receipt: Receipt }[]
+}
+
+/** Replays the nights of a list that are there, as if it had rested from the first one on. */
+async function backtestList(
+  { db, supplier: { origin, api } }: Pick<Mill, 'db' | 'supplier'>,
+  list: HistoryList,
+  { longest, share, lends }: Pick<Backtest, 'longest' | 'share' | 'lends'>,
+): Promise<Backtest> {
+  const all = { since: '0001-01-01', until: '9999-12-31', own: true }
+  const seen = await readSights(db, { list: list.id, origin, api, ...all })
+  const histories = seen.map(({ id, sights }): QueryHistory => ({
+    id,
+    sights: unpackSights(sights),
+  }))
+  const nights = replayNights(histories, { list: String(list.id), longest, share, lends })
+  const moves = movesSeen(histories, nights)
+  const tags = new Map<string, Set<string>>()
+  for (const query of seen) {
+    for (const tag of query.tags) tags.set(tag, (tags.get(tag) ?? new Set()).add(query.id))
+  }
+  return {
+    list,
+    longest,
+    share,
+    lends,
+    nights,
+    whole: sumUp(histories, nights, moves),
+    tags: [...tags]
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([tag, ids]) => {
+        const tagged = histories.filter(({ id }) => ids.has(id))
+        return { tag, receipt: sumUp(tagged, nights, moves) }
+      }),
+  }
+}
+
+/** A backtest for programs. */
+function backtestJson({ list, longest, share, lends, nights, whole, tags }: Backtest) {
+  return {
+    list: list.name,
+    longest_days: longest,
+    share,
+    lends,
+    price: list.price,
+    confidence:
+      '95 %, Wilson with correction for continuity, a query with its moves as one cluster',
+    whole,
+    tags: tags.map(({ tag, receipt }) => ({ tag, ...receipt })),
+    nights: nights.map(({ day, queries, asked, byChance, lent }) => ({
+      run_date: dateOf(day),
+      queries,
+      asked: asked.length,
+      by_chance: byChance.length,
+      lent: lent.filter(({ drawn }) => !drawn).length,
+    })),
+  }
+}
+
+/** How lists rest, for a person. */
+export function restingLines(lists: readonly RestingList[]): readonly string[] {
+  if (lists.length === 0) {
+    return [
+      'no list rests: every query is asked every night',
+      'what resting would save and miss: npm run cadence -- --backtest',
+      'to let a list rest, write adaptive into the column cadence of its schedule',
+    ]
+  }
+  return lists.flatMap((list) => {
+    const { share, queries } = hiddenIn(list)
+    const could = list.rested + list.by_chance
+    return [
+      `${list.list}, as decided for ${list.run_date}: ${intervalWords(list.intervals)}`,
+      `  the last ${count(list.nights, 'night')}: ${list.asked} of ${list.queries} askings, ${inPercent(list.rested / Math.max(1, list.queries))} rested; ${list.credits} credits spent, about ${Math.round(list.credits_saved)} saved`,
+      `  ${list.compared} that could rest were asked by chance, ${list.moved} of them hid a move: of all ${could} that could, ${range(share)} did (${Math.round(queries.low)} to ${Math.round(queries.high)})`,
+      ...lentLines(list),
+    ]
+  })
+}
+
+function lentLines(list: RestingList): readonly string[] {
+  const { lent, lent_by_chance: chance, lent_compared: compared, lent_differed: differed } = list
+  if (lent + chance === 0) return []
+  const { share, queries } = wrongIn(list)
+  return [
+    `  ${count(lent, 'answer')} lent by twins; of ${compared} that could be lent one and were asked by chance ${differed} differed, by ${count(list.lent_pages, 'page')}: of all ${lent + chance}, ${range(share)} do (${Math.round(queries.low)} to ${Math.round(queries.high)})`,
+  ]
+}
+
+function intervalWords(intervals: readonly number[]): string {
+  const parts = intervals.flatMap((queries, index) => {
+    if (queries === 0) return []
+    return [`${queries} every ${index === 0 ? 'day' : `${index + 1} days`}`]
+  })
+  return parts.join(', ')
+}
+
+/** Backtests for a person. */
+function backtestLines(tests: readonly Backtest[]): readonly string[] {
+  if (tests.length === 0) return ['no list was answered yet: there is nothing to replay']
+  return tests.flatMap((test) => [...wholeLines(test), ''])
+}
+
+function wholeLines({ list, longest, share, nights, whole, tags }: Backtest): readonly string[] {
+  const first = nights[0]
+  const last = nights.at(-1)
+  if (first === undefined || last === undefined) return [`${list.name}: no readable answer`]
+  const title = `${list.name}, ${count(nights.length, 'night')} from ${dateOf(first.day)} to ${dateOf(last.day)}, longest interval ${longest} days, at most ${inPercent(share)} of daily asking`
+  if (nights.length === 1) {
+    return [
+      title,
+      'a history of one night: nothing moved in it, and every query is asked until it is known',
+    ]
+  }
+  const price = list.price ?? 0
+  const credits = (calls: number) => Math.round(calls * price)
+  return [
+    title,
+    ...(list.rests_since === null
+      ? []
+      : [
+          `  it rests since ${list.rests_since}: what its nights did not ask then is in none of these figures`,
+        ]),
+    `  credits      ${credits(whole.daily_calls)} by daily asking, ${credits(whole.calls)} by cadence: ${range(whole.saved)} saved`,
+    `  moves        ${whole.moves} into or out of the first ten, as daily asking saw them`,
+    `  in time      ${whole.in_time} within two nights, ${whole.at_once} of them at once: ${range(whole.seen_in_time)}`,
+    `  late         ${whole.late}, the latest by ${count(whole.latest ?? 0, 'night')}`,
+    `  never        ${whole.never}, as they were undone before the next asking: ${range(whole.never_seen)}`,
+    ...lentInBacktest(whole),
+    ...tagTable(tags),
+    '  in brackets: 95 of 100 such histories lie between (Wilson, each query with its moves as one)',
+  ]
+}
+
+function lentInBacktest({ lent }: Receipt): readonly string[] {
+  const { queries, answers, differed, pages, wrong, oldest } = lent
+  if (answers === 0) return []
+  return [
+    `  lent         ${count(answers, 'answer')} to ${count(queries, 'twin')}, the oldest of ${count(oldest ?? 0, 'night')} before: ${differed} differed, by ${count(pages, 'page')}: ${range(wrong)}`,
+  ]
+}
+
+function tagTable(tags: Backtest['tags']): readonly string[] {
+  if (tags.length === 0) return []
+  const heads = ['tag', 'queries', 'saved', 'moves', 'in time', 'late', 'never']
+  const rows = tags.map(({ tag, receipt }) => [tag, ...cellsOf(receipt)])
+  return ['', formatTable(heads, rows, { right: heads.slice(1) }), '']
+}
+
+function cellsOf(receipt: Receipt): readonly (string | number)[] {
+  const { queries, saved, moves, seen_in_time: inTime, late, never } = receipt
+  return [queries, range(saved), moves, range(inTime), late, never]
+}
+
+function range({ share, low, high }: Bounds): string {
+  return share === null
+    ? 'unknown'
+    : `${inPercent(share)} (${inPercent(low)} to ${inPercent(high)})`
+}
+
+function inPercent(share: number): string {
+  return `${(100 * share).toFixed(share > 0.995 && share < 1 ? 1 : 0)} %`
+}
+
+/** What the draws of the last nights say of all queries that could rest, with their bounds. */
+function hiddenIn({ rested, by_chance: chance, compared, moved }: RestingList) {
+  return unseenOf({ resting: rested + chance, drawn: compared, moved })
+}
+
+/** What the draws say of all answers that were lent: how many were wrong. */
+function wrongIn(list: RestingList) {
+  return unseenOf({
+    resting: list.lent + list.lent_by_chance,
+    drawn: list.lent_compared,
+    moved: list.lent_differed,
+  })
+}
+
+/** A list that rests, for programs. */
+function restingJson(list: RestingList) {
+  const { share, queries } = hiddenIn(list)
+  const wrong = wrongIn(list)
+  return {
+    ...list,
+    hidden_share: share,
+    hidden_query_nights: queries,
+    wrong_share: wrong.share,
+    wrong_answers: wrong.queries,
+  }
+}

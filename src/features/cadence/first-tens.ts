@@ -1,0 +1,160 @@
+import type { Origin } from '../../base/answer.ts'
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+
+/** Which answers count: of which list, nights, origin and API. */
+interface SightOrder {
+  readonly list: number
+  readonly since: string
+  readonly until: string
+  readonly origin: Origin
+  readonly api: string
+  /** True: only answers that runs of the list itself brought, as it would be without other lists. */
+  readonly own: boolean
+}
+
+/** A query of a list with the first ten of its answers, one for each night. */
+interface SeenQuery {
+  readonly id: string
+  readonly tags: readonly string[]
+  /** For each answer, the oldest first: its day, its depth, how many pages there are, and a number for each page. */
+  readonly sights: Buffer
+}
+
+/** The first ten of all answers to the queries of a list as it was last read, in one look at the tables. */
+export async function readSights(db: Database, order: SightOrder): Promise<readonly SeenQuery[]> {
+  return lookAt(db, order, false)
+}
+
+/**
+ * The same, for the next time keeping those that nobody has looked at yet. Each night looks at the answers of two months:
+ * taken from their results they cost several times as much.
+ */
+export async function keepSights(db: Database, order: SightOrder): Promise<readonly SeenQuery[]> {
+  return lookAt(db, order, true)
+}
+
+async function lookAt(
+  db: Database,
+  order: SightOrder,
+  keep: boolean,
+): Promise<readonly SeenQuery[]> {
+  return db.transaction().execute(async (trx) => {
+    // Two months of a large list are sorted in memory, not on the disk.
+    await sql`set local work_mem = '64MB'`.execute(trx)
+    const { rows } = await sql<SeenQuery>`
+      with members as (${membersOf(order)}),
+      answers as materialized (${answersOf(order)}),
+      looked as materialized (
+        select answers.id as search_id, shown.sight
+        from answers
+        cross join lateral (${shown}) as shown
+        where not exists (select from first_tens where first_tens.search_id = answers.id)
+      ),
+      kept as (${keptOf(keep)}),
+      seen as (
+        select
+          answers.query_id,
+          string_agg(
+            int4send(answers.run_date - date '1970-01-01') || coalesce(first_tens.sight, looked.sight),
+            ''::bytea
+            order by answers.run_date
+          ) as sights
+        from answers
+        left join first_tens on first_tens.search_id = answers.id
+        left join looked on looked.search_id = answers.id
+        group by answers.query_id
+      )
+      select members.query_id as id, members.tags, coalesce(seen.sights, '') as sights
+      from members
+      left join seen using (query_id)
+      order by members.query_id`.execute(trx)
+    return rows
+  })
+}
+
+/** Whoever only reads may not even be about to write. */
+function keptOf(keep: boolean) {
+  return keep
+    ? sql`
+        insert into first_tens (search_id, sight)
+        select search_id, sight
+        from looked
+        order by search_id
+        on conflict do nothing`
+    : sql`select`
+}
+
+/** The first ten of an answer from its results: a mark for each page that is the same on every server. */
+const shown = sql`
+  select
+    -- An answer may be deeper than a small number holds; below the first ten its depth says nothing here.
+    int2send(least(answers.depth, 10)::int2) || int2send(count(*)::int2)
+      || coalesce(
+        string_agg(decode(substr(md5(pages.url_key), 1, 8), 'hex'), ''::bytea order by held.position, held.ordinal),
+        ''
+      ) as sight
+  from organic_results as held
+  join pages on pages.id = held.page_id
+  where held.search_id = answers.id
+    and held.position between 1 and 10`
+
+/** What the list held when it was last read; where it is alone, whatever it ever held. */
+function membersOf({ list, own }: SightOrder) {
+  return sql`
+    select query_id, tags
+    from list_queries
+    where list_id = ${list}
+      and (
+        ${own}::boolean
+        or last_seen = (select max(others.last_seen) from list_queries as others where others.list_id = ${list})
+      )`
+}
+
+/** The newest readable answer to each member for each night. */
+function answersOf({ list, since, until, origin, api, own }: SightOrder) {
+  return sql`
+    select distinct on (tasks.query_id, runs.run_date)
+      tasks.query_id, runs.run_date, searches.id, coalesce(searches.depth, 0) as depth
+    from runs
+    join tasks on tasks.run_id = runs.id and tasks.state = 'answered'
+    join searches on searches.id = tasks.search_id
+    where runs.run_date between ${since}::date and ${until}::date
+      and (runs.list_id = ${list} or not ${own}::boolean)
+      and not runs.suspect
+      and tasks.query_id in (select query_id from members)
+      and searches.parse_error is null
+      and not searches.archived
+      and searches.origin = ${origin}
+      and searches.api = ${api}
+    order by tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc`
+}
+
+/** A list that has been answered, and what an answer cost it. */
+export interface HistoryList {
+  readonly id: number
+  readonly name: string
+  /** Mean credits of an answer; null: none told. */
+  readonly price: number | null
+  /** The first night that was decided; null: it never rested. */
+  readonly rests_since: string | null
+}
+
+/** Lists with answers of an origin and an API. */
+export async function readHistoryLists(
+  db: Database,
+  { origin, api }: Pick<SightOrder, 'origin' | 'api'>,
+): Promise<readonly HistoryList[]> {
+  const { rows } = await sql<HistoryList>`
+    select lists.id, lists.name, avg(searches.credits_used)::double precision as price,
+      (select min(run_date) from cadence_nights where cadence_nights.list_id = lists.id) as rests_since
+    from lists
+    join runs on runs.list_id = lists.id
+    join tasks on tasks.run_id = runs.id and tasks.state = 'answered'
+    join searches on searches.id = tasks.search_id
+    where searches.origin = ${origin}
+      and searches.api = ${api}
+    group by lists.id
+    order by lists.name`.execute(db)
+  return rows
+}

@@ -1,0 +1,100 @@
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+
+/** A list that rests: its newest decision, and what its last nights came to. */
+export interface RestingList {
+  readonly list: string
+  /** The night that was decided last. */
+  readonly run_date: string
+  /** How many queries have an interval of 1 day, of 2 days and so on. */
+  readonly intervals: readonly number[]
+  readonly nights: number
+  /** Over those nights: queries of the list, those asked, those that could rest and did, and those drawn by chance. */
+  readonly queries: number
+  readonly asked: number
+  readonly rested: number
+  readonly by_chance: number
+  readonly credits: number
+  readonly credits_saved: number
+  /** Of the drawn, those that were compared, and those that hid a move. */
+  readonly compared: number
+  readonly moved: number
+  /** Answers that were lent, and queries drawn by chance that would have been lent one. */
+  readonly lent: number
+  readonly lent_by_chance: number
+  /** Of these, those that were compared, those that were answered otherwise, and by how many pages. */
+  readonly lent_compared: number
+  readonly lent_differed: number
+  readonly lent_pages: number
+}
+
+const lately = 28
+
+/** Every list that rests, over its last four weeks of nights. */
+export async function readRestingLists(db: Database): Promise<readonly RestingList[]> {
+  const { rows } = await sql<RestingList>`
+    select
+      list, max(run_date) as run_date,
+      (select newest.intervals from analysis.cadence_nights as newest where newest.list = nights.list order by newest.run_date desc limit 1) as intervals,
+      count(*) as nights, sum(queries) as queries, sum(due + by_chance + lent_by_chance) as asked, sum(rested) as rested,
+      sum(by_chance) as by_chance, coalesce(sum(credits), 0) as credits, coalesce(sum(credits_saved), 0) as credits_saved,
+      sum(compared) as compared, sum(moved) as moved, sum(lent) as lent, sum(lent_by_chance) as lent_by_chance,
+      sum(lent_compared) as lent_compared, sum(lent_differed) as lent_differed, sum(lent_pages) as lent_pages
+    from (
+      select *, row_number() over (partition by list order by run_date desc) as nth
+      from analysis.cadence_nights
+    ) as nights
+    where nth <= ${lately}
+    group by list
+    order by list`.execute(db)
+  return rows
+}
+
+/** A night of a list that rests, or that did not rest yet. */
+export interface RestingNight {
+  readonly list: string
+  readonly run_date: string
+  readonly credits: number
+  /** Null, as all that follows but moves: the night was asked daily. */
+  readonly credits_saved: number | null
+  /** Pages seen to enter or leave the first ten. */
+  readonly moves: number | null
+  /** Queries that could rest and hid a move, by those drawn by chance; null as well while none was compared. */
+  readonly hidden: number | null
+  readonly hidden_low: number | null
+  readonly hidden_high: number | null
+}
+
+/** Every night of the lists that rest from day to day, the newest first, with those before they rested. */
+export async function readRestingNights(
+  db: Database,
+  { since, until }: { readonly since: string; readonly until: string },
+): Promise<readonly RestingNight[]> {
+  const { rows } = await sql<RestingNight>`
+    with nights as (
+      select runs.list_id, lists.name as list, runs.run_date, sum(runs.spent) as credits
+      from runs
+      join lists on lists.id = runs.list_id
+      where runs.kind = 'nightly'
+        and runs.run_date between ${since}::date and ${until}::date
+        and exists (select from cadence_nights where cadence_nights.list_id = runs.list_id)
+      group by runs.list_id, lists.name, runs.run_date
+    )
+    select
+      nights.list, nights.run_date, nights.credits, receipt.credits_saved, seen.moves,
+      receipt.hidden, case when receipt.hidden is not null then receipt.hidden_low end as hidden_low,
+      case when receipt.hidden is not null then receipt.hidden_high end as hidden_high
+    from nights
+    left join analysis.cadence_nights as receipt
+      on receipt.list = nights.list
+      and receipt.run_date = nights.run_date
+    left join (
+      select list_queries.list_id, step_days.run_date, sum(step_days.entered + step_days.left_it) as moves
+      from analysis.step_days
+      join list_queries on list_queries.query_id = step_days.query_id
+      where step_days.run_date between ${since}::date and ${until}::date
+      group by list_queries.list_id, step_days.run_date
+    ) as seen on seen.list_id = nights.list_id and seen.run_date = nights.run_date
+    order by nights.list, nights.run_date desc`.execute(db)
+  return rows
+}

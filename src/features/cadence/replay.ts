@@ -1,0 +1,322 @@
+// Replays past nights as if they had rested.
+
+import { type Bounds, clustered } from './draws.ts'
+import { type CadenceRules, decideNight, drawnFrom, type KnownQuery } from './night.ts'
+import {
+  type Comparison,
+  differencesBetween,
+  type FirstTen,
+  movesBetween,
+  stepBetween,
+} from './sights.ts'
+
+/** A query with what it was answered, night by night, the oldest first. */
+export interface QueryHistory {
+  readonly id: string
+  readonly sights: readonly FirstTen[]
+}
+
+/** What a night of a replay came to. */
+export interface ReplayedNight {
+  readonly day: number
+  /** Queries that daily asking asks. */
+  readonly queries: number
+  /** Queries that are asked all the same. */
+  readonly asked: readonly string[]
+  /** Of these, those that chance chose among the sleeping. */
+  readonly byChance: readonly string[]
+  /** Queries to which the answer of another was lent, or would have been, had chance not chosen them. */
+  readonly lent: readonly LentAnswer[]
+}
+
+/** An answer that was lent, beside what daily asking was answered. */
+interface LentAnswer {
+  readonly id: string
+  readonly lender: string
+  /** True: the query was asked by chance. */
+  readonly drawn: boolean
+  /** Nights since the lender was asked. */
+  readonly age: number
+  /** Pages of the first ten that one of the two has and the other has not; null: they cannot be compared. */
+  readonly differences: number | null
+}
+
+/** How many days back a decision looks. */
+export function memoryOf(longest: number): number {
+  return Math.max(60, 2 * longest)
+}
+
+/** Goes through the nights of a list as if it had been asked by its cadence from the first one on. */
+export function replayNights(
+  histories: readonly QueryHistory[],
+  rules: CadenceRules,
+): readonly ReplayedNight[] {
+  const memory = memoryOf(rules.longest)
+  const logs = new Map(histories.map(({ id }) => [id, new Log(rules.list, id)]))
+  const nights = nightsOf(histories)
+  return nights.map(({ day, held }, nth) => {
+    const known = membersAt(histories, { day, before: nights[nth - 1]?.day ?? day }).flatMap(
+      ({ id }) => logs.get(id)?.since(day - memory) ?? [],
+    )
+    const decisions = new Map(decideNight(known, day, rules).map((one) => [one.id, one]))
+    const asked: string[] = []
+    const byChance: string[] = []
+    for (const { history, sight } of held) {
+      const decision = decisions.get(history.id)
+      if (decision !== undefined && decision.due > day && !decision.byChance) continue
+      asked.push(history.id)
+      if (decision?.byChance === true) byChance.push(history.id)
+      logs.get(history.id)?.add(sight)
+    }
+    const lent = held.flatMap(({ history: { id }, sight }): LentAnswer[] => {
+      const decision = decisions.get(id)
+      const lender = decision?.lentBy ?? null
+      const answer = lender === null ? null : (logs.get(lender)?.newest ?? null)
+      if (lender === null || answer === null) return []
+      const drawnToo = decision?.byChance === true
+      const differences = differencesBetween(answer, sight)
+      return [{ id, lender, drawn: drawnToo, age: day - answer.day, differences }]
+    })
+    return { day, queries: held.length, asked, byChance, lent }
+  })
+}
+
+/** The list as it was last read before a night: a query is in it from its first answer to its last one. */
+function membersAt(
+  histories: readonly QueryHistory[],
+  { day, before }: { day: number; before: number },
+): readonly QueryHistory[] {
+  return histories.filter(({ sights }) => {
+    const first = sights[0]
+    const last = sights.at(-1)
+    return first !== undefined && last !== undefined && first.day < day && last.day >= before
+  })
+}
+
+/** The nights of all histories, each with the queries that were answered in it. */
+function nightsOf(histories: readonly QueryHistory[]) {
+  const nights = new Map<number, { history: QueryHistory; sight: FirstTen }[]>()
+  for (const history of histories) {
+    for (const sight of history.sights) {
+      const night = nights.get(sight.day)
+      if (night === undefined) nights.set(sight.day, [{ history, sight }])
+      else night.push({ history, sight })
+    }
+  }
+  return [...nights]
+    .map(([day, held]) => ({ day, held }))
+    .toSorted((one, other) => one.day - other.day)
+}
+
+/** What is known of a query by its answers, the oldest first. */
+export function knownOf(list: string, id: string, sights: readonly FirstTen[]): KnownQuery {
+  const log = new Log(list, id)
+  for (const sight of sights) log.add(sight)
+  return log.since(-Infinity)
+}
+
+/** The answers that were bought for a query so far. */
+class Log {
+  readonly #id: string
+  readonly #spread: number
+  readonly #sights: FirstTen[] = []
+  /** Each answer beside the one before it; null: they cannot be compared. */
+  readonly #steps: (Comparison | null)[] = []
+
+  constructor(list: string, id: string) {
+    this.#id = id
+    this.#spread = drawnFrom(list, id)
+  }
+
+  add(sight: FirstTen): void {
+    const before = this.#sights.at(-1)
+    this.#steps.push(before === undefined ? null : stepBetween(before, sight))
+    this.#sights.push(sight)
+  }
+
+  get newest(): FirstTen | null {
+    return this.#sights.at(-1) ?? null
+  }
+
+  /** What is known from a day on. */
+  since(day: number): KnownQuery {
+    const query = { id: this.#id, spread: this.#spread }
+    const first = this.#sights.findIndex((sight) => sight.day >= day)
+    if (first === -1) return { ...query, sights: [], steps: [], last: null, before: null }
+    const steps = this.#steps.slice(first + 1).filter((step) => step !== null)
+    const last = this.#sights.at(-1) ?? null
+    const before = this.#sights.length - first > 1 ? (this.#sights.at(-2) ?? null) : null
+    return { ...query, sights: this.#sights.slice(first), steps, last, before }
+  }
+}
+
+/** A move is seen in time when it is seen so many nights after daily asking sees it, or sooner. */
+const inTimeNights = 2
+
+/** What resting came to, or would have come to, for some queries of a list. */
+export interface Receipt {
+  readonly queries: number
+  readonly daily_calls: number
+  readonly calls: number
+  readonly saved: Bounds
+  readonly moves: number
+  readonly at_once: number
+  readonly in_time: number
+  readonly late: number
+  readonly never: number
+  /** Nights that the move seen latest was late; null: no move was seen. */
+  readonly latest: number | null
+  readonly seen_in_time: Bounds
+  readonly never_seen: Bounds
+  readonly lent: LentReceipt
+}
+
+/** Adds up the nights of a replay for some of its queries; the bounds are Wilson's, a query with its moves as one cluster. */
+export function sumUp(
+  histories: readonly QueryHistory[],
+  nights: readonly ReplayedNight[],
+  moves: readonly Move[],
+): Receipt {
+  const calls = new Map(histories.map(({ id }) => [id, 0]))
+  for (const { asked } of nights) {
+    for (const id of asked) {
+      const before = calls.get(id)
+      if (before !== undefined) calls.set(id, before + 1)
+    }
+  }
+  const held = moves.filter(({ id }) => calls.has(id))
+  const lates = held.flatMap(({ late }) => (late === null ? [] : [late]))
+  const inTime = lates.filter((late) => late <= inTimeNights).length
+  return {
+    queries: histories.length,
+    daily_calls: histories.reduce((sum, { sights }) => sum + sights.length, 0),
+    calls: [...calls.values()].reduce((sum, of) => sum + of, 0),
+    saved: clustered(
+      histories.map(({ id, sights }) => {
+        return { some: sights.length - (calls.get(id) ?? 0), many: sights.length }
+      }),
+    ),
+    moves: held.length,
+    at_once: lates.filter((late) => late === 0).length,
+    in_time: inTime,
+    late: lates.length - inTime,
+    never: held.length - lates.length,
+    latest: lates.length === 0 ? null : lates.reduce((most, late) => Math.max(most, late), 0),
+    seen_in_time: shareOf(held, ({ late }) => late !== null && late <= inTimeNights),
+    never_seen: shareOf(held, ({ late }) => late === null),
+    lent: sumUpLent(nights.flatMap(({ lent }) => lent.filter(({ id }) => calls.has(id)))),
+  }
+}
+
+function shareOf(moves: readonly Move[], isOne: (move: Move) => boolean): Bounds {
+  const clusters = new Map<string, { some: number; many: number }>()
+  for (const move of moves) {
+    const cluster = clusters.get(move.id) ?? { some: 0, many: 0 }
+    cluster.many += 1
+    if (isOne(move)) cluster.some += 1
+    clusters.set(move.id, cluster)
+  }
+  return clustered([...clusters.values()])
+}
+
+/** A page that entered or left the first ten of a query, as daily asking sees it. */
+interface Move {
+  readonly id: string
+  readonly day: number
+  readonly page: number
+  readonly entered: boolean
+  /** Nights of the list after that until it is seen; null: it never is. */
+  readonly late: number | null
+}
+
+/** Every move of the histories, with when a list sees it that is asked as in the nights given. */
+export function movesSeen(
+  histories: readonly QueryHistory[],
+  nights: readonly ReplayedNight[],
+): readonly Move[] {
+  const asked = new Map<string, Set<number>>(histories.map(({ id }) => [id, new Set()]))
+  for (const night of nights) for (const id of night.asked) asked.get(id)?.add(night.day)
+  const place = new Map(nights.map(({ day }, index) => [day, index]))
+  return histories.flatMap(({ id, sights }) => {
+    const bought = sights.filter(({ day }) => asked.get(id)?.has(day) === true)
+    return judge(changesOf(sights), changesOf(bought), place).map((move) => ({ id, ...move }))
+  })
+}
+
+interface Change {
+  readonly since: number
+  readonly day: number
+  readonly page: number
+  readonly entered: boolean
+}
+
+function changesOf(sights: readonly FirstTen[]): readonly Change[] {
+  return sights.slice(1).flatMap((after, index) => {
+    const before = sights[index]
+    const moves = before === undefined ? null : movesBetween(before, after)
+    if (before === undefined || moves === null) return []
+    const span = { since: before.day, day: after.day }
+    return [
+      ...moves.entered.map((page) => ({ ...span, page, entered: true })),
+      ...moves.left.map((page) => ({ ...span, page, entered: false })),
+    ]
+  })
+}
+
+/** What is seen once counts once: for the newest of the moves that it may be. */
+function judge(
+  truth: readonly Change[],
+  seen: readonly Change[],
+  place: ReadonlyMap<number, number>,
+): readonly Omit<Move, 'id'>[] {
+  const left = [...seen]
+  const judged = truth.toReversed().map(({ day, page, entered }): Omit<Move, 'id'> => {
+    const found = left.findIndex(
+      (one) => one.page === page && one.entered === entered && one.since < day && one.day >= day,
+    )
+    const [sight] = found === -1 ? [] : left.splice(found, 1)
+    const late = sight === undefined ? null : (place.get(sight.day) ?? 0) - (place.get(day) ?? 0)
+    return { day, page, entered, late }
+  })
+  return judged.toReversed()
+}
+
+/** What lending came to, or would have come to. */
+interface LentReceipt {
+  /** Queries that were lent an answer, and how many they were lent. */
+  readonly queries: number
+  readonly answers: number
+  /** Of these, those that could be held against what daily asking was answered, and those that differed from it. */
+  readonly compared: number
+  readonly differed: number
+  /** Pages of the first ten that these had more or less. */
+  readonly pages: number
+  readonly wrong: Bounds
+  /** Most nights since the lender was asked; null: nothing was lent. */
+  readonly oldest: number | null
+}
+
+/** Adds up what was lent; all that was lent to one query counts as one cluster, since it is wrong for nights on end. */
+function sumUpLent(answers: readonly LentAnswer[]): LentReceipt {
+  const lent = answers.filter(({ drawn }) => !drawn)
+  const clusters = new Map<string, { some: number; many: number }>()
+  let pages = 0
+  for (const { id, differences } of lent) {
+    const cluster = clusters.get(id) ?? { some: 0, many: 0 }
+    clusters.set(id, cluster)
+    if (differences === null) continue
+    cluster.many += 1
+    pages += differences
+    if (differences > 0) cluster.some += 1
+  }
+  const all = [...clusters.values()]
+  return {
+    queries: clusters.size,
+    answers: lent.length,
+    compared: all.reduce((sum, { many }) => sum + many, 0),
+    differed: all.reduce((sum, { some }) => sum + some, 0),
+    pages,
+    wrong: clustered(all),
+    oldest: lent.length === 0 ? null : lent.reduce((most, { age }) => Math.max(most, age), 0),
+  }
+}

@@ -1,0 +1,171 @@
+import { join } from 'node:path'
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { formatTable } from '../../base/cli/text.ts'
+import { readConfig } from '../../base/config.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { root } from '../../base/root.ts'
+import { Secret } from '../../base/secret.ts'
+import { localDate } from '../../base/time/zone.ts'
+import { type Mill, openMill } from '../../core/mill.ts'
+import { loadFirstDomains } from '../analysis/domains-command.ts'
+import { setOrigins } from '../analysis/origins.ts'
+import { restingLines } from '../cadence/command.ts'
+import { readRestingLists } from '../cadence/receipts.ts'
+import {
+  askQuestion,
+  countRows,
+  hasLiveAnswers,
+  leastNights,
+  monthJson,
+  monthLines,
+  type MonthStage,
+  type MonthView,
+  question,
+  readMonth,
+  supplyOf,
+  watchMonth,
+} from './month.ts'
+import { file, runNights, runSample } from './nights.ts'
+
+/** Its name marks it as made, not lived. */
+const monthList = 'demo-month'
+/** Daily at first, resting in its second half: so that both can be seen beside each other. */
+const restingList = 'demo-cadence'
+
+export interface DemoFlags {
+  readonly nights?: string
+  readonly faults?: true
+  readonly cadence?: true
+  readonly json?: true
+}
+
+/** Starts a search service whose answers drift from day to day, with a key to buy from it. */
+export type StartDrifting = (options: {
+  readonly databaseUrl: string
+  readonly today: () => Date
+  /** True: most answers stand still for days or weeks. */
+  readonly calm?: boolean
+}) => Promise<{ readonly url: string; readonly key: string; close(): Promise<void> }>
+
+/** The same, behind a front with a balance of its own, which spoils answers when it is told to. */
+export type StartSpoilt = (
+  options: Parameters<StartDrifting>[0] & { readonly credits: number },
+) => Promise<MonthStage & { close(): Promise<void> }>
+
+const mostNights = 400
+
+/** From nothing to answered tables on this machine, and then says where to look. */
+export async function runDemo(
+  { options, env, closers, signal }: Call<DemoFlags>,
+  starts: { readonly drifting: StartDrifting; readonly spoilt: StartSpoilt },
+): Promise<Exit> {
+  const faults = options.faults === true
+  const cadence = options.cadence === true
+  if (faults && cadence) throw new Misuse('expected --faults or --cadence, got both; type one')
+  const usual = cadence ? '60' : faults ? '30' : undefined
+  const nights = readNights(options.nights ?? usual, faults)
+  say('SANDBOX: the bundled service answers, no credits are spent')
+  // Whatever is set: a demo never buys from an API that costs money.
+  const config = { ...readConfig(env), api: null, account: null }
+  const mill = await openMill({ config, closers, say, name: 'demo', connections: 5 })
+  const drainOptions = { signal, tell: say }
+  say('reading inputs/keywords.csv, buying an answer for each query')
+  let month: MonthView | null = null
+  let summary = await runSample(mill, drainOptions)
+  if (nights > 0 && summary.finish === 'completed') {
+    let day = new Date()
+    const { databaseUrl } = mill
+    const today = { databaseUrl, today: () => day }
+    const setDay = (next: Date) => {
+      day = next
+    }
+    const history = { ...drainOptions, nights, setDay }
+    if (faults) {
+      const credits = mill.config.creditFloor + supplyOf(nights, file.queries)
+      const stage = await starts.spoilt({ ...today, credits })
+      closers.add('the spoilt service', stage, (open) => open.close())
+      const spoilt = withApi(mill, { ...stage, account: monthList })
+      await watchMonth(mill.db, monthList)
+      summary = (await runNights(spoilt, { ...history, list: monthList, stage })) ?? summary
+      month = await readMonth(spoilt, monthList)
+    } else {
+      const service = await starts.drifting({ ...today, calm: cadence })
+      closers.add('the drifting service', service, (open) => open.close())
+      const drifting = withApi(mill, { ...service, account: 'demo' })
+      const list = cadence ? restingList : 'demo-history'
+      const marked = { ...history, list, stage: null, rests: cadence }
+      summary = (await runNights(drifting, marked)) ?? summary
+    }
+  }
+  await showSandboxInViews(mill)
+  await makeDomainsOurs(mill)
+  if (cadence && options.json !== true) await tellRests(mill)
+  await tellWhatIsThere(mill, { json: options.json === true, month })
+  return summary.finish === 'completed' ? exits.done : exits.failures
+}
+
+function readNights(typed: string | undefined, faults: boolean): number {
+  const nights = typed === undefined ? 0 : Number(typed)
+  const least = faults ? leastNights : 0
+  if (Number.isSafeInteger(nights) && nights >= least && nights <= mostNights) return nights
+  throw new Misuse(
+    `expected --nights from ${Math.max(1, least)} to ${mostNights}${faults ? ' beside --faults' : ''}, got ${typed}`,
+  )
+}
+
+/** The same mill, still marked as the sandbox, buying from another address with a key and an account of its own. */
+function withApi(
+  mill: Mill,
+  { url, key, account }: { url: string; key: string; account: string },
+): Mill {
+  const supplier = { ...mill.supplier, account }
+  return { ...mill, supplier, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
+}
+
+/** What resting came to. */
+async function tellRests({ db }: Mill): Promise<void> {
+  const lists = (await readRestingLists(db)).filter(({ list }) => list === restingList)
+  print(`\nASKED LESS, in the second half of the nights (npm run cadence):\n`)
+  print(restingLines(lists).join('\n'))
+  print('\nA picture of it: npm run desk, then open http://127.0.0.1:8750/cadence')
+}
+
+/** The views show live answers only; a database of this machine's own that has none may show the sandbox's. */
+async function showSandboxInViews(mill: Mill): Promise<void> {
+  if (mill.config.databaseUrl !== null || (await hasLiveAnswers(mill.db))) return
+  await setOrigins(mill.db, 'live,sandbox')
+  say('the views of this database now show answers of the sandbox too (querymill.origins)')
+}
+
+/** The demo pretends to be two domains of its answers, where nobody has said which are ours. */
+async function makeDomainsOurs(mill: Mill): Promise<void> {
+  if (await hasLiveAnswers(mill.db)) return
+  const shown = 'inputs/demo/domains.csv'
+  const today = localDate(mill.config.zone, new Date())
+  await loadFirstDomains(mill.db, { path: join(root, shown), shown, today })
+}
+
+async function tellWhatIsThere(
+  mill: Mill,
+  { json, month }: { json: boolean; month: MonthView | null },
+): Promise<void> {
+  const counts = await countRows(mill.db)
+  const answer = await askQuestion(mill.db)
+  if (json) {
+    const told = month === null ? {} : { month: monthJson(month) }
+    printJson({ sandbox: true, tables: Object.fromEntries(counts), answer, ...told })
+    return
+  }
+  if (month !== null) print(monthLines(month).join('\n'))
+  print(`\n${formatTable(['table', 'rows'], counts, { right: ['rows'] })}`)
+  print('\nWhich hosts hold the most places among the first three?\n')
+  print(question)
+  const rows = answer.map(({ host, queries, best }) => [host, queries, best])
+  print(`\n${formatTable(['host', 'queries', 'best'], rows, { right: ['queries', 'best'] })}`)
+  print('\nSANDBOX: these answers come from the bundled service. Next:')
+  print('  npm run sql                                    the library of questions')
+  print('  npm run enqueue -- your.csv --dry-run          what your own list would cost')
+  print('  npm run status                                 runs, credits, what to type next')
+  print('  npm run stack -- status                        the database, for any SQL client')
+  print('\nSee it all on one page: npm run desk, then open http://127.0.0.1:8750')
+}

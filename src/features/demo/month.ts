@@ -1,0 +1,199 @@
+import { formatTable } from '../../base/cli/text.ts'
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { foresee, outlookJson, outlookLines } from '../../core/forecast/foresee.ts'
+import { readStatement } from '../../core/ledger/statement.ts'
+import type { Mill } from '../../core/mill.ts'
+import { listOddNights, type OddNight } from '../../core/nights/odd-nights.ts'
+import { nameRises, statementLines } from '../../core/runs/statement.ts'
+import { formatAlerts } from '../alerts/command.ts'
+import {
+  type AlertRule,
+  listAlerts,
+  readAlertRules,
+  replaceAlertRules,
+} from '../alerts/statements.ts'
+
+/** What is wrong with a night on purpose, and what a person is told of it. */
+export const purposes = {
+  empty: 'every answer empty',
+  shallow: 'answers a tenth as deep',
+  failing: 'two queries of five fail',
+  nobody: 'no worker',
+  html: 'HTML instead of answers',
+  dear: 'three times the price',
+} as const
+
+export type Purpose = keyof typeof purposes
+
+/** Where the month is bought: what is wrong there, and what happens to its balance. */
+export interface MonthStage {
+  readonly url: string
+  readonly key: string
+  readonly set: (fault: Purpose | null) => void
+  readonly change: (credits: number) => void
+}
+
+/** The least number of nights that has room for all that goes wrong, and for what is usual before it. */
+export const leastNights = 12
+
+const usualNights = 4
+const planned = Object.keys(purposes) as readonly Purpose[]
+
+/** What is wrong in a night of so many: the first ones show what is usual, then each fault comes once, evenly spread. */
+export function purposeOf(night: number, nights: number): Purpose | null {
+  const apart = Math.floor((nights - usualNights) / planned.length)
+  const since = night - usualNights
+  return since < 0 || since % apart > 0 ? null : (planned[since / apart] ?? null)
+}
+
+export const spentByOthers = 25
+
+const shownAlerts = 10
+
+/**
+ * Credits above the floor for half a month of so many nights with so many queries, and for about two and a half nights
+ * more: so many are there at first, and so many are added half way.
+ */
+export function supplyOf(nights: number, queries: number): number {
+  return Math.ceil(((nights + 5) * queries + spentByOthers) / 2)
+}
+
+const rule: Omit<AlertRule, 'name' | 'what' | 'list'> = {
+  ...{ threshold: null, direction: null, tag: null, domain: 'caniuse.com' },
+  ...{ rival: null, feature: null, confirm: 1 },
+}
+
+/** What the demo wants to be told of its nights, where nobody has said what is to be told. */
+export async function watchMonth(db: Database, list: string): Promise<void> {
+  if ((await readAlertRules(db)).length > 0) return
+  await replaceAlertRules(db, [
+    { ...rule, name: 'demo: gone', what: 'left', list },
+    { ...rule, name: 'demo: fell by five', what: 'moved', threshold: 5, direction: 'down', list },
+  ])
+}
+
+/** What is told at the end of a month. */
+export type MonthView = Awaited<ReturnType<typeof readMonth>>
+
+/** What is to come, which nights cannot be believed, and what became of every credit. */
+export async function readMonth({ config, db, supplier }: Mill, list: string) {
+  const { creditFloor: floor, maxAgeMs, renewal, zone } = config
+  const rules = { floor, maxAgeMs, renewal, zone, dailyBudget: null, monthlyBudget: null }
+  const outlook = await imagineSchedule(db, { list, zone }, (seen) =>
+    foresee(seen, { buyer: supplier, ...rules, days: 7 }),
+  )
+  const order = { account: supplier.account, since: null, until: null, zone }
+  const statement = await readStatement(db, order, 'day')
+  const events = nameRises(statement.events, config)
+  return {
+    account: supplier.account,
+    zone,
+    outlook,
+    nights: await listOddNights(db, list),
+    alerts: await listAlerts(db, { id: null, rule: null, standing: false, limit: shownAlerts }),
+    sums: statement.sums,
+    // Those that are perhaps ours are a line for each call: their sum is enough here.
+    events: events.filter(({ what }) => what !== 'perhaps ours'),
+  }
+}
+
+/** The month for a person. */
+export function monthLines({
+  account,
+  zone,
+  outlook,
+  nights,
+  alerts,
+  ...statement
+}: MonthView): readonly string[] {
+  return [
+    '\nOUTLOOK, if this list were bought each night at 02:00 from now on (npm run outlook):\n',
+    ...outlookLines(outlook, zone),
+    '\nSUSPECT NIGHTS, left out of shares and trends (npm run sql -- suspect_nights):\n',
+    formatNights(nights.filter(({ suspect }) => suspect)),
+    '\nODD NIGHTS, shown all the same (their page on the desk says why):\n',
+    formatNights(nights.filter(({ suspect }) => !suspect)),
+    '\nRANK ALERTS of the month, the newest first; suspect nights raise none (npm run alerts):\n',
+    formatAlerts(alerts),
+    `\nSTATEMENT (npm run statement -- --account ${account} --by run):\n`,
+    ...statementLines({ by: 'day', zone, ...statement }),
+  ]
+}
+
+/** The month for programs. */
+export function monthJson({ outlook, nights, alerts, sums, events }: MonthView) {
+  const [suspects, odd] = [true, false].map((suspect) =>
+    nights
+      .filter((night) => night.suspect === suspect)
+      .map(({ run_date, run, why }) => ({ run_date, run, why })),
+  )
+  return { outlook: outlookJson(outlook), suspects, odd, alerts, statement: { sums, events } }
+}
+
+function formatNights(nights: readonly OddNight[]): string {
+  const rows = nights.map((night) => [night.run_date, night.run, night.why])
+  return formatTable(['date', 'run', 'why'], rows, { right: ['run'] })
+}
+
+/** How many rows each table of answers holds. */
+export async function countRows(db: Database): Promise<readonly (readonly [string, number])[]> {
+  const { rows } = await sql<{ name: string; rows: number }>`
+    select 'queries' as name, count(*) as rows from queries
+    union all select 'searches', count(*) from searches
+    union all select 'organic_results', count(*) from organic_results
+    union all select 'pages', count(*) from pages
+    union all select 'domains', count(*) from domains
+    union all select 'search_entities', count(*) from search_entities
+    union all select 'search_clusters', count(*) from search_clusters
+    union all select 'search_related_searches', count(*) from search_related_searches`.execute(db)
+  return rows.map(({ name, rows: count }) => [name, count] as const)
+}
+
+/** The question that the demo asks: written as an analyst would type it. */
+export const question = `select d.host, count(distinct s.query_id) as queries, min(o.position) as best
+from searches s
+join organic_results o on o.search_id = s.id
+join domains d on d.id = o.domain_id
+where o.position <= 3
+group by d.host
+order by queries desc, d.host
+limit 5`
+
+/** Its answer. */
+export async function askQuestion(
+  db: Database,
+): Promise<readonly { host: string; queries: number; best: number }[]> {
+  const { rows } = await sql<{
+    host: string
+    queries: number
+    best: number
+  }>`${sql.raw(question)}`.execute(db)
+  return rows
+}
+
+/** True when the tables hold an answer that was paid for with real credits. */
+export async function hasLiveAnswers(db: Database): Promise<boolean> {
+  const { rows } = await sql<{ live: boolean }>`
+    select exists (select from searches where origin = 'live') as live`.execute(db)
+  return rows[0]?.live ?? false
+}
+
+/** What is seen in a database in which a list is bought anew each night; nothing of that stays. */
+async function imagineSchedule<T>(
+  db: Database,
+  { list, zone }: { readonly list: string; readonly zone: string },
+  look: (seen: Database) => Promise<T>,
+): Promise<T> {
+  const trx = await db.startTransaction().execute()
+  try {
+    await sql`
+      insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at, max_age_ms)
+      values ('each night', ${list}, '0 2 * * *', ${zone}, 'latest', 'skip', true, now(), now(), 0)`.execute(
+      trx,
+    )
+    return await look(trx)
+  } finally {
+    await trx.rollback().execute()
+  }
+}

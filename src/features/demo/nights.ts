@@ -1,0 +1,129 @@
+import { join } from 'node:path'
+import { root } from '../../base/root.ts'
+import { dayMs, localDate } from '../../base/time/zone.ts'
+import { type ListPlan, planList, queueRun } from '../../core/enqueue/planning.ts'
+import { cancelRun } from '../../core/ledger/change-tasks.ts'
+import { noDefaults } from '../../core/lists/rows.ts'
+import type { Mill } from '../../core/mill.ts'
+import { endRuns } from '../../core/nights/judge.ts'
+import { usualLongestDays } from '../../core/scheduler/schedule.ts'
+import type { Summary } from '../../core/worker/summary.ts'
+import { work } from '../../core/worker/work.ts'
+import { endNights } from '../alerts/look.ts'
+import { decideByName } from '../cadence/choose.ts'
+import {
+  type MonthStage,
+  type Purpose,
+  purposeOf,
+  purposes,
+  spentByOthers,
+  supplyOf,
+} from './month.ts'
+
+/** What the demo buys. */
+export const file = { shown: 'inputs/keywords.csv', queries: 60 }
+
+/** How a drain of the demo is watched and stopped. */
+interface Draining {
+  readonly signal: AbortSignal
+  readonly tell: (line: string) => void
+}
+
+/** The sample list, from file to answered tables, as enqueue and work do it. */
+export async function runSample(mill: Mill, options: Draining): Promise<Summary> {
+  const runDate = localDate(mill.config.zone, new Date())
+  await planSample(mill, {
+    list: 'keywords',
+    kind: 'manual',
+    runDate,
+    maxAgeMs: mill.config.maxAgeMs,
+  })
+  return drain(mill, options)
+}
+
+/** A history that is bought, day after day. */
+interface History extends Draining {
+  readonly nights: number
+  /** Tells the service which day it is. */
+  readonly setDay: (day: Date) => void
+  readonly list: string
+  /** Null: nothing goes wrong. */
+  readonly stage: MonthStage | null
+  /** True: in the second half each query is asked as often as its own history says. */
+  readonly rests?: boolean
+}
+
+/** One run a day, oldest first, through the pipeline itself. */
+export async function runNights(
+  mill: Mill,
+  { nights, setDay, list, stage, rests = false, ...options }: History,
+): Promise<Summary | null> {
+  let last: Summary | null = null
+  for (let ago = nights - 1; ago >= 0 && !options.signal.aborted; ago -= 1) {
+    // The sample was bought today: a list that rests would find all of its queries answered tonight.
+    const day = new Date(Date.now() - (rests ? ago + 1 : ago) * dayMs)
+    setDay(day)
+    const runDate = localDate(mill.config.zone, day)
+    // Dates of the past are bought today: the list's name marks them as a history that was made, not lived.
+    const purpose = stage === null ? null : setTheStage(stage, nights - 1 - ago, nights)
+    const adaptive = rests && ago < nights / 2
+    const asked = { listName: list, runDate, longestDays: usualLongestDays }
+    if (adaptive) await decideByName(mill, asked)
+    const night = { list, kind: 'nightly' as const, runDate, maxAgeMs: 0, adaptive }
+    const { run } = await planSample(mill, night)
+    const marked = purpose === null ? '' : `; on purpose: ${purposes[purpose]}`
+    if (purpose === 'nobody') {
+      options.tell(`${runDate}: nothing answered${marked}`)
+      // As the night after it would: what it left is not bought any more.
+      await cancelRun(mill.db, run)
+      await endRuns(mill.db, options.tell)
+      continue
+    }
+    last = await drain(mill, options)
+    options.tell(`${runDate}: ${last.answered} answered${marked}`)
+    if (last.finish !== 'completed') break
+  }
+  return last
+}
+
+/** What goes wrong in this night; early on somebody else spends, and half way somebody tops up. */
+function setTheStage(stage: MonthStage, night: number, nights: number): Purpose | null {
+  const purpose = purposeOf(night, nights)
+  stage.set(purpose)
+  if (night === Math.floor(nights / 2)) stage.change(supplyOf(nights, file.queries))
+  if (night === 2) stage.change(-spentByOthers)
+  return purpose
+}
+
+interface Sample {
+  readonly list: string
+  readonly kind: 'manual' | 'nightly'
+  readonly runDate: string
+  readonly maxAgeMs: number
+  readonly adaptive?: boolean
+}
+
+async function planSample(mill: Mill, given: Sample): Promise<ListPlan> {
+  const { shown } = file
+  const plan = await planList(
+    { db: mill.db, supplier: mill.supplier },
+    {
+      ...given,
+      from: { kind: 'file', path: join(root, shown), shown },
+      reading: { matchTypes: 'keep', defaults: noDefaults },
+      budget: undefined,
+      into: null,
+    },
+  )
+  await queueRun({ db: mill.db }, await mill.queue(), plan.run)
+  return plan
+}
+
+function drain(mill: Mill, options: Draining): Promise<Summary> {
+  return work(mill, {
+    drain: true,
+    lanes: mill.config.concurrency,
+    afterRuns: endNights,
+    ...options,
+  })
+}

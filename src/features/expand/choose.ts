@@ -1,0 +1,208 @@
+// Which related searches are taken: new, wanted, promising.
+
+import { Misuse, reasonOf } from '../../base/errors.ts'
+import type { Query } from '../../base/query.ts'
+import { checkText } from '../../core/lists/values.ts'
+import type { RelatedQuery } from './statements.ts'
+
+/** What decides which related searches are taken. */
+export interface TakingRules {
+  readonly wanted: TextFilter
+  /** Queries that are there already: nothing that resembles one of them is taken. */
+  readonly there: Iterable<Query>
+  /** How the list is written. */
+  readonly scripts: ReadonlySet<string>
+  /** What a query is expected to cost. */
+  readonly price: (query: Query) => number
+  /** Most credits that all of them together may be expected to cost. */
+  readonly credits: number
+}
+
+/** Why related searches were not taken. */
+interface LeftOut {
+  unwanted: number
+  twins: number
+  other_script: number
+  unusable: number
+}
+
+/** What was taken, the most promising first. */
+export interface Chosen {
+  readonly queries: readonly RelatedQuery[]
+  readonly leftOut: Readonly<LeftOut>
+  /** How many of the candidates were looked at before there was enough. */
+  readonly looked: number
+  /** True: the next one would have cost more than there was left. */
+  readonly short: boolean
+}
+
+/** Takes candidates in their order until the credits are spoken for. */
+export async function choose(
+  pages: AsyncIterable<readonly RelatedQuery[]>,
+  choice: TakingRules,
+): Promise<Chosen> {
+  const leftOut: LeftOut = { unwanted: 0, twins: 0, other_script: 0, unusable: 0 }
+  const known = new Set([...choice.there].map(likeness))
+  const queries: RelatedQuery[] = []
+  let looked = 0
+  let credits = 0
+  for await (const page of pages) {
+    for (const candidate of page) {
+      const price = choice.price(candidate)
+      if (credits + price > choice.credits) return { queries, leftOut, looked, short: true }
+      looked += 1
+      const reason = reasonAgainst(candidate, choice, known)
+      if (reason !== null) {
+        leftOut[reason] += 1
+        continue
+      }
+      known.add(likeness(candidate))
+      credits += price
+      queries.push(candidate)
+    }
+  }
+  return { queries, leftOut, looked, short: false }
+}
+
+function reasonAgainst(
+  candidate: RelatedQuery,
+  { wanted, scripts }: TakingRules,
+  known: ReadonlySet<string>,
+): keyof LeftOut | null {
+  const { q } = candidate
+  const text = checkText(q, 'keep')
+  if (!text.ok || text.value !== q) return 'unusable'
+  if (!wanted(q)) return 'unwanted'
+  if (!writtenLike(q, scripts)) return 'other_script'
+  return known.has(likeness(candidate)) ? 'twins' : null
+}
+
+/** Equal for queries that would find nearly the same pages: with more results asked for as well. */
+function likeness({ q, location, hl, gl, device }: Query): string {
+  return JSON.stringify([twinKey(q), location, hl, gl, device])
+}
+
+/** Tells of a text whether it is wanted. */
+export type TextFilter = (text: string) => boolean
+
+/** What --match and --not say; each may have been given several times. */
+export interface TypedFilter {
+  readonly match?: readonly string[]
+  readonly not?: readonly string[]
+}
+
+/** TextFilter is what fits at least one --match, if there is any, and no --not. */
+export function readFilter({ match = [], not = [] }: TypedFilter): TextFilter {
+  const fits = match.map((typed) => readPattern('match', typed))
+  const spoils = not.map((typed) => readPattern('not', typed))
+  return (text) =>
+    (fits.length === 0 || fits.some((fit) => fit(text))) && !spoils.some((spoil) => spoil(text))
+}
+
+function readPattern(flag: string, typed: string): TextFilter {
+  const [, source] = /^\/(.+)\/i?$/s.exec(typed) ?? []
+  if (source !== undefined) return readExpression(flag, typed, source)
+  const words = wordsOf(typed)
+  if (words.length > 0) return holdsAll(words)
+  throw new Misuse(
+    `expected --${flag} to be words or a /regular expression/, got ${JSON.stringify(typed)}`,
+  )
+}
+
+function readExpression(flag: string, typed: string, source: string): TextFilter {
+  try {
+    const pattern = new RegExp(source, 'iu')
+    return (text) => pattern.test(text)
+  } catch (cause) {
+    throw new Misuse(
+      `expected --${flag} to be words or a /regular expression/, got ${typed}, which is none: ${reasonOf(cause)}`,
+      { cause },
+    )
+  }
+}
+
+// Written without blanks between words: there, a part of the text is all that can be looked for.
+const unparted =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+
+function holdsAll(words: readonly string[]): TextFilter {
+  return (text) => {
+    const lower = text.toLowerCase()
+    const own = new Set(wordsOf(text))
+    return words.every((word) => (unparted.test(word) ? lower.includes(word) : own.has(word)))
+  }
+}
+
+/** Ways of writing by the names that Unicode gives them; those that one language writes with stand together. */
+const knownScripts: readonly (readonly [string, RegExp])[] = [
+  ['Latin', /\p{Script=Latin}/u],
+  ['Cyrillic', /\p{Script=Cyrillic}/u],
+  ['Greek', /\p{Script=Greek}/u],
+  ['Arabic', /\p{Script=Arabic}/u],
+  ['Hebrew', /\p{Script=Hebrew}/u],
+  ['Devanagari', /\p{Script=Devanagari}/u],
+  ['Bengali', /\p{Script=Bengali}/u],
+  ['Tamil', /\p{Script=Tamil}/u],
+  ['Telugu', /\p{Script=Telugu}/u],
+  ['Thai', /\p{Script=Thai}/u],
+  ['Georgian', /\p{Script=Georgian}/u],
+  ['Armenian', /\p{Script=Armenian}/u],
+  // Chinese and Japanese share their signs: of a short text nobody can tell which of the two it is.
+  ['Han', /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}]/u],
+  ['Hangul', /\p{Script=Hangul}/u],
+]
+
+const letter = /\p{L}/u
+const latin = 'Latin'
+const other = 'other'
+
+/** The ways of writing whose letters a text holds. */
+function scriptsOf(text: string): ReadonlySet<string> {
+  if (/^[\u0020-\u007e]*$/.test(text)) return new Set(/[a-z]/i.test(text) ? [latin] : [])
+  const found = new Set<string>()
+  for (const sign of text) {
+    if (!letter.test(sign)) continue
+    found.add(knownScripts.find(([, pattern]) => pattern.test(sign))?.[0] ?? other)
+  }
+  return found
+}
+
+/** All ways of writing of some texts. */
+export function scriptsOfAll(texts: Iterable<string>): ReadonlySet<string> {
+  const found = new Set<string>()
+  for (const text of texts) for (const script of scriptsOf(text)) found.add(script)
+  return found
+}
+
+/** True for a text that is written as a list is: Latin names may stand in it, but not alone. */
+export function writtenLike(text: string, list: ReadonlySet<string>): boolean {
+  const own = [...scriptsOf(text)]
+  if (own.some((script) => script !== latin && !list.has(script))) return false
+  return own.length === 0 || own.some((script) => list.has(script))
+}
+
+// Signs that part words; those inside of words stay: "node.js", "c++" and "c#" are three different things.
+const between = /[\s\p{Pd}_/,;:!?"'`’‘“”«»()[\]{}]+/u
+
+/** The words of a text, in lower case. */
+function wordsOf(text: string): string[] {
+  return text
+    .toLowerCase()
+    .split(between)
+    .map((word) => word.replace(/\.+$/, ''))
+    .filter((word) => word !== '')
+}
+
+/** Equal for texts that differ in nothing but the order of their words, a plural, a hyphen or a capital letter. */
+export function twinKey(text: string): string {
+  return [...new Set(wordsOf(text).map(singular))].toSorted().join(' ')
+}
+
+/** As English, Spanish, French and Portuguese form most plurals: a key to compare by, not a word. */
+function singular(word: string): string {
+  if (word.length < 4 || !/^\p{L}+$/u.test(word)) return word
+  return word
+    .replace(/(?<![su])s$/, '')
+    .replace(/(?<=[sxz]|ch|sh)e$/, '')
+    .replace(/(?<=[^aeiou])(?:ie|y)$/, 'i')
+}

@@ -1,0 +1,242 @@
+// The expand command: takes related searches of a list, round by round.
+
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { count, formatTable } from '../../base/cli/text.ts'
+import { readConfig } from '../../base/config.ts'
+import { reaching } from '../../base/database/trouble.ts'
+import { type Exit, exits, unhandled } from '../../base/errors.ts'
+import { askPerson } from '../../core/enqueue/flags.ts'
+import { openMill } from '../../core/mill.ts'
+import { expand, type ExpandOutcome, type Takeable } from './expand.ts'
+import { type ExpandFlags, type ExpandOrder, readOrder } from './flags.ts'
+import { type BroughtRound, readBrought, type RelatedQuery } from './statements.ts'
+
+/** Takes the most promising related searches of a list into a list of their own, round by round. */
+export async function runExpand(call: Call<ExpandFlags>): Promise<Exit> {
+  const { options: flags, env, closers } = call
+  const config = readConfig(env)
+  const order = readOrder(flags)
+  const mill = await openMill({ config, closers, say, name: 'expand' })
+  const json = flags.json === true
+  const show = (lines: readonly string[]) =>
+    lines.forEach((line) => (json ? say(line) : print(line)))
+  const outcome = await reaching('the database', () =>
+    expand(mill, order, {
+      dryRun: flags.dryRun === true,
+      yes: flags.yes === true,
+      show: (found: Takeable) => show(foundLines(found, order)),
+      ask: process.stdin.isTTY && process.stderr.isTTY ? askPerson : null,
+    }),
+  )
+  const rounds = await readBrought(mill.db, { list: order.into, origin: mill.supplier.origin })
+  if (json) printJson(expandReport(order, outcome, rounds))
+  else show([...roundLines(rounds), ...outcomeLines(outcome, order)])
+  return exitOf(outcome, mill.supplier.origin)
+}
+
+function exitOf({ kind, found }: ExpandOutcome, origin: string): Exit {
+  if (kind === 'spent') return exits.stopped
+  if (kind !== 'previewed' || found === null || origin === 'test') return exits.done
+  const { after, floor } = found.preview.balance
+  // What is only previewed says by its exit code whether it fits, as that of every purchase does.
+  return after === null || after >= floor ? exits.done : exits.stopped
+}
+
+const shownQueries = 20
+
+/** What would be taken, and what it is expected to cost. */
+function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
+  const { queries, answered, candidates, looked } = found
+  const shown = queries.slice(0, shownQueries)
+  const more = queries.length - shown.length
+  const whose = found.from === 0 ? `the list ${JSON.stringify(list)}` : `round ${found.from}`
+  return [
+    `from        ${count(answered, 'answer')} of ${whose}, which name ${candidates} related ${candidates === 1 ? 'search' : 'searches'} that you never asked`,
+    `looked at   ${looked}, the most promising first${leftOutNote(found)}`,
+    queryTable(shown),
+    ...(more > 0 ? [`and ${more} more`] : []),
+    `cost        ${costLine(found)}; all rounds together use at most ${credits}`,
+    balanceLine(found),
+  ]
+}
+
+/** The column of what is asked besides the text is there where one of them asks anything. */
+function queryTable(queries: readonly RelatedQuery[]): string {
+  const variants = queries.map(variantOf)
+  const varied = variants.some((variant) => variant !== '')
+  const heads = ['take', ...(varied ? ['as'] : []), 'sources', 'weight', 'named for']
+  const rows = queries.map(({ q, sources, weight, from_q: from }, index) => [
+    q,
+    ...(varied ? [variants[index]] : []),
+    sources,
+    Math.round(weight * 100) / 100,
+    from,
+  ])
+  return formatTable(heads, rows, { right: ['sources', 'weight'], widest: 48 })
+}
+
+function variantOf({ location, hl, gl, num, device }: RelatedQuery): string {
+  const given = { location, hl, gl, device, num: num === 10 ? null : num }
+  return Object.entries(given)
+    .flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]))
+    .join(', ')
+}
+
+/** Why some of those that were looked at are not taken; empty when all are. */
+function leftOutNote({ leftOut }: Pick<Takeable, 'leftOut'>): string {
+  const { unwanted, twins, other_script: script, unusable } = leftOut
+  const reasons = [
+    unwanted > 0 ? `${unwanted} by --match and --not` : '',
+    twins > 0 ? `${twins} resembling what is there` : '',
+    script > 0 ? `${script} in another script` : '',
+    unusable > 0 ? `${unusable} that cannot be sent` : '',
+  ].filter((reason) => reason !== '')
+  return reasons.length === 0 ? '' : `; left out: ${reasons.join(', ')}`
+}
+
+function costLine({ preview: { queries, estimate } }: Takeable): string {
+  const calls = count(queries, 'call')
+  if (estimate.credits === null) {
+    return `${calls}, unknown: no answer of this kind has been paid for yet`
+  }
+  return `${calls}, about ${count(estimate.credits, 'credit')}, ${estimate.worst} at the worst`
+}
+
+function balanceLine({ preview: { balance } }: Takeable): string {
+  const { remaining, after, floor } = balance
+  if (remaining === null) {
+    return `balance     unknown until the first answer; ${floor} credits stay untouched`
+  }
+  const short = after !== null && after < floor ? ': work will stop there' : ''
+  return `balance     ${remaining} now, ${after ?? 'unknown'} after; the floor is ${floor}${short}`
+}
+
+/** What was done, and what to type next. */
+function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
+  const { kind, round, run, stand, again, lowered } = outcome
+  const { into, credits, depth } = order
+  const taken = outcome.found?.queries.length ?? again
+  const work = 'npm run work -- --drain'
+  switch (kind) {
+    case 'queued':
+      return [
+        `round ${round} of ${depth}: ${queriesText(taken)} in the list ${JSON.stringify(into)}, run ${run}${again > 0 ? ', which were never asked so far' : ''}`,
+        `next        ${work}, then type the same again for what comes next`,
+      ]
+    case 'previewed':
+      return [
+        again > 0
+          ? `${queriesText(again)} taken before and never asked would be planned first`
+          : 'a dry run: nothing was taken or queued',
+      ]
+    case 'refused':
+      return ['nothing was taken or queued']
+    case 'waiting':
+      return [
+        `round ${round} is queued: ${openCount(outcome)} of the list ${JSON.stringify(into)} to be answered, and the next round begins when they are`,
+        ...(lowered === null ? [] : [`run ${run} may use ${lowered} credits in all from now on`]),
+        `next        ${work}, then type the same again`,
+      ]
+    case 'spent':
+      return [
+        `${stand.used} of ${credits} credits are used, which leaves too few for another query; a greater --credits goes on`,
+      ]
+    case 'exhausted':
+      return [exhaustedLine(outcome, order)]
+    default:
+      throw unhandled('outcome', kind)
+  }
+}
+
+function openCount({ stand }: ExpandOutcome): string {
+  const open = stand.rounds.reduce((sum, one) => sum + one.open, 0)
+  return queriesText(open)
+}
+
+function exhaustedLine({ found, stand }: ExpandOutcome, { list, depth }: ExpandOrder): string {
+  const done = stand.rounds.at(-1)?.round ?? 0
+  const deeper = done > 0 && done < depth
+  const whose = deeper ? `round ${done}` : `the list ${JSON.stringify(list)}`
+  const back = deeper ? `; --depth ${done} takes what is left of the rounds before` : ''
+  if (found === null || found.answered === 0) {
+    return `nothing is left to take: no query of ${whose} has a readable answer${back}`
+  }
+  if (found.looked === 0) {
+    return `nothing is left to take: you asked every related search in the answers to ${whose}${back}`
+  }
+  return `nothing is left to take of ${count(found.looked, 'related text')} in the answers to ${whose} that you never asked${leftOutNote(found)}${back}`
+}
+
+/** What each round brought, and whether the newest one brought less than the one before. */
+function roundLines(rounds: readonly BroughtRound[]): string[] {
+  if (rounds.length === 0) return []
+  const heads = [
+    'round',
+    'queries',
+    'answers',
+    'credits',
+    'new pages',
+    'new domains',
+    'domains a credit',
+  ]
+  const table = formatTable(
+    heads,
+    rounds.map((round) => [round.round, round.queries, ...cellsOf(round)]),
+    { right: heads },
+  )
+  return [table, ...lessonLine(rounds)]
+}
+
+/** What nobody has answered has brought nothing yet, which is not the same as nothing. */
+function cellsOf(round: BroughtRound): readonly (number | string)[] {
+  if (round.answers === 0 && round.open > 0) return [0]
+  const rates = rate(round.new_domains_per_credit)
+  return [round.answers, round.credits_used, round.new_pages, round.new_domains, rates]
+}
+
+function lessonLine(rounds: readonly BroughtRound[]): string[] {
+  const [before, newest] = rounds.filter((round) => round.new_domains_per_credit !== null).slice(-2)
+  if (before === undefined) return []
+  const said = ({ round, new_domains_per_credit: found }: BroughtRound) =>
+    `round ${round} brought ${rate(found)} new domains a credit`
+  return [
+    newest === undefined
+      ? said(before)
+      : `${said(newest)} after ${rate(before.new_domains_per_credit)}`,
+  ]
+}
+
+function rate(value: number | null): string {
+  return value === null ? '' : value.toFixed(1)
+}
+
+function queriesText(number: number): string {
+  return `${number} ${number === 1 ? 'query' : 'queries'}`
+}
+
+/** What an expansion says when it is through, as a program reads it. */
+function expandReport(
+  { list, into, credits, depth }: ExpandOrder,
+  { kind, round, run, stand, found, again }: ExpandOutcome,
+  rounds: readonly BroughtRound[],
+): object {
+  return {
+    list,
+    into,
+    state: kind,
+    dry_run: kind === 'previewed',
+    round,
+    depth,
+    run,
+    credits: { limit: credits, used: stand.used, left: stand.left },
+    again,
+    taken: found?.queries.length ?? 0,
+    candidates: found?.candidates ?? null,
+    looked_at: found?.looked ?? null,
+    left_out: found?.leftOut ?? null,
+    estimate: found?.preview.estimate ?? null,
+    balance: found?.preview.balance ?? null,
+    queries: found?.queries ?? [],
+    rounds,
+  }
+}

@@ -1,0 +1,402 @@
+import { typed } from '../../base/cli/text.ts'
+import { Misuse, unhandled } from '../../base/errors.ts'
+import { priorities, type Query } from '../../base/query.ts'
+import { dayMs, localDate } from '../../base/time/zone.ts'
+import { type AskPerson, askToBuy } from '../../core/enqueue/flags.ts'
+import { knownList } from '../../core/enqueue/order.ts'
+import { openCost, planList, queueRun } from '../../core/enqueue/planning.ts'
+import {
+  type Balance,
+  type Estimate,
+  estimateCost,
+  foreseeBalance,
+  needsYes,
+} from '../../core/enqueue/summary.ts'
+import { costClass } from '../../core/ledger/account.ts'
+import { type Funds, readFunds } from '../../core/ledger/prices.ts'
+import { readReading } from '../../core/lists/options.ts'
+import type { Mill } from '../../core/mill.ts'
+import { expectList } from '../../core/runs/run.ts'
+import { choose, type Chosen, scriptsOfAll } from './choose.ts'
+import type { ExpandOrder } from './flags.ts'
+import {
+  expandedFrom,
+  type Expanding,
+  type Frontier,
+  lowerBudget,
+  rankFrontier,
+  readFrontier,
+  readHeld,
+  readOpenRuns,
+  readRounds,
+  readUsed,
+  readyUnasked,
+  recordRun,
+  type RelatedQuery,
+  type Round,
+  takeExpansions,
+  TakenElsewhere,
+} from './statements.ts'
+
+/** How an expansion speaks with whoever started it. */
+export interface ExpandTalk {
+  readonly dryRun: boolean
+  readonly yes: boolean
+  /** Shows what would be taken, before anybody is asked. */
+  readonly show: (found: Takeable) => void
+  readonly ask: AskPerson
+}
+
+/** What is to be taken, and what was left. */
+export interface Takeable extends Chosen, Frontier {
+  /** The earliest round whose answers name it; 0 is the list itself. */
+  readonly from: number
+  readonly preview: Preview
+}
+
+/** What came of it. */
+export interface ExpandOutcome {
+  readonly kind: 'queued' | 'previewed' | 'refused' | 'waiting' | 'spent' | 'exhausted'
+  readonly round: number
+  readonly run: number | null
+  readonly stand: ExpansionStand
+  /** Null where nothing new was chosen. */
+  readonly found: Takeable | null
+  /** Queries of a run that was planned anew, without anything having been taken. */
+  readonly again: number
+  /** The new budget of an open run that had more than the typed credits leave it; null: it keeps its own. */
+  readonly lowered: number | null
+}
+
+// Each time somebody else was first, something was done: more often than this nobody can be.
+const mostTries = 20
+
+/** Does the next thing: waits for workers, plans what is unasked, or takes the most promising related searches. */
+export async function expand(
+  desk: ExpandDesk,
+  order: ExpandOrder,
+  talk: ExpandTalk,
+): Promise<ExpandOutcome> {
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const stand = await readStand(desk, order)
+    const step = nextRound({
+      rounds: stand.rounds,
+      busy: stand.openRuns.length > 0,
+      depth: order.depth,
+      left: stand.left,
+      price: leastPrice(stand.funds),
+    })
+    const outcome = await doStep(desk, order, { stand, step, talk })
+    if (outcome !== null) return outcome
+  }
+  throw new Misuse(
+    `expected nobody else to expand ${order.list}, got another one at each try; type the same again`,
+  )
+}
+
+interface Doing {
+  readonly stand: ExpansionStand
+  readonly step: ExpandStep
+  readonly talk: ExpandTalk
+}
+
+/** Null: somebody else was first, and it stands differently now. */
+async function doStep(
+  desk: ExpandDesk,
+  order: ExpandOrder,
+  doing: Doing,
+): Promise<ExpandOutcome | null> {
+  const { stand, step, talk } = doing
+  const done = stand.rounds.at(-1)?.round ?? 0
+  const nothing = { stand, round: done, run: null, found: null, again: 0, lowered: null }
+  switch (step.kind) {
+    case 'spent':
+      return { ...nothing, kind: 'spent' }
+    case 'wait': {
+      const waiting = { ...nothing, kind: 'waiting', run: stand.openRuns[0] ?? null } as const
+      if (talk.dryRun || stand.into === null) return waiting
+      const expanding = { into: stand.into, origin: desk.supplier.origin }
+      const lowered = await lowerBudget(desk.db, expanding, order.credits)
+      // A crash between planning and queueing leaves a run that no worker was told of.
+      await queueAgain(desk, stand)
+      return { ...waiting, lowered }
+    }
+    case 'again': {
+      const again = step.queries
+      if (talk.dryRun || stand.into === null) return { ...nothing, kind: 'previewed', again }
+      const run = await plan(desk, order, { stand, into: stand.into })
+      return run === null ? null : { ...nothing, kind: 'queued', run, again }
+    }
+    case 'take':
+      return take(desk, order, { stand, step, talk })
+    default:
+      throw unhandled('step', step)
+  }
+}
+
+async function queueAgain(desk: ExpandDesk, { openRuns }: ExpansionStand): Promise<void> {
+  const queue = await desk.queue()
+  for (const run of openRuns) await queueRun(desk, queue, run)
+}
+
+async function take(
+  desk: ExpandDesk,
+  order: ExpandOrder,
+  { stand, step, talk }: Doing & { step: Extract<ExpandStep, { kind: 'take' }> },
+): Promise<ExpandOutcome | null> {
+  const found = await find(desk, order, { stand, step, talk })
+  const round = Math.max(stand.rounds.at(-1)?.round ?? 0, ...found.queries.map((one) => one.round))
+  const outcome = { stand, round, run: null, found, again: 0, lowered: null }
+  if (found.answered === 0 && step.from === 0) throw noAnswers(desk, order)
+  if (found.queries.length === 0) return { ...outcome, kind: found.short ? 'spent' : 'exhausted' }
+  talk.show(found)
+  if (talk.dryRun) return { ...outcome, kind: 'previewed' }
+  if (!(await agreed(desk.supplier, found.preview, talk))) return { ...outcome, kind: 'refused' }
+  const into = await takeExpansions(desk.db, {
+    name: order.into,
+    source: stand.list,
+    origin: desk.supplier.origin,
+    queries: inBands(found.queries),
+    before: stand.rounds.reduce((sum, { queries }) => sum + queries, 0),
+  })
+  if (into === null) return null
+  const run = await plan(desk, order, { stand, into })
+  return run === null ? null : { ...outcome, kind: 'queued', run }
+}
+
+async function plan(
+  desk: ExpandDesk,
+  order: ExpandOrder,
+  { stand, into }: { stand: ExpansionStand; into: number },
+): Promise<number | null> {
+  const expanding = { into, origin: desk.supplier.origin }
+  return planUnasked(desk, order, { expanding, budget: stand.left })
+}
+
+async function find(
+  desk: ExpandDesk,
+  order: ExpandOrder,
+  { stand, step }: Doing & { step: Extract<ExpandStep, { kind: 'take' }> },
+): Promise<Takeable> {
+  const { list, into, funds } = stand
+  const { origin, api } = desk.supplier
+  const own = await readHeld(desk.db, [list])
+  const there = into === null ? own : [...own, ...(await readHeld(desk.db, [into]))]
+  const sources = { list, into, from: step.from, until: step.until, origin, api }
+  const { frontier, chosen } = await desk.db.transaction().execute(async (trx) => ({
+    frontier: await rankFrontier(trx, sources),
+    chosen: await choose(readFrontier(trx), {
+      wanted: order.wanted,
+      there,
+      scripts: scriptsOfAll(texts(own)),
+      price: expectedPrice(funds),
+      credits: step.share,
+    }),
+  }))
+  const { from } = step
+  return { ...frontier, ...chosen, from, preview: await preview(desk, stand, chosen.queries) }
+}
+
+function* texts(queries: readonly Query[]): Generator<string> {
+  for (const { q } of queries) yield q
+}
+
+const bands = priorities.last - priorities.usual + 1
+
+/** The most promising fifth is bought first, so that what a stop leaves over is worth least. */
+function inBands(
+  queries: readonly RelatedQuery[],
+): (RelatedQuery & { readonly priority: number })[] {
+  return queries.map((query, index) => ({
+    ...query,
+    priority: priorities.usual + Math.floor((index * bands) / queries.length),
+  }))
+}
+
+function noAnswers({ supplier }: ExpandDesk, { list }: ExpandOrder): Misuse {
+  return new Misuse(
+    `expected readable answers to queries of the list ${JSON.stringify(list)} from ${supplier.api}, got none; buy them first: npm run work -- --drain, or npm run retry -- --list ${typed(list)}`,
+  )
+}
+
+/** What is to be done next for an expansion. */
+type ExpandStep =
+  /** The workers have not answered what was taken. */
+  | { readonly kind: 'wait'; readonly round: number }
+  /** What was taken and never asked comes first: its planning broke off, or its credits did not reach. */
+  | { readonly kind: 'again'; readonly round: number; readonly queries: number }
+  /** Credits are left, and answers of these rounds may name more. */
+  | { readonly kind: 'take'; readonly from: number; readonly until: number; readonly share: number }
+  /** The credits are used. */
+  | { readonly kind: 'spent' }
+
+/** What has been done, and what there is to do it with. */
+export interface RoundsStanding {
+  readonly rounds: readonly Round[]
+  /** True while a run of the list is open. */
+  readonly busy: boolean
+  readonly depth: number
+  /** Credits that are left of those that were typed. */
+  readonly left: number
+  /** What a query costs at the worst. */
+  readonly price: number
+}
+
+/**
+ * A round begins when the former one is done. Credits are shared out evenly over the rounds to come; what is left when the
+ * last one is done goes to the most promising of all rounds.
+ */
+export function nextRound({ rounds, busy, depth, left, price }: RoundsStanding): ExpandStep {
+  const newest = rounds.at(-1)
+  const done = newest?.round ?? 0
+  if (busy || rounds.some(({ open }) => open > 0)) return { kind: 'wait', round: done }
+  if (left < price) return { kind: 'spent' }
+  const queries = rounds.reduce((sum, { unplanned, unasked }) => sum + unplanned + unasked, 0)
+  if (queries > 0) return { kind: 'again', round: done, queries }
+  if (done >= depth) return { kind: 'take', from: 0, until: depth - 1, share: left }
+  const share = Math.max(Math.floor(left / (depth - done)), Math.min(price, left))
+  return { kind: 'take', from: done, until: done, share }
+}
+
+/** What expanding works with. */
+type ExpandDesk = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
+
+/** What a purchase comes to, before it is agreed to. */
+interface Preview {
+  readonly queries: number
+  readonly estimate: Estimate
+  readonly balance: Balance
+}
+
+/** Foresees what these queries will cost, beside everything that is open. */
+async function preview(
+  desk: ExpandDesk,
+  { funds, left }: ExpansionStand,
+  queries: readonly Query[],
+): Promise<Preview> {
+  const toBuy = queries.map(({ num, device }) => ({ num, device, tasks: 1 }))
+  const estimate = withinBudget(estimateCost(toBuy, funds.costs, costClass), left)
+  const { remaining } = funds
+  const floor = Math.max(desk.config.creditFloor, funds.floor ?? 0)
+  const open = await openCost(desk, funds)
+  const balance = foreseeBalance(estimate, { remaining, floor, budget: left, open })
+  return { queries: queries.length, estimate, balance }
+}
+
+/** What is above the budget is never bought. */
+function withinBudget({ credits, worst, basis }: Estimate, budget: number): Estimate {
+  const most = (found: number | null) => (found === null ? null : Math.min(found, budget))
+  return { credits: most(credits), worst: most(worst), basis }
+}
+
+/** Asks a person before live credits are spent by the thousand, as for every other purchase. */
+async function agreed(
+  { origin }: Mill['supplier'],
+  { queries, estimate }: Preview,
+  { yes, ask }: { yes: boolean; ask: AskPerson },
+): Promise<boolean> {
+  if (origin !== 'live' || yes || !needsYes(queries, estimate)) return true
+  return askToBuy(queries, ask, 'nothing was taken or queued')
+}
+
+/** Plans a run of what was taken and is unasked, as every list is planned; null: somebody else does so just now. */
+async function planUnasked(
+  desk: ExpandDesk,
+  order: ExpandOrder,
+  { expanding, budget }: { expanding: Expanding; budget: number },
+): Promise<number | null> {
+  const { db, config } = desk
+  await readyUnasked(db, expanding)
+  try {
+    const { run } = await planList(desk, {
+      list: order.into,
+      from: { kind: 'members', list: expanding.into },
+      reading: readReading({}),
+      kind: 'manual',
+      runDate: localDate(config.zone, new Date()),
+      budget,
+      maxAgeMs: mostAgeMs,
+      into: null,
+      record: (trx, planned) => recordRun(trx, planned, expanding),
+    })
+    await queueRun({ db }, await desk.queue(), run)
+    return run
+  } catch (error) {
+    if (error instanceof TakenElsewhere) return null
+    throw error
+  }
+}
+
+/** An answer that is there is never bought again here, however old it is. */
+const mostAgeMs = 36_500 * dayMs
+
+/** How an expansion stands. */
+interface ExpansionStand {
+  /** The list that is expanded. */
+  readonly list: number
+  /** The list that takes; null: nothing was taken yet. */
+  readonly into: number | null
+  readonly rounds: readonly Round[]
+  /** Runs of the list that takes which are not done. */
+  readonly openRuns: readonly number[]
+  readonly used: number
+  readonly left: number
+  readonly funds: Funds
+}
+
+type Source = Pick<Mill, 'db' | 'supplier'>
+
+/** Reads everything that decides what is to be done next. */
+async function readStand({ db, supplier }: Source, order: ExpandOrder): Promise<ExpansionStand> {
+  const { list, into } = await findLists({ db }, order)
+  const funds = await readFunds(db, { name: supplier.account, kind: supplier.origin })
+  if (into === null) {
+    return { list, into, rounds: [], openRuns: [], used: 0, left: order.credits, funds }
+  }
+  const expanding = { into, origin: supplier.origin }
+  const used = await readUsed(db, expanding)
+  return {
+    list,
+    into,
+    rounds: await readRounds(db, expanding),
+    openRuns: await readOpenRuns(db, into),
+    used,
+    left: Math.max(0, order.credits - used),
+    funds,
+  }
+}
+
+/** The list that is expanded and the one that takes; neither may be something else than that. */
+async function findLists(
+  { db }: Pick<Source, 'db'>,
+  order: ExpandOrder,
+): Promise<{ list: number; into: number | null }> {
+  await expectList(db, order.list)
+  const list = (await knownList(db, order.list))?.id
+  if (list === undefined) throw new Misuse(`expected the list ${order.list} to stay, got none`)
+  const from = await expandedFrom(db, list)
+  if (from !== null) {
+    throw new Misuse(
+      `expected --list to name a list of your own, got ${JSON.stringify(order.list)}, which took related searches of ${JSON.stringify(from)}; to go on from these, expand ${JSON.stringify(from)} with a greater --depth`,
+    )
+  }
+  const into = await knownList(db, order.into)
+  if (into === undefined || into.source === '') return { list, into: into?.id ?? null }
+  throw new Misuse(
+    `expected the name ${JSON.stringify(order.into)} to be free for what is taken, got the list of ${into.source}; type --as with another name`,
+  )
+}
+
+/** What a query is expected to cost: never less than a credit, so that credits always end. */
+function expectedPrice({ costs }: Funds): (query: Query) => number {
+  const known = new Map(costs.map((cost) => [cost.class, cost]))
+  return (query) => {
+    const cost = known.get(costClass(query))
+    return Math.max(1, cost?.average ?? cost?.dearest ?? 1)
+  }
+}
+
+/** What the cheapest kind of query costs at the worst: with less than that nothing is to be bought. */
+function leastPrice({ costs }: Funds): number {
+  return costs.length === 0 ? 1 : Math.max(1, Math.min(...costs.map(({ dearest }) => dearest)))
+}

@@ -1,0 +1,56 @@
+import { countFlag, wholeFlag } from '../../base/cli/flags.ts'
+import { Misuse } from '../../base/errors.ts'
+import { typedName } from '../../core/enqueue/flags.ts'
+import { readFilter, type TextFilter, type TypedFilter } from './choose.ts'
+
+/** What can be typed after `npm run expand --`. */
+export interface ExpandFlags extends TypedFilter {
+  readonly list?: string
+  readonly as?: string
+  readonly credits?: string
+  readonly depth?: string
+  readonly dryRun?: true
+  readonly yes?: true
+  readonly json?: true
+}
+
+/** What an expansion is to come to. */
+export interface ExpandOrder {
+  readonly list: string
+  /** Name of the list that takes. */
+  readonly into: string
+  /** Most credits that all rounds may use together. */
+  readonly credits: number
+  readonly depth: number
+  readonly wanted: TextFilter
+}
+
+const mostDepth = 20
+// Without a comma or a blank: names of lists are typed, and divided by commas where there are several.
+const ending = '-expanded'
+
+/** Checks what was typed, before anything is opened. */
+export function readOrder(flags: ExpandFlags): ExpandOrder {
+  const { list, as, credits, depth } = flags
+  if (list === undefined || list.trim() === '') {
+    throw new Misuse('expected --list with the name of a list, got none; npm run status shows them')
+  }
+  if (credits === undefined) {
+    throw new Misuse(
+      'expected --credits with the most that all rounds may cost together, got none; --dry-run shows what would be bought',
+    )
+  }
+  return {
+    list,
+    into: as === undefined ? `${list}${ending}` : typedName(as),
+    credits: countFlag('credits', credits),
+    depth: readDepth(depth),
+    wanted: readFilter(flags),
+  }
+}
+
+function readDepth(typed: string | undefined): number {
+  const depth = wholeFlag('depth', typed, mostDepth) ?? 1
+  if (depth > 0) return depth
+  throw new Misuse(`expected --depth to be a whole number from 1 to ${mostDepth}, got ${typed}`)
+}

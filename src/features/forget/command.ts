@@ -1,0 +1,373 @@
+// The forget command: counts, asks, and forgets.
+
+import { domainToUnicode } from 'node:url'
+import { isDomain, siteName } from '../../base/address.ts'
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { wholeFlag, wordFlag } from '../../base/cli/flags.ts'
+import { count, firstNames, formatTable, typed } from '../../base/cli/text.ts'
+import { readConfig } from '../../base/config.ts'
+import type { Database } from '../../base/database/database.ts'
+import { type RawBuilder, sql } from '../../base/database/kysely.ts'
+import { only } from '../../base/database/statement.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { canonicalText, devices, type Query } from '../../base/query.ts'
+import { openMill } from '../../core/mill.ts'
+import { expectList } from '../../core/runs/run.ts'
+import {
+  aloneForgetting,
+  countSubject,
+  finishForgetting,
+  forgetSubject,
+  type Forgettable,
+  sealList,
+} from './forget.ts'
+import {
+  countDays,
+  countLeft,
+  findHeldQueries,
+  findLivingList,
+  type HeldQuery,
+  type InTheWay,
+  inTheWayOfList,
+  inTheWayOfQueries,
+  type Stays,
+  staysOfDomain,
+  staysOfList,
+} from './list.ts'
+import { domainPattern, type Gone, wordPattern } from './naming.ts'
+
+/** What can be typed after `npm run forget --`. */
+export interface ForgetFlags extends TypedSubject {
+  readonly yes?: true
+  readonly json?: true
+}
+
+/** Forgets a list, a query or a domain, or says first what that would take away. */
+export async function runForget({ options, env, closers }: Call<ForgetFlags>): Promise<Exit> {
+  checkFlags(options)
+  const { db } = await openMill({ config: readConfig(env), closers, say, name: 'forget' })
+  if (options.yes !== true) return preview(db, options)
+  const ended = await aloneForgetting(db, () => forget(db, options))
+  if (ended !== null) return ended
+  throw new Misuse(
+    'expected to be the only one that forgets, got another forget at work; let it end',
+  )
+}
+
+async function preview(db: Database, flags: ForgetFlags): Promise<Exit> {
+  const left = await countLeft(db)
+  if (left.queries + left.words > 0) {
+    say('an earlier forget broke off; whatever is typed with --yes first goes on with it')
+  }
+  const found = (await findSubject(db, flags)) ?? (await refuseUnknown(db, flags))
+  const obstacle = await obstacleTo(db, found.subject)
+  const gone = await countSubject(db, found.subject)
+  const notes = notesOf(found.subject, await staysOf(db, found.subject), await countDays(db))
+  if (flags.json === true) {
+    printJson({ ...named(found), dry_run: true, obstacle, tables: filled(gone), notes })
+    return exits.done
+  }
+  print(`${found.said}: nothing is changed yet. Rows that would go, or be emptied, at most:`)
+  tellQueries(found)
+  showTables(gone)
+  for (const note of notes) print(`- ${note}`)
+  say(obstacle ?? 'type the same with --yes to do it; nothing brings it back but a backup')
+  return exits.done
+}
+
+async function forget(db: Database, flags: ForgetFlags): Promise<Exit> {
+  const resumed = await finishLeft(db)
+  const found = await findSubject(db, flags)
+  if (found === null) {
+    if (!resumed) return refuseUnknown(db, flags)
+    say('nothing else of that name is there')
+    return exits.done
+  }
+  const obstacle = await obstacleTo(db, found.subject)
+  if (obstacle !== null) throw new Misuse(obstacle)
+  const gone = await forgetSubject(db, found.subject, teller())
+  if (found.subject.kind === 'list' && !(await sealList(db, found.subject.list))) {
+    throw new Misuse(
+      `expected ${found.said} to stay as it was meanwhile, got one that was read again; type the same again`,
+    )
+  }
+  if (flags.json === true) printJson({ ...named(found), dry_run: false, tables: filled(gone) })
+  else showTables(gone)
+  say(`${found.said} is forgotten; npm run verify proves that the books are whole`)
+  return exits.done
+}
+
+/** Goes on with what broke off; true when there was anything. */
+async function finishLeft(db: Database): Promise<boolean> {
+  const left = await countLeft(db)
+  if (left.queries + left.words === 0) return false
+  say('goes on with an earlier forget that broke off')
+  await finishForgetting(db, teller())
+  return true
+}
+
+async function obstacleTo(db: Database, subject: Forgettable): Promise<string | null> {
+  const away = awayObstacle(await awayDaysOf(db, subject))
+  if (away !== null || subject.kind === 'domain') return away
+  const way =
+    subject.kind === 'list'
+      ? await inTheWayOfList(db, subject.list)
+      : await inTheWayOfQueries(db, subject.ids)
+  return obstacleOf(subject, way)
+}
+
+async function staysOf(db: Database, subject: Forgettable): Promise<Stays> {
+  if (subject.kind === 'list') {
+    return staysOfList(db, subject.list, wordPattern([subject.list.name]))
+  }
+  if (subject.kind === 'domain') return staysOfDomain(db, domainPattern(subject.name))
+  return { shared: 0, namesakes: [] }
+}
+
+/** Says now and then how far it is. */
+function teller(): (gone: Gone) => void {
+  let told = Date.now()
+  return (gone) => {
+    if (Date.now() - told < 5_000) return
+    told = Date.now()
+    say(`${count(gone['searches'] ?? 0, 'answer')} so far`)
+  }
+}
+
+function named({ subject, said }: FoundSubject) {
+  return { kind: subject.kind, subject: said }
+}
+
+function filled(gone: Gone): Gone {
+  return Object.fromEntries(Object.entries(gone).filter(([, rows]) => rows > 0))
+}
+
+function tellQueries({ queries }: FoundSubject): void {
+  for (const { q, location, hl, gl, num, device } of queries) {
+    const said = { place: location, language: hl, country: gl, num, device }
+    const parts = Object.entries(said).flatMap(([name, value]) =>
+      value === null ? [] : [`${name} ${value}`],
+    )
+    print(`  ${JSON.stringify(q)}, ${parts.join(', ')}`)
+  }
+}
+
+function showTables(gone: Gone): void {
+  const rows = Object.entries(filled(gone)).toSorted(([one], [other]) => one.localeCompare(other))
+  if (rows.length === 0) print('nothing')
+  else print(formatTable(['table', 'rows'], rows, { right: ['rows'] }))
+}
+
+/** What stands in the way, with what to do about it; null: nothing. */
+export function obstacleOf(subject: Forgettable, way: InTheWay): string | null {
+  const [run, ...others] = way.runs
+  const what = subject.kind === 'list' ? `list ${subject.list.name}` : 'the query'
+  if (run !== undefined) {
+    const more = others.length === 0 ? '' : ` and ${count(others.length, 'other')}`
+    return `expected no open run with ${what}, got run ${run}${more}; let it end (npm run work -- --drain), or type: npm run cancel -- --run ${run}`
+  }
+  if (way.calls > 0) {
+    return `expected no answer to ${what} that may still come, got ${count(way.calls, 'call')} on the way or lost less than 10 minutes ago; try again then`
+  }
+  const [schedule] = way.schedules
+  if (schedule === undefined) return null
+  return `expected no schedule that reads ${what} again, got ${schedule}; take its line out of the file of schedules, or say enabled=no there, and try again when the scheduler has seen it (npm run nightly -- --show)`
+}
+
+/** Archived days that may name it, with the way to forget them as well; null: none. */
+function awayObstacle({ days, since, until }: AwayDays): string | null {
+  if (days === 0) return null
+  return `expected nothing of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: npm run archive -- --back ${since}..${until}`
+}
+
+/** What goes on being there, and where this command cannot reach. */
+function notesOf(
+  subject: Forgettable,
+  { shared, namesakes }: Stays,
+  days: number,
+): readonly string[] {
+  return [
+    ...staying(subject, shared, namesakes),
+    'the ledger stays: every call with its money, every run with what it spent; neither says any more what was asked',
+    ...(days > 0
+      ? [
+          `the sums of ${count(days, 'finished day')} go, and are added up anew from what is left (npm run rebuild -- --days, or by itself at night)`,
+        ]
+      : []),
+    newAgain(subject),
+    'files are yours to remove: lists and settings, exports, reports, backups, copies of the archive, old versions that a bucket of it keeps, logs, and MILL_HOME/spool of each host; so are tables that analysts made in the schema scratch, and what the search service keeps',
+  ]
+}
+
+function staying(subject: Forgettable, shared: number, namesakes: readonly string[]): string[] {
+  if (subject.kind === 'domain') {
+    return namesakes.length === 0
+      ? []
+      : [
+          `${count(namesakes.length, 'text')} of queries name it and stay, with their answers: ${firstNames(namesakes)}; each goes with --query`,
+        ]
+  }
+  return [
+    ...(shared > 0
+      ? [`${shared} of its queries stand in other lists too: they stay, with all their answers`]
+      : []),
+    ...(namesakes.length > 0
+      ? [
+          `lists that are named after it stay: ${firstNames(namesakes.map(typed))}; each goes with --list`,
+        ]
+      : []),
+  ]
+}
+
+function newAgain(subject: Forgettable): string {
+  switch (subject.kind) {
+    case 'list':
+      return 'a query that is enqueued again is a new one, and is bought again'
+    case 'query':
+      return 'when it is enqueued again it is a new query, and is bought again; a list that still holds it does so at its next reading'
+    case 'domain':
+      return 'an answer that comes later may name it again; results keep their places, with nobody at them'
+    default:
+      throw new Error(`unhandled subject ${JSON.stringify(subject satisfies never)}`)
+  }
+}
+
+/** What is typed to say what is meant. */
+interface TypedSubject {
+  readonly list?: string
+  readonly query?: string
+  readonly domain?: string
+  readonly place?: string
+  readonly language?: string
+  readonly country?: string
+  readonly num?: string
+  readonly device?: string
+}
+
+/** What is to be forgotten, in words, and the queries that it is. */
+interface FoundSubject {
+  readonly subject: Forgettable
+  readonly said: string
+  readonly queries: readonly HeldQuery[]
+}
+
+const narrowing = ['place', 'language', 'country', 'num', 'device'] as const
+const mostNum = 100
+
+/** Refuses what does not say one thing. */
+function checkFlags(flags: TypedSubject): void {
+  const kinds = [flags.list, flags.query, flags.domain].filter((flag) => flag !== undefined)
+  if (kinds.length !== 1) {
+    throw new Misuse(
+      `expected one of --list NAME, --query "text" and --domain example.org, got ${kinds.length === 0 ? 'none' : 'several'}`,
+    )
+  }
+  const narrow = narrowing.filter((name) => flags[name] !== undefined)
+  if (flags.query === undefined && narrow.length > 0) {
+    throw new Misuse(`expected --${narrow[0]} beside --query, got no query`)
+  }
+}
+
+/** Looks up what the flags name: null when there is no such list, query or host. */
+export async function findSubject(db: Database, flags: TypedSubject): Promise<FoundSubject | null> {
+  checkFlags(flags)
+  if (flags.list !== undefined) return findList(db, flags.list)
+  if (flags.query !== undefined) return findQuery(db, flags.query, flags)
+  return readDomain(flags.domain ?? '')
+}
+
+async function findList(db: Database, name: string): Promise<FoundSubject | null> {
+  const list = await findLivingList(db, name)
+  if (list === null) return null
+  return { subject: { kind: 'list', list }, said: `list ${name}`, queries: [] }
+}
+
+async function findQuery(
+  db: Database,
+  text: string,
+  flags: TypedSubject,
+): Promise<FoundSubject | null> {
+  const q = canonicalText(text)
+  const all = await findHeldQueries(db, q, {})
+  const queries = await findHeldQueries(db, q, narrowOf(flags))
+  if (queries.length === 0) return null
+  const ids = queries.map(({ id }) => id)
+  const subject = { kind: 'query', q, ids, all: ids.length === all.length } as const
+  return { subject, said: `query ${JSON.stringify(q)}`, queries }
+}
+
+function narrowOf(flags: TypedSubject): Partial<Omit<Query, 'q'>> {
+  const num = wholeFlag('num', flags.num, mostNum)
+  return {
+    ...(flags.place === undefined ? {} : { location: canonicalText(flags.place) }),
+    ...(flags.language === undefined ? {} : { hl: flags.language.toLowerCase() }),
+    ...(flags.country === undefined ? {} : { gl: flags.country.toLowerCase() }),
+    ...(num === undefined ? {} : { num }),
+    ...(flags.device === undefined ? {} : { device: wordFlag('device', flags.device, devices) }),
+  }
+}
+
+function readDomain(given: string): FoundSubject {
+  const name = siteName(given)
+  if (!isDomain(name)) {
+    throw new Misuse(
+      `expected --domain to be a host like example.org, got ${JSON.stringify(given)}; what stands below it goes as well`,
+    )
+  }
+  const spellings = [...new Set([name, domainToUnicode(name)])].filter((one) => one !== '')
+  return {
+    subject: { kind: 'domain', name: { spellings } },
+    said: `domain ${name}`,
+    queries: [],
+  }
+}
+
+/** Says that nothing of that name is there. */
+async function refuseUnknown(db: Database, flags: TypedSubject): Promise<never> {
+  if (flags.list !== undefined) {
+    await expectList(db, flags.list)
+    throw new Misuse(
+      `expected --list to be a list, got ${flags.list}, what is left of one that was forgotten`,
+    )
+  }
+  throw new Misuse(
+    `expected --query to be a query of a list, spelled as it is there, got ${JSON.stringify(flags.query)}; npm run sql -- find --word "…" looks for one`,
+  )
+}
+
+/** Archived days that may name what is to be forgotten. */
+interface AwayDays {
+  readonly days: number
+  readonly since: string | null
+  readonly until: string | null
+}
+
+/** Which days of the archive may name it: files that cannot be emptied where they lie. */
+async function awayDaysOf(db: Database, subject: Forgettable): Promise<AwayDays> {
+  const { rows } = await sql<AwayDays>`
+    select count(distinct a.run_date) as days, min(a.run_date) as since, max(a.run_date) as until
+    from archived_days a
+    where ${namedBy(subject)}`.execute(db)
+  return only(rows)
+}
+
+function namedBy(subject: Forgettable): RawBuilder<boolean> {
+  switch (subject.kind) {
+    case 'list':
+      return sql`exists (select from runs r where r.run_date = a.run_date and r.list_id = ${subject.list.id})`
+    case 'query':
+      // As a related search any day may name it, once a single answer did.
+      return sql`
+        exists (
+          select
+          from tasks t
+          join runs r on r.id = t.run_id
+          where r.run_date = a.run_date and t.query_id = any(${subject.ids}::uuid[])
+        )
+        or exists (select from related_searches s where lower(s.q) = lower(${subject.q}::text))`
+    case 'domain':
+      return sql`true`
+    default:
+      throw new Error(`unhandled subject ${JSON.stringify(subject satisfies never)}`)
+  }
+}

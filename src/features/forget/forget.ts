@@ -1,0 +1,353 @@
+// Forgets a list, words, a host: step by step, so that a killed one goes on.
+
+import type { Database } from '../../base/database/database.ts'
+import { type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
+import { only } from '../../base/database/statement.ts'
+import {
+  aloneIn,
+  clearDays,
+  endList,
+  forgetMembers,
+  forgetQueries,
+  type List,
+  noteAlone,
+  noteDays,
+  type TellGone,
+} from './list.ts'
+import {
+  addGone,
+  countNoted,
+  type DomainName,
+  domainPattern,
+  type Gone,
+  inBody,
+  leads,
+  members,
+  naming,
+  noteDomain,
+  noteRelated,
+  patiently,
+  tally,
+  wordPattern,
+} from './naming.ts'
+import { forgetTexts, forgetWords, type WantedTexts } from './texts.ts'
+
+/** What is to be forgotten. */
+export type Forgettable =
+  | { readonly kind: 'list'; readonly list: List }
+  | {
+      readonly kind: 'query'
+      readonly q: string
+      readonly ids: readonly string[]
+      readonly all: boolean
+    }
+  | { readonly kind: 'domain'; readonly name: DomainName }
+
+function wantedOf(subject: Forgettable): WantedTexts {
+  switch (subject.kind) {
+    case 'list': {
+      const { list } = subject
+      const queries = aloneIn(list.id)
+      return { pattern: wordPattern([list.name]), list, queries, domain: false }
+    }
+    case 'query': {
+      const queries = queriesOf(subject.ids)
+      // Texts do not say which of the queries of one text they are about.
+      const pattern = subject.all ? wordPattern([subject.q]) : null
+      return { pattern, list: null, queries, domain: false }
+    }
+    case 'domain':
+      return { pattern: domainPattern(subject.name), list: null, queries: null, domain: true }
+    default:
+      throw new Error(`unhandled subject ${JSON.stringify(subject satisfies never)}`)
+  }
+}
+
+function queriesOf(ids: readonly string[]) {
+  return sql<{ query_id: string }>`select query_id from unnest(${ids}::uuid[]) as q (query_id)`
+}
+
+/** Counts what would go, by table, and changes nothing. */
+export async function countSubject(db: Database, subject: Forgettable): Promise<Gone> {
+  const texts = await forgetTexts(db, wantedOf(subject), { keep: true })
+  return addGone(texts, await countFacts(db, subject))
+}
+
+async function countFacts(db: Database, subject: Forgettable): Promise<Gone> {
+  if (subject.kind === 'list') {
+    const { id } = subject.list
+    return addGone(
+      await countSayings(db, sql`list_id = ${id}`),
+      await countQueries(db, aloneIn(id)),
+    )
+  }
+  const noted = await undone(db, async (trx) => {
+    if (subject.kind === 'domain') await noteDomain(trx, subject.name)
+    else if (subject.all) await noteRelated(trx, subject.q)
+    return countNoted(trx, subject.kind === 'domain' ? subject.name : null)
+  })
+  if (subject.kind === 'domain') return noted
+  const ids = queriesOf(subject.ids)
+  const sayings = await countSayings(db, sql`query_id in (${ids})`)
+  return addGone(addGone(noted, sayings), await countQueries(db, ids))
+}
+
+/** Does something, and takes it back. */
+async function undone<T>(db: Database, look: (trx: Database) => Promise<T>): Promise<T> {
+  const trx = await db.startTransaction().execute()
+  try {
+    return await look(trx)
+  } finally {
+    await trx.rollback().execute()
+  }
+}
+
+/** Forgets, in portions that are whole by themselves; done again after it broke off it goes on. */
+export async function forgetSubject(
+  db: Database,
+  subject: Forgettable,
+  tell: TellGone,
+): Promise<Gone> {
+  const texts = await forgetTexts(db, wantedOf(subject), { keep: false })
+  const facts = await forgetFacts(db, subject, tell)
+  const words = await forgetWords(db)
+  await clearDays(db)
+  return addGone(addGone(texts, facts), words)
+}
+
+async function forgetFacts(db: Database, subject: Forgettable, tell: TellGone): Promise<Gone> {
+  await noteDays(db)
+  switch (subject.kind) {
+    case 'list': {
+      await noteAlone(db, subject.list.id)
+      const gone = await forgetQueries(db, tell)
+      return addGone(gone, await forgetMembers(db, subject.list.id, tell))
+    }
+    case 'query': {
+      const related = subject.all ? await forgetRelated(db, subject.q, tell) : {}
+      await sql`
+        insert into forgetting_queries (query_id)
+        select unnest(${subject.ids}::uuid[])
+        on conflict do nothing`.execute(db)
+      return addGone(related, await forgetQueries(db, tell))
+    }
+    case 'domain':
+      await noteDomain(db, subject.name)
+      return emptyFacts(db, subject.name, tell)
+    default:
+      throw new Error(`unhandled subject ${JSON.stringify(subject satisfies never)}`)
+  }
+}
+
+async function forgetRelated(db: Database, q: string, tell: TellGone): Promise<Gone> {
+  await noteRelated(db, q)
+  return emptyFacts(db, null, tell)
+}
+
+/** Ends a list whose queries and members are gone: false when it was read again meanwhile. */
+export async function sealList(db: Database, list: List): Promise<boolean> {
+  const ended = await endList(db, list)
+  // Sums that were kept meanwhile name the list.
+  await clearDays(db)
+  return ended
+}
+
+/** Goes on with what an earlier forgetting left that broke off. */
+export async function finishForgetting(db: Database, tell: TellGone): Promise<Gone> {
+  const gone = addGone(await forgetQueries(db, tell), await forgetWords(db))
+  await clearDays(db)
+  return gone
+}
+
+const lockName = sql`hashtextextended('querymill forget', 0)`
+
+/** Runs while no other process forgets: null, when one does. */
+export async function aloneForgetting<T>(db: Database, run: () => Promise<T>): Promise<T | null> {
+  return db.connection().execute(async (held) => {
+    const { rows } = await sql<{
+      got: boolean
+    }>`select pg_try_advisory_lock(${lockName}) as got`.execute(held)
+    if (rows[0]?.got !== true) return null
+    try {
+      return await run()
+    } finally {
+      await sql`select pg_advisory_unlock(${lockName})`.execute(held)
+    }
+  })
+}
+
+const answersAtOnce = 1000
+
+/**
+ * Empties what answers say of a domain, some answers at a time; their places stay, with nobody at them. Null: only what was
+ * noted of their entities, topics and related queries goes.
+ */
+async function emptyFacts(db: Database, name: DomainName | null, tell: TellGone): Promise<Gone> {
+  const { rows } = await sql<{ last: number }>`
+    select coalesce(max(id), 0) as last from calls`.execute(db)
+  const { last } = only(rows)
+  let gone: Gone = {}
+  for (let after = 0; after < last; after += answersAtOnce) {
+    const portion = new Portion(after, after + answersAtOnce)
+    const some = await patiently(() =>
+      db.transaction().execute(async (trx) => portion.empty(trx, name)),
+    )
+    gone = addGone(gone, some)
+    tell(gone)
+  }
+  return gone
+}
+
+/** The answers of some calls in a row. */
+class Portion {
+  readonly #after: number
+  readonly #until: number
+
+  constructor(after: number, until: number) {
+    this.#after = after
+    this.#until = until
+  }
+
+  async empty(trx: Transaction<DB>, name: DomainName | null): Promise<Gone> {
+    const touched = new Set<number>()
+    const gone: Record<string, number> = {}
+    for (const [table, change] of this.#changes(name)) {
+      const { rows } = await change.execute(trx)
+      for (const { id } of rows) touched.add(id)
+      gone[table] = rows.length
+    }
+    return { ...gone, raw_answers: await this.#removeBodies(trx, name, [...touched]) }
+  }
+
+  *#changes(
+    name: DomainName | null,
+  ): Generator<readonly [table: string, change: RawBuilder<{ id: number }>]> {
+    for (const [table, where] of Object.entries(members)) {
+      yield [
+        table,
+        sql`
+          delete from ${sql.table(table)}
+          where ${this.#holds('search_id')} and ${where}
+          returning search_id as id`,
+      ]
+    }
+    if (name === null) return
+    const pattern = domainPattern(name)
+    yield ['organic_results', this.#emptyResults(pattern)]
+    yield ['search_features', this.#emptyFeatures(pattern)]
+    yield [
+      'searches',
+      sql`
+        update searches
+        set
+          extra = case when extra::text ~* ${pattern} then null else extra end,
+          as_given = case when as_given::text ~* ${pattern} then null else as_given end
+        where ${this.#holds('id')} and ${naming.searches(pattern)}
+        returning id`,
+    ]
+  }
+
+  #holds(column: string): RawBuilder<boolean> {
+    return sql<boolean>`${sql.ref(column)} > ${this.#after} and ${sql.ref(column)} <= ${this.#until}`
+  }
+
+  /** Of its own results all texts go, of others those that name it. */
+  #emptyResults(pattern: string): RawBuilder<{ id: number }> {
+    const own = leads('organic_results')
+    const emptied = ['title', 'snippet', 'extra', 'as_given'].map((column) => {
+      const text = sql.ref(column)
+      return sql`${text} = case when ${own} or ${text}::text ~* ${pattern} then null else ${text} end`
+    })
+    return sql`
+      update organic_results
+      set ${sql.join(emptied)},
+        page_id = case when ${own} then null else page_id end,
+        domain_id = case when ${own} then null else domain_id end
+      where ${this.#holds('search_id')} and ${naming.organic_results(pattern)}
+      returning search_id as id`
+  }
+
+  #emptyFeatures(pattern: string): RawBuilder<{ id: number }> {
+    const own = leads('search_features')
+    return sql`
+      update search_features
+      set text = null, extra = null,
+        page_id = case when ${own} then null else page_id end,
+        domain_id = case when ${own} then null else domain_id end
+      where ${this.#holds('search_id')} and ${naming.search_features(pattern)}
+      returning search_id as id`
+  }
+
+  /** Bodies that hold it, and those of answers of which something was emptied: they would say what is no longer there. */
+  #removeBodies(
+    trx: Transaction<DB>,
+    name: DomainName | null,
+    touched: readonly number[],
+  ): Promise<number> {
+    const held = name === null ? sql<boolean>`false` : inBody(name)
+    return tally(
+      sql`
+        with gone as (
+          delete from raw_answers
+          where ${this.#holds('call_id')} and (call_id = any(${touched}::bigint[]) or ${held})
+          returning call_id
+        )
+        insert into forgotten_bodies (call_id)
+        select call_id from gone
+        on conflict do nothing`.execute(trx),
+    )
+  }
+}
+
+const factTables = {
+  organic_results: sql`search_id in (select id from answers)`,
+  search_entities: sql`search_id in (select id from answers)`,
+  search_clusters: sql`search_id in (select id from answers)`,
+  search_related_searches: sql`search_id in (select id from answers)`,
+  search_features: sql`search_id in (select id from answers)`,
+  raw_answers: sql`call_id in (select id from paid)`,
+}
+
+const ofQueries = ['queries', 'searches', 'tasks', 'calls', 'expansions'] as const
+
+/** How many rows would go with queries, by table; of what their answers name, all that others may name as well. */
+async function countQueries(
+  db: Database,
+  queries: RawBuilder<{ query_id: string }>,
+): Promise<Gone> {
+  const own = ofQueries.map((table) => {
+    const key = table === 'queries' ? 'id' : 'query_id'
+    return sql`
+      select ${table} as name, count(*) as rows
+      from ${sql.table(table)}
+      where ${sql.ref(key)} in (select query_id from gone)`
+  })
+  const told = Object.entries(factTables).map(
+    ([table, where]) => sql`select ${table}, count(*) from ${sql.table(table)} where ${where}`,
+  )
+  const { rows } = await sql<{ name: string; rows: number }>`
+    with gone as materialized (${queries}),
+    answers as materialized (
+      select id from searches where query_id in (select query_id from gone)
+    ),
+    paid as materialized (
+      select id from calls where query_id in (select query_id from gone)
+    )
+    ${sql.join([...own, ...told], sql` union all `)}`.execute(db)
+  return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
+}
+
+/** Rows of lists about queries. */
+const sayingTables = ['list_queries', 'list_query_history', 'cadences', 'cadence_draws'] as const
+
+/** What a list says of its queries, or all lists of some queries. */
+async function countSayings(db: Database, where: RawBuilder<boolean>): Promise<Gone> {
+  const own = sayingTables.map(
+    (table) =>
+      sql`select ${table} as name, count(*) as rows from ${sql.table(table)} where ${where}`,
+  )
+  const { rows } = await sql<{ name: string; rows: number }>`
+    ${sql.join(own, sql` union all `)}`.execute(db)
+  return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
+}

@@ -1,0 +1,446 @@
+import type { Database } from '../../base/database/database.ts'
+import { type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
+import { only } from '../../base/database/statement.ts'
+import type { Query } from '../../base/query.ts'
+import { addGone, type Gone, patiently, removeAnswers, tally } from './naming.ts'
+
+const listPortion = 2000
+
+/** A list that is to be forgotten. */
+export interface List {
+  readonly id: number
+  readonly name: string
+}
+
+/** The list of a name, unless it was forgotten. */
+export async function findLivingList(db: Database, name: string): Promise<List | null> {
+  const { rows } = await sql<List>`
+    select id, name from lists where name = ${name} and forgotten_at is null`.execute(db)
+  return rows[0] ?? null
+}
+
+/** Queries that a list holds, or ever asked, and no other does. */
+export const aloneIn = (list: number) => sql<{ query_id: string }>`
+  select query_id from list_queries where list_id = ${list}
+  union
+  select t.query_id from tasks t join runs r on r.id = t.run_id where r.list_id = ${list}
+  except
+  select query_id from list_queries where list_id <> ${list}
+  except
+  select t.query_id
+  from tasks t
+  join runs r on r.id = t.run_id
+  join lists l on l.id = r.list_id
+  -- What a list that was forgotten left there for others goes with the last of them.
+  where l.id <> ${list} and l.forgotten_at is null`
+
+/** Notes the queries that are this list's alone. */
+export async function noteAlone(db: Database, list: number): Promise<void> {
+  await sql`
+    insert into forgetting_queries (query_id, list_id)
+    select query_id, ${list}::bigint from (${aloneIn(list)}) as alone
+    on conflict do nothing`.execute(db)
+}
+
+/** Takes from the list what it says of queries that others hold as well. */
+export async function forgetMembers(db: Database, list: number, tell: TellGone): Promise<Gone> {
+  let gone: Gone = {}
+  for (const table of ['list_query_history', 'cadences', 'cadence_draws', 'list_queries']) {
+    for (;;) {
+      const rows = await patiently(() => takeMembers(db, table, list))
+      gone = addGone(gone, { [table]: rows })
+      tell(gone)
+      if (rows < listPortion) break
+    }
+  }
+  return gone
+}
+
+function takeMembers(db: Database, table: string, list: number): Promise<number> {
+  return tally(
+    sql`
+      delete from ${sql.table(table)}
+      where ctid = any(array(select ctid from ${sql.table(table)} where list_id = ${list} limit ${listPortion}))`.execute(
+      db,
+    ),
+  )
+}
+
+/**
+ * The list itself, last of all: its runs and what they spent stay under a made-up name. False: it was read again
+ * meanwhile. Whoever plans a list holds the same lock.
+ */
+export async function endList(db: Database, { id, name }: List): Promise<boolean> {
+  return patiently(() =>
+    db.transaction().execute(async (trx) => {
+      const lock = `querymill list ${name}`
+      await sql`select pg_advisory_xact_lock(hashtextextended(${lock}::text, 0))`.execute(trx)
+      const { rows } = await sql`
+        select from list_queries where list_id = ${id}
+        union all
+        select from runs where list_id = ${id} and state in ('planning', 'open')
+        limit 1`.execute(trx)
+      if (rows.length > 0) return false
+      await endExpansions(trx, id)
+      await noteDays(trx)
+      await sql`delete from cadence_nights where list_id = ${id}`.execute(trx)
+      await sql`
+        update lists
+        set name = 'forgotten-' || id, source = '', reading = null, budget = null,
+          forgotten_at = clock_timestamp()
+        where id = ${id}`.execute(trx)
+      return true
+    }),
+  )
+}
+
+/** What was taken from its answers into other lists stays there; for which of its queries is no longer said. */
+async function endExpansions(trx: Transaction<DB>, list: number): Promise<void> {
+  await sql`delete from expansions where list_id = ${list}`.execute(trx)
+  await sql`
+    update expansions set from_query = ${nobody} where source_list_id = ${list} and round = 1`.execute(
+    trx,
+  )
+}
+
+/** In the place of the number of a query that is no more. */
+const nobody = '00000000-0000-0000-0000-000000000000'
+
+// A portion holds the locks of its rows for as long as it takes: some thousand rows.
+const queriesAtOnce = 20
+const answersAtOnce = 200
+const tasksAtOnce = 2000
+
+/** Hears what went by now. */
+export type TellGone = (gone: Gone) => void
+
+interface Portion {
+  readonly queries: readonly string[]
+  readonly answers: readonly number[]
+  /** True: there is nothing left to be done. */
+  readonly done: boolean
+}
+
+/**
+ * Forgets the queries of `forgetting_queries`, in portions that are whole by themselves: answers go with the tasks that
+ * they are the answers of, calls stay with their money. A query that was taken up anew meanwhile is left alone.
+ */
+export async function forgetQueries(db: Database, tell: TellGone): Promise<Gone> {
+  let gone: Gone = {}
+  for (;;) {
+    const portion = await patiently(() => db.transaction().execute(nextPortion))
+    gone = addGone(gone, portion.gone)
+    tell(gone)
+    if (portion.done) return gone
+  }
+}
+
+async function nextPortion(trx: Transaction<DB>): Promise<{ gone: Gone; done: boolean }> {
+  const { queries, answers, done } = await choose(trx)
+  if (done) return { gone: {}, done }
+  const tasks = await choosePending(trx, queries, answers)
+  if (answers.length === 0 && tasks.length === 0) {
+    return { gone: await endQueries(trx, queries), done }
+  }
+  const paid = await forgetTasks(trx, tasks)
+  return { gone: addGone(paid, await removeAnswers(trx, answers)), done }
+}
+
+async function choose(trx: Transaction<DB>): Promise<Portion> {
+  const { rows: due } = await sql<{ id: string }>`
+    select query_id as id from forgetting_queries order by query_id limit ${queriesAtOnce}`.execute(
+    trx,
+  )
+  const queries = due.map(({ id }) => id)
+  const { rows } = await sql<{ id: number }>`
+    select id from searches where query_id = any(${queries}::uuid[]) order by id limit ${answersAtOnce}`.execute(
+    trx,
+  )
+  return { queries, answers: rows.map(({ id }) => id), done: queries.length === 0 }
+}
+
+/** The tasks that were answered by these answers; without answers, those that never were. Looked up by key, run by run. */
+async function choosePending(
+  trx: Transaction<DB>,
+  queries: readonly string[],
+  answers: readonly number[],
+): Promise<readonly number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select t.id
+    from runs r
+    cross join unnest(${queries}::uuid[]) as asked (query_id)
+    cross join lateral (
+      select t.id, t.state, t.search_id from tasks t where t.run_id = r.id and t.query_id = asked.query_id offset 0
+    ) as t
+    where t.state <> 'open'
+      and (
+        cardinality(${answers}::bigint[]) = 0
+        or t.search_id = any(${answers}::bigint[])
+        or t.id in (select s.task_id from searches s where s.id = any(${answers}::bigint[]))
+      )
+    order by t.id
+    limit ${answers.length === 0 ? tasksAtOnce : null}`.execute(trx)
+  return rows.map(({ id }) => id)
+}
+
+/** Takes tasks away and leaves their calls: what was charged, and for which run, and nothing of what was asked. */
+async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Promise<Gone> {
+  const ids = sql`${tasks}::bigint[]`
+  const gone = await tally(
+    sql`
+      with gone as (
+        delete from tasks where id = any(${ids}) returning id, run_id
+      )
+      insert into forgotten_tasks (task_id, run_id)
+      select id, run_id from gone
+      on conflict do nothing`.execute(trx),
+  )
+  // An answer that comes late names a mark that no call has: it is not stored. Without one nobody asks for it again.
+  const calls = await tally(
+    sql`
+      update calls
+      set query_id = ${nobody}, error_message = null, mark = case when mark is null then gen_random_uuid() end
+      where task_id = any(${ids})`.execute(trx),
+  )
+  const bodies = await tally(
+    sql`
+      delete from raw_answers
+      using calls
+      where calls.task_id = any(${ids}) and raw_answers.call_id = calls.id`.execute(trx),
+  )
+  return { tasks: gone, calls, raw_answers: bodies }
+}
+
+/**
+ * The queries themselves, of which nothing else is left. A list that is being planned would find a query in its table and
+ * rest on it: none is written meanwhile, and one whose queries are written has its run as well.
+ */
+async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Promise<Gone> {
+  await sql`set local lock_timeout = '1s'`.execute(trx)
+  await sql`lock table queries in share row exclusive mode`.execute(trx)
+  await sql`
+    select pg_advisory_xact_lock(hashtextextended('querymill list ' || l.name, 0))
+    from lists l
+    where l.id in (select list_id from list_queries where query_id = any(${queries}::uuid[]))`.execute(
+    trx,
+  )
+  const { rows } = await sql<{ id: string }>`
+    select f.query_id as id
+    from forgetting_queries f
+    where f.query_id = any(${queries}::uuid[])
+      and not exists (select from searches s where s.query_id = f.query_id)
+      and not exists (
+        select
+        from runs r
+        cross join lateral (
+          select t.id from tasks t where t.run_id = r.id and t.query_id = f.query_id offset 0
+        ) as t
+      )
+      and not exists (
+        select
+        from lists l
+        join list_queries m on m.list_id = l.id
+        where m.query_id = f.query_id and l.id <> f.list_id
+      )`.execute(trx)
+  const ends = sql`${rows.map(({ id }) => id)}::uuid[]`
+  const gone: Record<string, number> = {}
+  for (const table of [
+    'list_queries',
+    'list_query_history',
+    'cadences',
+    'cadence_draws',
+    'expansions',
+    'alerts',
+  ]) {
+    gone[table] = await tally(
+      sql`delete from ${sql.table(table)} where query_id = any(${ends})`.execute(trx),
+    )
+  }
+  await sql`update expansions set from_query = ${nobody} where from_query = any(${ends})`.execute(
+    trx,
+  )
+  gone['queries'] = await tally(sql`delete from queries where id = any(${ends})`.execute(trx))
+  // Those with an open task were taken up anew.
+  await sql`delete from forgetting_queries where query_id = any(${queries}::uuid[])`.execute(trx)
+  return gone
+}
+
+const dayPortion = 10_000
+
+// Beside words that are still to go: whoever is killed has nothing else left that tells of the sums.
+const mark = { kind: 'finished_days', id: nobody } as const
+
+/** Notes that sums are to be thrown away, for whoever goes on with a forgetting that broke off. */
+export async function noteDays(db: Database): Promise<void> {
+  await sql`
+    insert into forgetting_words (kind, id)
+    values (${mark.kind}, ${mark.id})
+    on conflict do nothing`.execute(db)
+}
+
+/** Throws away the sums of all days, which name labels and domains: they are added up anew from what is left. */
+export async function clearDays(db: Database): Promise<void> {
+  await patiently(() => sql`delete from finished_days`.execute(db))
+  for (const table of ['finished_labels', 'finished_shares', 'finished_steps']) {
+    await clear(db, table, sql`not exists (select from finished_days d where d.id = t.finish_id)`)
+  }
+  await clear(
+    db,
+    'seen_pages',
+    sql`
+      not exists (select from queries q where q.id = t.query_id)
+      or not exists (select from pages p where p.id = t.page_id)`,
+  )
+  await sql`
+    delete from forgetting_words where kind = ${mark.kind} and id = ${mark.id}`.execute(db)
+}
+
+async function clear(db: Database, table: string, where: ReturnType<typeof sql>): Promise<void> {
+  for (;;) {
+    const rows = await patiently(() =>
+      tally(
+        sql`
+          delete from ${sql.table(table)}
+          where ctid = any(array(select ctid from ${sql.table(table)} t where ${where} limit ${dayPortion}))`.execute(
+          db,
+        ),
+      ),
+    )
+    if (rows < dayPortion) return
+  }
+}
+
+/** Days whose sums are kept. */
+export async function countDays(db: Database): Promise<number> {
+  const { rows } = await sql<{ days: number }>`
+    select count(*) as days from finished_days where made_at is not null`.execute(db)
+  return rows[0]?.days ?? 0
+}
+
+/** What stands in the way of forgetting: each of it ends by itself, or by a command. */
+export interface InTheWay {
+  /** Runs that are not over. */
+  readonly runs: readonly number[]
+  /** Calls whose answer is out, or may still come. */
+  readonly calls: number
+  /** Schedules that would read the list again. */
+  readonly schedules: readonly string[]
+}
+
+/** As long as an answer may come late: a call, its storing and the server's grace are far shorter. */
+const lateAnswers = sql`interval '10 minutes'`
+
+async function waysOf(
+  db: Database,
+  { runs, calls, list }: { runs: RawBuilder<boolean>; calls: RawBuilder<boolean>; list: string },
+): Promise<InTheWay> {
+  const { rows } = await sql<InTheWay>`
+    select
+      array(
+        select r.id::float8
+        from runs r
+        where (
+            r.state in ('planning', 'open')
+            or r.state = 'cancelled'
+              and r.finished_at > clock_timestamp() - interval '1 day'
+              and exists (select from tasks t where t.run_id = r.id and t.state = 'open')
+          )
+          and ${runs}
+        order by r.id
+      ) as runs,
+      (
+        select count(*)
+        from calls c
+        left join tasks t on t.id = c.task_id
+        where (
+            c.outcome is null
+            or c.outcome = 'unknown' and c.washed_at is null and c.unknown_at > clock_timestamp() - ${lateAnswers}
+          )
+          and ${calls}
+      ) as calls,
+      array(select name from schedules where list = ${list} and enabled order by name) as schedules`.execute(
+    db,
+  )
+  return only(rows)
+}
+
+/** What stands in the way of forgetting a list. */
+export function inTheWayOfList(db: Database, { id, name }: List): Promise<InTheWay> {
+  return waysOf(db, {
+    runs: sql`r.list_id = ${id}`,
+    calls: sql`t.run_id in (select runs.id from runs where runs.list_id = ${id})`,
+    list: name,
+  })
+}
+
+/** What stands in the way of forgetting queries: runs that ask them. */
+export function inTheWayOfQueries(db: Database, ids: readonly string[]): Promise<InTheWay> {
+  const queries = sql`any(${ids}::uuid[])`
+  return waysOf(db, {
+    runs: sql`exists (select from tasks t where t.run_id = r.id and t.query_id = ${queries})`,
+    calls: sql`c.query_id = ${queries}`,
+    list: '',
+  })
+}
+
+/** A query with its parameters, as it is kept. */
+export type HeldQuery = Query & { readonly id: string }
+
+/** Queries with a text; of parameters that are named only those that say the same. */
+export async function findHeldQueries(
+  db: Database,
+  q: string,
+  narrow: Partial<Omit<Query, 'q'>>,
+): Promise<readonly HeldQuery[]> {
+  const named = Object.entries(narrow).map(
+    ([column, value]) => sql`and ${sql.ref(column)}::text = ${String(value)}`,
+  )
+  const { rows } = await sql<HeldQuery>`
+    select id, q, location, hl, gl, num, device
+    from queries
+    where q = ${q} ${sql.join(named, sql` `)}
+    order by key`.execute(db)
+  return rows
+}
+
+/** What stays, although it has to do with what goes. */
+export interface Stays {
+  /** Queries of the list that others hold as well. */
+  readonly shared: number
+  /** Lists and queries whose names hold the words. */
+  readonly namesakes: readonly string[]
+}
+
+/** What stays of a list that goes. */
+export async function staysOfList(db: Database, { id }: List, pattern: string): Promise<Stays> {
+  const { rows } = await sql<Stays>`
+    select
+      (
+        select count(*)
+        from list_queries m
+        where m.list_id = ${id} and m.query_id not in (${aloneIn(id)})
+      ) as shared,
+      array(select l.name from lists l where l.id <> ${id} and l.name ~* ${pattern} order by 1) as namesakes`.execute(
+    db,
+  )
+  return only(rows)
+}
+
+/** Queries of lists that name it. */
+export async function staysOfDomain(db: Database, pattern: string): Promise<Stays> {
+  const { rows } = await sql<{ q: string }>`
+    select distinct q from queries where q ~* ${pattern} order by q limit 100`.execute(db)
+  return { shared: 0, namesakes: rows.map(({ q }) => q) }
+}
+
+/** What an earlier forgetting left that broke off. */
+export async function countLeft(
+  db: Database,
+): Promise<{ readonly queries: number; readonly words: number }> {
+  const { rows } = await sql<{ queries: number; words: number }>`
+    select
+      (select count(*) from forgetting_queries) as queries,
+      (select count(*) from forgetting_words) as words`.execute(db)
+  return only(rows)
+}

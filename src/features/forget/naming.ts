@@ -1,0 +1,248 @@
+import type { Database } from '../../base/database/database.ts'
+import { type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
+import { troubleOf } from '../../base/database/trouble.ts'
+import { pause } from '../../base/waiting.ts'
+
+/** A host, with every host below it, however it is spelled. */
+export interface DomainName {
+  readonly spellings: readonly string[]
+}
+
+function oneOf(words: readonly string[]): string {
+  const plain = words.map((word) => word.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&'))
+  return `(?:${plain.join('|')})`
+}
+
+/** Words of people as a pattern: they stand alone, whatever is around them. */
+export function wordPattern(words: readonly string[]): string {
+  return `(?<![[:alnum:]])${oneOf(words)}(?![[:alnum:]])`
+}
+
+/** A domain as a pattern: with whatever stands before its first dot, and no further label behind it. */
+export function domainPattern({ spellings }: DomainName): string {
+  return `(?<![[:alnum:]-])${nameAndEnd(spellings)}`
+}
+
+function nameAndEnd(spellings: readonly string[]): string {
+  return `${oneOf(spellings)}(?![[:alnum:]-]|\\.[[:alnum:]])`
+}
+
+/** True for a body that holds it. Where texts stand as JSON, a letter before it may be the end of what a backslash begins. */
+export function inBody(name: DomainName): RawBuilder<boolean> {
+  const afterEscape = String.raw`(?<=\\\\(?:[nrtbf]|u[0-9a-f]{4}))${nameAndEnd(name.spellings)}`
+  const bytes = name.spellings
+    // What is not ASCII is spelled in numbers by `encode`.
+    .filter((word) => /[^ -~]/.test(word))
+    .map((word) => sql<boolean>`position(convert_to(${word}, 'UTF8') in body) > 0`)
+  const text = sql<boolean>`encode(body, 'escape') ~* ${`${domainPattern(name)}|${afterEscape}`}`
+  return sql<boolean>`(${sql.join([text, ...bytes], sql` or `)})`
+}
+
+/** What a domain may be called in each dictionary. */
+const spelled: Readonly<Record<WordTable, RawBuilder<string>>> = {
+  domains: sql`host`,
+  pages: sql`url`,
+  entities: sql`name`,
+  clusters: sql`label`,
+  related_searches: sql`q`,
+}
+
+/** Notes every address, host, entity, topic and related query that names it. */
+export async function noteDomain(db: Database, name: DomainName): Promise<void> {
+  const pattern = domainPattern(name)
+  for (const [kind, text] of Object.entries(spelled)) {
+    await sql`
+      insert into forgetting_words (kind, id)
+      select ${kind}, id from ${sql.table(kind)} where ${text} ~* ${pattern}
+      on conflict do nothing`.execute(db)
+  }
+  await sql`
+    insert into forgetting_words (kind, id)
+    select 'pages', pages.id
+    from pages
+    join forgetting_words w on w.kind = 'domains' and w.id = pages.domain_id
+    on conflict do nothing`.execute(db)
+}
+
+/** Notes the related query that asks for the same text. */
+export async function noteRelated(db: Database, q: string): Promise<void> {
+  await sql`
+    insert into forgetting_words (kind, id)
+    select 'related_searches', id from related_searches where lower(q) = lower(${q}::text)
+    on conflict do nothing`.execute(db)
+}
+
+function noted(kind: WordTable, table: string, column: string): RawBuilder<boolean> {
+  return sql<boolean>`
+    exists (select from forgetting_words w where w.kind = ${kind} and w.id = ${sql.ref(`${table}.${column}`)})`
+}
+
+/** True for a row of results or features that leads to what was noted. */
+export function leads(table: 'organic_results' | 'search_features'): RawBuilder<boolean> {
+  return sql<boolean>`(${noted('pages', table, 'page_id')} or ${noted('domains', table, 'domain_id')})`
+}
+
+/** True for a row of an answer that has a text of its own and names it in any way. */
+export const naming = {
+  organic_results: (pattern: string) => sql<boolean>`(
+    ${leads('organic_results')} or concat_ws(' ', title, snippet, extra::text, as_given::text) ~* ${pattern})`,
+  search_features: (pattern: string) => sql<boolean>`(
+    ${leads('search_features')} or concat_ws(' ', text, extra::text) ~* ${pattern})`,
+  searches: (pattern: string) =>
+    sql<boolean>`concat_ws(' ', extra::text, as_given::text) ~* ${pattern}`,
+}
+
+/** True for a row of an answer that only names something that was noted. */
+export const members: Readonly<Record<string, RawBuilder<boolean>>> = {
+  search_entities: noted('entities', 'search_entities', 'entity_id'),
+  search_clusters: noted('clusters', 'search_clusters', 'cluster_id'),
+  search_related_searches: noted(
+    'related_searches',
+    'search_related_searches',
+    'related_search_id',
+  ),
+}
+
+/** What would be emptied, counted where it was noted; null: only what names what was noted. */
+export async function countNoted(db: Database, name: DomainName | null): Promise<Gone> {
+  const facts = name === null ? {} : factsNaming(domainPattern(name))
+  const places = Object.entries({ ...facts, ...members })
+  const touched = places.map(([table, where]) => {
+    const id = table === 'searches' ? sql`id` : sql`search_id`
+    return sql`select ${id} from ${sql.table(table)} where ${where}`
+  })
+  const held = name === null ? sql<boolean>`false` : inBody(name)
+  const counts = places.map(
+    ([table, where]) =>
+      sql`select ${table} as name, count(*) as rows from ${sql.table(table)} where ${where}`,
+  )
+  const { rows } = await sql<{ name: string; rows: number }>`
+    ${sql.join(counts, sql` union all `)}
+    union all
+    select 'raw_answers', count(*)
+    from raw_answers
+    where ${held} or call_id in (${sql.join(touched, sql` union `)})
+    union all
+    select kind, count(*) from forgetting_words where kind = any(${Object.keys(spelled)}::text[]) group by kind`.execute(
+    db,
+  )
+  return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
+}
+
+function factsNaming(pattern: string): Readonly<Record<string, RawBuilder<boolean>>> {
+  return Object.fromEntries(Object.entries(naming).map(([table, of]) => [table, of(pattern)]))
+}
+
+/** Which rows of a dictionary rows of answers name: the tables of answers, with their columns that do. */
+export const dictionaries = {
+  pages: [
+    ['organic_results', 'page_id'],
+    ['search_features', 'page_id'],
+  ],
+  domains: [
+    ['organic_results', 'domain_id'],
+    ['search_features', 'domain_id'],
+    ['pages', 'domain_id'],
+  ],
+  entities: [['search_entities', 'entity_id']],
+  clusters: [['search_clusters', 'cluster_id']],
+  related_searches: [['search_related_searches', 'related_search_id']],
+} as const
+
+/** A table of things that answers name. */
+export type WordTable = keyof typeof dictionaries
+
+const factTables = [
+  'organic_results',
+  'search_entities',
+  'search_clusters',
+  'search_related_searches',
+  'search_features',
+] as const
+
+/**
+ * Takes away all that answers say, with their bodies: the one place that knows where the facts of an answer lie. What they
+ * named is noted, to go when nobody names it any more.
+ */
+export async function removeAnswers(
+  trx: Transaction<DB>,
+  answers: readonly number[],
+): Promise<Gone> {
+  const ids = sql`${answers}::bigint[]`
+  await noteWords(trx, answers)
+  await sql`
+    delete from seen_pages
+    using organic_results o
+    join searches s on s.id = o.search_id
+    where o.search_id = any(${ids})
+      and seen_pages.page_id = o.page_id
+      and seen_pages.query_id = s.query_id`.execute(trx)
+  const gone: Record<string, number> = {}
+  for (const table of factTables) {
+    gone[table] = await tally(
+      sql`delete from ${sql.table(table)} where search_id = any(${ids})`.execute(trx),
+    )
+  }
+  gone['raw_answers'] = await tally(
+    sql`delete from raw_answers where call_id = any(${ids})`.execute(trx),
+  )
+  gone['searches'] = await tally(sql`delete from searches where id = any(${ids})`.execute(trx))
+  return gone
+}
+
+/** Notes what these answers name. In the order of ids, as every writer of dictionaries. */
+async function noteWords(trx: Transaction<DB>, answers: readonly number[]): Promise<void> {
+  const ids = sql`${answers}::bigint[]`
+  await sql`
+    insert into forgetting_words (kind, id)
+    select distinct named.kind, named.id
+    from (
+      select page_id, domain_id from organic_results where search_id = any(${ids})
+      union
+      select page_id, domain_id from search_features where search_id = any(${ids})
+    ) as places
+    left join pages on pages.id = places.page_id
+    cross join lateral (
+      values ('pages', places.page_id), ('domains', places.domain_id), ('domains', pages.domain_id)
+    ) as named (kind, id)
+    where named.id is not null
+    union
+    select 'entities', entity_id from search_entities where search_id = any(${ids})
+    union
+    select 'clusters', cluster_id from search_clusters where search_id = any(${ids})
+    union
+    select 'related_searches', related_search_id from search_related_searches where search_id = any(${ids})
+    on conflict do nothing`.execute(trx)
+}
+
+/** Rows that went, or whose texts did, by table. */
+export type Gone = Readonly<Record<string, number>>
+
+/** Both together. */
+export function addGone(one: Gone, other: Gone): Gone {
+  const sum: Record<string, number> = { ...one }
+  for (const [table, rows] of Object.entries(other)) sum[table] = (sum[table] ?? 0) + rows
+  return sum
+}
+
+/** How many rows a statement touched. */
+export async function tally(done: Promise<{ readonly numAffectedRows?: bigint }>): Promise<number> {
+  return Number((await done).numAffectedRows ?? 0)
+}
+
+const waitMs = 250
+/** A large list is planned within some minutes: whoever waits for that gives up later. */
+const mostTries = 1_200
+
+/** Does a portion again that met somebody who writes the same rows, or plans a list. */
+export async function patiently<T>(change: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await change()
+    } catch (error) {
+      if (tries === mostTries || troubleOf(error) !== 'conflict') throw error
+    }
+    await pause(waitMs)
+  }
+}

@@ -1,0 +1,111 @@
+import { type Call, printJson, say } from '../../base/cli/command.ts'
+import { readConfig } from '../../base/config.ts'
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { only } from '../../base/database/statement.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { readDuration } from '../../base/time/zone.ts'
+import { openMill } from '../../core/mill.ts'
+
+export interface PruneOptions {
+  readonly older?: string
+  readonly dryRun?: true
+  readonly json?: true
+}
+
+/** Removes raw bodies older than an age, or only counts them, and says how much that is. */
+export async function prune({ options, env, closers }: Call<PruneOptions>): Promise<Exit> {
+  const olderMs = readDuration(options.older ?? '')
+  if (olderMs === null) {
+    throw new Misuse(
+      `expected --older with an age like 90d, got ${options.older ?? 'nothing'}; type: npm run prune -- --older 90d`,
+    )
+  }
+  const config = readConfig(env)
+  const { db } = await openMill({ config, closers, say, name: 'prune', connections: 1 })
+  const dry = options.dryRun === true
+  const { bodies, bytes, unread } = await (dry ? countBodies : pruneBodies)(db, olderMs)
+  if (options.json === true) printJson({ bodies, bytes, unread, dry_run: dry })
+  const size = `${(bytes / 1_000_000).toFixed(1)} MB`
+  say(`${bodies} bodies (${size}) older than ${options.older} ${dry ? 'would go' : 'are gone'}`)
+  if (unread > 0) {
+    say(
+      dry
+        ? `${unread} of them are of answers that were not read yet; npm run reparse tries again`
+        : `${unread} of them were of answers that could not be read, and never will be now`,
+    )
+  }
+  return exits.done
+}
+
+/** Bodies of a given age. */
+interface Bodies {
+  readonly bodies: number
+  /** Their length as received; on disk they are compressed. */
+  readonly bytes: number
+  /** Bodies of answers that could not be read: with them goes the chance to read them again. */
+  readonly unread: number
+}
+
+// Small enough that no settlement waits noticeably for the locks or the disk.
+const batch = 2000
+
+/** What `pruneBodies` would remove. */
+export async function countBodies(db: Database, olderMs: number): Promise<Bodies> {
+  const { rows } = await sql<Bodies>`
+    select
+      count(*) as bodies,
+      coalesce(sum(octet_length(r.body)), 0) as bytes,
+      count(*) filter (where s.parse_error is not null) as unread
+    from raw_answers r
+    left join searches s on s.id = r.call_id
+    where r.received_at < now() - ${olderMs} * interval '1 millisecond'
+  `.execute(db)
+  return rows[0] ?? { bodies: 0, bytes: 0, unread: 0 }
+}
+
+/**
+ * Removes raw bodies received longer ago than that, in small transactions; touches nothing else. The limit is one moment,
+ * written down before anything goes: a limit that moves on while bodies arrive would leave older ones than it takes.
+ */
+export async function pruneBodies(db: Database, olderMs: number): Promise<Bodies> {
+  const { rows: begun } = await sql<{ id: number }>`
+    insert into prunings (received_before)
+    values (clock_timestamp() - ${olderMs} * interval '1 millisecond')
+    returning id`.execute(db)
+  const pruning = only(begun).id
+  let total: Bodies = { bodies: 0, bytes: 0, unread: 0 }
+  for (let after = 0; ;) {
+    const { rows } = await sql<Bodies & { last: number | null }>`
+      with old as (
+        select call_id
+        from raw_answers
+        where received_at < (select received_before from prunings where id = ${pruning})
+          and call_id > ${after}
+        order by call_id
+        limit ${batch}
+      ),
+      gone as (
+        delete from raw_answers r
+        using old
+        where r.call_id = old.call_id
+        returning r.call_id, octet_length(r.body) as size
+      )
+      select
+        count(*) as bodies,
+        coalesce(sum(gone.size), 0) as bytes,
+        count(*) filter (where s.parse_error is not null) as unread,
+        max(gone.call_id) as last
+      from gone
+      left join searches s on s.id = gone.call_id
+    `.execute(db)
+    const [some] = rows
+    if (some === undefined || some.last === null) return total
+    after = some.last
+    total = {
+      bodies: total.bodies + some.bodies,
+      bytes: total.bytes + some.bytes,
+      unread: total.unread + some.unread,
+    }
+  }
+}

@@ -1,0 +1,282 @@
+// What texts are taken out, and what stands in their place.
+
+import type { Database } from '../../base/database/database.ts'
+import { type RawBuilder, sql } from '../../base/database/kysely.ts'
+import { only } from '../../base/database/statement.ts'
+import { pause } from '../../base/waiting.ts'
+import { aloneIn } from './list.ts'
+import { addGone, dictionaries, type Gone, tally, type WordTable } from './naming.ts'
+
+/** Stands where a text stood that had to be something. */
+const blank = '(forgotten)'
+
+/** What is looked for in texts that programs and people wrote. */
+export interface WantedTexts {
+  /** A regular expression of Postgres, without regard to case; null: no text says for sure that it is meant. */
+  readonly pattern: string | null
+  /** The list that goes, with its name. */
+  readonly list: { readonly id: number; readonly name: string } | null
+  /** The queries that go; null: none. */
+  readonly queries: RawBuilder<{ query_id: string }> | null
+  /** True: a domain, which lines of lists and of ours name as well. */
+  readonly domain: boolean
+}
+
+/** A notice that says nothing any more, and is not sent. */
+const untold = sql`
+  said = ${blank}, fields = '{}', problem = null,
+  given_up_at = case when told_at is null then coalesce(given_up_at, clock_timestamp()) else given_up_at end`
+
+interface Place {
+  readonly table: string
+  readonly where: RawBuilder<boolean>
+  /** What is set; null: the row goes. */
+  readonly set: RawBuilder<unknown> | null
+}
+
+/** Every place outside of answers where texts of people and programs stand. */
+function placesOf(wanted: WantedTexts): readonly Place[] {
+  const { list, domain, pattern, queries } = wanted
+  const alerts = queries === null ? [] : [aboutQueries(queries)]
+  if (pattern === null) return alerts
+  // The name of a list may be any word: only where lists are spoken of.
+  if (list !== null) return [...alerts, ...toldOfNights(pattern), ...ofList(list)]
+  return [...toldOfNights(pattern), ...toldOfAnswers(pattern), ...(domain ? ofDomain(pattern) : [])]
+}
+
+function aboutQueries(queries: RawBuilder<{ query_id: string }>): Place {
+  return { table: 'alerts', where: sql<boolean>`query_id in (${queries})`, set: null }
+}
+
+/** Texts that may speak of lists, queries and domains. */
+function toldOfNights(pattern: string): readonly Place[] {
+  return [
+    {
+      table: 'notices',
+      where: sql<boolean>`concat_ws(' ', subject, said, fields::text, problem) ~* ${pattern}`,
+      set: sql`
+        subject = case when subject ~* ${pattern} then 'forgotten ' || id else subject end,
+        ${untold}`,
+    },
+    { table: 'nights', where: sql<boolean>`note ~* ${pattern}`, set: sql`note = ${blank}` },
+    {
+      table: 'notes.annotations',
+      where: sql<boolean>`concat_ws(' ', text, tag) ~* ${pattern}`,
+      set: sql`text = ${blank}, tag = case when tag ~* ${pattern} then '*' else tag end`,
+    },
+  ]
+}
+
+/** Texts that may speak of queries and domains. */
+function toldOfAnswers(pattern: string): readonly Place[] {
+  const says = (text: RawBuilder<unknown>) => sql<boolean>`${text} ~* ${pattern}`
+  return [
+    {
+      table: 'alerts',
+      where: says(
+        sql`concat_ws(' ', rule, subject, list, tag, domain, other_domain, feature, said, question)`,
+      ),
+      set: null,
+    },
+    { table: 'stops', where: says(sql`detail`), set: sql`detail = ${blank}` },
+    {
+      table: 'rejected_lines',
+      where: says(sql`concat_ws(' ', content, reason)`),
+      set: sql`content = '', reason = ${blank}`,
+    },
+    { table: 'cadences', where: says(sql`why`), set: sql`why = ${blank}` },
+    { table: 'tasks', where: says(sql`error_message`), set: sql`error_message = ${blank}` },
+    { table: 'calls', where: says(sql`error_message`), set: sql`error_message = ${blank}` },
+    { table: 'searches', where: says(sql`parse_error`), set: sql`parse_error = ${blank}` },
+  ]
+}
+
+/** What is about a list by its name or number. */
+function ofList({ id, name }: { readonly id: number; readonly name: string }): readonly Place[] {
+  const runs = sql`(select runs.id from runs where runs.list_id = ${id})`
+  const schedules = sql`(select schedules.name from schedules where schedules.list = ${name})`
+  const label = `list=${name}`
+  return [
+    {
+      table: 'notices',
+      where: sql<boolean>`
+        kind like 'rank%'
+        and exists (
+          select
+          from (${aloneIn(id)}) as alone
+          join queries on queries.id = alone.query_id
+          where strpos(said || fields::text, queries.q) > 0
+        )`,
+      set: untold,
+    },
+    {
+      table: 'rejected_lines',
+      where: sql<boolean>`run_id in ${runs}`,
+      set: sql`content = '', reason = ${blank}`,
+    },
+    {
+      table: 'alerts',
+      where: sql<boolean>`list = ${name} or tag = ${label} or run_id in ${runs}`,
+      set: null,
+    },
+    { table: 'alert_rules', where: sql<boolean>`list = ${name} or tag = ${label}`, set: null },
+    { table: 'notes.annotations', where: sql<boolean>`tag = ${label}`, set: null },
+    {
+      table: 'nights',
+      where: sql<boolean>`run_id in ${runs} or schedule in ${schedules}`,
+      set: null,
+    },
+    {
+      table: 'outlook_steps',
+      where: sql<boolean>`list = ${name} or name in ${schedules}`,
+      set: null,
+    },
+    { table: 'schedules', where: sql<boolean>`list = ${name}`, set: null },
+  ]
+}
+
+/** What lists, rules and tables of domains say of a domain. */
+function ofDomain(pattern: string): readonly Place[] {
+  const sayings = ['list_queries', 'list_query_history'].map((table) => ({
+    table,
+    where: sql<boolean>`concat_ws(' ', target_url, array_to_string(tags, ' ')) ~* ${pattern}`,
+    set: sql`
+      target_url = case when target_url ~* ${pattern} then null else target_url end,
+      tags = array(select tag from unnest(tags) as tag where tag !~* ${pattern})`,
+  }))
+  const ours = ['own_domains', 'rival_domains', 'own_domain_changes'].map((table) => ({
+    table,
+    where: sql<boolean>`concat_ws(' ', domain, label, brand) ~* ${pattern}`,
+    set: null,
+  }))
+  const rules = {
+    table: 'alert_rules',
+    where: sql<boolean>`concat_ws(' ', name, domain, rival) ~* ${pattern}`,
+    set: null,
+  }
+  return [...sayings, ...ours, rules]
+}
+
+/** Counts, or does, what is to be done outside of answers. What a trigger keeps of a line that changes goes after it. */
+export async function forgetTexts(
+  db: Database,
+  wanted: WantedTexts,
+  { keep }: { readonly keep: boolean },
+): Promise<Gone> {
+  const places = placesOf(wanted)
+  if (keep) return countPlaces(db, places)
+  let gone: Gone = {}
+  for (const { table, where, set } of places) {
+    gone = addGone(gone, { [table]: await tally(changeOf(table, where, set).execute(db)) })
+  }
+  return gone
+}
+
+function changeOf(table: string, where: RawBuilder<boolean>, set: Place['set']) {
+  return set === null
+    ? sql`delete from ${sql.table(table)} where ${where}`
+    : sql`update ${sql.table(table)} set ${set} where ${where}`
+}
+
+/** A row that is found for several reasons counts once. */
+async function countPlaces(db: Database, places: readonly Place[]): Promise<Gone> {
+  const gone: Record<string, number> = {}
+  for (const table of new Set(places.map((place) => place.table))) {
+    const reasons = places
+      .filter((place) => place.table === table)
+      .map(({ where }) => sql`(${where})`)
+    const { rows } = await sql<{ rows: number }>`
+      select count(*) as rows from ${sql.table(table)} where ${sql.join(reasons, sql` or `)}`.execute(
+      db,
+    )
+    gone[table] = rows[0]?.rows ?? 0
+  }
+  return gone
+}
+
+const portion = 2000
+const lookAgainMs = 20
+
+/**
+ * Takes out of the dictionaries what was noted and nobody names any more. A worker may store an answer that names such a
+ * row in the same moment: it saw the row, and adds none. So a row that was taken out is held until whoever wrote at that
+ * moment has ended, and put back if it is named now.
+ */
+export async function forgetWords(db: Database): Promise<Gone> {
+  const gone: Record<string, number> = {}
+  // Pages before hosts: a page names its host.
+  for (const kind of Object.keys(dictionaries) as WordTable[]) {
+    await sql`
+      delete from forgetting_words w
+      where w.kind = ${kind} and w.held is null and ${isNamed(kind)}`.execute(db)
+    await takeOut(db, kind)
+    await writersEnded(db)
+    await putBack(db, kind)
+    gone[kind] = await tally(
+      sql`delete from forgetting_words where kind = ${kind} and held is not null`.execute(db),
+    )
+  }
+  return gone
+}
+
+/** True for a word `w` that a row of an answer, or a page, names. */
+function isNamed(kind: WordTable): RawBuilder<boolean> {
+  const places = dictionaries[kind].map(
+    ([table, column]) => sql`
+      w.id in (select ${sql.ref(column)} from ${sql.table(table)} where ${sql.ref(column)} is not null)`,
+  )
+  return sql<boolean>`(${sql.join(places, sql` or `)})`
+}
+
+async function takeOut(db: Database, kind: WordTable): Promise<void> {
+  for (;;) {
+    const taken = await sql`
+      with chosen as materialized (
+        select id from forgetting_words where kind = ${kind} and held is null order by id limit ${portion}
+      ),
+      taken as (
+        delete from ${sql.table(kind)} d using chosen where d.id = chosen.id returning d.id, to_jsonb(d) as held
+      )
+      update forgetting_words w
+      set held = coalesce(taken.held, 'null')
+      from chosen
+      left join taken using (id)
+      where w.kind = ${kind} and w.id = chosen.id`.execute(db)
+    if (Number(taken.numAffectedRows ?? 0) < portion) return
+  }
+}
+
+/** Waits until every transaction has ended that writes and began before now. */
+async function writersEnded(db: Database): Promise<void> {
+  const { rows } = await sql<{ now: string }>`select pg_current_xact_id()::text as now`.execute(db)
+  const { now } = only(rows)
+  for (;;) {
+    const { rows: looks } = await sql<{ ended: boolean }>`
+      select pg_snapshot_xmin(pg_current_snapshot()) > ${now}::xid8 as ended`.execute(db)
+    if (only(looks).ended) return
+    await pause(lookAgainMs)
+  }
+}
+
+async function putBack(db: Database, kind: WordTable): Promise<void> {
+  const { rows } = await sql<{ columns: readonly string[] }>`
+    select array_agg(attname::text order by attnum) as columns
+    from pg_attribute
+    where attrelid = ${kind}::regclass and attnum > 0 and not attisdropped and attgenerated = ''`.execute(
+    db,
+  )
+  const columns = sql.join(only(rows).columns.map((name) => sql.ref(name)))
+  await sql`
+    with named as (
+      delete from forgetting_words w
+      where w.kind = ${kind} and w.held is not null and ${isNamed(kind)}
+      returning w.held
+    )
+    insert into ${sql.table(kind)} (${columns})
+    select ${columns}
+    from named
+    cross join lateral jsonb_populate_record(null::${sql.table(kind)}, nullif(named.held, 'null'))
+    where named.held <> 'null'
+    order by id
+    on conflict do nothing`.execute(db)
+}

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { countFlag } from '../../base/cli/flags.ts'
+import { formatTable } from '../../base/cli/text.ts'
+import { type Config, readConfig } from '../../base/config.ts'
+import { type Exit, exits, Misuse, reasonOf } from '../../base/errors.ts'
+import { openMill } from '../../core/mill.ts'
+import { listNotices, type NoticeRow } from './news.ts'
+import { post, refusalOf } from './webhook.ts'
+
+/** What can be typed after `npm run notify --`. */
+export interface NotifyFlags {
+  readonly test?: true
+  readonly limit: string
+  readonly json?: true
+}
+
+/** Sends a notice to try the webhook, or shows the newest notices and what became of each. */
+export async function runNotify({ options, env, closers }: Call<NotifyFlags>): Promise<Exit> {
+  const limit = countFlag('limit', options.limit)
+  const config = readConfig(env)
+  if (options.test === true) return sendTest(config, options.json === true)
+  const mill = await openMill({ config, closers, say, name: 'notify', reading: true })
+  const notices = await listNotices(mill.db, limit)
+  if (options.json === true) printJson({ webhook: config.webhook !== null, notices })
+  else print(formatNotices(notices))
+  if (config.webhook === null) say('MILL_WEBHOOK is not set: nothing is told')
+  return exits.done
+}
+
+async function sendTest({ webhook }: Config, json: boolean): Promise<Exit> {
+  if (webhook === null) {
+    throw new Misuse('expected MILL_WEBHOOK to be an address, got nothing; set it')
+  }
+  const id = randomUUID()
+  const text = 'querymill: a test; whoever reads this is told what happens at night'
+  const notice = { id, kind: 'test', text, at: new Date().toISOString(), fields: {} }
+  try {
+    const posted = await post(webhook, notice)
+    const { ok, status, said } = posted
+    if (json) printJson({ id, taken: ok, status, said })
+    const how = `as ${webhook.format}, ${webhook.secret === null ? 'not signed' : 'signed'}`
+    say(
+      `sent notice ${id} ${how}; the receiver answered ${status}${said === '' ? '' : `: ${said}`}`,
+    )
+    if (!ok) say(`error: ${refusalOf(posted)}; look at the address and at what the receiver says`)
+    return ok ? exits.done : exits.unreachable
+  } catch (error) {
+    if (json) printJson({ id, taken: false, status: null, said: reasonOf(error) })
+    say(`error: ${reasonOf(error)}; look at the address, and whether this host may reach it`)
+    return exits.unreachable
+  }
+}
+
+function formatNotices(notices: readonly NoticeRow[]): string {
+  if (notices.length === 0) return 'Nothing was told so far.'
+  const rows = notices.map(({ noted_at: noted, state, tries, event, text, problem }) => {
+    const why = problem === null || state === 'told' ? '' : ` (${problem})`
+    return [noted, `${state}${why}`, tries, event, text]
+  })
+  return formatTable(['noted', 'state', 'tries', 'event', 'text'], rows, {
+    right: ['tries'],
+    widest: 120,
+  })
+}

@@ -1,0 +1,284 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Database } from '../../base/database/database.ts'
+import { readKeptOutlook } from '../../core/forecast/kept.ts'
+import type { Supplier } from '../../core/mill.ts'
+import { overdueNights } from '../../core/nights/nights.ts'
+import { countSuspects, readGoodNights } from '../../core/nights/odd-nights.ts'
+import {
+  countLiveWorkers,
+  countOpenTasks,
+  readAccountGauges,
+  readSuccesses,
+} from '../../core/runs/waits.ts'
+import { countNotices } from './news.ts'
+
+const states = ['answered', 'reused', 'failed', 'unknown'] as const
+
+/** How many tasks a worker has brought to each end so far. */
+export type TaskCounts = Readonly<Record<(typeof states)[number], number>>
+
+interface MetricsOptions {
+  readonly db: Database
+  readonly supplier: Supplier
+  /** Credits that must stay by this process's settings: in force while no worker lives. */
+  readonly floor: number
+  /** Sums of the worker in this process; absent in a process that has none. */
+  readonly counted?: () => TaskCounts
+  /** Text of further metrics, such as those of the queue. */
+  readonly more?: () => Promise<string>
+}
+
+interface Metrics {
+  /** A paid request came back after so many seconds. */
+  observe(seconds: number): void
+  text(): Promise<string>
+}
+
+/** Names and units by the conventions of Prometheus. No label holds a query: their number has no end. */
+export function openMetrics(options: MetricsOptions): Metrics {
+  const { db, supplier, floor, counted, more } = options
+  const registers = [new Registry()]
+  const [registry = new Registry()] = registers
+  collectDefaultMetrics({ register: registry })
+  const duration = new Histogram({
+    name: 'querymill_api_request_duration_seconds',
+    help: 'Time from sending a paid request to its whole answer.',
+    buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60],
+    registers,
+  })
+  if (counted !== undefined) mirrorTasks(registers, counted)
+  const collectAccount = accountGauges(registers)
+  const collectOutlook = outlookGauges(registers)
+  const collect = [listGauges, nightGauges, suspectGauges, newsGauges].map((open) =>
+    open(registers, db),
+  )
+  return {
+    observe: (seconds) => duration.observe(seconds),
+    text: async () => {
+      const account = { name: supplier.account, kind: supplier.origin, floor }
+      await Promise.all([
+        collectAccount(db, account),
+        collectOutlook(db, supplier),
+        ...collect.map((ask) => ask()),
+      ])
+      const own = await registry.metrics()
+      if (more === undefined) return own
+      // A queue that is away must not hide what the tables say.
+      const others = await more().catch(() => '# the queue does not answer')
+      return `${own}\n${others}\n`
+    },
+  }
+}
+
+/** A counter that follows the worker's own sums: what it ended since it began. */
+function mirrorTasks(registers: Registry[], counted: () => TaskCounts): void {
+  const seen = { answered: 0, reused: 0, failed: 0, unknown: 0 }
+  const tasks = new Counter({
+    name: 'querymill_tasks_total',
+    help: 'Tasks that this worker brought to an end, by the state they ended in.',
+    labelNames: ['state'],
+    registers,
+    collect: () => {
+      const now = counted()
+      for (const state of states) {
+        tasks.inc({ state }, Math.max(0, now[state] - seen[state]))
+        seen[state] = now[state]
+      }
+    },
+  })
+}
+
+function gauge<L extends string = never>(
+  registers: Registry[],
+  { name, help, labelNames = [] }: { name: string; help: string; labelNames?: L[] },
+): Gauge<L> {
+  return new Gauge<L>({ name: `querymill_${name}`, help, labelNames, registers })
+}
+
+/** Balance, reservations and stops of the account. */
+function accountGauges(registers: Registry[]) {
+  const remaining = gauge(registers, {
+    name: 'credits_remaining',
+    help: 'Balance of the account by its newest answer, spending since then taken off.',
+  })
+  const above = gauge(registers, {
+    name: 'credits_above_floor',
+    help: 'Balance less the floor in force: what can still be spent.',
+  })
+  const held = gauge(registers, {
+    name: 'credits_held',
+    help: 'Credits set aside for calls in flight and for calls that may have been charged.',
+  })
+  const flying = gauge(registers, {
+    name: 'calls_in_flight',
+    help: 'Calls of all workers in flight.',
+  })
+  const stopped = gauge(registers, {
+    name: 'account_stopped',
+    help: '1 while the account stands still for this reason.',
+    labelNames: ['reason'],
+  })
+  const used = new Counter({
+    name: 'querymill_credits_used_total',
+    help: 'Credits used by all calls of the account, ever.',
+    registers,
+  })
+  return async (db: Database, account: { name: string; kind: string; floor: number }) => {
+    const found = await readAccountGauges(db, account)
+    if (found === null || found.remaining === null) {
+      // Not nought: nobody knows.
+      remaining.remove()
+      above.remove()
+    } else {
+      remaining.set(found.remaining)
+      above.set(found.remaining - Math.max(found.floor ?? account.floor, 0))
+    }
+    if (found === null) return
+    held.set(found.reserved + found.uncertain)
+    flying.set(found.in_flight)
+    used.reset()
+    used.inc(found.used)
+    stopped.reset()
+    for (const reason of found.stops) stopped.set({ reason }, 1)
+  }
+}
+
+/** Open work, who is there for it, and when lists last came to an end. */
+function listGauges(registers: Registry[], db: Database) {
+  const success = gauge(registers, {
+    name: 'last_success_timestamp_seconds',
+    help: 'When a run of the list last came to its end with an answer that can be read.',
+    labelNames: ['list'],
+  })
+  const open = gauge(registers, {
+    name: 'tasks_open',
+    help: 'Tasks of open runs still to be done.',
+  })
+  const workers = gauge(registers, { name: 'workers', help: 'Workers of all hosts that live.' })
+  const unattended = gauge(registers, {
+    name: 'tasks_unattended',
+    help: 'Tasks of open runs while no worker lives; 0 while one does.',
+  })
+  // Counting reads every open task, which takes a while with millions of them, and probes come all the time.
+  const countOpen = askSparingly(() => countOpenTasks(db))
+  const countSuccesses = askSparingly(() => readSuccesses(db))
+  return async () => {
+    const [tasks, live] = [await countOpen(), await countLiveWorkers(db)]
+    open.set(tasks)
+    workers.set(live)
+    unattended.set(live === 0 ? tasks : 0)
+    for (const { list, seconds } of await countSuccesses()) success.set({ list }, seconds)
+  }
+}
+
+/** What has become of nights, schedule by schedule. */
+function nightGauges(registers: Registry[], db: Database) {
+  const overdue = gauge(registers, {
+    name: 'nights_overdue',
+    help: 'Nights of which nothing has become although they ought to have.',
+  })
+  const good = gauge(registers, {
+    name: 'last_good_night_timestamp_seconds',
+    help: 'When the newest night of the schedule was due whose run ended with an answer that can be read.',
+    labelNames: ['schedule'],
+  })
+  const since = gauge(registers, {
+    name: 'nights_since_good',
+    help: 'Nights of the schedule since its last good one, those at work among them.',
+    labelNames: ['schedule'],
+  })
+  const ask = askSparingly(() => readGoodNights(db))
+  return async () => {
+    overdue.set((await overdueNights(db)).length)
+    const nights = await ask()
+    // A schedule that is gone leaves no figure behind that would look like a bad one.
+    good.reset()
+    since.reset()
+    for (const { schedule, seconds, nights_since: count } of nights) {
+      if (seconds !== null) good.set({ schedule }, seconds)
+      since.set({ schedule }, count)
+    }
+  }
+}
+
+/** What is to come, as it was last computed. */
+function outlookGauges(registers: Registry[]) {
+  const credits = gauge(registers, {
+    name: 'outlook_day_credits',
+    help: 'Credits that the 24 hours after the last outlook will use.',
+  })
+  const days = gauge(registers, {
+    name: 'outlook_days_to_floor',
+    help: 'Days until the floor is met by the last outlook; absent while it is not met within thirty.',
+  })
+  const made = gauge(registers, {
+    name: 'outlook_timestamp_seconds',
+    help: 'When the outlook was last computed.',
+  })
+  return async (db: Database, account: { account: string; origin: string }) => {
+    const found = await readKeptOutlook(db, account)
+    // Not nought: nobody knows, or it does not come to that.
+    for (const one of [credits, days, made]) one.remove()
+    if (found === null) return
+    made.set(found.made_s)
+    if (found.day_credits !== null) credits.set(found.day_credits)
+    if (found.floor_in_s !== null) days.set(Math.max(0, found.floor_in_s / 86_400))
+  }
+}
+
+/** Runs that cannot be believed, list by list. */
+function suspectGauges(registers: Registry[], db: Database) {
+  const suspects = gauge(registers, {
+    name: 'nights_suspect',
+    help: 'Runs of the list that ended in the last seven days and are suspect.',
+    labelNames: ['list'],
+  })
+  const newest = gauge(registers, {
+    name: 'last_night_suspect',
+    help: '1 while the newest run of the list that has ended is suspect.',
+    labelNames: ['list'],
+  })
+  return async () => {
+    suspects.reset()
+    newest.reset()
+    for (const { list, nights, last } of await countSuspects(db)) {
+      suspects.set({ list }, nights)
+      newest.set({ list }, last ? 1 : 0)
+    }
+  }
+}
+
+/** Notices that MILL_WEBHOOK has not taken. */
+function newsGauges(registers: Registry[], db: Database) {
+  const waiting = gauge(registers, {
+    name: 'notices_waiting',
+    help: 'Notices that the webhook has not taken yet.',
+  })
+  const lost = gauge(registers, {
+    name: 'notices_given_up',
+    help: 'Notices of the last day that were given up.',
+  })
+  return async () => {
+    const found = await countNotices(db)
+    waiting.set(found.waiting)
+    lost.set(found.given_up)
+  }
+}
+
+const restShare = 20
+
+/** Asks for at most a twentieth of the time: an answer that took a second is given again for twenty seconds. */
+export function askSparingly<T>(
+  ask: () => Promise<T>,
+  clock = () => performance.now(),
+): () => Promise<T> {
+  let kept: { readonly value: T; readonly until: number } | undefined
+  return async () => {
+    const began = clock()
+    if (kept !== undefined && began < kept.until) return kept.value
+    const value = await ask()
+    const ended = clock()
+    kept = { value, until: ended + restShare * (ended - began) }
+    return value
+  }
+}

@@ -1,0 +1,169 @@
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { probeDatabase } from '../../base/database/database.ts'
+import { Misuse } from '../../base/errors.ts'
+import { late, within } from '../../base/waiting.ts'
+import { startOutlook } from '../../core/forecast/kept.ts'
+import type { Mill } from '../../core/mill.ts'
+import { openMetrics, type TaskCounts } from './metrics.ts'
+import { startNews } from './news.ts'
+
+interface MonitorOptions {
+  readonly tell: (line: string) => void
+  /** What this process itself lacks before it can work: one short line each. */
+  readonly problems?: () => readonly string[]
+  /** Sums of the worker in this process. */
+  readonly counted?: () => TaskCounts
+  /** Text of further metrics, such as those of the queue. */
+  readonly more?: () => Promise<string>
+}
+
+/** What a long-lived process lets others see of itself: health checks, metrics, news. */
+interface Monitor {
+  /** A paid request came back after so many seconds. */
+  readonly observe: (seconds: number) => void
+  /** The port that answers probes; null when MILL_METRICS_PORT is unset. */
+  readonly port: number | null
+  close(): Promise<void>
+}
+
+const newsEveryMs = 5_000
+
+/** Health checks and metrics when a port is set, news when a webhook is; and the outlook, for whoever asks the tables. */
+export async function startMonitor(mill: Mill, options: MonitorOptions): Promise<Monitor> {
+  const { metricsPort, webhook, unattendedMs } = mill.config
+  const { tell } = options
+  // Unless somebody reads them, they are not even counted.
+  const metrics =
+    metricsPort === null
+      ? null
+      : openMetrics({
+          db: mill.db,
+          supplier: mill.supplier,
+          floor: mill.config.creditFloor,
+          ...options,
+        })
+  const health =
+    metrics === null || metricsPort === null
+      ? null
+      : await startHealth({
+          port: metricsPort,
+          problems: async () => [
+            ...(await databaseProblems(mill)),
+            ...(options.problems?.() ?? []),
+          ],
+          metrics: () => metrics.text(),
+        })
+  if (health !== null) tell(`health and metrics on http://127.0.0.1:${health.port}`)
+  const news =
+    webhook === null
+      ? null
+      : startNews(mill.db, { webhook, unattendedMs, tell, everyMs: newsEveryMs })
+  const outlook = startOutlook(mill)
+  return {
+    observe: (seconds) => metrics?.observe(seconds),
+    port: health?.port ?? null,
+    close: async () => {
+      await outlook.close()
+      await news?.close()
+      await health?.close()
+    },
+  }
+}
+
+async function databaseProblems({ db }: Mill): Promise<readonly string[]> {
+  try {
+    await probeDatabase(db)
+    return []
+  } catch {
+    // The probe's message names the address; a probe of health may be read by others.
+    return ['the database does not answer']
+  }
+}
+
+interface HealthOptions {
+  /** 0: any free port. */
+  readonly port: number
+  /** What is missing before work can be done; nothing when it can. An account without credit is no such lack. */
+  readonly problems: () => Promise<readonly string[]>
+  readonly metrics: () => Promise<string>
+}
+
+export interface Health {
+  readonly port: number
+  close(): Promise<void>
+}
+
+const answerWithinMs = 5_000
+
+/** Serves `/livez`, `/readyz` and `/metrics` to this machine only. */
+export async function startHealth(options: HealthOptions): Promise<Health> {
+  const server = createServer((request, response) => {
+    void answer(options, request.url ?? '', response)
+  })
+  // Nobody may hold a probe open: there are few sockets, and they are for probes.
+  server.requestTimeout = answerWithinMs
+  server.maxConnections = 50
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      reject(
+        new Misuse(
+          `MILL_METRICS_PORT: expected a free port, got ${options.port}, which cannot be used (${cause.code ?? cause.message}); each process needs a port of its own`,
+          { cause },
+        ),
+      )
+    })
+    server.listen(options.port, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+async function answer(
+  { problems, metrics }: HealthOptions,
+  url: string,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    switch (url.split('?', 1).join('')) {
+      case '/livez':
+      case '/healthz':
+        return send(response, 200, 'ok\n')
+      case '/readyz': {
+        const found = await answered(problems())
+        return found.length === 0
+          ? send(response, 200, 'ok\n')
+          : send(response, 503, `${found.join('\n')}\n`)
+      }
+      case '/metrics':
+        return send(response, 200, await answered(metrics()))
+      default:
+        return send(response, 404, 'here are /livez, /readyz and /metrics\n')
+    }
+  } catch (error) {
+    send(response, 503, `${error instanceof Error ? error.name : 'Error'}\n`)
+  }
+}
+
+// The version is that of Prometheus' text format; readers of plain text do not mind it.
+const contentType = 'text/plain; version=0.0.4; charset=utf-8'
+
+function send(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, {
+    'content-type': contentType,
+    'cache-control': 'no-store',
+  })
+  response.end(text)
+}
+
+async function answered<T>(found: Promise<T>): Promise<T> {
+  const read = await within(found, { ms: answerWithinMs })
+  if (read !== late) return read
+  throw new Error('no answer in time')
+}

@@ -1,0 +1,439 @@
+// Finds what is to be told, and tells each thing once.
+
+import { say } from '../../base/cli/command.ts'
+import { asTyped } from '../../base/cli/commands.ts'
+import { count, firstNames } from '../../base/cli/text.ts'
+import type { Webhook } from '../../base/config.ts'
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { reasonOf, unhandled } from '../../base/errors.ts'
+import { scrubbedReason } from '../../base/secret.ts'
+import { dayMs, formatInstant } from '../../base/time/zone.ts'
+import { late, within } from '../../base/waiting.ts'
+import type { Mill } from '../../core/mill.ts'
+import { type Overdue, overdueNights } from '../../core/nights/nights.ts'
+import {
+  type NewFields,
+  readUnattended,
+  takeNewFields,
+  type Unattended,
+} from '../../core/runs/waits.ts'
+import { type News, takeNews, takeNotice, type ToldRecovery } from '../alerts/statements.ts'
+import { post, type Posted, refusalOf } from './webhook.ts'
+
+// A process that starts after a long time tells nothing that is older than this.
+const newsAgeMs = 3_600_000
+
+interface NewsOptions {
+  readonly webhook: Webhook
+  /** Open work without a worker is told of after this; 0: never. */
+  readonly unattendedMs: number
+  readonly tell: (line: string) => void
+}
+
+/** Notes news and sends notices at intervals, one look at a time; work never waits for it. */
+export function startNews(
+  db: Database,
+  { everyMs, ...options }: NewsOptions & { readonly everyMs: number },
+): { close: () => Promise<void> } {
+  let looking: Promise<unknown> | null = null
+  let said: string | null = null
+  const tryToTell = async () => {
+    const problem = await tellNews(db, options)
+    // Said once: work goes on without news, and so do the tries.
+    if (problem !== null && problem !== said) options.tell(problem)
+    said = problem
+  }
+  const look = () => {
+    looking ??= tryToTell().finally(() => {
+      looking = null
+    })
+    return looking
+  }
+  const timer = setInterval(() => void look(), everyMs)
+  // What happened in the last moments, such as the end of the run, goes out as well.
+  const lastLook = async () => {
+    await looking
+    await look()
+  }
+  return {
+    close: async () => {
+      clearInterval(timer)
+      await within(lastLook(), { ms: everyMs })
+    },
+  }
+}
+
+// Beside a tick nobody else may be there who tells: it waits for a slow receiver, but not for the next minute's tick.
+const tellWithinMs = 15_000
+
+/** One look, for a tick that ends. */
+export async function tellBeforeEnd({ db, config }: Pick<Mill, 'db' | 'config'>): Promise<void> {
+  const { webhook, unattendedMs } = config
+  if (webhook === null) return
+  await tellOnce(db, { webhook, unattendedMs, tell: say, withinMs: tellWithinMs })
+}
+
+/** One look, for a command that ends: it waits so long, and what is not told by then is kept for the next process. */
+async function tellOnce(
+  db: Database,
+  { withinMs, ...options }: NewsOptions & { readonly withinMs: number },
+): Promise<void> {
+  const told = await within(tellNews(db, options), { ms: withinMs })
+  if (told === null) return
+  const problem = told === late ? 'the webhook takes its time' : told
+  options.tell(`${problem}; what is not told is kept, and tried again`)
+}
+
+/** Notes what happened and sends what is due; gives back why something could not be sent, null when nothing failed. */
+export async function tellNews(
+  db: Database,
+  options: Pick<NewsOptions, 'webhook' | 'unattendedMs'>,
+): Promise<string | null> {
+  try {
+    await noteNews(db, options)
+    return await deliver(db, options.webhook)
+  } catch (error) {
+    return `news cannot be read: ${scrubbedReason(error)}`
+  }
+}
+
+/** Writes down what no process has noted yet: from then on it is told, whichever process lives on. */
+export async function noteNews(
+  db: Database,
+  { webhook: { events }, unattendedMs }: Pick<NewsOptions, 'webhook' | 'unattendedMs'>,
+): Promise<number> {
+  const seen: Noted[] = []
+  if (events.includes('night_overdue')) seen.push(...(await overdueNights(db)).map(overdueNotice))
+  if (events.includes('work_unattended') && unattendedMs > 0) {
+    const unattended = await readUnattended(db, unattendedMs)
+    if (unattended !== null) seen.push(unattendedNotice(unattended))
+  }
+  // Together: a notice that is noted without its words would never be told.
+  return db.transaction().execute(async (trx) => {
+    const since = new Date(Date.now() - newsAgeMs)
+    const notices = composeNotices(await takeNews(trx, since, events))
+    if (events.includes('new_field')) {
+      seen.push(...(await takeNewFields(trx, since)).map(newFieldNotice))
+    }
+    for (const one of seen) {
+      if (await takeNotice(trx, one.kind, one.subject)) notices.push(one)
+    }
+    await describeNotices(trx, notices)
+    return notices.length
+  })
+}
+
+// Longer than a receiver may take: what a process was sending that was killed is sent by another one after this.
+const claimMs = 60_000
+const pausesMs = [5_000, 15_000, 60_000, 300_000, 900_000, 1_800_000] as const
+// A receiver that is gone for the night is back in the morning.
+const deliverForMs = dayMs
+
+/** Statuses by which a receiver refuses this notice alone; after any other failure the rest would fail as well. */
+const ownFault = new Set([400, 413, 422])
+
+/** Sends what is due, one after the other; gives back why something could not be sent, null when nothing failed. */
+async function deliver(db: Database, webhook: Webhook): Promise<string | null> {
+  let problem: string | null = null
+  for (;;) {
+    const notice = await claimNotice(db, { kinds: webhook.events, forMs: claimMs })
+    if (notice === null) return problem
+    const failure = await tryOnce(webhook, notice)
+    if (failure === null) {
+      await settleNotice(db, notice.id)
+      continue
+    }
+    const usual = pausesMs[notice.tries - 1] ?? pausesMs[pausesMs.length - 1] ?? claimMs
+    const waitMs = Math.max(failure.posted?.waitMs ?? 0, usual * (1 + Math.random() / 10))
+    const gone = await putOffNotice(db, notice.id, {
+      problem: failure.problem,
+      waitMs,
+      giveUpMs: deliverForMs,
+    })
+    problem = gone ? `${failure.problem}; a notice is given up after a day` : failure.problem
+    if (!ownFault.has(failure.posted?.status ?? 0)) return problem
+  }
+}
+
+interface Failure {
+  readonly problem: string
+  readonly posted: Posted | null
+}
+
+async function tryOnce(webhook: Webhook, notice: Claimed): Promise<Failure | null> {
+  try {
+    const posted = await post(webhook, { ...notice, text: asTyped(notice.text) })
+    return posted.ok ? null : { problem: refusalOf(posted), posted }
+  } catch (error) {
+    return { problem: reasonOf(error), posted: null }
+  }
+}
+
+/** One notice for each piece of news; nights of one schedule that met with the same are told together. */
+export function composeNotices(news: readonly News[]): Noted[] {
+  const notices: Noted[] = []
+  const nights = new Map<string, News[]>()
+  for (const one of news) {
+    if ('schedule' in one) {
+      const key = `${one.kind} ${one.schedule}`
+      nights.set(key, [...(nights.get(key) ?? []), one])
+    } else
+      notices.push({ ...subjectOf(one), text: textOf([one]), fields: fieldsOf(one), others: [] })
+  }
+  for (const same of nights.values()) {
+    const newest = same.at(-1)
+    if (newest === undefined) continue
+    const fields = { ...fieldsOf(newest), nights: same.length }
+    const others = same.slice(0, -1).map(subjectOf)
+    notices.push({ ...subjectOf(newest), text: textOf(same), fields, others })
+  }
+  return notices
+}
+
+/** A night of which nothing has become. */
+function overdueNotice({ schedule, dueAt, problem }: Overdue): Noted {
+  return {
+    kind: 'night_overdue',
+    subject: `${schedule} ${dueAt.toISOString()}`,
+    text: `querymill: ${schedule}, due ${formatInstant(dueAt)}: ${problem}`,
+    fields: { schedule, due_at: dueAt, problem },
+    others: [],
+  }
+}
+
+/** Open tasks that nobody works on. */
+function unattendedNotice({ since, tasks }: Unattended): Noted {
+  return {
+    kind: 'work_unattended',
+    subject: since.toISOString(),
+    text: `querymill: ${count(tasks, 'open task')}, and no worker since ${formatInstant(since)}: start one (npm run work)`,
+    fields: { tasks, since },
+    others: [],
+  }
+}
+
+/** Fields that an API never sent before. */
+function newFieldNotice({ found, ...about }: NewFields): Noted {
+  const { run, list, run_date: date, api } = about
+  const named = found.map(({ place, field, answers }) => {
+    return `${place === 'answer' ? '' : 'result.'}${field} (${count(answers, 'answer')})`
+  })
+  return {
+    kind: 'new_field',
+    subject: `${run} ${api}`,
+    text: `querymill: answers of ${api} in run ${run} of ${list} for ${date} carry what none had before: ${firstNames(named)}; npm run sql -- drift`,
+    fields: { ...about, fields: found },
+    others: [],
+  }
+}
+
+function subjectOf({ kind, subject }: News) {
+  return { kind, subject }
+}
+
+function fieldsOf(news: News): Record<string, unknown> {
+  const { kind: _, subject: __, ...fields } = news
+  return fields
+}
+
+function textOf(same: readonly News[]): string {
+  const news = same.at(-1)
+  if (news === undefined) return ''
+  switch (news.kind) {
+    case 'run_finished': {
+      const counts = Object.entries(news.tasks).map(([state, number]) => `${number} ${state}`)
+      const what = news.state === 'done' ? 'is finished' : 'was ended'
+      return `querymill: run ${news.run} of ${news.list} for ${news.run_date} ${what}: ${counts.join(', ') || 'no tasks'}; ${news.spent} credits used`
+    }
+    case 'run_suspect':
+    case 'run_odd': {
+      const verdict =
+        news.kind === 'run_odd' ? 'odd, and shown all the same' : 'suspect, and left out of trends'
+      return `querymill: run ${news.run} of ${news.list} for ${news.run_date} is ${verdict}: ${news.reasons.join('; ')}`
+    }
+    case 'stop':
+      return `querymill: account ${news.account} stands still (${news.reason})${news.detail === null ? '' : `: ${news.detail}`}`
+    case 'night_missed':
+    case 'night_skipped':
+    case 'night_late':
+    case 'night_failed': {
+      const due = formatInstant(new Date(news.due_at))
+      const times = same.length === 1 ? due : `${same.length} times up to ${due}`
+      const why = news.note === null ? '' : `: ${news.note}`
+      return `querymill: ${news.schedule}, due ${times}, ${outcomes[news.kind]}${why}`
+    }
+    case 'rank_alert':
+      return `querymill: rank alert ${news.alert}: ${firstOf(news)}; ${news.alerts[0]?.question}`
+    case 'rank_recovered':
+      return news.because === null
+        ? `querymill: rank alert ${news.alert} is over${nowAt(news.alerts[0])}. It was: ${firstOf(news)}; ${news.alerts[0]?.question}`
+        : `querymill: rank alert ${news.alert} is taken back, ${news.because}: ${firstOf(news)}`
+    default:
+      throw unhandled('news', news)
+  }
+}
+
+/** What one alert says, and how many more there are of its kind. */
+function firstOf({ alerts, found }: Extract<News, { readonly alert: string }>): string {
+  const more = found === 1 ? '' : ` (and ${found - 1} more: npm run alerts)`
+  return `${alerts[0]?.text}${more}`
+}
+
+function nowAt(recovery: ToldRecovery | undefined): string {
+  if (recovery === undefined) return ''
+  const { run_date: date, position, share } = recovery
+  if (share !== null) return ` on ${date}, at ${(share * 100).toFixed(2)} %`
+  return position === null ? ` on ${date}` : ` on ${date}, at ${position}`
+}
+
+const outcomes = {
+  night_missed: 'was missed',
+  night_skipped: 'was skipped',
+  night_late: 'runs late',
+  night_failed: 'failed',
+} as const
+
+/** What a notice is about: the key under which it is noted once. */
+interface Subject {
+  readonly kind: string
+  readonly subject: string
+}
+
+/** A notice, with everything else that it tells: many missed nights are one line. */
+interface Noted extends Subject {
+  readonly text: string
+  readonly fields: Readonly<Record<string, unknown>>
+  /** Further news that goes out with it. */
+  readonly others: readonly Subject[]
+}
+
+/** A notice that this process may send for a while. */
+interface Claimed {
+  readonly id: string
+  readonly kind: string
+  readonly text: string
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly at: string
+  /** This try counted. */
+  readonly tries: number
+}
+
+/** Completes what was noted in the same transaction: from here on any process can send it. */
+async function describeNotices(db: Database, notices: readonly Noted[]): Promise<void> {
+  for (const { kind, subject, text, fields, others } of notices) {
+    await sql`
+      with told as (
+        update notices
+        set said = ${text}, fields = ${JSON.stringify(fields)}::jsonb
+        where kind = ${kind} and subject = ${subject}
+        returning id
+      )
+      update notices
+      set part_of = told.id
+      from told, unnest(
+        ${others.map((other) => other.kind)}::text[],
+        ${others.map((other) => other.subject)}::text[]
+      ) as other (kind, subject)
+      where notices.kind = other.kind and notices.subject = other.subject`.execute(db)
+  }
+}
+
+/** Takes the oldest notice that is due, for so long; of several processes that ask, each gets another one. */
+export async function claimNotice(
+  db: Database,
+  { kinds, forMs }: { readonly kinds: readonly string[]; readonly forMs: number },
+): Promise<Claimed | null> {
+  const { rows } = await sql<Claimed>`
+    update notices
+    set tries = tries + 1, due_at = clock_timestamp() + ${forMs} * interval '1 millisecond'
+    where id = (
+      select id
+      from notices
+      where told_at is null
+        and given_up_at is null
+        and part_of is null
+        and due_at <= clock_timestamp()
+        and kind = any(${kinds}::text[])
+      order by due_at, noted_at
+      limit 1
+      for update skip locked
+    )
+    returning
+      id, kind, said as text, fields, tries,
+      to_char(noted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at`.execute(db)
+  return rows[0] ?? null
+}
+
+/** The receiver took it. */
+async function settleNotice(db: Database, id: string): Promise<void> {
+  await sql`
+    update notices
+    set told_at = clock_timestamp(), problem = null
+    where id = ${id}`.execute(db)
+}
+
+/** Puts a notice off after a failure; one that was noted too long ago is given up, which is said by `true`. */
+async function putOffNotice(
+  db: Database,
+  id: string,
+  failure: { readonly problem: string; readonly waitMs: number; readonly giveUpMs: number },
+): Promise<boolean> {
+  const { problem, waitMs, giveUpMs } = failure
+  const { rows } = await sql<{ given_up: boolean }>`
+    update notices
+    set
+      problem = ${problem},
+      due_at = clock_timestamp() + ${waitMs} * interval '1 millisecond',
+      given_up_at = case
+        when noted_at < clock_timestamp() - ${giveUpMs} * interval '1 millisecond' then clock_timestamp()
+      end
+    where id = ${id} and told_at is null
+    returning given_up_at is not null as given_up`.execute(db)
+  return rows[0]?.given_up ?? false
+}
+
+/** A notice as it stands, for people. */
+export interface NoticeRow {
+  readonly id: string
+  readonly event: string
+  readonly state: 'told' | 'waiting' | 'given up'
+  readonly noted_at: string
+  readonly told_at: string | null
+  readonly tries: number
+  readonly text: string
+  readonly problem: string | null
+}
+
+/** The newest notices first, with what became of each. */
+export async function listNotices(db: Database, limit: number): Promise<readonly NoticeRow[]> {
+  const { rows } = await sql<NoticeRow>`
+    select
+      id, kind as event,
+      case
+        when told_at is not null then 'told'
+        when given_up_at is not null then 'given up'
+        else 'waiting'
+      end as state,
+      to_char(noted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as noted_at,
+      to_char(told_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as told_at,
+      tries, said as text, problem
+    from notices
+    where part_of is null
+    order by notices.noted_at desc, kind, subject
+    limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Notices that wait, and those of the last day that were given up. */
+export async function countNotices(
+  db: Database,
+): Promise<{ readonly waiting: number; readonly given_up: number }> {
+  const { rows } = await sql<{ waiting: number; given_up: number }>`
+    select
+      count(*) filter (where given_up_at is null) as waiting,
+      count(*) filter (where given_up_at > clock_timestamp() - interval '1 day') as given_up
+    from notices
+    where told_at is null and part_of is null`.execute(db)
+  return rows[0] ?? { waiting: 0, given_up: 0 }
+}

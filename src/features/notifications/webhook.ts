@@ -1,0 +1,148 @@
+import { createHmac } from 'node:crypto'
+import type { Webhook } from '../../base/config.ts'
+import { codeOf } from '../../base/errors.ts'
+import type { Secret } from '../../base/secret.ts'
+
+const answerWithinMs = 10_000
+const longestAskedMs = 3_600_000
+
+/** What became of one try. */
+export interface Posted {
+  readonly ok: boolean
+  readonly status: number
+  /** The beginning of what the receiver said. */
+  readonly said: string
+  /** How long the receiver wants to be left alone; null when it names no time. */
+  readonly waitMs: number | null
+}
+
+/** Posts one notice, once; throws when nobody answers. The address stays out of all messages: it is often a secret. */
+export async function post(
+  webhook: Pick<Webhook, 'url' | 'secret' | 'format'>,
+  notice: Notice,
+): Promise<Posted> {
+  const body = bodyOf(notice, webhook.format)
+  const answer = await ask(webhook.url, body, headersOf({ id: notice.id, body }, webhook.secret))
+  const { ok, status, headers } = answer
+  return { ok, status, said: await beginning(answer), waitMs: waitOf(headers.get('retry-after')) }
+}
+
+/** Why a receiver did not take a notice. */
+export function refusalOf({ status }: Posted): string {
+  return `expected the webhook to take a notice, got status ${status}`
+}
+
+async function ask(url: URL, body: string, own: Record<string, string>): Promise<Response> {
+  const { address, authorization } = withoutLogin(url)
+  try {
+    return await fetch(address, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json; charset=utf-8',
+        'user-agent': 'querymill',
+        ...own,
+        ...authorization,
+      },
+      body,
+      // A redirect is a refusal: it would carry the notice to an address that nobody set.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(answerWithinMs),
+    })
+  } catch (cause) {
+    throw new Error(`expected the webhook to answer, got ${whyUnanswered(cause)}`, { cause })
+  }
+}
+
+const shownBytes = 300
+
+/** Only so much is read as is shown; a receiver that sends without an end is cut off. */
+async function beginning({ body }: Response): Promise<string> {
+  if (body === null) return ''
+  const reader = body.getReader()
+  const parts: Uint8Array[] = []
+  try {
+    for (let size = 0; size < shownBytes;) {
+      const { done, value } = await reader.read()
+      if (done) break
+      parts.push(value)
+      size += value.length
+    }
+  } catch {
+    // The status has come, and it is what counts.
+  }
+  void reader.cancel().catch(() => undefined)
+  return Buffer.concat(parts).subarray(0, shownBytes).toString('utf8').trim()
+}
+
+/** What `Retry-After` asks for, in milliseconds: it names seconds or a date. */
+function waitOf(text: string | null): number | null {
+  if (text === null) return null
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
+  return Number.isNaN(ms) ? null : Math.min(longestAskedMs, Math.max(0, ms))
+}
+
+/** Only a code or a name: the words of the error hold the address. */
+function whyUnanswered(error: unknown): string {
+  if (!(error instanceof Error)) return 'an error'
+  return codeOf(error.cause) ?? error.name
+}
+
+/** A name and password in the address go into a header: fetch refuses to send them in the address. */
+function withoutLogin(url: URL) {
+  if (url.username === '' && url.password === '') return { address: url, authorization: {} }
+  const address = new URL(url)
+  address.username = ''
+  address.password = ''
+  const login = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
+  const authorization = `Basic ${Buffer.from(login).toString('base64')}`
+  return { address, authorization: { authorization } }
+}
+
+/** What is told: one line that a chat tool shows as it is, and the same as fields. */
+interface Notice {
+  /** The same in each try. */
+  readonly id: string
+  readonly kind: string
+  readonly text: string
+  /** When it was noted. */
+  readonly at: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+/** The body of a notice: for programs with its figures, for Slack its line. */
+export function bodyOf(notice: Notice, format: 'json' | 'slack'): string {
+  const { id, kind, text, at, fields } = notice
+  if (format === 'json') return JSON.stringify({ text, event: kind, id, ...fields, noted_at: at })
+  // A query or a list may be named like a command of Slack: no markup, no link, nobody is called.
+  return JSON.stringify({ text: escaped(text), mrkdwn: false })
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/**
+ * The headers that let a receiver know a notice again and prove who sent it, as standardwebhooks.com has them: an
+ * HMAC-SHA256 over id, time and body. The time is that of the try, so that a receiver can refuse what is old.
+ */
+export function headersOf(
+  { id, body }: { readonly id: string; readonly body: string },
+  secret: Secret | null,
+  seconds = Math.floor(Date.now() / 1000),
+): Record<string, string> {
+  const named = { 'webhook-id': id, 'webhook-timestamp': String(seconds) }
+  if (secret === null) return named
+  const signature = createHmac('sha256', keyOf(secret))
+    .update(`${id}.${seconds}.${body}`)
+    .digest('base64')
+  return { ...named, 'webhook-signature': `v1,${signature}` }
+}
+
+const prefix = 'whsec_'
+
+function keyOf(secret: Secret): Buffer {
+  const text = secret.reveal()
+  return text.startsWith(prefix)
+    ? Buffer.from(text.slice(prefix.length), 'base64')
+    : Buffer.from(text)
+}

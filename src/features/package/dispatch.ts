@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { print, say } from '../../base/cli/command.ts'
+import { commands } from '../../base/cli/commands.ts'
+import { exits } from '../../base/errors.ts'
+import { root } from '../../base/root.ts'
+
+const manifest = z.object({ version: z.string(), scripts: z.record(z.string(), z.string()) })
+
+/** A command as it was typed, and how its program is loaded. */
+interface Typing {
+  readonly name: string | undefined
+  readonly load: (name: string) => Promise<unknown>
+}
+
+/** Runs the command that was named; without a name it shows them all. */
+export async function dispatch({ name, load }: Typing): Promise<void> {
+  const { version, scripts } = readManifest()
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+    print(manual())
+    return
+  }
+  if (name === '--version') {
+    print(version)
+    return
+  }
+  if (!Object.hasOwn(commands, name)) {
+    const got = JSON.stringify(name)
+    say(`error: expected a command, got ${got}; npx querymill --help shows them all`)
+    process.exitCode = exits.usage
+    return
+  }
+  const flags = (scripts[name] ?? '').match(/--max[\w-]+=\d+/g) ?? []
+  if (flags.every((flag) => process.execArgv.includes(flag))) {
+    process.argv.splice(2, 1)
+    await load(name)
+    return
+  }
+  process.exitCode = await runBounded(flags)
+}
+
+function readManifest() {
+  return manifest.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
+}
+
+/** The same once more with bounds for its memory, which a process can only be started with. */
+function runBounded(flags: readonly string[]): Promise<number> {
+  const child = spawn(process.execPath, [...process.execArgv, ...flags, ...process.argv.slice(1)], {
+    stdio: 'inherit',
+  })
+  // Ctrl-C reaches both from the terminal; told twice, the command would break off.
+  process.on('SIGINT', () => undefined)
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => child.kill(signal))
+  }
+  return new Promise((done, refuse) => {
+    child.once('error', refuse)
+    child.once('exit', (code, signal) =>
+      done(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
+    )
+  })
+}
+
+function manual(): string {
+  const width = Math.max(...Object.keys(commands).map(({ length }) => length))
+  const lines = Object.entries(commands).map(([name, about]) => `  ${name.padEnd(width)}  ${about}`)
+  return [
+    'Usage: npx querymill COMMAND [flags]',
+    '',
+    ...lines,
+    '',
+    'npx querymill COMMAND --help explains one, with examples.',
+    'Settings stand in the environment, or in .env of this folder; what the program keeps goes to .querymill here.',
+  ].join('\n')
+}

@@ -1,0 +1,87 @@
+// What a program of one's own calls: `import { openMill } from 'querymill'`.
+import { asTyped } from '../../base/cli/commands.ts'
+import { processEnvironment, readConfig } from '../../base/config.ts'
+import type { Name } from '../../base/settings.ts'
+import { Closers } from '../../base/waiting.ts'
+import { enqueue } from '../../core/enqueue/enqueue.ts'
+import { type EnqueueFlags, openIntake } from '../../core/enqueue/flags.ts'
+import type { EnqueueReport } from '../../core/enqueue/result.ts'
+import { type Mill, openMill as openParts, workerPool } from '../../core/mill.ts'
+import type { Summary } from '../../core/worker/summary.ts'
+import { work } from '../../core/worker/work.ts'
+import { endNights } from '../alerts/look.ts'
+import { prove, type Verified } from '../verify/command.ts'
+import { onSnapshot } from '../verify/verify.ts'
+
+/** Settings by their names, such as `SEARCH_API_KEY`; they go before the environment and `.env`. */
+export type PackageSettings = Partial<Record<Name, string>>
+
+/** What `enqueue` may be told: its flags, without the dashes and with capitals for them. */
+export type EnqueueOptions = Omit<EnqueueFlags, 'json'>
+
+export interface WorkChoices {
+  /** True: ends when nothing is left to do; false: works until `signal` says stop. */
+  readonly drain?: boolean
+  readonly signal?: AbortSignal
+}
+
+export interface OpenedMill {
+  /** Reads lists, plans a run of each, and queues what has to be bought; null: nothing was to be queued. */
+  enqueue(files: readonly string[], options?: EnqueueOptions): Promise<EnqueueReport | null>
+  /** Buys an answer for each open task under the floor and the budgets; says why it ended. */
+  work(choices?: WorkChoices): Promise<Summary>
+  /** Asks the tables for every row that breaks a promise. */
+  verify(how?: { readonly deep?: boolean }): Promise<Verified & { readonly ok: boolean }>
+  /** Lets go of database and queue. Nothing may be called afterwards. */
+  close(): Promise<void>
+}
+
+/** Opens the tables and the queue; `tell` hears what a person at a terminal would read. */
+async function openPackage(
+  settings: PackageSettings = {},
+  tell: (line: string) => void = () => undefined,
+): Promise<OpenedMill> {
+  const env = processEnvironment()
+  const config = readConfig(env, settings)
+  const closers = new Closers()
+  const say = (line: string) => tell(asTyped(line))
+  try {
+    const mill = await openParts({ config, closers, say, name: 'program', ...workerPool })
+    return {
+      enqueue: (files, flags = {}) => enqueueFiles(mill, { files, flags, say }),
+      work: ({ drain = true, signal = new AbortController().signal } = {}) =>
+        work(mill, {
+          drain,
+          signal,
+          lanes: config.concurrency,
+          tell: say,
+          afterRuns: endNights,
+        }),
+      async verify({ deep = false } = {}) {
+        const asked = { zone: config.zone, deep }
+        const verified = await onSnapshot(mill.db, (snapshot) => prove(snapshot, asked))
+        return { ...verified, ok: verified.checks.every(({ ok }) => ok) }
+      },
+      close: () => closers.close(),
+    }
+  } catch (error) {
+    await closers.close()
+    throw error
+  }
+}
+
+interface Files {
+  readonly files: readonly string[]
+  readonly flags: EnqueueOptions
+  readonly say: (line: string) => void
+}
+
+/** Nobody is there to be asked: a purchase that a person would be asked about needs `yes: true`. */
+async function enqueueFiles(mill: Mill, { files, flags, say }: Files) {
+  const { config } = mill
+  const intake = await openIntake({ args: files, flags, env: processEnvironment(), config })
+  const talk = { say, show: say, progress: () => undefined, ask: null }
+  return enqueue({ mill, intake, flags, talk, stream: process.stdin })
+}
+
+export { openPackage as openMill }

@@ -1,0 +1,671 @@
+// The list of what verify checks.
+
+import type { Database } from '../../base/database/database.ts'
+import { type RawBuilder, sql } from '../../base/database/kysely.ts'
+import { only } from '../../base/database/statement.ts'
+
+/** One promise, as a question that finds every row that breaks it. */
+export interface Check {
+  readonly name: string
+  readonly ok: boolean
+  readonly violations: number
+}
+
+/** Asks every question over one snapshot: rows that change between two questions would look like a broken promise. */
+export async function verifyPromises(db: Database, zone = 'UTC'): Promise<readonly Check[]> {
+  return onSnapshot(db, (snapshot) => askPromises(snapshot, { zone, days: null }))
+}
+
+/** Looks at the tables as they are at one moment. */
+export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => Promise<T>) {
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute(look)
+}
+
+/** Asks every question, in the order of their names' groups. */
+export async function askPromises(
+  db: Database,
+  { zone, days }: { readonly zone: string; readonly days: DaySample },
+): Promise<readonly Check[]> {
+  const promises = {
+    ...bookPromises,
+    ...evidencePromises(zone),
+    ...contentPromises,
+    ...finishedPromises(days),
+  }
+  const checks: Check[] = []
+  for (const [name, question] of Object.entries(promises)) {
+    const { rows } = await question.execute(db)
+    checks.push(checkOf(name, rows[0]?.violations ?? 0))
+  }
+  return checks
+}
+
+/** A promise with the number of rows that break it. */
+export function checkOf(name: string, violations: number): Check {
+  return { name, ok: violations === 0, violations }
+}
+
+/** Where the credits of an account went, between the first and the newest balance that was seen. */
+export interface Conservation {
+  readonly account: string
+  readonly kind: string
+  /** The balance that the first answer found. */
+  readonly opening: number
+  readonly used: number
+  /** Lost while a call was out whose end nobody could read. */
+  readonly unknown: number
+  /** Spent by nobody we know of. */
+  readonly unexplained: number
+  /** Topped up, renewed or given back. */
+  readonly added: number
+  readonly closing: number
+}
+
+/** Opening - used - unknown - unexplained + added = closing, by every single change of the balance. */
+export async function conserveCredits(db: Database): Promise<readonly Conservation[]> {
+  const { rows } = await sql<Conservation>`
+    select
+      account,
+      origin as kind,
+      sum(credits) filter (where kind = 'opening')::float8 as opening,
+      coalesce(-sum(credits) filter (where kind = 'ours'), 0)::float8 as used,
+      coalesce(-sum(credits) filter (where kind = 'perhaps_ours'), 0)::float8 as unknown,
+      coalesce(-sum(credits) filter (where kind = 'others'), 0)::float8 as unexplained,
+      coalesce(sum(credits) filter (where kind = 'top_up'), 0)::float8 as added,
+      sum(credits)::float8 as closing
+    from analysis.statement
+    where origin <> 'test'
+    group by account, origin
+    order by account`.execute(db)
+  return rows
+}
+
+// An id is the first 16 bytes of the hash of what the row is about, its parts joined by U+001F.
+function strays(table: string, kind: string, content: RawBuilder<unknown>) {
+  return counting(sql`
+    from ${sql.table(table)} t
+    where uuid_send(t.id) <> substring(sha256(convert_to(${kind}::text || chr(31) || ${content}, 'UTF8')) for 16)`)
+}
+
+// Postgres and JavaScript escape the same characters of a text in the same way.
+const canonical = sql`
+  '["1",' || to_json(q) || ','
+  || coalesce(to_json(location)::text, 'null') || ','
+  || coalesce(to_json(hl)::text, 'null') || ','
+  || coalesce(to_json(gl)::text, 'null') || ','
+  || num || ','
+  || coalesce(to_json(device)::text, 'null') || ']'`
+
+/** What is named after its content says what its name was made of; bodies are there as long as nobody pruned them. */
+const contentPromises: Promises = {
+  // The primary key keeps ids apart, and so it keeps keys apart.
+  'each query has the id of its key': strays('queries', 'query', sql`t.key`),
+  'each query has the key of what it asks': counting(sql`
+    from queries where key <> encode(sha256(convert_to(${canonical}, 'UTF8')), 'hex')`),
+  'each page has the id of its address': strays('pages', 'page', sql`t.url`),
+  'each domain has the id of its host': strays('domains', 'domain', sql`t.host`),
+  'each entity has the id of its name and type': strays(
+    'entities',
+    'entity',
+    sql`t.name || coalesce(chr(31) || t.type, '')`,
+  ),
+  'each topic has the id of its label': strays('clusters', 'cluster', sql`t.label`),
+  'each related query has the id of its text': strays(
+    'related_searches',
+    'related_search',
+    sql`t.q`,
+  ),
+  // What was received after everything that was ever pruned must be there; so must the body of each refusal.
+  'each response has its body, unless bodies of its age were pruned or archived': counting(sql`
+    from calls c
+    left join searches s on s.call_id = c.id
+    where (s.id is not null or c.http_status is not null)
+      and c.outcome is not null
+      and not exists (select from raw_answers r where r.call_id = c.id)
+      -- Bodies of archived days are in the archive.
+      and not exists (
+        select
+        from tasks t
+        join runs r on r.id = t.run_id
+        join archived_days a on a.run_date = r.run_date
+        where t.id = c.task_id
+      )
+      and not exists (select from forgotten_tasks f where f.task_id = c.task_id)
+      and not exists (select from forgotten_bodies f where f.call_id = c.id)
+      and coalesce(s.fetched_at, c.sent_at) >= coalesce(
+        (select max(p.received_before) from prunings p),
+        '-infinity'
+      )`),
+}
+
+// An answer has no word for what went wrong, and a status; a call that was given up has no status.
+const answered = sql`c.error_code is null and c.http_status is not null and c.outcome in ('settled', 'unknown')`
+// An answer whose rows the tables refused told its price all the same.
+const priced = sql`(c.error_code is null or c.error_code = 'UNSTORABLE') and c.http_status is not null and c.outcome = 'settled'`
+
+/** What calls and answers say about each other and about the account, each of them written on its own. */
+function evidencePromises(zone: string): Promises {
+  return { ...aboutCalls, ...aboutAccounts, [dayName]: daySpent(zone), [monthName]: monthSpent }
+}
+
+const aboutCalls: Promises = {
+  'each call that was answered has its answer, unless the tables refused it': counting(sql`
+    from calls c
+    where ${answered}
+      and not exists (select from searches s where s.call_id = c.id)
+      and not exists (select from forgotten_tasks f where f.task_id = c.task_id)`),
+  'each answer tells the cost and the balance of its call': counting(sql`
+    from searches s
+    join calls c on c.id = s.call_id
+    where (s.credits_used, s.credits_remaining) is distinct from (c.credits_used, c.credits_remaining)
+      and c.outcome = 'settled'`),
+  // What another account has just been told is not there yet for whoever decides in the same second.
+  'no query was bought while an answer was there that was young enough': counting(sql`
+    from calls c
+    join accounts a on a.id = c.account_id
+    join tasks t on t.id = c.task_id
+    join searches s on s.query_id = c.query_id and s.call_id <> c.id
+    join calls first on first.id = s.call_id
+    where c.max_age_ms > 0
+      and c.outcome <> 'unsent'
+      and s.origin = a.kind
+      and first.account_id = c.account_id
+      -- The tables refused it when it came: nobody could take it.
+      and first.error_code is null
+      and first.finished_at < c.sent_at - interval '1 second'
+      and s.fetched_at > c.sent_at - (c.max_age_ms - 1000) * interval '1 millisecond'
+      and (t.answers_after is null or s.fetched_at > t.answers_after)`),
+  'what was given up or had a response was sent': counting(sql`
+    from calls c
+    where c.outcome = 'unsent'
+      and (
+        c.unknown_at is not null
+        or c.http_status is not null
+        or exists (select from raw_answers r where r.call_id = c.id)
+      )`),
+  // An answer may come after its call was given up: then one call counts as two tries, also when it told no price.
+  'no task has more tries than calls': counting(sql`
+    from tasks t
+    left join (
+      select
+        task_id,
+        count(*) + count(*) filter (
+          where unknown_at is not null
+            and (outcome = 'settled' or exists (select from searches s where s.call_id = calls.id))
+        ) as tries,
+        count(*) filter (where unknown_at is not null) as unread
+      from calls
+      where outcome in ('settled', 'unknown')
+      group by task_id
+    ) c on c.task_id = t.id
+    where t.attempts > coalesce(c.tries, 0)
+      or t.ambiguous > coalesce(c.unread, 0)
+      or t.deaths > coalesce(c.unread, 0)`),
+  // Hosts are right to within five seconds; an answer may come after its call was given up.
+  'each answer was received while its call was out': counting(sql`
+    from searches s
+    join calls c on c.id = s.call_id
+    left join raw_answers r on r.call_id = s.call_id
+    where s.fetched_at is distinct from coalesce(r.received_at, s.fetched_at)
+      or s.fetched_at < c.sent_at - interval '5 seconds'
+      or (c.unknown_at is null and s.fetched_at > c.finished_at + interval '5 seconds')`),
+  'no more lines of a run gave a query than it has tasks': counting(sql`
+    from runs r
+    where r.accepted > (select count(*) from tasks t where t.run_id = r.id)
+      + (select count(*) from forgotten_tasks f where f.run_id = r.id)`),
+  'nothing says what the calls of forgotten queries asked, or what they were answered':
+    counting(sql`
+    from forgotten_tasks f
+    left join calls c on c.task_id = f.task_id
+    where c.query_id <> uuid '00000000-0000-0000-0000-000000000000'
+      or c.error_message is not null
+      or exists (select from tasks t where t.id = f.task_id)
+      or exists (select from raw_answers r where r.call_id = c.id)`),
+  'no message holds a key': counting(sql`
+    from (
+      select error_message as said from calls
+      union all select error_message from tasks
+      union all select detail from stops
+      union all select parse_error from searches
+    ) messages
+    where said ~ 'sk_(live|test)_[A-Za-z0-9_-]'`),
+}
+
+const aboutAccounts: Promises = {
+  'the balance of an account is the one that an answer told': counting(sql`
+    from accounts a
+    left join calls c on c.account_id = a.id and c.start_seq = a.obs_seq
+    where a.obs_seq is not null
+      and a.obs_remaining is distinct from c.credits_remaining
+      -- The API said that credit is used up: nothing is taken to be left.
+      and not coalesce(a.obs_remaining = 0 and c.error_code is not null, false)`),
+  'the prices of each kind are those that its answers told': counting(sql`
+    from account_costs p
+    left join (
+      select
+        c.account_id, c.class, count(*) as answers, max(c.credits_used) as dearest, min(c.credits_used) as cheapest
+      from calls c
+      where ${priced}
+      group by c.account_id, c.class
+    ) told using (account_id, class)
+    -- Prices may have been forgotten on request: what is believed since then is not the whole, and nothing else.
+    where p.dearest > coalesce(told.dearest, 0)
+      or p.cheapest < coalesce(told.cheapest, p.cheapest + 1)
+      or p.seen >= told.answers and (p.dearest, p.cheapest) is distinct from (told.dearest, told.cheapest)
+      or greatest(p.recent_first, p.earlier_first) > coalesce(p.dearest, 0)`),
+  // Kept are the last thirty to sixty that were read, in an order that is not written down: hence the least of some.
+  'calls are bound to no less than the last prices': counting(sql`
+    from account_costs p
+    where greatest(p.recent_first, p.earlier_first) < (
+      select min(newest.credits_used)
+      from (
+        select c.credits_used
+        from calls c
+        where c.account_id = p.account_id and c.class = p.class and ${priced}
+        order by c.id desc
+        limit 10
+      ) newest
+    )
+    and p.seen >= 30`),
+  // Whatever others spend: a call that was let through although the newest balance had no room for it.
+  'no call began that would have gone below the floor by the newest balance told': counting(sql`
+    from (
+      select
+        moment.*,
+        max(told) over passed as newest,
+        max(late_seq) over passed as late
+      from (
+        select
+          c.account_id, c.sent_at as at, c.credits_reserved as bound, w.floor, c.probe,
+          null::bigint[] as told,
+          case when c.unknown_at is not null and c.credits_remaining is not null then c.start_seq end as late_seq
+        from calls c
+        join workers w on w.id = c.worker
+        union all
+        select
+          c.account_id, c.finished_at, null, null, null, array[c.start_seq, c.credits_remaining], null
+        from calls c
+        where c.outcome = 'settled' and c.unknown_at is null and c.credits_remaining is not null
+      ) moment
+      window passed as (partition by account_id order by at rows between unbounded preceding and 1 preceding)
+    ) begun
+    join accounts a on a.id = begun.account_id
+    where a.kind <> 'test'
+      and not begun.probe
+      and begun.newest[2] - begun.bound < begun.floor
+      -- When exactly a late answer was read is not written down.
+      and (begun.late is null or begun.late < begun.newest[1])`),
+}
+
+const monthName = 'the credits of the month are at least those of the calls that began in it'
+
+const monthSpent = counting(sql`
+  from accounts a
+  where a.month_spent < (
+    select
+      coalesce(sum(case c.outcome when 'settled' then c.credits_used when 'unknown' then c.credits_reserved end), 0)
+    from calls c
+    where c.account_id = a.id and c.sent_at >= a.month_since
+  )`)
+
+const dayName = 'the credits of the day are at least those of the calls that began on it'
+
+// What ended today and began before counts as well, so there may be more.
+function daySpent(zone: string) {
+  return counting(sql`
+    from accounts a
+    where a.day_spent < (
+      select
+        coalesce(sum(case c.outcome when 'settled' then c.credits_used when 'unknown' then c.credits_reserved end), 0)
+      from calls c
+      where c.account_id = a.id
+        -- A call decided on just before midnight counts for the day before.
+        and c.sent_at >= a.day::timestamp at time zone ${zone}::text + interval '5 seconds'
+        and c.sent_at < (a.day + 1)::timestamp at time zone ${zone}::text
+    )`)
+}
+
+/** What the tables owe each other: sums that are kept twice, and rows that name rows. */
+const bookPromises: Promises = {
+  'credits set aside are those of calls in flight': counting(sql`
+    from accounts a
+    left join lateral (
+      select coalesce(sum(credits_reserved), 0) as bound, count(*) as calls
+      from calls c where c.account_id = a.id and c.outcome is null
+    ) held on true
+    where a.reserved <> held.bound or a.in_flight <> held.calls`),
+  'credits held are those of calls nobody could read': counting(sql`
+    from accounts a
+    left join lateral (
+      select coalesce(sum(credits_reserved), 0) as bound
+      from calls c where c.account_id = a.id and c.outcome = 'unknown' and c.washed_at is null
+    ) held on true
+    where a.uncertain <> held.bound`),
+  'credits used by an account are those of its settled calls': counting(sql`
+    from accounts a
+    left join lateral (
+      select coalesce(sum(credits_used), 0) as used
+      from calls c where c.account_id = a.id and c.outcome = 'settled'
+    ) paid on true
+    where a.used_total <> paid.used`),
+  'the purse of each run is that of its calls': counting(sql`
+    from runs r
+    left join (
+      select t.run_id,
+        sum(c.credits_reserved) filter (where c.outcome is null) as reserved,
+        sum(case c.outcome when 'settled' then c.credits_used when 'unknown' then c.credits_reserved end) as spent
+      from calls c
+      join (
+        select id, run_id from tasks
+        union all
+        select task_id, run_id from forgotten_tasks
+      ) t on t.id = c.task_id
+      group by t.run_id
+    ) sums on sums.run_id = r.id
+    where r.reserved <> coalesce(sums.reserved, 0) or r.spent <> coalesce(sums.spent, 0)`),
+  'a task is paid once, and again only after a call nobody could read or a person asked':
+    counting(sql`
+    from calls again
+    join searches s on s.task_id = again.task_id and s.call_id <> again.id
+    join calls first on first.id = s.call_id
+    join tasks t on t.id = again.task_id
+    where again.outcome = 'settled'
+      and again.credits_used > 0
+      and first.finished_at < again.sent_at
+      and first.unknown_at is null
+      and (t.answers_after is null or s.fetched_at > t.answers_after)`),
+  'a task has at most one call in flight': counting(sql`
+    from (select task_id from calls where outcome is null group by task_id having count(*) > 1) twice`),
+  'each answered, reused or not asked task has its answer, no other has one': counting(sql`
+    from tasks t
+    left join searches s on s.id = t.search_id
+    where (t.state in ('answered', 'reused', 'not_asked')) <> (t.search_id is not null)
+      or (t.search_id is not null and (s.id is null or s.query_id <> t.query_id))`),
+  'a query that was not asked cost nothing, and an answer of its day or before stands in':
+    counting(sql`
+    from tasks t
+    join runs r on r.id = t.run_id
+    where t.state = 'not_asked'
+      and (
+        exists (select from calls c where c.task_id = t.id)
+        or exists (
+          select
+          from searches s
+          join tasks own on own.id = s.task_id
+          join runs bought on bought.id = own.run_id
+          where s.id = t.search_id and bought.run_date > r.run_date
+        )
+      )`),
+  'a task that has not ended has no end, one that has ended has one': counting(sql`
+    from tasks where (state = 'open') <> (finished_at is null)`),
+  'no open task belongs to a run that ended': counting(sql`
+    from tasks t join runs r on r.id = t.run_id where t.state = 'open' and r.state in ('done', 'cancelled')`),
+  'each open task lies in a slice that is not done': counting(sql`
+    from tasks t
+    left join slices s on s.run_id = t.run_id and s.slice = t.slice
+    where t.state = 'open' and (s.run_id is null or s.done_at is not null)`),
+  'only answers have result rows': counting(sql`
+    from (
+      select search_id from organic_results
+      union all select search_id from search_entities
+      union all select search_id from search_clusters
+      union all select search_id from search_related_searches
+      union all select search_id from search_features
+    ) facts
+    where not exists (select from searches s where s.id = facts.search_id and s.parse_error is null)`),
+  'each answer has as many results as it counts': counting(sql`
+    from searches s
+    where s.parse_error is null
+      and not s.archived
+      and s.result_count <> (select count(*) from organic_results o where o.search_id = s.id)`),
+  'each archived answer is of a day in the archive, and each such day has as many': counting(sql`
+    from (
+      select runs.run_date, count(*) as answers
+      from searches s
+      join tasks on tasks.id = s.task_id
+      join runs on runs.id = tasks.run_id
+      where s.archived
+      group by runs.run_date
+    ) held
+    full join (
+      select run_date, sum(answers) as answers from archived_days group by run_date
+    ) told using (run_date)
+    where coalesce(held.answers, 0) <> coalesce(told.answers, -1)`),
+  'no archived answer has rows or a body here as well': counting(sql`
+    from searches s
+    where s.archived
+      and (
+        exists (select from organic_results f where f.search_id = s.id)
+        or exists (select from search_entities f where f.search_id = s.id)
+        or exists (select from search_clusters f where f.search_id = s.id)
+        or exists (select from search_related_searches f where f.search_id = s.id)
+        or exists (select from search_features f where f.search_id = s.id)
+        or exists (select from raw_answers f where f.call_id = s.id)
+      )`),
+  'each answer comes from a call that was answered': counting(sql`
+    from searches s
+    left join calls c on c.id = s.call_id
+    where c.id is null or c.query_id <> s.query_id or c.outcome is null or c.outcome = 'unsent'`),
+  'each result names a page and a host that are known': counting(sql`
+    from organic_results o
+    where (o.page_id is not null and not exists (select from pages p where p.id = o.page_id))
+      or (o.domain_id is not null and not exists (select from domains d where d.id = o.domain_id))`),
+  'each thing in a block of an answer names a page and a host that are known': counting(sql`
+    from search_features f
+    where (f.page_id is not null and not exists (select from pages p where p.id = f.page_id))
+      or (f.domain_id is not null and not exists (select from domains d where d.id = f.domain_id))`),
+  'each page names a host that is known': counting(sql`
+    from pages p
+    where p.domain_id is not null and not exists (select from domains d where d.id = p.domain_id)`),
+  'each entity, topic and related query of an answer is known': counting(sql`
+    from (
+      select from search_entities x where not exists (select from entities e where e.id = x.entity_id)
+      union all
+      select from search_clusters x where not exists (select from clusters c where c.id = x.cluster_id)
+      union all
+      select from search_related_searches x
+      where not exists (select from related_searches r where r.id = x.related_search_id)
+    ) orphans`),
+  'each task asks a query that is known': counting(sql`
+    from tasks t where not exists (select from queries q where q.id = t.query_id)`),
+  'a run is suspect if it was judged so for a reason': counting(sql`
+    from runs r
+    left join night_health h on h.run_id = r.id
+    where r.suspect <> (coalesce(cardinality(h.reasons), 0) > 0)`),
+  'the lines of each run add up': counting(sql`
+    from runs r
+    where r.rows <> r.accepted + r.duplicates + r.rejected
+      or r.rejected <> (select count(*) from rejected_lines l where l.run_id = r.id)`),
+  'each answer says the origin that the account of its call buys from': counting(sql`
+    from searches s
+    join calls c on c.id = s.call_id
+    join accounts a on a.id = c.account_id
+    where a.kind <> s.origin`),
+  'each related search that was taken is in its list, and in the run that buys it': counting(sql`
+    from expansions e
+    where not exists (select from list_queries m where m.list_id = e.list_id and m.query_id = e.query_id)
+      or not exists (select from queries q where q.id = e.query_id)
+      or (e.run_id is not null and not exists (
+        select
+        from tasks t
+        join runs r on r.id = t.run_id
+        where t.run_id = e.run_id and t.query_id = e.query_id and r.list_id = e.list_id
+      ))`),
+  'each related search that was taken was named for a query of the round before': counting(sql`
+    from expansions e
+    where case
+      -- It was forgotten.
+      when e.from_query = uuid '00000000-0000-0000-0000-000000000000' then false
+      when e.round = 1 then not exists (select from list_queries m where m.list_id = e.source_list_id and m.query_id = e.from_query)
+      else not exists (
+        select
+        from expansions s
+        where s.list_id = e.list_id and s.query_id = e.from_query and s.round = e.round - 1
+      )
+    end`),
+}
+
+/** Promises by their names: each statement counts what breaks one; a mill that keeps it finds nothing. */
+type Promises = Readonly<Record<string, RawBuilder<{ violations: number }>>>
+
+/** A question that finds every row that breaks a promise, as what follows `select count(*)`. */
+function counting(from: RawBuilder<unknown>): RawBuilder<{ violations: number }> {
+  return sql<{ violations: number }>`select count(*) as violations ${from}`
+}
+
+/** Days whose sums the views read, and whose answers are here, with those before them that they are held against. */
+const kept = sql`
+  finished_days.made_at is not null
+  and finished_days.basis = (select analysis.basis())
+  and case when (select exists (select from archived_days)) then (
+    finished_days.run_date not in (select archived_days.run_date from archived_days)
+    and not exists (
+      select
+      from finished_steps
+      join archived_days on archived_days.run_date = finished_steps.previous_run_date
+      where finished_steps.finish_id = finished_days.id
+    )
+    and not exists (
+      select
+      from runs
+      join tasks on tasks.run_id = runs.id and tasks.state in ('reused', 'not_asked')
+      join searches on searches.id = tasks.search_id
+      join tasks as own on own.id = searches.task_id
+      join runs as bought on bought.id = own.run_id
+      join archived_days on archived_days.run_date = bought.run_date
+      where runs.run_date = finished_days.run_date
+    )
+  ) else true end`
+
+/** How many finished days are added up again, drawn anew each time; null: all of them. */
+type DaySample = number | null
+
+/** The days that a question looks at. */
+function drawn(sample: DaySample): RawBuilder<unknown> {
+  return sql`
+    drawn as materialized (
+      select finished_days.id, finished_days.run_date
+      from finished_days
+      where ${kept}
+      order by random()
+      limit ${sample}
+    )`
+}
+
+interface Sums {
+  readonly table: string
+  /** The view that says the same from the answers, and the function that says it of one day. */
+  readonly live: string
+  readonly on: string
+  readonly keys: readonly string[]
+}
+
+/** What the answers of the drawn days say: of a few, day by day; of all, in one reading. */
+function fromAnswers({ live, on }: Sums, sample: DaySample): RawBuilder<unknown> {
+  if (sample === null) {
+    return sql`analysis.${sql.ref(live)} as live where run_date in (select run_date from drawn)`
+  }
+  return sql`drawn cross join lateral analysis.${sql.ref(on)}(drawn.run_date) as live`
+}
+
+/** Rows of a table of sums that say otherwise than the answers do, with those that are missing and those too many. */
+function straySums(
+  of: Sums,
+  { counts, sums }: { readonly counts: readonly string[]; readonly sums: readonly string[] },
+  sample: DaySample,
+): RawBuilder<{ violations: number }> {
+  const columns = (table: string) =>
+    sql.join(
+      [...of.keys, ...counts, ...sums].map((name) => sql.ref(`${table}.${name}`)),
+      sql`, `,
+    )
+  const keys = sql.join(
+    of.keys.map((name) => sql.ref(name)),
+    sql`, `,
+  )
+  const differ = counts.map(
+    (name) => sql`there.${sql.ref(name)} is distinct from live.${sql.ref(name)}`,
+  )
+  // Added up in another order, the same numbers may differ in their last digit.
+  const apart = sums.map(
+    (name) => sql`abs(coalesce(there.${sql.ref(name)}, 0) - coalesce(live.${sql.ref(name)}, 0))
+      > 1e-9 * greatest(1, abs(live.${sql.ref(name)}))`,
+  )
+  return counting(sql`
+    from (
+      with ${drawn(sample)}
+      select
+      from (
+        select drawn.run_date, ${columns('sums')}
+        from drawn
+        join ${sql.table(of.table)} as sums on sums.finish_id = drawn.id
+      ) as there
+      full join (
+        select live.run_date, ${columns('live')}
+        from ${fromAnswers(of, sample)}
+      ) as live using (run_date, ${keys})
+      where ${sql.join([...differ, ...apart], sql` or `)}
+    ) as astray`)
+}
+
+/** What is kept of finished days is what their answers say, row by row. */
+function finishedPromises(sample: DaySample): Promises {
+  return {
+    'each finished day counts the queries of its labels': straySums(
+      { table: 'finished_labels', live: 'live_labels', on: 'labels_on', keys: ['tag'] },
+      { counts: ['queries', 'planned'], sums: ['weight', 'planned_weight'] },
+      sample,
+    ),
+    'each finished day holds the shares that its answers give': straySums(
+      { table: 'finished_shares', live: 'live_shares', on: 'shares_on', keys: ['tag', 'domain'] },
+      { counts: ['ranked', 'top_3', 'top_10', 'top_20'], sums: ['positions', 'clicks'] },
+      sample,
+    ),
+    'each answer of a finished day differs from the one before as it is kept': straySums(
+      { table: 'finished_steps', live: 'live_steps', on: 'compared_on', keys: ['query_id'] },
+      {
+        counts: [
+          ...['search_id', 'fetched_at', 'depth', 'places', 'entered', 'left_it', 'stayed'],
+          ...['previous_search_id', 'previous_run_date', 'previous_depth'],
+        ],
+        sums: ['volatility'],
+      },
+      sample,
+    ),
+    'each page that a finished day showed is known with its query': unknownPages(sample),
+  }
+}
+
+function unknownPages(sample: DaySample): RawBuilder<{ violations: number }> {
+  return counting(sql`
+    from (
+      with ${drawn(sample)}
+      select
+      from drawn
+      cross join lateral (
+        select observations.search_id, observations.query_id
+        from analysis.observations
+        where observations.run_date = drawn.run_date
+        offset 0
+      ) as shown
+      join organic_results on organic_results.search_id = shown.search_id
+      where organic_results.page_id is not null
+        and not exists (
+          select
+          from seen_pages
+          where seen_pages.page_id = organic_results.page_id
+            and seen_pages.query_id = shown.query_id
+        )
+    ) as astray`)
+}
+
+/** How many finished days there are to add up again. */
+export async function countFinishedDays(db: Database): Promise<number> {
+  const { rows } = await sql<{ days: number }>`
+    select count(*) as days from finished_days where ${kept}`.execute(db)
+  return only(rows).days
+}

@@ -1,0 +1,87 @@
+// The service command and its options.
+
+import { once } from 'node:events'
+import { type Call, print, say } from '../base/cli/command.ts'
+import { wholeFlag, wordFlag } from '../base/cli/flags.ts'
+import { readConfig } from '../base/config.ts'
+import { type Exit, exits, Misuse } from '../base/errors.ts'
+import { openLog } from '../base/log.ts'
+import { isDay } from '../base/time/zone.ts'
+import { loggings } from './reply.ts'
+import { type Service, startService, upstreams } from './start.ts'
+
+export interface ServiceFlags {
+  readonly port: string
+  readonly host: string
+  readonly upstream?: string
+  readonly basePath: string
+  readonly drift?: string
+  readonly today?: string
+  readonly publicUrl?: string
+  readonly testRate?: string
+  readonly log: string
+}
+
+/** Gives the address of the database of this machine's own, for a service whose settings name none. */
+export type EmbeddedDatabase = (home: string) => Promise<string>
+
+/** The service command: the service until a signal comes. */
+export async function runService(
+  { options, env, closers, signal }: Call<ServiceFlags>,
+  embedded: EmbeddedDatabase,
+): Promise<Exit> {
+  const port = wholeFlag('port', options.port, 65_535) ?? 0
+  const service = await startFromFlags(options, { port, env, embedded })
+  closers.add('service', service, (open) => open.close())
+  print(JSON.stringify({ url: service.url }))
+  say(`the search service answers at ${service.url}; Ctrl-C ends it`)
+  if (!signal.aborted) await once(signal, 'abort')
+  return exits.done
+}
+
+async function startFromFlags(
+  options: ServiceFlags,
+  {
+    port,
+    env,
+    embedded,
+  }: { port: number; env: Call<ServiceFlags>['env']; embedded: EmbeddedDatabase },
+): Promise<Service> {
+  const basePath = pathFlag('base-path', options.basePath)
+  const today = dayFlag('today', options.today)
+  const testRate = wholeFlag('test-rate', options.testRate, 1_000_000)
+  const logged = wordFlag('log', options.log, loggings)
+  const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
+  const { databaseUrl, home, searxngUrl, publicUrl, ...config } = readConfig(env, flags)
+  const upstream = wordFlag('upstream', options.upstream ?? config.upstream, upstreams)
+  return startService({
+    databaseUrl: databaseUrl ?? (await embedded(home)),
+    port,
+    host: options.host,
+    upstream,
+    basePath,
+    log: await openLog('service'),
+    logged,
+    ...(config.servicePassword === null ? {} : { password: config.servicePassword }),
+    keepMs: config.keepQueriesMs,
+    ...(publicUrl === null ? {} : { publicUrl: publicUrl.href }),
+    ...(testRate === undefined ? {} : { testRate }),
+    ...(searxngUrl === null ? {} : { searxngUrl }),
+    ...(options.drift === undefined ? {} : { drift: options.drift }),
+    ...(today === undefined ? {} : { today }),
+  })
+}
+
+/** A path from a flag under which everything lives, as it stands before `/v1`: empty for none. */
+function pathFlag(name: string, text: string): string {
+  // Other characters mean something to the router, or are sent in another spelling.
+  if (/^(?:\/[\w.~-]+)*\/?$/.test(text)) return text.replace(/\/$/, '')
+  throw new Misuse(`expected --${name} to be a path like /search-api, got ${text}`)
+}
+
+/** A day from a flag, as the clock of answers that move. */
+function dayFlag(name: string, text: string | undefined): (() => Date) | undefined {
+  if (text === undefined) return undefined
+  if (isDay(text)) return () => new Date(`${text}T12:00:00Z`)
+  throw new Misuse(`expected --${name} to be a day like 2026-01-31, got ${text}`)
+}

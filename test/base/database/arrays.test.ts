@@ -1,0 +1,161 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  BigintColumn,
+  BooleanColumn,
+  BytesColumn,
+  DoubleColumn,
+  IntegerColumn,
+  JsonbColumn,
+  TextColumn,
+  UuidColumn,
+} from '../../../src/base/database/arrays.ts'
+import { contentId, idBytes } from '../../../src/base/query.ts'
+import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
+import { isReadRight } from '../../support/parser.ts'
+
+let database: FreshDatabase
+beforeAll(async () => {
+  database = await freshDatabase()
+})
+afterAll(() => database.close())
+
+/** What PostgreSQL makes of a column. */
+async function read(column: { toParameter: () => Buffer }, type: string): Promise<unknown[]> {
+  const { rows } = await database.pool.query<{ value: unknown }>(
+    `select value from unnest($1::${type}[]) with ordinality as given (value, n) order by n`,
+    [column.toParameter()],
+  )
+  return rows.map(({ value }) => value)
+}
+
+/** The values as PostgreSQL gives them back. */
+async function passOn<T>(
+  column: { add: (value: T) => void; toParameter: () => Buffer },
+  type: string,
+  values: readonly T[],
+): Promise<unknown[]> {
+  for (const value of values) column.add(value)
+  return read(column, type)
+}
+
+const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ maxLength: 40_000 }))
+// PostgreSQL has no such character; what the mill stores was cleaned of it.
+const kept = text.map((value) => value.replaceAll('\0', '').toWellFormed())
+const whole = fc.oneof(fc.maxSafeInteger(), fc.constantFrom(-1, 0, 2 ** 31, -(2 ** 31), 2 ** 32))
+
+describe('a column of an array comes to PostgreSQL as it is', () => {
+  const runs = { numRuns: 50 }
+
+  test('of texts', async () => {
+    const some = fc.array(fc.option(kept))
+    await fc.assert(
+      fc.asyncProperty(some, async (values) => {
+        expect(await passOn(new TextColumn(), 'text', values)).toEqual(values)
+      }),
+      runs,
+    )
+  })
+
+  test('of whole numbers', async () => {
+    const some = fc.array(fc.option(whole))
+    await fc.assert(
+      fc.asyncProperty(some, async (values) => {
+        expect(await passOn(new BigintColumn(), 'bigint', values)).toEqual(values)
+      }),
+      runs,
+    )
+  })
+
+  test('of what is so or not', async () => {
+    const some = fc.array(fc.boolean())
+    await fc.assert(
+      fc.asyncProperty(some, async (values) => {
+        expect(await passOn(new BooleanColumn(), 'boolean', values)).toEqual(values)
+      }),
+      runs,
+    )
+  })
+
+  test('of ordinals', async () => {
+    const some = fc.array(fc.integer())
+    await fc.assert(
+      fc.asyncProperty(some, async (values) => {
+        expect(await passOn(new IntegerColumn(), 'integer', values)).toEqual(values)
+      }),
+      runs,
+    )
+  })
+
+  test('of numbers with a fraction', async () => {
+    const some = fc.array(fc.option(fc.double({ noNaN: true })))
+    await fc.assert(
+      fc.asyncProperty(some, async (values) => {
+        expect(await passOn(new DoubleColumn(), 'double precision', values)).toEqual(values)
+      }),
+      runs,
+    )
+  })
+
+  test('of objects with whatever is in them', async () => {
+    const object = fc.dictionary(kept, fc.oneof(kept, whole, fc.boolean()))
+    const some = fc.array(fc.option(object.filter((one) => isReadRight(JSON.stringify(one)))))
+    await fc.assert(
+      fc.asyncProperty(some, async (values) => {
+        expect(await passOn(new JsonbColumn(), 'jsonb', values)).toEqual(values)
+      }),
+      runs,
+    )
+  })
+
+  test('of bytes', async () => {
+    const some = fc.array(fc.uint8Array({ maxLength: 20_000 }).map((bytes) => Buffer.from(bytes)))
+    await fc.assert(
+      fc.asyncProperty(some, async (values) => {
+        expect(await passOn(new BytesColumn(0), 'bytea', values)).toEqual(values)
+      }),
+      runs,
+    )
+  })
+
+  test('of ids, the same ones that are written as uuids elsewhere', async () => {
+    const column = new UuidColumn()
+    const names = Array.from({ length: 200 }, (_, number) => `page ${number}`)
+    for (const name of names) column.add(idBytes('page', name))
+    column.add(null)
+    expect(await read(column, 'uuid')).toEqual([
+      ...names.map((name) => contentId('page', name)),
+      null,
+    ])
+  })
+
+  test('when it is empty', async () => {
+    expect(await read(new TextColumn(), 'text')).toEqual([])
+  })
+
+  test('when it held other values before', async () => {
+    const some = fc.array(fc.option(kept))
+    await fc.assert(
+      fc.asyncProperty(some, some, async (before, values) => {
+        const column = new TextColumn()
+        await passOn(column, 'text', before)
+        column.clear()
+        expect(await passOn(column, 'text', values)).toEqual(values)
+      }),
+      runs,
+    )
+  })
+})
+
+describe('a column', () => {
+  test('is blank while nothing but nulls came to it', () => {
+    const column = new TextColumn()
+    expect(column.blank).toBe(true)
+    column.add(null)
+    expect(column.blank).toBe(true)
+    column.add('')
+    expect(column.blank).toBe(false)
+    column.clear()
+    expect(column.blank).toBe(true)
+  })
+})

@@ -1,0 +1,137 @@
+import { sql } from 'kysely'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openDatabase, openPool, travel } from '../../../src/base/database/database.ts'
+import { troubleOf } from '../../../src/base/database/trouble.ts'
+import { freshUrl } from '../../support/database.ts'
+
+async function open() {
+  const url = await freshUrl()
+  const pool = openPool(url, { name: 'test', max: 4 })
+  onTestFinished(() => pool.end())
+  await pool.query('create table notes (id integer primary key, text text)')
+  const notes = async () => {
+    const { rows } = await pool.query<{ id: number }>('select id from notes order by id')
+    return rows.map(({ id }) => id)
+  }
+  return { pool, db: openDatabase(pool), notes }
+}
+
+const note = (id: number) => sql<{ id: number }>`insert into notes (id) values (${id}) returning id`
+
+describe('a trip to the database', () => {
+  test('sends statements before the answers of those before them, and commits with the last', async () => {
+    const { db, notes } = await open()
+    const held = await travel(db, async (trip) => {
+      const slow = trip.run(sql`select pg_sleep(0.2)`)
+      let answered = false
+      void slow.then(() => (answered = true))
+      const first = trip.run(note(1))
+      const last = trip.end(note(2))
+      expect(answered).toBe(false)
+      expect(await first).toEqual([{ id: 1 }])
+      expect(await last).toEqual([{ id: 2 }])
+      expect(await notes()).toEqual([1, 2])
+      return 'kept'
+    })
+    expect(held).toBe('kept')
+  })
+
+  test('commits by itself what was sent without a last statement', async () => {
+    const { db, notes } = await open()
+    await travel(db, async (trip) => void trip.run(note(1)))
+    expect(await notes()).toEqual([1])
+  })
+
+  test('gives its result, and its connection back, when it has no statement', async () => {
+    const { db, pool } = await open()
+    expect(await travel(db, async () => 7)).toBe(7)
+    expect(pool.idleCount).toBe(pool.totalCount)
+  })
+
+  test('sees in each statement what was committed before it, as a lock needs it', async () => {
+    const { db, pool } = await open()
+    await pool.query("insert into notes values (1, 'old')")
+    const other = await pool.connect()
+    await other.query('begin')
+    await other.query('select from notes where id = 1 for update')
+    const read = travel(db, (trip) => {
+      void trip.run(sql`select from notes where id = 1 for update`)
+      return trip.run(sql<{ text: string }>`select text from notes where id = 1`)
+    })
+    await expect
+      .poll(async () => {
+        const waiting = await pool.query(
+          "select from pg_stat_activity where wait_event_type = 'Lock'",
+        )
+        return waiting.rowCount
+      })
+      .toBe(1)
+    await other.query("update notes set text = 'new' where id = 1")
+    await other.query('commit')
+    other.release()
+    expect(await read).toEqual([{ text: 'new' }])
+  })
+})
+
+describe('a trip that fails', () => {
+  test('keeps nothing, and tells the failure that came first', async () => {
+    const { db, notes } = await open()
+    const failed = travel(db, async (trip) => {
+      void trip.run(note(1))
+      void trip.run(note(1))
+      // Answered with "current transaction is aborted", which tells nobody anything.
+      return trip.run(note(2))
+    })
+    await expect(failed).rejects.toMatchObject({ code: '23505' })
+    expect(await notes()).toEqual([])
+  })
+
+  test('in its last statement does not pass for a commit', async () => {
+    const { db, notes } = await open()
+    const failed = travel(db, async (trip) => {
+      void trip.run(note(1))
+      return trip.end(note(1))
+    })
+    await expect(failed).rejects.toMatchObject({ code: '23505' })
+    expect(await notes()).toEqual([])
+  })
+
+  test('in a statement that nobody waits for fails all the same', async () => {
+    const { db, notes } = await open()
+    const failed = travel(db, async (trip) => {
+      void trip.run(note(1))
+      void trip.run(sql`select 1 / 0`)
+      return 'done'
+    })
+    await expect(failed).rejects.toMatchObject({ code: '22012' })
+    expect(await notes()).toEqual([])
+  })
+
+  test('by a mistake between two statements gives back its connection without a transaction', async () => {
+    const { db, pool, notes } = await open()
+    const failed = travel(db, async (trip) => {
+      await trip.run(note(1))
+      throw new Error('no such thing')
+    })
+    await expect(failed).rejects.toThrow('no such thing')
+    expect(await notes()).toEqual([])
+    const { rows } = await pool.query(
+      "select count(*)::int as count from pg_stat_activity where state like 'idle in%' and datname = current_database()",
+    )
+    expect(rows).toEqual([{ count: 0 }])
+  })
+
+  test('with its connection is out of reach, and the next one gets another connection', async () => {
+    const { db, pool, notes } = await open()
+    const failed = travel(db, async (trip) => {
+      void trip.run(note(1))
+      void trip.run(sql`select pg_terminate_backend(pg_backend_pid())`)
+      return trip.end(note(2))
+    })
+    const error: unknown = await failed.catch((thrown: unknown) => thrown)
+    expect(troubleOf(error)).toBe('away')
+    await travel(db, (trip) => trip.end(note(3)))
+    expect(await notes()).toEqual([3])
+    expect(pool.waitingCount).toBe(0)
+  })
+})

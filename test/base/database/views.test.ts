@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { applyViews, readViews, type ViewFile } from '../../../src/base/database/migrate.ts'
+import { root } from '../../../src/base/root.ts'
+import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
+
+let database: FreshDatabase
+beforeEach(async () => {
+  database = await freshDatabase()
+})
+afterEach(() => database.close())
+
+const file = (text: string): ViewFile => ({
+  name: 'sample',
+  path: 'base/sample.sql',
+  text,
+  checksum: text,
+})
+const apply = (text: string, words: [string, string][] = []) =>
+  applyViews(database.pool, { files: [file(text)], words: new Map(words) })
+const first = 'create or replace view analysis.sample as select 1 as a'
+
+test('views that are in place are left alone', async () => {
+  expect(await applyViews(database.pool)).toEqual([])
+})
+
+test('a changed view is put in place, a column that is added comes at the end', async () => {
+  expect(await apply(first)).toEqual(['sample'])
+  expect(await apply(first)).toEqual([])
+  expect(await apply(`${first}, 2 as b`)).toEqual(['sample'])
+  expect((await database.pool.query('select * from analysis.sample')).rows).toEqual([
+    { a: 1, b: 2 },
+  ])
+})
+
+test('a column that goes away or changes its name is refused, and the view stays as it was', async () => {
+  await apply(`${first}, 2 as b`)
+  await expect(apply(first)).rejects.toThrow(/columns of a view stay as they are/)
+  await expect(
+    apply('create or replace view analysis.sample as select 1 as z, 2 as b'),
+  ).rejects.toThrow(/sql\/views\/base\/sample.sql/)
+  expect((await database.pool.query('select * from analysis.sample')).rows).toEqual([
+    { a: 1, b: 2 },
+  ])
+})
+
+test('a column without words of its own has those that its name has everywhere', async () => {
+  await apply(`${first}, 2 as b; comment on column analysis.sample.a is 'Mine.'`, [
+    ['a', 'Everybody’s.'],
+    ['b', 'It is b’s.'],
+  ])
+  const { rows } = await database.pool
+    .query(`select col_description('analysis.sample'::regclass, attnum) as said
+    from pg_attribute where attrelid = 'analysis.sample'::regclass and attnum > 0 order by attnum`)
+  expect(rows).toEqual([{ said: 'Mine.' }, { said: 'It is b’s.' }])
+})
+
+test('a database whose groups of queries have no id yet is given them', async () => {
+  await database.pool.query(`
+    drop function analysis.keyword_clusters_on cascade;
+    create function analysis.keyword_clusters_on(night date, least_shared integer default 4)
+    returns table (run_date date, cluster text)
+    language sql as 'select night, null::text';
+    create view analysis.keyword_clusters as
+    select *
+    from analysis.keyword_clusters_on(current_date);
+    delete from view_files
+    where name like 'keyword_clusters%'`)
+  const migration = join(root, 'sql', 'migrations', '0010_cluster_id.sql')
+  await database.pool.query(readFileSync(migration, 'utf8'))
+  expect(await applyViews(database.pool)).toEqual(['keyword_clusters_on', 'keyword_clusters'])
+  const { rows } = await database.pool.query('select cluster_id from analysis.keyword_clusters')
+  expect(rows).toEqual([])
+})
+
+test('while somebody reads a view, its change waits and others read on', async () => {
+  await apply(first)
+  const reader = await database.pool.connect()
+  await reader.query('begin')
+  await reader.query('select * from analysis.sample')
+  let done = false
+  const change = apply(`${first}, 2 as b`).then(() => (done = true))
+  for (let question = 0; question < 5; question++) {
+    expect((await database.pool.query('select a from analysis.sample')).rows).toEqual([{ a: 1 }])
+  }
+  expect(done).toBe(false)
+  await reader.query('commit')
+  reader.release()
+  await change
+  expect((await database.pool.query('select * from analysis.sample')).rows).toEqual([
+    { a: 1, b: 2 },
+  ])
+})
+
+test('two migrations at once put every view in place', async () => {
+  const files = [file(first)]
+  const both = await Promise.all([
+    applyViews(database.pool, { files, words: new Map() }),
+    applyViews(database.pool, { files, words: new Map() }),
+  ])
+  expect(both.flat()).toContain('sample')
+  expect((await database.pool.query('select * from analysis.sample')).rows).toEqual([{ a: 1 }])
+})
+
+test('every view rests only on views that come before it', () => {
+  const { files } = readViews()
+  const names = files.map(({ name }) => name)
+  expect(names.indexOf('observations')).toBeLessThan(names.indexOf('steps'))
+  expect(names.indexOf('steps')).toBeLessThan(names.indexOf('movers'))
+  expect(names.indexOf('movers')).toBeLessThan(names.indexOf('page_switches'))
+})
+
+test('every view, function and column of the analysts carries a comment', async () => {
+  const { rows } = await database.pool.query<{ name: string }>(`
+    select pg_class.relname || coalesce('.' || attname, '') as name
+    from pg_class
+    left join pg_attribute on attrelid = pg_class.oid and attnum > 0
+    where relnamespace in ('analysis'::regnamespace, 'public'::regnamespace)
+      and relkind = 'v'
+      and (obj_description(pg_class.oid, 'pg_class') is null or col_description(pg_class.oid, attnum) is null)
+    union all
+    select proname
+    from pg_proc
+    where pronamespace = 'analysis'::regnamespace
+      and obj_description(oid, 'pg_proc') is null
+    order by 1`)
+  expect(rows.map(({ name }) => name)).toEqual([])
+})

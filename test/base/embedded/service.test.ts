@@ -1,0 +1,113 @@
+// @module-tag slow
+import { execFile } from 'node:child_process'
+import { readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  type BundledService,
+  ensureService,
+  serviceStatus,
+  stopService,
+} from '../../../src/base/embedded/service.ts'
+import { root } from '../../../src/base/root.ts'
+import { freshUrl } from '../../support/database.ts'
+import { temporaryFolder } from '../../support/place.ts'
+import { run } from '../../support/run.ts'
+
+const homes: string[] = []
+afterEach(async () => {
+  for (const home of homes.splice(0)) {
+    await stopService(home)
+    rmSync(home, { recursive: true, force: true })
+  }
+})
+
+function newHome(): string {
+  const home = temporaryFolder('service')
+  homes.push(home)
+  return home
+}
+
+async function search({ url, key }: BundledService): Promise<number> {
+  const headers = { authorization: `Bearer ${key.reveal()}` }
+  return (await fetch(new URL('/v1/search?q=garden', url), { headers })).status
+}
+
+function pidOf(home: string): number {
+  const state: unknown = JSON.parse(readFileSync(join(home, 'service.json'), 'utf8'))
+  return z.object({ pid: z.number() }).parse(state).pid
+}
+
+describe('the bundled service of a home', () => {
+  test('starts for the first who needs it, with a live key that only its user can read', async () => {
+    const home = newHome()
+    const service = await ensureService({ home, databaseUrl: await freshUrl() })
+    expect(await search(service)).toBe(200)
+    expect(service.url.hostname).toBe('127.0.0.1')
+    expect(statSync(join(home, 'service.key')).mode & 0o777).toBe(0o600)
+    expect(await serviceStatus(home)).toEqual({ running: true, url: service.url.origin })
+  })
+
+  test('is shared by two that ask at the same time, and by whoever comes later', async () => {
+    const options = { home: newHome(), databaseUrl: await freshUrl() }
+    const [one, other] = await Promise.all([ensureService(options), ensureService(options)])
+    const later = await ensureService(options)
+    expect([other?.url.href, later.url.href]).toEqual([one?.url.href, one?.url.href])
+    expect([other?.key.reveal(), later.key.reveal()]).toEqual([
+      one?.key.reveal(),
+      one?.key.reveal(),
+    ])
+  })
+
+  test('comes back on its port and with its key after it was killed', async () => {
+    const options = { home: newHome(), databaseUrl: await freshUrl() }
+    const first = await ensureService(options)
+    let second = first
+    // Any other process may be given the port while nobody listens on it: one of several deaths has to go well.
+    for (let death = 1; death <= 4; death += 1) {
+      const before = second.url.href
+      process.kill(pidOf(options.home), 'SIGKILL')
+      await expect.poll(async () => (await serviceStatus(options.home)).running).toBe(false)
+      second = await ensureService(options)
+      if (second.url.href === before) break
+      expect(death).toBeLessThan(4)
+    }
+    expect(second.key.reveal()).toBe(first.key.reveal())
+    expect(await search(second)).toBe(200)
+  })
+
+  test('moves to another database, and gets a key that is good there', async () => {
+    const home = newHome()
+    const first = await ensureService({ home, databaseUrl: await freshUrl() })
+    const second = await ensureService({ home, databaseUrl: await freshUrl() })
+    expect(second.key.reveal()).not.toBe(first.key.reveal())
+    expect(await search(second)).toBe(200)
+  })
+
+  test('outlives a command that does nothing but ask for it, and keeps none of them waiting', async () => {
+    const home = newHome()
+    const script = join(root, 'test', 'base', 'embedded', 'move.ts')
+    const databases = [await freshUrl(), await freshUrl()]
+    const words = ['--import', 'tsx', script, home, ...databases]
+    const { stdout } = await promisify(execFile)(process.execPath, words, { cwd: root })
+    expect(stdout.trim().split('\n')).toHaveLength(2)
+    expect((await serviceStatus(home)).running).toBe(true)
+  })
+
+  test('ends with the stack, and ends only once', async () => {
+    const home = newHome()
+    const service = await ensureService({ home, databaseUrl: await freshUrl() })
+    expect((await run('stack', ['stop', '--json'], { MILL_HOME: home })).code).toBe(0)
+    await expect(search(service)).rejects.toThrow(/fetch failed/)
+    expect(await serviceStatus(home)).toEqual({ running: false, url: null })
+    expect(await stopService(home)).toBe(false)
+  })
+
+  test('says in one line why it cannot start', async () => {
+    const away = 'postgres://nobody:none@127.0.0.1:1/none'
+    const failed = ensureService({ home: newHome(), databaseUrl: away })
+    await expect(failed).rejects.toThrow(/bundled search service.*ECONNREFUSED/)
+  })
+})

@@ -1,0 +1,201 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { processEnvironment } from '../../../src/base/config.ts'
+import { root } from '../../../src/base/root.ts'
+import { progressLine } from '../../../src/core/enqueue/command.ts'
+import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
+import { wordsOf } from '../../support/job.ts'
+
+const { PATH, HOME } = processEnvironment()
+const own = { PATH, HOME }
+
+let database: FreshDatabase
+let folder: string
+
+beforeAll(async () => {
+  database = await freshDatabase()
+  folder = await mkdtemp(join(tmpdir(), 'enqueue-'))
+})
+
+afterAll(async () => {
+  await database.close()
+  await rm(folder, { recursive: true })
+})
+
+interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+function enqueue(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  { input = '', killAfterMs }: { input?: string; killAfterMs?: number } = {},
+): Promise<Ended> {
+  const child = spawn(process.execPath, [...wordsOf('enqueue'), ...args], {
+    cwd: root,
+    env: {
+      ...own,
+      INIT_CWD: folder,
+      MILL_HOME: join(folder, 'home'),
+      DATABASE_URL: database.url,
+      ...env,
+    },
+  })
+  let out = ''
+  let err = ''
+  child.stdout.on('data', (piece: Buffer) => (out += piece.toString()))
+  child.stderr.on('data', (piece: Buffer) => (err += piece.toString()))
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(input)
+  if (killAfterMs !== undefined) setTimeout(() => child.kill('SIGKILL'), killAfterMs)
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, out, err })))
+}
+
+async function lists(): Promise<readonly string[]> {
+  const found = await database.pool.query<{ name: string }>('select name from lists')
+  return found.rows.map(({ name }) => name)
+}
+
+const live = { SEARCH_API_URL: 'http://127.0.0.1:9', SEARCH_API_KEY: 'sk_live_sample_not_a_key' }
+
+describe('npm run enqueue', () => {
+  test('of a list whose run still has open tasks says that nothing is added, and to work on', async () => {
+    await writeFile(join(folder, 'twice.txt'), 'q\ntwice a\ntwice b\n')
+    await enqueue(['twice.txt'])
+    const { code, out } = await enqueue(['twice.txt'])
+    expect(code).toBe(0)
+    expect(out).toContain('2: 0 to send, 0 answered by younger answers, 2 in the run already')
+    expect(out).toMatch(/^cost +nothing more: no query is added$/m)
+    expect(out).toMatch(/^next +npm run work -- --drain$/m)
+  })
+
+  test('reads a list, queues it, and says so as one object; again, it adds nothing', async () => {
+    await writeFile(
+      join(folder, 'shoes.csv'),
+      'q,num\nred shoes,10\nblue shoes,\nred  shoes,10\nbad,0\n',
+    )
+    const first = await enqueue(['shoes.csv', '--json'])
+    expect(first.code).toBe(0)
+    const said: unknown = JSON.parse(first.out)
+    expect(said).toMatchObject({
+      list: 'shoes',
+      rows: 4,
+      accepted: 2,
+      duplicates: 1,
+      rejected: 1,
+      tasks: 2,
+      queued: 2,
+      reused: 0,
+      already: 0,
+      estimate: { credits: null, worst: null, basis: 'unknown' },
+      runs: [{ list: 'shoes', rows: 4, rejected_file: join(folder, 'shoes.rejected.csv') }],
+    })
+    expect(await readFile(join(folder, 'shoes.rejected.csv'), 'utf8')).toBe(
+      'line,reason,content\n5,num is no whole number from 1 to 100,"bad,0"\n',
+    )
+    const second = await enqueue(['*.csv', '--json'])
+    expect(JSON.parse(second.out)).toMatchObject({ tasks: 2, queued: 0, already: 2 })
+  })
+
+  test('killed at any moment and started again makes each task once', async () => {
+    const words = Array.from({ length: 3000 }, (_, index) => `killed ${index}`).join('\n')
+    await writeFile(join(folder, 'killed.txt'), `${words}\n`)
+    for (const afterMs of [400, 900, 1400]) {
+      await enqueue(['killed.txt'], {}, { killAfterMs: afterMs })
+    }
+    const { code, out } = await enqueue(['killed.txt', '--json'])
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toMatchObject({ tasks: 3000, rows: 3000 })
+    const { rows } = await database.pool.query<{ tasks: number; runs: number; slices: number }>(
+      `select count(*) as tasks, count(distinct run_id) as runs, count(distinct slice) as slices
+       from tasks
+       join queries on queries.id = query_id
+       where q like 'killed %'`,
+    )
+    expect(rows).toEqual([{ tasks: 3000, runs: 1, slices: 120 }])
+  })
+
+  test('reads standard input, and shows a dry run without writing anything', async () => {
+    const { code, out } = await enqueue(
+      ['-', '--as', 'piped', '--dry-run', '--device', 'desktop,mobile'],
+      {},
+      { input: 'a\nb\n' },
+    )
+    expect(code).toBe(0)
+    expect(out).toContain('4 to send')
+    expect(out).toContain('device desktop | mobile')
+    expect(await lists()).not.toContain('piped')
+  })
+
+  test('buys a long list with a live key only after a yes', async () => {
+    const long = Array.from({ length: 600 }, (_, index) => `word ${index}`).join('\n')
+    await writeFile(join(folder, 'long.txt'), `${long}\n`)
+    const refused = await enqueue(['long.txt'], live)
+    expect(refused).toMatchObject({ code: 2 })
+    expect(refused.err).toContain('expected --yes for a purchase of 600 calls')
+    expect(await lists()).not.toContain('long')
+    const bought = await enqueue(['long.txt', '--yes', '--json'], live)
+    expect(JSON.parse(bought.out)).toMatchObject({ queued: 600 })
+  })
+
+  test.each([
+    [['missing.csv'], 'expected missing.csv to be a readable file'],
+    [['.'], 'got a folder'],
+    [['countries.csv'], 'expected a column of queries'],
+    [['shoes.csv', '--num', '500'], 'expected another value for --num'],
+    [['shoes.csv', '--max-age', 'soon'], 'expected --max-age to be a duration'],
+    [['shoes.csv', '--max-age', '3000000d'], 'at most 36500d, got "3000000d"'],
+    [['shoes.csv', '--budget', 'much'], 'expected --budget to be a whole number'],
+    [['shoes.csv', '--dryrun'], 'unknown option'],
+    [[], 'missing required argument'],
+  ])('refuses %j with one sentence and exit 2', async (args, sentence) => {
+    await writeFile(join(folder, 'countries.csv'), 'Country,Clicks\nFrance,3\nSpain,4\n')
+    const { code, out, err } = await enqueue(args)
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toContain(sentence)
+    expect(err).not.toMatch(/^\s+at /m)
+  })
+
+  test('refuses every file of a call when one of them cannot be used', async () => {
+    await writeFile(join(folder, 'good.csv'), 'q\nfine\n')
+    await writeFile(join(folder, 'useless.csv'), 'q,num\nbad,0\n')
+    const { code, err } = await enqueue(['good.csv', 'useless.csv'])
+    expect(code).toBe(2)
+    expect(err).toContain('expected at least one usable line in useless.csv')
+    expect(await lists()).not.toContain('good')
+  })
+
+  test('with a database that is down says so and ends with 5', async () => {
+    await writeFile(join(folder, 'down.csv'), 'q\nfine\n')
+    const url = 'postgres://nobody@127.0.0.1:9/none'
+    const { code, err } = await enqueue(['down.csv'], { DATABASE_URL: url })
+    expect(code).toBe(5)
+    expect(err.trim().split('\n')).toHaveLength(1)
+  })
+
+  test('leaves no draft of its files behind', async () => {
+    const names = await readdir(folder)
+    expect(names.filter((name) => name.startsWith('.'))).toEqual([])
+  })
+})
+
+describe('the line of progress', () => {
+  test('says what an enqueue is at, and how far it is', () => {
+    expect([
+      progressLine({ kind: 'reading', list: 'shoes', lines: 5, pace: { seconds: 0, share: null } }),
+      progressLine({ kind: 'reading', list: 'hats', lines: 500, pace: { seconds: 2, share: 0.5 } }),
+      progressLine({ kind: 'planning', list: 'shoes', lines: 9 }),
+      progressLine({ kind: 'queueing', run: 7, slices: 3 }),
+    ]).toEqual([
+      'reading shoes: 5 lines',
+      'reading hats: 500 lines, 250 a second, 50 % read, about 2 s left',
+      'planning shoes: 9 lines',
+      'queueing run 7: 3 slices',
+    ])
+  })
+})

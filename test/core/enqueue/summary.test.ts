@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { type ListSummary, planLines, type PlanSummary } from '../../../src/core/enqueue/summary.ts'
+
+const list: ListSummary = {
+  list: 'shoes',
+  rows: 12,
+  accepted: 9,
+  duplicates: 1,
+  rejected: 2,
+  tasks: 9,
+  queued: 5,
+  reused: 3,
+  unreadable: 0,
+  already: 1,
+  run: 7,
+  reasons: [{ reason: 'no query', lines: 2 }],
+  reading: 'utf-8, divided by commas',
+  ignored: ['Volume', 'CPC'],
+  notices: [],
+  sample: { first: [], last: null },
+}
+
+const summary: PlanSummary = {
+  lists: [list],
+  origin: 'live',
+  api: 'api.example',
+  parameters: ['gl us', 'num 10'],
+  maxAge: '12h',
+  estimate: { credits: 10, worst: 20, basis: 'seen' },
+  balance: {
+    remaining: 110,
+    open: 0,
+    after: 100,
+    after_worst: 90,
+    floor: 100,
+    above_floor: false,
+    budget: 15,
+    within_budget: false,
+  },
+}
+
+describe('the plan', () => {
+  test('names what reads an unreadable answer again, and what buys it again', () => {
+    const some = { ...summary, lists: [{ ...list, list: "Anna's list", unreadable: 2 }] }
+    expect(planLines(some)).toContain(
+      "  note      2 of these answers cannot be read: npm run reparse reads them again for nothing, npm run retry -- --list 'Anna'\\''s list' --buy-again buys them again",
+    )
+  })
+
+  test('says what is sent, merged, reused and rejected, with what parameters, and what it will cost', () => {
+    expect(planLines(summary)).toEqual([
+      'list        shoes, run 7: utf-8, divided by commas',
+      '  read      12 lines: 9 accepted, 1 merged as duplicates, 2 rejected',
+      '  queries   9: 5 to send, 3 answered by younger answers, 1 in the run already',
+      '  ignored   columns "Volume", "CPC"',
+      '  rejected  2 lines: no query',
+      'parameters  gl us, num 10; answers younger than 12h are reused',
+      'api         api.example',
+      'cost        about 10 credits, 20 at the worst (by costs seen so far)',
+      'balance     110 now, 100 after (90 at the worst); the floor is 100',
+      '            not enough above the floor: work will stop there, and go on after a top-up',
+      'budget      15 credits: not enough in the worst case: what it does not cover ends as unaffordable',
+    ])
+  })
+
+  test('stays on one screen, however many lists, reasons and columns there are', () => {
+    const reasons = Array.from({ length: 40 }, (_, index) => ({
+      reason: `reason ${index}`,
+      lines: 1,
+    }))
+    const ignored = Array.from({ length: 84 }, (_, index) => `column ${index}`)
+    const lists = Array.from({ length: 3 }, () => ({ ...list, reasons, ignored }))
+    expect(planLines({ ...summary, lists }).length).toBeLessThan(45)
+    const many = Array.from({ length: 500 }, () => list)
+    expect(planLines({ ...summary, lists: many }).length).toBeLessThan(55)
+  })
+
+  test('lets no name out of a file steer the terminal', () => {
+    const nasty = { ...list, list: 'a\u001b[2Jb', ignored: ['x\u009b31m'] }
+    expect(planLines({ ...summary, lists: [nasty] }).join('')).not.toMatch(/\p{Cc}/u)
+  })
+
+  test('says that an unknown price is unknown, and when credits are no real ones', () => {
+    const unknown = { credits: null, worst: null, basis: 'unknown' } as const
+    const text = planLines({ ...summary, estimate: unknown, origin: 'sandbox' }).join('\n')
+    expect(text).toContain('cost        unknown')
+    expect(text).toContain('SANDBOX')
+  })
+})

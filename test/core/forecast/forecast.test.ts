@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest'
+import { type ComingNight, forecastOf, type Prospect } from '../../../src/core/forecast/forecast.ts'
+
+const hour = 3_600_000
+const day = 24 * hour
+
+const night = (more: Partial<ComingNight> = {}): ComingNight => ({
+  ...{ schedule: 'nightly', list: 1, listName: 'shoes', at: 2 * hour, budget: null },
+  ...{ maxAgeMs: 12 * hour, keepsOld: false, day: '2026-11-01', adaptive: false },
+  ...more,
+})
+
+const prospect: Prospect = {
+  ...{ now: 0, until: 30 * day, balance: 1000, floor: 100, perMinute: 60, dailyBudget: null },
+  dayOf: (at) => String(Math.floor(at / day)),
+  monthOf: (at) => `month ${Math.floor(at / (30 * day))}`,
+  ...{ spentToday: 0, monthlyBudget: null, spentThisMonth: 0, lists: [] },
+  ...{ open: [], nights: [], renewals: [] },
+  prices: new Map([['10/-', { expected: 1, worst: 2 }]]),
+  groups: [{ lists: [1], class: '10/-', queries: 300, answeredAt: null }],
+}
+
+const steps = (more: Partial<Prospect>) => {
+  const found = forecastOf({ ...prospect, ...more })
+  if (found.kind === 'unknown') throw new Error(`nobody knows the ${found.missing}`)
+  return found.steps
+}
+
+const open = (tasks: number, left: number | null = null) => [
+  { run: 7, list: 'boots', month: '2026-11', left, classes: [{ class: '10/-', tasks }] },
+]
+
+describe('a forecast', () => {
+  test('takes what is open first, then each night, and says where money ends', () => {
+    const nights = [night(), night({ at: 26 * hour })]
+    expect(steps({ open: open(500), nights })).toMatchObject([
+      { kind: 'run', name: '7', asked: 500, credits: 500, after: 500, cut: null, sure: false },
+      { name: 'nightly', asked: 300, credits: 300, after: 200, cut: null, sure: false },
+      { name: 'nightly', asked: 300, bought: 100, after: 100, cut: 'floor' },
+    ])
+  })
+
+  test('says that a night fits only when it would at the dearest price as well', () => {
+    expect(steps({ nights: [night()] })[0]).toMatchObject({ credits: 300, worst: 600, sure: true })
+    expect(steps({ nights: [night()], balance: 699 })[0]).toMatchObject({ cut: null, sure: false })
+  })
+
+  test('names the minute at which the floor is met, by the pace of calls', () => {
+    const [step] = steps({ nights: [night()], balance: 220 })
+    expect(step).toMatchObject({ bought: 120, cut: 'floor', floorAt: 2 * hour + 2 * 60_000 })
+  })
+
+  test('buys no answer that is still fresh, also when another list has asked for it', () => {
+    const groups = [
+      { lists: [1], class: '10/-', queries: 10, answeredAt: -13 * hour },
+      { lists: [1, 2], class: '10/-', queries: 20, answeredAt: -hour },
+      { lists: [2], class: '10/-', queries: 30, answeredAt: null },
+    ]
+    const nights = [
+      night(),
+      night({ schedule: 'second', list: 2, at: 3 * hour, maxAgeMs: hour }),
+      night({ at: 14.5 * hour }),
+    ]
+    expect(steps({ groups, nights })).toMatchObject([
+      { name: 'nightly', asked: 10, fresh: 20 },
+      { name: 'second', asked: 50, fresh: 0 },
+      { name: 'nightly', asked: 10, fresh: 20 },
+    ])
+  })
+
+  test('lets queries rest as their lists and cadences say, and asks them when they are due', () => {
+    const wish = { everyDays: null, maxAgeMs: null, dueOn: null, intervalDays: null }
+    const about = { lists: [1], class: '10/-', answeredAt: -22 * hour, answeredOn: '2026-10-31' }
+    const groups = [
+      { ...about, queries: 1 },
+      { ...about, queries: 10, wishes: [{ ...wish, list: 1, everyDays: 3 }] },
+      { ...about, queries: 100, wishes: [{ ...wish, list: 1, maxAgeMs: 30 * hour }] },
+      {
+        ...{ ...about, queries: 1000 },
+        wishes: [{ ...wish, list: 1, dueOn: '2026-11-02', intervalDays: 2 }],
+      },
+    ]
+    const nights = [0, 1, 2, 3].map((n) =>
+      night({ at: (2 + 24 * n) * hour, day: `2026-11-0${n + 1}`, adaptive: true }),
+    )
+    const rich = { groups, balance: 1_000_000 }
+    expect(steps({ ...rich, nights }).map(({ asked, fresh }) => [asked, fresh])).toEqual([
+      [1, 1110],
+      [1101, 10],
+      [11, 1100],
+      [1101, 10],
+    ])
+    const daily = nights.map((one) => ({ ...one, adaptive: false }))
+    expect(steps({ ...rich, nights: daily }).map(({ asked }) => asked)).toEqual([
+      ...[1001, 1101, 1011, 1101],
+    ])
+  })
+
+  test('holds to the budget of a run, of a night and of a day', () => {
+    expect(steps({ open: open(50, 20) })).toMatchObject([{ bought: 20, cut: 'budget' }])
+    const nights = [night({ budget: 70 }), night({ at: 26 * hour })]
+    expect(steps({ nights, dailyBudget: 250 })).toMatchObject([
+      { bought: 70, cut: 'budget' },
+      { bought: 250, cut: 'day' },
+    ])
+    expect(steps({ open: open(50), dailyBudget: 40, spentToday: 15 })[0]).toMatchObject({
+      ...{ bought: 25, cut: 'day' },
+    })
+  })
+
+  test('holds to the budget of the month, and buys what it kept back in the next one', () => {
+    const nights = [night(), night({ at: 31 * day, keepsOld: true })]
+    const found = steps({ until: 40 * day, nights, monthlyBudget: 320, spentThisMonth: 120 })
+    expect(found).toMatchObject([
+      { at: 2 * hour, bought: 200, cut: 'month' },
+      { at: 31 * day, asked: 100, bought: 100, cut: null },
+      { at: 31 * day, asked: 300, bought: 220, cut: 'month' },
+    ])
+  })
+
+  test('holds to what lists may use in a month, run by run and night by night', () => {
+    const lists = [
+      { list: 'boots', month: '2026-11', budget: 60, gone: 45 },
+      { list: 'shoes', month: '1970-01', budget: 350, gone: 0 },
+    ]
+    const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10)
+    const nights = [night(), night({ at: 26 * hour }), night({ at: 31 * day + hour })]
+    const more = { balance: 9_000, until: 40 * day, dayOf, lists, nights }
+    expect(steps({ ...more, open: open(50) })).toMatchObject([
+      { name: '7', bought: 15, cut: 'list' },
+      { bought: 300, cut: null },
+      { bought: 50, cut: 'list' },
+      { bought: 300, cut: null },
+    ])
+  })
+
+  test('buys what was left over when the plan is renewed, unless a newer night took its place', () => {
+    const renewals = [{ at: 20 * hour, balance: 900 }]
+    const short = { balance: 150, renewals }
+    expect(steps({ ...short, nights: [night()] })).toMatchObject([
+      { kind: 'night', bought: 50, cut: 'floor' },
+      { kind: 'renewal', after: 900 },
+      { kind: 'night', at: 20 * hour, asked: 250, bought: 250, after: 650 },
+    ])
+    const replaced = steps({ ...short, nights: [night(), night({ at: 19 * hour })] })
+    expect(replaced.at(-1)).toMatchObject({ asked: 300, after: 600 })
+  })
+
+  test('ends at a renewal of which nobody knows what it brings', () => {
+    const renewals = [{ at: 20 * hour, balance: null }]
+    const nights = [night(), night({ at: 26 * hour })]
+    expect(steps({ renewals, nights })).toHaveLength(1)
+  })
+
+  test('is none while no balance was told or a kind of query was never paid for', () => {
+    expect(forecastOf({ ...prospect, balance: null })).toEqual({
+      kind: 'unknown',
+      missing: 'balance',
+    })
+    const prices = new Map()
+    expect(forecastOf({ ...prospect, prices })).toEqual({ kind: 'unknown', missing: 'prices' })
+  })
+})

@@ -1,0 +1,62 @@
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { type Reservation, saveReservation } from '../../../src/core/ledger/books.ts'
+import { openDesk } from './desk.ts'
+
+type Desk = Awaited<ReturnType<typeof openDesk>>
+
+/** Lets both reach the row that somebody else holds, and then go on; gives back how many of them were written. */
+async function writeAtOnce(
+  { db }: Desk,
+  held: 'accounts' | 'runs',
+  both: readonly [Reservation, Reservation],
+): Promise<number> {
+  const other = await db.startTransaction().execute()
+  await sql`select from ${sql.table(held)} where id = 1 for update`.execute(other)
+  const writing = Promise.all(both.map((reservation) => saveReservation(db, reservation)))
+  const waiting = async () => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*)::integer as count
+      from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+    return rows[0]?.count
+  }
+  await expect.poll(waiting).toBe(2)
+  await other.rollback().execute()
+  return (await writing).filter((calls) => calls !== null).length
+}
+
+test.each([
+  { steady: 'that holds whatever others write', more: {} },
+  { steady: 'that counts on the row as it was read', more: { dailyBudget: 1_000 } },
+])(
+  'of two decisions $steady, one is written where there is room for one call',
+  async ({ more }) => {
+    const desk = await openDesk()
+    // Of two runs: nothing but the account is between them.
+    await desk.meanwhile(`
+      update accounts set obs_remaining = 109 where id = 1;
+      insert into runs (list_id, run_date, kind, state, max_age_ms)
+      values (1, current_date, 'nightly', 'open', 86400000);
+      update tasks set run_id = 2 where id = 2`)
+    const both = [await desk.decide(more, [1]), await desk.decide(more, [2])] as const
+    expect(both.map(({ grants }) => grants.length)).toEqual([1, 1])
+    expect(await writeAtOnce(desk, 'accounts', both)).toBe(1)
+    expect(await desk.account()).toMatchObject({ reserved: 5, in_flight: 1 })
+  },
+)
+
+test('of two accounts that spend the last of a budget at once, one does', async () => {
+  const desk = await openDesk()
+  await desk.meanwhile(`
+    update runs set budget = 5;
+    insert into workers (account_id, host, pid, floor, concurrency, lease_until)
+    values (2, 'there', 1, 0, 4, now() + interval '1 hour')`)
+  const [two] = await desk.rows<{ version: string }>(
+    'select xmin::text as version from accounts where id = 2',
+  )
+  const [one, same] = [await desk.decide({}, [1]), await desk.decide({}, [2])]
+  const other = { ...same, account_id: 2, worker: 2, version: two?.version ?? '', counts: false }
+  expect(await writeAtOnce(desk, 'runs', [one, other])).toBe(1)
+  expect(await desk.rows('select reserved from runs')).toEqual([{ reserved: 5 }])
+})

@@ -1,0 +1,165 @@
+// rowOf(account): the account's row in the tables; booksOf(account, more): the books as they are read; waiting(id, more):
+// a task at the gate; spender(more): who buys; entry(call, more): a call that ended; openCall(id, more): its row.
+import { type Account, newAccount } from '../../../src/core/ledger/account.ts'
+import type { AccountRow, Books, CostRow } from '../../../src/core/ledger/books.ts'
+import type { Cost } from '../../../src/core/ledger/prices.ts'
+import type { Spender } from '../../../src/core/ledger/reserve.ts'
+import type { OpenCall } from '../../../src/core/ledger/settle-statement.ts'
+import type { Entry } from '../../../src/core/ledger/settle.ts'
+import type { WaitingTask } from '../../../src/core/ledger/waiting.ts'
+
+export function rowOf(account: Account): AccountRow {
+  const { seen, told, toldNext } = account
+  return {
+    seq: account.seq,
+    used_total: account.usedTotal,
+    obs_seq: seen?.seq ?? null,
+    obs_at_ms: seen?.at ?? null,
+    obs_remaining: seen?.remaining ?? null,
+    obs_doubted: seen?.doubted ?? false,
+    spent_since: account.spentSince,
+    told_seq: told?.seq ?? null,
+    told_least: leastOf(told),
+    told_untold: told?.untold ?? 0,
+    next_told_seq: toldNext?.seq ?? null,
+    next_told_least: leastOf(toldNext),
+    next_told_untold: toldNext?.untold ?? 0,
+    reserved: account.reserved,
+    in_flight: account.inFlight,
+    uncertain: account.uncertain,
+    drained_floor: account.drainedFloor,
+    blind_calls: account.blindCalls,
+    probe_granted: account.probeGranted,
+    last_probe_at_ms: account.lastProbeAt,
+    not_before_ms: account.notBefore,
+    rate_next_at_ms: account.rateNextAt,
+    slowdowns: account.slowdowns,
+    blocked_keys: account.blockedKeys,
+    day: account.day,
+    day_spent: account.daySpent,
+    month: account.month,
+    month_spent: account.monthSpent,
+  }
+}
+
+function leastOf(told: Account['told']): number | null {
+  return told === null || told.least === Number.MAX_SAFE_INTEGER ? null : told.least
+}
+
+export function costRows(costs: ReadonlyMap<string, Cost>): CostRow[] {
+  return [...costs].map(([name, { dearest, cheapest, seen, trying, recent, earlier }]) => ({
+    class: name,
+    dearest: seen === 0 ? null : dearest,
+    cheapest: seen === 0 ? null : cheapest,
+    seen,
+    trying,
+    recent_first: recent.first,
+    recent_second: recent.second,
+    recent_count: recent.count,
+    earlier_first: earlier.first,
+    earlier_second: earlier.second,
+    earlier_count: earlier.count,
+  }))
+}
+
+export function booksOf(account: Account, more: Partial<Books> = {}): Books {
+  const nothing = { version: '1', now_ms: 1_000, floor: 0, costs: [], stops: [] }
+  return { account: rowOf(account), ...nothing, ...more }
+}
+
+/** Enough credit, a balance that was just seen, and a price that is known. */
+export const rich: Account = {
+  ...newAccount,
+  seq: 40,
+  seen: { seq: 40, at: 900, remaining: 1_000 },
+  day: '2026-01-01',
+  month: '2026-01-01',
+}
+export const known: Cost = {
+  dearest: 5,
+  cheapest: 1,
+  seen: 30,
+  trying: false,
+  recent: { first: 0, second: 0, count: 0 },
+  earlier: { first: 5, second: 5, count: 30 },
+}
+
+export function waiting(id: number, more: Partial<WaitingTask> = {}): WaitingTask {
+  return {
+    id,
+    version: `v${id}`,
+    query_id: `query ${id}`,
+    state: 'open',
+    run_id: 1,
+    run_open: true,
+    budget: null,
+    spent: 0,
+    reserved: 0,
+    list: null,
+    busy: false,
+    due: true,
+    max_age_ms: 0,
+    fresh: null,
+    ...more,
+  }
+}
+
+export function spender(more: Partial<Spender> = {}): Spender {
+  return {
+    account: 1,
+    worker: 1,
+    origin: 'live',
+    api: 'api.example.com',
+    key: 'key',
+    floor: 100,
+    dailyBudget: null,
+    monthlyBudget: null,
+    rateLimit: null,
+    mostInFlight: null,
+    dayOf: () => ({ day: '2026-01-01', ends: 86_400_000 }),
+    monthOf: () => ({ month: '2026-01-01', ends: 31 * 86_400_000 }),
+    renewalAfter: () => null,
+    givenUp: new Set(),
+    begun: { seq: 0 },
+    ...more,
+  }
+}
+
+export function entry(id: number, more: Partial<Entry> = {}): Entry {
+  return {
+    call: { id, mark: `mark ${id}` },
+    ending: { kind: 'settled', used: 3, remaining: 97, priced: true },
+    effect: { kind: 'answered' },
+    signal: 'welcome',
+    httpStatus: 200,
+    creditsUsed: 3,
+    creditsRemaining: 97,
+    code: null,
+    message: null,
+    answer: null,
+    ...more,
+  }
+}
+
+export function openCall(id: number, more: Partial<OpenCall> = {}): OpenCall {
+  return {
+    id,
+    mark: `mark ${id}`,
+    outcome: null,
+    washed: false,
+    start_seq: id,
+    sent_at_ms: 1_000,
+    start_total: 0,
+    credits_reserved: 5,
+    class: '10/-',
+    query_id: `query ${id}`,
+    task_id: id,
+    version: `v${id}`,
+    run_id: 1,
+    state: 'open',
+    attempts: 0,
+    ambiguous: 0,
+    deaths: 0,
+    ...more,
+  }
+}

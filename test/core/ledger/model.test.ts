@@ -1,0 +1,26 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { newAccount } from '../../../src/core/ledger/account.ts'
+import { admit } from '../../../src/core/ledger/admission.ts'
+import { fewModelRuns, modelRuns, modelSeed } from '../../support/schedules.ts'
+import { live, schedule } from './schedule.ts'
+import { settle } from './settle-model.ts'
+
+const core = { admit, settle, newAccount }
+
+describe('any schedule of calls, deaths, losses and late replies', () => {
+  test('leaves every promise of the ledger kept', () => {
+    expect(liveThrough(fewModelRuns)).toBe('kept')
+  })
+  test('leaves them kept in many more lives', { tags: ['slow'] }, () => {
+    expect(liveThrough(modelRuns)).toBe('kept')
+  })
+})
+
+/** 'kept', or the shortest life that breaks a promise. */
+function liveThrough(runs: number): string {
+  const kept = fc.property(schedule, (drawn) => void live(core, drawn))
+  const found = fc.check(kept, { numRuns: runs, seed: modelSeed })
+  if (!found.failed && found.numRuns !== runs) return `lived ${found.numRuns} of ${runs} lives`
+  return fc.defaultReportMessage(found) ?? 'kept'
+}

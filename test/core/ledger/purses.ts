@@ -1,0 +1,37 @@
+import type { Grant } from '../../../src/core/ledger/admission.ts'
+import { promise } from './promise.ts'
+import { monthOf, type Row, type World } from './world.ts'
+
+/** May a call of this size be taken from the budgets, by the rows themselves? */
+export function checkBudgets(world: World, grant: Grant): void {
+  const { budgets, listBudget, dailyBudget, monthlyBudget, mostInFlight } = world.plan
+  const ofRun = world.rows.filter(({ run }) => run === grant.run)
+  checkBudget(world, grant, { budget: budgets[grant.run] ?? null, ended: ofRun, flying: ofRun })
+  const today = world.rows.filter(({ day }) => day === world.day)
+  checkBudget(world, grant, { budget: dailyBudget, ended: today, flying: world.rows })
+  checkBudget(world, grant, { budget: listBudget, ended: world.rows, flying: world.rows })
+  const lately = world.rows.filter(({ day }) => monthOf(day) === world.month)
+  checkBudget(world, grant, { budget: monthlyBudget, ended: lately, flying: world.rows })
+  const flying = world.rows.filter(({ outcome }) => outcome === null).length
+  const most = mostInFlight ?? Number.POSITIVE_INFINITY
+  promise(flying < most, () => `${flying} calls are in flight, and another one of ${most}`)
+}
+
+interface Purse {
+  readonly budget: number | null
+  readonly ended: readonly Row[]
+  readonly flying: readonly Row[]
+}
+
+function checkBudget(world: World, grant: Grant, { budget, ended, flying }: Purse): void {
+  if (budget === null) return
+  let left = budget
+  for (const { outcome, used, bound } of ended) left -= outcome === 'unknown' ? bound : used
+  const away = flying.filter(({ outcome }) => outcome === null)
+  for (const { bound } of away) left -= bound
+  // The one call in flight may go to the dearest price seen, or show a price that nobody knows.
+  const seen = world.rows.filter((row) => row.priced && row.class === grant.class)
+  const least = seen.length === 0 ? 1 : Math.max(1, ...seen.map(({ used }) => used))
+  const needed = away.length === 0 ? Math.min(least, grant.bound) : grant.bound
+  promise(left >= needed, () => `${left} of the budget ${budget} cannot carry ${grant.bound}`)
+}

@@ -1,0 +1,185 @@
+import {
+  type Account,
+  constants,
+  type Sighting,
+  type Told,
+} from '../../../src/core/ledger/account.ts'
+import {
+  boundOf,
+  type Cost,
+  type Costs,
+  learn,
+  unknownCost,
+} from '../../../src/core/ledger/prices.ts'
+import {
+  type CallOutcome,
+  type Change,
+  changeOf,
+  type Signal,
+  type SlowDown,
+} from '../../../src/core/ledger/rows.ts'
+
+/** Credits held for a call given up earlier. */
+export interface Held {
+  readonly call: number
+  readonly unknownAt: number
+  readonly bound: number
+  readonly class: string
+}
+
+interface Settling {
+  readonly outcomes: readonly CallOutcome[]
+  readonly signals: readonly Signal[]
+  readonly held: readonly Held[]
+  readonly now: number
+  readonly floor: number
+  /** Between 0 and 1: spreads waiting workers. */
+  readonly jitter: number
+}
+
+interface Settled {
+  readonly account: Account
+  readonly costs: Costs
+  /** Calls for which nothing is held any more. */
+  readonly washed: readonly number[]
+  /** Calls for which less is held than before: they were sent while nobody knew what such calls cost. */
+  readonly lowered: readonly { readonly call: number; readonly bound: number }[]
+}
+
+/** Writes outcomes into the books: a reply proves only that what ended before its start is in its balance. */
+export function settle(before: Account, costs: Costs, settling: Settling): Settled {
+  return apply(before, costs, {
+    ...settling,
+    change: changeOf(settling.outcomes, settling.signals),
+  })
+}
+
+interface Applying extends Omit<Settling, 'outcomes' | 'signals'> {
+  readonly change: Change
+}
+
+/** The same rules as in sql/statements/settle_calls.sql, which a test holds to them. */
+export function apply(
+  before: Account,
+  costs: Costs,
+  { change, held, ...rules }: Applying,
+): Settled {
+  const prices = new Map<string, Cost>(costs)
+  for (const [name, heard] of change.prices) {
+    prices.set(name, learn(prices.get(name) ?? unknownCost, heard))
+  }
+  let account = addUp(before, change)
+  account = lookAtBalance(account, change)
+  account = drain(account, change, rules.floor)
+  account = heed(account, change, rules)
+  const washed = held.filter((call) => isWashed(account, call))
+  const lowered = held.flatMap((call) => (washed.includes(call) ? [] : lower(prices, call)))
+  const freed = [...washed.map(({ bound }) => bound), ...lowered.map(({ less }) => less)]
+  const uncertain = freed.reduce((sum, bound) => sum - bound, account.uncertain)
+  return {
+    account: { ...account, uncertain },
+    costs: prices,
+    washed: washed.map(({ call }) => call),
+    lowered: lowered.map(({ call, bound }) => ({ call, bound })),
+  }
+}
+
+function addUp(account: Account, change: Change): Account {
+  return {
+    ...account,
+    reserved: account.reserved + change.reserved,
+    inFlight: account.inFlight + change.inFlight,
+    uncertain: account.uncertain + change.uncertain,
+    usedTotal: account.usedTotal + change.used,
+    daySpent: account.daySpent + change.daySpent,
+    monthSpent: account.monthSpent + change.daySpent,
+    told: tell(account.told, change),
+    toldNext: tell(account.toldNext, change),
+  }
+}
+
+function tell(told: Told | null, { least, untold }: Change): Told | null {
+  if (told === null) return null
+  return {
+    ...told,
+    least: least === null ? told.least : Math.min(told.least, least),
+    untold: told.untold + untold,
+  }
+}
+
+/** A call begun later than the one whose balance is known tells a newer one. */
+function lookAtBalance(account: Account, { newest, used }: Change): Account {
+  if (newest === null || newest.seq <= (account.seen?.seq ?? 0)) {
+    return { ...account, spentSince: account.spentSince + used }
+  }
+  return {
+    ...account,
+    ...nextTold(account, newest.seq),
+    seen: { seq: newest.seq, at: newest.startedAt, remaining: newest.remaining },
+    blindCalls: 0,
+    // Everything settled since this call began, itself left out: prefix sums of all credits ever used.
+    spentSince: account.usedTotal - newest.startTotal - newest.used,
+  }
+}
+
+/** What was told before the newest call began is forgotten, as soon as it is known where to begin anew. */
+function nextTold(
+  { seq, told, toldNext }: Account,
+  newest: number,
+): Pick<Account, 'told' | 'toldNext'> {
+  const fresh = { seq, least: Number.MAX_SAFE_INTEGER, untold: 0 }
+  if (toldNext !== null && newest <= toldNext.seq) return { told, toldNext }
+  return { told: toldNext, toldNext: fresh }
+}
+
+/** The API says that credit is used up: nothing is proved to be left, unless a call begun later saw some. */
+function drain(account: Account, { noCredit }: Change, floor: number): Account {
+  if (noCredit === null || isNewer(account.seen, noCredit)) return account
+  return {
+    ...account,
+    seen: { seq: noCredit.seq, at: noCredit.startedAt, remaining: 0 },
+    drainedFloor: floor,
+    blindCalls: 0,
+  }
+}
+
+function isNewer(seen: Sighting | null, { seq }: { seq: number }): boolean {
+  return seen !== null && seen.seq > seq
+}
+
+function heed(
+  account: Account,
+  { refusedKeys, slowDown, welcome }: Change,
+  { now, jitter }: { now: number; jitter: number },
+): Account {
+  const blocked = [...new Set([...account.blockedKeys, ...refusedKeys])]
+  const heeded = { ...account, blockedKeys: blocked }
+  if (slowDown !== null) return { ...heeded, ...brake(account, slowDown, { now, jitter }) }
+  return welcome ? { ...heeded, slowdowns: 0 } : heeded
+}
+
+/** A burst of refusals counts once: only a call begun after the last wait ended makes the next one longer. */
+function brake(
+  account: Account,
+  { startedAt, waitMs, unnamed }: SlowDown,
+  { now, jitter }: { now: number; jitter: number },
+): Pick<Account, 'slowdowns' | 'notBefore'> {
+  const burst = account.notBefore !== null && startedAt < account.notBefore
+  const slowdowns = burst ? account.slowdowns : account.slowdowns + 1
+  const doubled = constants.slowdownMs * 2 ** Math.min(Math.max(0, slowdowns - 1), 10)
+  const backoff = Math.min(constants.longestSlowdownMs, doubled) * (1 + jitter / 4)
+  const until = now + Math.max(constants.slowdownMs, waitMs ?? 0, unnamed ? backoff : 0)
+  return { slowdowns, notBefore: Math.max(account.notBefore ?? 0, until) }
+}
+
+/** What ended long enough before the newest balance was asked for has its cost in it. */
+function isWashed({ seen }: Account, { unknownAt }: Held): boolean {
+  return seen !== null && unknownAt + constants.graceMs <= seen.at
+}
+
+/** For a call that was lost before its price was known, no more is held than such calls cost. */
+function lower(costs: Costs, { call, class: name, bound }: Held) {
+  if ((costs.get(name)?.seen ?? 0) < constants.trustedAfter) return []
+  const { among } = boundOf(costs, name)
+  return among < bound ? [{ call, bound: among, less: bound - among }] : []
+}

@@ -1,0 +1,328 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Account, constants, newAccount } from '../../../src/core/ledger/account.ts'
+import { readBooks } from '../../../src/core/ledger/books.ts'
+import { type Cost, noPeak } from '../../../src/core/ledger/prices.ts'
+import {
+  accountOf,
+  type CallOutcome,
+  changeOf,
+  changeRow,
+  costsOf,
+  priceRows,
+  type Signal,
+} from '../../../src/core/ledger/rows.ts'
+import {
+  readCalls,
+  saveSettlement,
+  type Settlement,
+} from '../../../src/core/ledger/settle-statement.ts'
+import { judgeTasks, settlementOf } from '../../../src/core/ledger/settle.ts'
+import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
+import { entry } from './books.ts'
+import { apply, type Held } from './settle-model.ts'
+
+// The rules of the books stand twice, in `apply` and in sql/statements/settle_calls.sql: whatever happens, both write
+// the same.
+
+let database: FreshDatabase
+beforeAll(async () => {
+  database = await freshDatabase()
+  await sql`insert into lists (name, source) values ('list', 'list.csv')`.execute(database.db)
+})
+afterAll(() => database.close())
+
+const whole = (max: number) => fc.nat({ max })
+const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: null })
+const classes = ['10/-', '100/mobile'] as const
+const second = 1_000
+const epoch = 1_800_000_000_000
+
+const told = fc.record({ seq: whole(40), least: whole(500), untold: whole(20) })
+const account: fc.Arbitrary<Account> = fc.record({
+  seq: fc.integer({ min: 40, max: 60 }),
+  usedTotal: whole(5_000),
+  seen: maybe(
+    fc.record({
+      seq: fc.integer({ min: 1, max: 40 }),
+      at: whole(400).map((s) => epoch + s * second),
+      remaining: whole(1_000),
+    }),
+  ),
+  spentSince: whole(50),
+  told: maybe(told),
+  toldNext: maybe(told),
+  reserved: fc.constant(10_000),
+  inFlight: fc.constant(100),
+  uncertain: fc.constant(10_000),
+  drainedFloor: maybe(whole(200)),
+  blindCalls: whole(5),
+  probeGranted: fc.boolean(),
+  lastProbeAt: fc.constant(null),
+  notBefore: maybe(fc.constantFrom(epoch + 200 * second)),
+  rateNextAt: fc.constant(null),
+  slowdowns: whole(12),
+  blockedKeys: fc.uniqueArray(fc.constantFrom(...'abcfghijklm')),
+  day: fc.constant('2027-01-15'),
+  daySpent: whole(100),
+  month: fc.constant('2027-01-01'),
+  monthSpent: whole(100),
+})
+
+// Half of them are all but full: one price more, and they become the earlier ones.
+const counted = fc.oneof(fc.integer({ min: 1, max: 27 }), fc.constantFrom(28, 29))
+const peak = fc
+  .record({ first: whole(60), below: whole(60), count: counted })
+  .map(({ first, below, count }) => ({ first, second: Math.min(first, below), count }))
+const cost: fc.Arbitrary<Cost> = fc
+  .record({
+    dearest: whole(60),
+    cheapest: whole(5),
+    seen: fc.constantFrom(0, 3, 29, 500),
+    trying: fc.boolean(),
+    recent: fc.oneof(fc.constant(noPeak), peak),
+    earlier: fc.oneof(fc.constant(noPeak), peak),
+  })
+  .map((one) => (one.seen === 0 ? { ...one, ...unheard } : one))
+const unheard = { dearest: 0, cheapest: 0, recent: noPeak, earlier: noPeak }
+
+const ending: fc.Arbitrary<CallOutcome['now']> = fc.oneof(
+  fc.record({
+    kind: fc.constant('settled' as const),
+    used: whole(70),
+    remaining: maybe(whole(900)),
+    priced: fc.boolean(),
+  }),
+  fc.constant({ kind: 'unknown' as const }),
+  fc.constant({ kind: 'unsent' as const }),
+)
+const outcome: fc.Arbitrary<CallOutcome> = fc.record({
+  seq: fc.integer({ min: 1, max: 60 }),
+  startedAt: whole(400).map((s) => epoch + s * second),
+  startTotal: whole(4_000),
+  bound: whole(40),
+  class: fc.constantFrom(...classes),
+  was: fc.constantFrom('in_flight' as const, 'unknown' as const, 'washed' as const),
+  now: ending,
+})
+const signal: fc.Arbitrary<Signal> = fc.oneof(
+  fc.constant({ kind: 'welcome' as const }),
+  fc.record({ kind: fc.constant('key_refused' as const), key: fc.constantFrom('a', 'd', 'e') }),
+  fc.record({
+    kind: fc.constant('no_credit' as const),
+    seq: fc.integer({ min: 1, max: 60 }),
+    startedAt: whole(400).map((s) => epoch + s * second),
+  }),
+  fc.record({
+    kind: fc.constant('slow_down' as const),
+    startedAt: whole(400).map((s) => epoch + s * second),
+    waitMs: maybe(fc.constantFrom(0, 2_000, 50_000)),
+  }),
+)
+const heldCall = fc.record({
+  unknownAt: whole(400).map((s) => epoch + s * second),
+  bound: whole(80),
+  class: fc.constantFrom(...classes),
+})
+
+const life = fc.record({
+  account,
+  costs: fc.uniqueArray(fc.tuple(fc.constantFrom(...classes), cost), {
+    selector: ([name]) => name,
+    maxLength: 2,
+  }),
+  outcomes: fc.uniqueArray(outcome, { selector: ({ seq }) => seq, maxLength: 6 }),
+  signals: fc.array(signal, { maxLength: 4 }),
+  held: fc.array(heldCall, { maxLength: 4 }),
+  floor: whole(150),
+})
+
+type Life = typeof life extends fc.Arbitrary<infer T> ? T : never
+
+/** Makes the account, its prices and its lost calls as drawn; gives back its number and the lost calls with theirs. */
+async function enter({ account: drawn, costs, held }: Pick<Life, 'account' | 'costs' | 'held'>) {
+  const { db } = database
+  const { rows } = await sql<{ id: number }>`
+    insert into accounts (
+      name, kind, seq, used_total, obs_seq, obs_at, obs_remaining, spent_since, told_seq, told_least, told_untold,
+      next_told_seq, next_told_least, next_told_untold, reserved, in_flight, uncertain, drained_floor, blind_calls,
+      probe_granted, not_before, slowdowns, blocked_keys, day, day_spent, month, month_spent
+    )
+    values (
+      gen_random_uuid(), 'live', ${drawn.seq}, ${drawn.usedTotal}, ${drawn.seen?.seq ?? null},
+      to_timestamp(${drawn.seen?.at ?? null}::float8 / 1000), ${drawn.seen?.remaining ?? null}, ${drawn.spentSince},
+      ${drawn.told?.seq ?? null}, ${drawn.told?.least ?? null}, ${drawn.told?.untold ?? 0},
+      ${drawn.toldNext?.seq ?? null}, ${drawn.toldNext?.least ?? null}, ${drawn.toldNext?.untold ?? 0},
+      ${drawn.reserved}, ${drawn.inFlight}, ${drawn.uncertain}, ${drawn.drainedFloor}, ${drawn.blindCalls},
+      ${drawn.probeGranted}, to_timestamp(${drawn.notBefore}::float8 / 1000), ${drawn.slowdowns},
+      ${drawn.blockedKeys}, ${drawn.day}, ${drawn.daySpent}, ${drawn.month}, ${drawn.monthSpent}
+    )
+    returning id`.execute(db)
+  const id = rows[0]?.id ?? 0
+  for (const [name, { dearest, cheapest, seen, trying, recent, earlier }] of costs) {
+    await sql`
+      insert into account_costs
+      values (
+        ${id}, ${name}, ${seen === 0 ? null : dearest}, ${seen === 0 ? null : cheapest}, ${seen}, ${trying},
+        ${recent.first}, ${recent.second}, ${recent.count}, ${earlier.first}, ${earlier.second}, ${earlier.count}
+      )`.execute(db)
+  }
+  const { rows: run } = await sql<{ id: number }>`
+    insert into runs (list_id, run_date, kind, state, spent) values (1, current_date, 'nightly', 'open', 10000)
+    returning id`.execute(db)
+  const calls: Held[] = []
+  for (const [place, { unknownAt, bound, class: name }] of held.entries()) {
+    const { rows: made } = await sql<{ id: number }>`
+      with task as (
+        insert into tasks (run_id, query_id, slice) values (${run[0]?.id ?? 0}, gen_random_uuid(), 0) returning id, query_id
+      )
+      insert into calls (
+        task_id, query_id, account_id, worker, sent_at, unknown_at, start_seq, start_total, credits_reserved, class, outcome
+      )
+      select
+        id, query_id, ${rows[0]?.id ?? 0}, 1, now(), to_timestamp(${unknownAt}::float8 / 1000), ${place}, 0, ${bound},
+        ${name}, 'unknown'
+      from task
+      returning id`.execute(db)
+    calls.push({ call: made[0]?.id ?? 0, unknownAt, bound, class: name })
+  }
+  return { id, calls, run: run[0]?.id ?? 0 }
+}
+
+test('the statement that settles calls writes what the rules say, whatever the books hold', async () => {
+  const { db } = database
+  await fc.assert(
+    fc.asyncProperty(life, async (drawn) => {
+      const { id, calls, run } = await enter(drawn)
+      const change = changeOf(drawn.outcomes, drawn.signals)
+      const settlement: Settlement = {
+        ...{ account_id: id, key: 'z', floor: drawn.floor, jitter: 0 },
+        ...{ grace_ms: constants.graceMs, trusted_after: constants.trustedAfter },
+        ...{ change: changeRow(change), prices: priceRows(change) },
+        ...{ stops: [], calls: [], tasks: [], runs: [{ run, spent: 0, reserved: 0 }] },
+      }
+      await saveSettlement(db, settlement, [])
+      const books = await readBooks(db, id)
+      const written = accountOf(books.account)
+      const expected = apply(drawn.account, new Map(drawn.costs), {
+        ...{ change, held: calls, floor: drawn.floor, jitter: 0 },
+        // The statement has a clock of its own: what it adds to the present is compared below.
+        now: books.now_ms,
+      })
+      const near = (time: number | null) => (time === null ? null : Math.round(time / 20_000))
+      const comparable = (one: Account) => ({
+        ...one,
+        notBefore: near(one.notBefore),
+        blockedKeys: one.blockedKeys.toSorted(),
+      })
+      expect(comparable(written)).toEqual(comparable(expected.account))
+      const known = (costs: ReadonlyMap<string, Cost>) => Object.fromEntries(costs)
+      expect(known(costsOf(books))).toEqual(known(expected.costs))
+      const { rows } = await sql<{ id: number; bound: number; washed: boolean }>`
+        select id, credits_reserved as bound, washed_at is not null as washed
+        from calls
+        where account_id = ${id}
+        order by id`.execute(db)
+      const lowered = new Map(expected.lowered.map(({ call, bound }) => [call, bound]))
+      expect(rows).toEqual(
+        calls.map(({ call, bound }) => ({
+          id: call,
+          bound: lowered.get(call) ?? bound,
+          washed: expected.washed.includes(call),
+        })),
+      )
+      const freed = calls.reduce((sum, { call, bound }) => {
+        return sum + bound - (lowered.get(call) ?? bound)
+      }, 0)
+      const { rows: runs } = await sql<{
+        spent: number
+      }>`select spent from runs where id = ${run}`.execute(db)
+      expect(runs).toEqual([{ spent: 10_000 - freed }])
+    }),
+    { numRuns: 250, seed: 11 },
+  )
+})
+
+test('a settlement that rests on a call which changed meanwhile writes nothing', async () => {
+  const { db } = database
+  const held = [{ unknownAt: epoch, bound: 7, class: '10/-' as const }]
+  const { id, calls, run } = await enter({
+    account: { ...newAccount, uncertain: 7, day: '2027-01-15' },
+    costs: [],
+    held,
+  })
+  const change = changeOf([], [])
+  const { call } = calls[0] ?? { call: 0 }
+  const settlement: Settlement = {
+    ...{ account_id: id, key: 'z', floor: 0, jitter: 0, grace_ms: 1, trusted_after: 30 },
+    ...{ change: { ...changeRow(change), used: 5 }, prices: [], stops: [], tasks: [] },
+    runs: [{ run, spent: 5, reserved: 0 }],
+    calls: [
+      {
+        ...{ id: call, mark: null, was: null, was_washed: false, bound: 7, outcome: 'settled' },
+        ...{ http_status: 200, credits_used: 5, credits_remaining: 1, error_code: null },
+        error_message: null,
+      },
+    ],
+  }
+  await expect(saveSettlement(db, settlement, [])).rejects.toMatchObject({ code: 'QM001' })
+  const books = await readBooks(db, id)
+  expect(books.account).toMatchObject({ used_total: 0, uncertain: 7 })
+})
+
+test('a settlement of a call whose number the database has given to another query meanwhile writes nothing', async () => {
+  const { db } = database
+  const { id, settlement } = await answerLate()
+  const calls = settlement.calls.map((call) => ({ ...call, mark: randomUUID() }))
+  const stranger = saveSettlement(db, { ...settlement, calls }, [])
+  await expect(stranger).rejects.toMatchObject({ code: 'QM001' })
+  expect((await readBooks(db, id)).account).toMatchObject({ used_total: 0, uncertain: 7 })
+  await saveSettlement(db, settlement, [])
+  expect((await readBooks(db, id)).account).toMatchObject({ uncertain: 0 })
+})
+
+/** An account that holds seven credits for a call that was given up, and what its late answer means. */
+async function answerLate() {
+  const { db } = database
+  const owing = { ...newAccount, uncertain: 7, day: '2027-01-15' }
+  const held = [{ unknownAt: epoch, bound: 7, class: '10/-' as const }]
+  const { id, calls } = await enter({ account: owing, costs: [], held })
+  const { call } = calls[0] ?? { call: 0 }
+  const [read] = await readCalls(db, id, [call])
+  if (read === undefined) throw new Error('expected the call that was entered')
+  const matched = [{ entry: entry(call, { call: { id: call, mark: read.mark } }), call: read }]
+  const changes = judgeTasks(matched, { rebuy: true, jitter: 0 })
+  const clerk = { account: id, key: 'key', floor: 0, rebuy: true }
+  return { id, settlement: settlementOf(clerk, { matched, changes, jitter: 0 }) }
+}
+
+test('a late answer gives back what was held for its call once, also when it would be washed out in that moment', async () => {
+  const { db } = database
+  const { id, settlement } = await answerLate()
+  const newest = {
+    seq: 50,
+    started_at_ms: epoch + 400 * second,
+    start_total: 0,
+    used: 3,
+    remaining: 97,
+  }
+  await saveSettlement(db, { ...settlement, change: { ...settlement.change, newest } }, [])
+  const books = await readBooks(db, id)
+  expect(books.account).toMatchObject({ uncertain: 0, used_total: 3, obs_remaining: 97 })
+})
+
+test.each([
+  ['its call was washed out', sql`update calls set washed_at = now()`],
+  ['less is held for its call', sql`update calls set credits_reserved = 6`],
+  ['its call was answered', sql`update calls set outcome = 'settled'`],
+  ['its task changed', sql`update tasks set attempts = attempts + 1`],
+])('a late answer changes nothing when meanwhile %s, and is worked out again', async (_, by) => {
+  const { db } = database
+  const { id, settlement } = await answerLate()
+  await by.execute(db)
+  await expect(saveSettlement(db, settlement, [])).rejects.toMatchObject({ code: 'QM001' })
+  const books = await readBooks(db, id)
+  expect(books.account).toMatchObject({ used_total: 0, uncertain: 7 })
+})

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import type { OpenCall } from '../../../src/core/ledger/settle-statement.ts'
+import {
+  type Clerk,
+  type Entry,
+  judgeTasks,
+  type Matched,
+  settlementOf,
+} from '../../../src/core/ledger/settle.ts'
+import { entry, openCall } from './books.ts'
+
+const clerk: Clerk = { account: 1, key: 'key', floor: 100, rebuy: true }
+const match = (id: number, given: Partial<Entry> = {}, call: Partial<OpenCall> = {}): Matched => ({
+  entry: entry(id, given),
+  call: openCall(id, call),
+})
+const lost: Partial<Entry> = {
+  ending: { kind: 'unknown' },
+  effect: { kind: 'retry', ambiguous: true, death: false, waitMs: null, code: '', message: '' },
+  signal: null,
+  creditsUsed: null,
+}
+const unsent: Partial<Entry> = {
+  ending: { kind: 'unsent' },
+  effect: { kind: 'keep', waitMs: null },
+  signal: null,
+  creditsUsed: null,
+}
+
+function settled(...matched: readonly Matched[]) {
+  const changes = judgeTasks(matched, { rebuy: true, jitter: 0 })
+  return settlementOf(clerk, { matched, changes, jitter: 0 })
+}
+
+describe('the purse of a run', () => {
+  const purse = (given: Partial<Entry>, outcome: string | null) =>
+    settled(match(1, given, { outcome })).runs
+
+  test('gives back what was reserved, and pays what a call says', () => {
+    expect(purse({}, null)).toEqual([{ run: 1, spent: 3, reserved: -5 }])
+  })
+
+  test('pays the bound of a call that nobody could read, and nothing for one that was not sent', () => {
+    expect(purse(lost, null)).toEqual([{ run: 1, spent: 5, reserved: -5 }])
+    expect(purse(unsent, null)).toEqual([{ run: 1, spent: 0, reserved: -5 }])
+  })
+
+  test('pays the price instead of the bound once a late answer tells it', () => {
+    expect(purse({}, 'unknown')).toEqual([{ run: 1, spent: -2, reserved: 0 }])
+    expect(purse(unsent, 'unknown')).toEqual([{ run: 1, spent: -5, reserved: 0 }])
+  })
+
+  test('adds up calls that end together', () => {
+    expect(settled(match(1), match(2), match(3, lost, { run_id: 2 })).runs).toEqual([
+      { run: 1, spent: 6, reserved: -10 },
+      { run: 2, spent: 5, reserved: -5 },
+    ])
+  })
+})
+
+describe('the books', () => {
+  test('give back for a late answer what was held, and nothing where it was washed out', () => {
+    expect(settled(match(1, {}, { outcome: 'unknown' })).change).toMatchObject({
+      uncertain: -5,
+      used: 3,
+      reserved: 0,
+    })
+    const washed = settled(match(1, {}, { outcome: 'unknown', washed: true }))
+    expect(washed.change).toMatchObject({ uncertain: 0, used: 3 })
+  })
+
+  test('hear what the API said of the account', () => {
+    const broke = settled(match(7, { ...unsent, signal: 'no_credit' }))
+    expect(broke.change.no_credit).toEqual({ seq: 7, started_at_ms: 1_000 })
+    expect(broke.stops).toMatchObject([{ reason: 'credit_floor' }])
+    const refused = settled(match(7, { ...unsent, signal: 'key_refused' }))
+    expect(refused.change.refused_keys).toEqual(['key'])
+  })
+})
+
+describe('a task', () => {
+  test('is judged by all of its calls that end together', () => {
+    const calls = [1, 2].map((id) => match(id, lost, { task_id: 9, ambiguous: 1 }))
+    expect(settled(...calls).tasks).toMatchObject([{ id: 9, ambiguous: 3, state: 'unknown' }])
+  })
+
+  test('takes the answer of the first of its calls that brought one', () => {
+    const calls = [match(1, lost), match(2), match(3)]
+    const ofOne = calls.map(({ entry: one, call }) => ({
+      entry: one,
+      call: { ...call, task_id: 9 },
+    }))
+    expect(settled(...ofOne).tasks).toMatchObject([{ id: 9, state: 'answered', search_id: 2 }])
+  })
+})

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest'
+import { asksOf, scarcePriorities, sortTasks } from '../../../src/core/ledger/admission.ts'
+import { lookAt } from '../../../src/core/ledger/reserve.ts'
+import { costsOf } from '../../../src/core/ledger/rows.ts'
+import type { WaitingTask } from '../../../src/core/ledger/waiting.ts'
+import { booksOf, costRows, known, rich, spender, waiting } from './books.ts'
+
+const want = (task: number, priority = 5) => ({ task, class: '10/-', priority })
+
+function sorted(...found: readonly WaitingTask[]) {
+  const wanted = found.map(({ id }) => want(id))
+  return sortTasks(wanted, new Map(found.map((task) => [task.id, task])))
+}
+
+describe('a task that comes to the gate', () => {
+  test('is ready when nothing speaks against it, the most urgent first', () => {
+    const tasks = new Map([1, 2].map((id) => [id, waiting(id)]))
+    const { ready } = sortTasks([want(1, 7), want(2, 3)], tasks)
+    expect(ready.map(({ task, run }) => [task, run])).toEqual([
+      [2, 1],
+      [1, 1],
+    ])
+  })
+
+  test('is gone when it ended, when its run ended, and when nobody knows it', () => {
+    const { ready, gone } = sorted(
+      waiting(1, { state: 'answered' }),
+      waiting(2, { run_open: false }),
+    )
+    expect([ready, gone]).toEqual([[], [1, 2]])
+    expect(sortTasks([want(3)], new Map()).gone).toEqual([3])
+  })
+
+  test('comes later while its query is being asked, and before its time', () => {
+    const { ready, later } = sorted(waiting(1, { busy: true }), waiting(2, { due: false }))
+    expect([ready, later]).toEqual([[], [1, 2]])
+  })
+
+  test('comes later when another of the group asks the same query', () => {
+    const { ready, later } = sorted(waiting(1), waiting(2, { query_id: 'query 1' }))
+    expect(ready.map(({ task }) => task)).toEqual([1])
+    expect(later).toEqual([2])
+  })
+
+  test('takes an answer that is there, and is not bought', () => {
+    const { ready, gone, reused } = sorted(waiting(1, { fresh: 17 }))
+    expect([ready, gone, reused]).toEqual([[], [1], [{ task: 1, search: 17 }]])
+  })
+})
+
+describe('urgent tasks elsewhere', () => {
+  const priorities = (floor: number) => {
+    const books = booksOf(
+      { ...rich, seen: { seq: 40, at: 900, remaining: 10_000 } },
+      { costs: costRows(new Map([['10/-', known]])) },
+    )
+    const look = lookAt(spender({ floor }), { wanted: [], books, tasks: [] })
+    const ready = [1, 5, 5, 9].map((priority, task) => ({ ...want(task, priority), run: 1 }))
+    return scarcePriorities(ready, { ...look, costs: costsOf(books) })
+  }
+
+  test('are counted for each priority below the first while credit is scarce, and never otherwise', () => {
+    expect(priorities(9_990)).toEqual([5, 9])
+    expect(priorities(100)).toEqual([])
+  })
+
+  test('are told to each ask of their priority', () => {
+    const ready = [5, 9].map((priority, task) => ({ ...want(task, priority), run: 1 }))
+    const asks = asksOf(ready, new Map([[9, 3]]))
+    expect(asks.map(({ urgentElsewhere }) => urgentElsewhere)).toEqual([0, 3])
+  })
+})

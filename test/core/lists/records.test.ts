@@ -1,0 +1,66 @@
+import { fc } from '@fast-check/vitest'
+import { parse } from 'csv-parse/sync'
+import { expect, test } from 'vitest'
+import { Cutter } from '../../../src/core/lists/records.ts'
+
+const cell = fc.string({ unit: fc.constantFrom(...' abcäß本,;\t|\u{1f45f}'), maxLength: 6 })
+const end = fc.constantFrom('\n', '\r\n', '\r', '\n\n')
+
+/** Cuts a text that comes in pieces of any size. */
+function cut(text: string, delimiter: string, sizes: readonly number[]) {
+  const bytes = Buffer.from(text)
+  const cutter = new Cutter(delimiter, 'list.csv')
+  const found = []
+  let at = 0
+  for (const size of sizes) {
+    found.push(cutter.push(bytes.subarray(at, at + size), false))
+    at += size
+  }
+  found.push(cutter.push(bytes.subarray(at), true))
+  return {
+    cells: found.flatMap(({ cells }) => cells),
+    lines: found.flatMap(({ lines }) => lines),
+    broken: found.flatMap(({ broken }) => broken),
+  }
+}
+
+test('lines without a quote come out as the CSV parser cuts them, however the file is cut into pieces', () => {
+  fc.assert(
+    fc.property(
+      fc.record({
+        rows: fc.array(fc.tuple(cell, end), { maxLength: 12 }),
+        last: cell,
+        delimiter: fc.constantFrom(',', ';', '\t', '|'),
+        sizes: fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 12 }),
+      }),
+      ({ rows, last, delimiter, sizes }) => {
+        const text = rows.map(([row, ending]) => row + ending).join('') + last
+        const expected: string[][] = parse(text, {
+          delimiter,
+          relax_column_count: true,
+          record_delimiter: ['\r\n', '\n', '\r'],
+        })
+        const { cells, lines, broken } = cut(text, delimiter, sizes)
+        expect(cells).toEqual(expected)
+        expect(lines).toEqual(expected.map((_, index) => index + 1))
+        expect(broken).toEqual([])
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+test('a piece with a quote and a piece without one give the same cells', () => {
+  const plain = cut('a,b\nc,d\n', ',', [])
+  const quoted = cut('"a",b\nc,d\n', ',', [])
+  expect(quoted).toEqual(plain)
+})
+
+test.each(['', '\n', '\r\n'])(
+  'cells that are wrapped count their lines when the file ends with %j',
+  (ending) => {
+    const { cells, lines } = cut(`"Report\nof x"\n\nkeyword,"a\r\nb"\nfoo,1${ending}`, ',', [])
+    expect(cells).toEqual([['Report\nof x'], [''], ['keyword', 'a\r\nb'], ['foo', '1']])
+    expect(lines).toEqual([1, 3, 4, 6])
+  },
+)

@@ -1,0 +1,235 @@
+// @module-tag slow
+import { describe, expect, test } from 'vitest'
+import { anyUnfinished, finishDays } from '../../../src/core/nights/finish.ts'
+import { askPromises } from '../../../src/features/verify/verify.ts'
+import { tellByChance } from '../../features/analysis/chance.ts'
+import { dice } from '../../features/analysis/oracle.ts'
+import { storyScene } from '../../features/analysis/scene.ts'
+import { histories } from '../../support/schedules.ts'
+
+const scene = storyScene()
+
+const run = (text: string, ...values: unknown[]) => scene.pool.query(text, values)
+
+/** Rows of a view, each a line; the last digits of a sum are those of the order it was added up in. */
+async function linesOf(view: string, columns: string): Promise<readonly string[]> {
+  const { rows } = await scene.pool.query<unknown[]>({
+    text: `select run_date, ${columns} from ${view}`,
+    rowMode: 'array',
+  })
+  const said = (value: unknown) =>
+    typeof value === 'number' ? value.toPrecision(12) : String(value)
+  return rows.map((row) => row.map(said).join(' ')).toSorted()
+}
+
+const counts = 'tag, queries, weight, planned, planned_weight'
+const steps =
+  'query_id, search_id, fetched_at, previous_search_id, previous_run_date, depth, previous_depth, volatility, places, entered, left_it, stayed'
+const sums = 'tag, domain, ranked, top_3, top_10, top_20, positions, clicks'
+
+/** What the views say beside what the answers say. */
+async function expectTruth(): Promise<void> {
+  expect(await linesOf('analysis.label_days', counts)).toEqual(
+    await linesOf('analysis.live_labels', counts),
+  )
+  expect(await linesOf('analysis.label_shares', sums)).toEqual(
+    await linesOf('analysis.live_shares', sums),
+  )
+  expect(await linesOf('analysis.step_days', steps)).toEqual(
+    await linesOf('analysis.live_steps', steps),
+  )
+  // Day by day, and all at once.
+  expect(await broken(2)).toEqual([0, 0, 0, 0])
+  expect(await broken()).toEqual([0, 0, 0, 0])
+}
+
+/** What breaks the promises of finished days. */
+async function broken(days: number | null = null): Promise<readonly number[]> {
+  const checks = await askPromises(scene.db, { zone: 'UTC', days })
+  return checks
+    .filter(({ name }) => name.includes(' finished day'))
+    .map(({ violations }) => violations)
+}
+
+async function keptDays(): Promise<readonly string[]> {
+  const { rows } = await scene.pool.query<{ day: string }>(
+    'select run_date::text as day from finished_days where made_at is not null order by 1',
+  )
+  return rows.map(({ day }) => day)
+}
+
+/** Everything that may happen to days that are over. */
+const events: readonly ((day: string) => Promise<unknown>)[] = [
+  // An answer that was lost comes after all.
+  (day) =>
+    run(
+      `insert into searches (id, call_id, task_id, query_id, fetched_at, depth, origin, api, result_count)
+      select 900000 + tasks.id, 900000 + tasks.id, tasks.id, tasks.query_id, now(), 10, 'live', 'api.example.com', 0
+      from tasks join runs on runs.id = tasks.run_id
+      where runs.run_date = $1
+        and not exists (select from searches where searches.id = 900000 + tasks.id)
+      limit 1`,
+      day,
+    ),
+  // An answer is read again, and says something else.
+  () =>
+    run(`with gone as (
+        delete from organic_results
+        where (search_id, ordinal) in (select search_id, min(ordinal) from organic_results group by 1 limit 2)
+        returning *
+      )
+      insert into organic_results (search_id, ordinal, position, page_id, domain_id, title)
+      select search_id, ordinal + 50, position + 2, page_id, domain_id, title
+      from gone`),
+  () =>
+    run("update searches set parse_error = 'cut off' where id = (select max(id) from searches)"),
+  () => run('delete from searches where id = (select min(id) from searches)'),
+  (day) => run('update runs set suspect = not suspect where run_date = $1', day),
+  (day) => run('update runs set run_date = run_date + 1 where run_date = $1', day),
+  (day) =>
+    scene.story.night(day, { hats: ['d1.com/', 'd2.com/'], shoes: 'reused' }, { list: 'late' }),
+  () =>
+    run(`update tasks set search_id = (select max(id) from searches where searches.query_id = tasks.query_id)
+      where state = 'reused'`),
+  () => run("update ctr_curve set ctr = ctr * 0.9 where position < 4 and curve = 'default'"),
+  () =>
+    run(`insert into own_domains (domain, label) values ('d1.com/1', 'Ours'), ('d2.com', 'Ours')
+      on conflict do nothing`),
+  () =>
+    run(`insert into rival_domains (domain, label) values ('*.d3.com', 'They')
+      on conflict do nothing`),
+  () => run("delete from own_domains where domain = 'd1.com/1'"),
+  () => run("update lists set name = name || ' renamed'"),
+  () =>
+    run("update list_queries set weight = coalesce(weight, 1) + 1, tags = tags || 'more'::text"),
+  () => run('delete from tasks where id = (select max(id) from tasks)'),
+]
+
+describe('days that are kept', () => {
+  test.each(histories)(
+    'say what their answers say, whatever changes behind them, history %i',
+    async (seed) => {
+      const roll = dice(seed)
+      const days = await tellByChance(scene.story, { seed, days: 5 })
+      await run("update runs set state = 'done', finished_at = now()")
+      for (let round = 0; round < 4; round++) {
+        await finishDays(scene.db)
+        expect(await anyUnfinished(scene.db)).toBe(false)
+        const { rows } = await run('select from analysis.unfinished_days')
+        expect(rows).toEqual([])
+        await expectTruth()
+        for (let more = 1 + roll(2); more > 0; more--) {
+          const event = events[roll(events.length)]
+          await event?.(days[roll(days.length)] ?? '')
+          await run("update runs set state = 'done' where state <> 'done'")
+          await expectTruth()
+        }
+      }
+    },
+    60_000,
+  )
+
+  test('are asked for in place of their answers, by the shares of one domain and of all', async () => {
+    await scene.story.night('2026-01-01', { shoes: ['a.com/'], boots: ['b.com/', 'a.com/'] })
+    await run("update runs set state = 'done'")
+    expect(await finishDays(scene.db)).toBe(1)
+    // Nobody may do this, and verify tells; here it shows which rows are read.
+    await run("update finished_shares set ranked = 7 where domain = 'a.com' and tag = '*'")
+    const { rows } = await run(
+      "select domain, ranked from analysis.share_of_voice where tag = '*' order by domain",
+    )
+    expect(rows).toEqual([
+      { domain: 'a.com', ranked: 7 },
+      { domain: 'b.com', ranked: 1 },
+    ])
+  })
+
+  test('stand aside for a slice, for suspect nights, other kinds of answers and another curve', async () => {
+    await scene.story.night('2026-01-01', { shoes: ['a.com/'] })
+    await run("update runs set state = 'done'")
+    await run("insert into ctr_curve values ('mine', 1, 0.5)")
+    await finishDays(scene.db)
+    await run('update finished_labels set queries = 7')
+    const ask = async (setting?: string, value?: string) => {
+      const client = await scene.pool.connect()
+      if (setting !== undefined) {
+        await client.query('select set_config($1, $2, false)', [setting, value])
+      }
+      const { rows } = await client.query<{ queries: number }>(
+        "select queries from analysis.label_days where tag = '*'",
+      )
+      client.release(true)
+      return rows[0]?.queries
+    }
+    expect(await ask()).toBe(7)
+    expect(await ask('querymill.slice', '[["-new"]]')).toBe(1)
+    expect(await ask('querymill.suspects', 'show')).toBe(1)
+    expect(await ask('querymill.origins', 'live,test')).toBe(1)
+    expect(await ask('querymill.ctr_curve', 'mine')).toBe(1)
+  })
+
+  test('end before the first day that is still worked on, and begin again when a run is opened', async () => {
+    for (const night of ['2026-01-01', '2026-01-02', '2026-01-03']) {
+      await scene.story.night(night, { shoes: ['a.com/'] })
+    }
+    await run(
+      "update runs set state = case when run_date = '2026-01-02' then 'open' else 'done' end",
+    )
+    await finishDays(scene.db)
+    expect(await keptDays()).toEqual(['2026-01-01'])
+    await run("update runs set state = 'done'")
+    expect(await finishDays(scene.db, 1)).toBe(1)
+    expect(await keptDays()).toEqual(['2026-01-01', '2026-01-02'])
+    await finishDays(scene.db)
+    await run("update runs set state = 'open' where run_date = '2026-01-02'")
+    expect(await keptDays()).toEqual(['2026-01-01'])
+    await expectTruth()
+  })
+
+  test('are not those that an answer reaches while they are added up', async () => {
+    await scene.story.night('2026-01-01', { shoes: ['a.com/'], boots: 'failed' })
+    await run("update runs set state = 'done'")
+    const late = await scene.pool.connect()
+    await late.query('begin')
+    await late.query(`insert into searches (id, call_id, task_id, query_id, fetched_at, depth, origin, api, result_count)
+      select 900, 900, tasks.id, tasks.query_id, now(), 10, 'live', 'api.example.com', 0
+      from tasks where state = 'failed'`)
+    // The writer looked before there was anything to forget: whoever adds up waits for it, and gives up in the end.
+    expect(await finishDays(scene.db)).toBe(0)
+    await late.query('commit')
+    late.release()
+    expect(await finishDays(scene.db)).toBe(1)
+    await expectTruth()
+    const { rows } = await run("select queries from analysis.label_days where tag = '*'")
+    expect(rows).toEqual([{ queries: 2 }])
+  })
+
+  test('that somebody changed by hand are found by verify, in their counts, sums and missing rows', async () => {
+    await scene.story.night('2026-01-01', { shoes: ['a.com/', 'b.com/'], boots: ['b.com/'] })
+    await run("update runs set state = 'done'")
+    await finishDays(scene.db)
+    expect(await broken()).toEqual([0, 0, 0, 0])
+    await run("update finished_labels set planned = planned + 1 where tag = '*'")
+    expect(await broken()).toEqual([1, 0, 0, 0])
+    await run(
+      "update finished_shares set clicks = clicks + 0.001 where tag = '*' and domain = 'a.com'",
+    )
+    await run("delete from finished_shares where tag = '*' and domain = 'b.com'")
+    expect(await broken()).toEqual([1, 2, 0, 0])
+    await run('update finished_steps set depth = 3')
+    expect(await broken()).toEqual([1, 2, 2, 0])
+    await run('delete from seen_pages')
+    expect(await broken()).toEqual([1, 2, 2, 3])
+  })
+
+  test('are added up again by verify, as many as it is told, drawn anew', async () => {
+    const nights = ['2026-01-01', '2026-01-02', '2026-01-03']
+    for (const night of nights) await scene.story.night(night, { shoes: ['a.com/'] })
+    await run("update runs set state = 'done'")
+    await finishDays(scene.db)
+    await run("update finished_labels set planned = planned + 1 where tag = '*'")
+    expect(await broken(0)).toEqual([0, 0, 0, 0])
+    expect(await broken(2)).toEqual([2, 0, 0, 0])
+    expect(await broken()).toEqual([3, 0, 0, 0])
+  })
+})

@@ -1,0 +1,110 @@
+// @module-tag slow
+// `retry --budget N`: N credits are what a run may use in all, whatever it was planned with.
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { run } from '../../support/run.ts'
+import { openScene, queries } from '../../support/scene.ts'
+import type { TestMill } from '../../support/mill.ts'
+
+async function budgets({ db }: TestMill) {
+  const { rows } = await sql<{ budget: number | null; state: string }>`
+    select budget, state from runs order by id`.execute(db)
+  return rows
+}
+
+describe('the budget that is typed after retry', () => {
+  test('holds for a run that was planned without one', async () => {
+    const { api, mill } = await openScene()
+    const number = await mill.plan(queries(20))
+    await mill.drain()
+    const flags = ['--run', String(number), '--buy-again', '--budget', '26']
+    expect(await run('retry', flags, mill.env)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`run ${number} may use 26 credits in all, 20 are used`),
+    })
+    const drained = await run('work', ['--drain'], mill.env)
+    expect(drained.code).toBe(3)
+    expect(api.charges()).toHaveLength(26)
+    expect(await mill.states()).toEqual({ answered: 6, unaffordable: 14 })
+  })
+
+  test('holds when it is smaller than the budget that the run has', async () => {
+    const { api, mill } = await openScene()
+    const number = await mill.plan(queries(20), { budget: 100 })
+    await mill.drain()
+    const flags = ['--run', String(number), '--buy-again', '--budget', '25']
+    expect((await run('retry', flags, mill.env)).code).toBe(0)
+    expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 5 })
+    expect(api.charges()).toHaveLength(25)
+  })
+
+  test('holds for an open run that is named, also when none of its tasks has to be opened', async () => {
+    const { api, mill } = await openScene()
+    const number = await mill.plan(queries(20))
+    const flags = ['--run', String(number), '--budget', '5']
+    const preview = await run('retry', [...flags, '--dry-run'], mill.env)
+    expect(preview.code).toBe(0)
+    expect(await budgets(mill)).toEqual([{ budget: null, state: 'open' }])
+    expect(await run('retry', flags, mill.env)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`run ${number} may use 5 credits in all, 0 are used`),
+    })
+    expect(await mill.drain()).toMatchObject({ finish: 'budget', answered: 5 })
+    const less = await run('retry', ['--run', String(number), '--budget', '4'], mill.env)
+    expect(less).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing is changed') })
+    expect(api.charges()).toHaveLength(5)
+  })
+
+  test('is refused with exit code 2 where more is used already, and nothing is changed', async () => {
+    const { mill } = await openScene()
+    const number = await mill.plan(queries(10))
+    await mill.drain()
+    await mill.plan(queries(3), { list: 'other' })
+    await sql`update runs set spent = 7 where state = 'open'`.execute(mill.db)
+    const said = `expected a budget of at least 11 credits for run ${number}, got 10: 10 are used or held`
+    for (const more of [[], ['--dry-run']]) {
+      const flags = ['--list', 'test', '--buy-again', '--budget', '10', ...more]
+      const refused = await run('retry', flags, mill.env)
+      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(said) })
+    }
+    const open = await run('retry', ['--run', String(number + 1), '--budget', '6'], mill.env)
+    expect(open).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('at least 7 credits for run'),
+    })
+    expect(await budgets(mill)).toEqual([
+      { budget: null, state: 'done' },
+      { budget: null, state: 'open' },
+    ])
+    expect(await mill.states()).toEqual({ answered: 10, open: 3 })
+  })
+
+  test.each([[['--list', 'test']], [['--state', 'failed']], [['--error', 'TIMEOUT']]])(
+    'holds for each of several runs that %j selects, or none of them is opened',
+    async (selection) => {
+      const { api, mill } = await openScene()
+      await mill.plan(queries(8))
+      await mill.plan(queries(8), { budget: 2 })
+      await mill.plan(queries(8), { budget: 50 })
+      await sql`
+        update tasks set state = 'failed', finished_at = now(), error_code = 'TIMEOUT'`.execute(
+        mill.db,
+      )
+      await sql`update slices set done_at = now()`.execute(mill.db)
+      await sql`update runs set state = 'done', finished_at = now(), spent = 4 where budget = 2`.execute(
+        mill.db,
+      )
+      await sql`update runs set state = 'done', finished_at = now()`.execute(mill.db)
+      const refused = await run('retry', [...selection, '--budget', '3'], mill.env)
+      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('got 3: 4 are') })
+      expect(await mill.states()).toEqual({ failed: 24 })
+      const { code } = await run('retry', [...selection, '--budget', '5'], mill.env)
+      expect(code).toBe(0)
+      expect(await budgets(mill)).toEqual(
+        Array.from({ length: 3 }, () => ({ budget: 5, state: 'open' })),
+      )
+      expect(await mill.drain()).toMatchObject({ finish: 'budget' })
+      expect(api.charges()).toHaveLength(5 + 1 + 5)
+    },
+  )
+})

@@ -1,0 +1,174 @@
+// @module-tag slow
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openReceiver } from '../../features/notifications/receiver.ts'
+import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
+import { run, start } from '../../support/run.ts'
+
+// Each test starts several programs, which takes its time on a machine that is at work.
+let database: FreshDatabase
+let folder: string
+let env: Record<string, string>
+
+beforeEach(async () => {
+  database = await freshDatabase()
+  folder = mkdtempSync(join(tmpdir(), 'querymill-nightly-'))
+  env = { DATABASE_URL: database.url, MILL_HOME: folder }
+  writeFileSync(join(folder, 'words.csv'), 'query\nred shoes\nblue shoes\n')
+})
+
+afterEach(async () => {
+  await database.close()
+  rmSync(folder, { recursive: true })
+})
+
+function schedules(...lines: string[]): string {
+  const file = join(folder, 'schedules.csv')
+  const header = 'schedule,list,cron,zone,max_age,budget,priority,missed,overlap,on'
+  writeFileSync(file, [header, ...lines, ''].join('\n'))
+  return file
+}
+
+const line = (name: string, cron: string) =>
+  `${name},${join(folder, 'words.csv')},${cron},Europe/Berlin,0,,,latest,skip,yes`
+
+/** As if a scheduler had last looked half an hour ago. */
+async function lookedBefore(name: string, cron: string): Promise<void> {
+  await sql`
+    insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)
+    values (
+      ${name}, 'words', ${cron}, 'Europe/Berlin', 'latest', 'skip', true,
+      now() - interval '30 minutes', now() - interval '30 minutes'
+    )`.execute(database.db)
+}
+
+describe('the command for nights', () => {
+  test('shows each schedule as a sentence with its zone, its next three times and its last night', async () => {
+    const file = schedules(line('often', '*/10 * * * *'), line('bad', '0 3 * *'))
+    await lookedBefore('often', '*/10 * * * *')
+    const before = await run('nightly', ['--show', '--file', file], env)
+    expect(before.code).toBe(1)
+    expect(before.stderr).toMatch(
+      /^OVERDUE: often, due \d{4}-\d\d-\d\d \d\d:\d\d UTC: it was due and nobody decided/m,
+    )
+    expect(before.stdout).toContain('often: Every 10 minutes, Europe/Berlin')
+    expect(before.stdout).toMatch(/next +(\d{4}-\d\d-\d\d \d\d:\d0(, )?){3}\n/)
+    expect(before.stdout).toContain('none yet')
+    expect(before.stdout).toContain('OVERDUE')
+    expect(before.stdout).toContain('refused, line 3: cron: expected five cron fields')
+
+    expect((await run('nightly', ['--once', '--file', file], env)).code).toBe(0)
+    const after = await run('nightly', ['--show', '--json', '--file', file], env)
+    const { schedules: shown, refused } = JSON.parse(after.stdout)
+    expect(shown).toMatchObject([
+      {
+        schedule: 'often',
+        next: [expect.any(String), expect.any(String), expect.any(String)],
+        last: { outcome: expect.stringMatching(/^(ran|late)$/), state: 'open', tasks: 2, open: 2 },
+        overdue: [],
+      },
+    ])
+    expect(shown[0].lately.missed).toBeGreaterThanOrEqual(1)
+    expect(refused).toMatchObject([{ line: 3 }])
+    const status = await run('status', [], env)
+    expect(status.stdout).toMatch(/nightly often: last .*0 of 2 tasks done; next /)
+  })
+
+  test('done once, names bad lines on stderr, does the good ones, and prints nothing on stdout', async () => {
+    const file = schedules(line('bad', '0 0 3 * * *'), line('good', '*/10 * * * *'))
+    await lookedBefore('good', '*/10 * * * *')
+    const { code, stdout, stderr } = await run('nightly', ['--once', '--file', file], env)
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+    expect(stderr).toContain(`${file}:2: cron: expected five cron fields`)
+    expect(stderr).toMatch(/good of .* is run \d+/)
+  })
+
+  test('refuses a desk beside what ends at once, before anything is opened', async () => {
+    for (const flag of ['--show', '--once']) {
+      const { code, stderr } = await run('nightly', [flag, '--desk'], {
+        DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
+      })
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`got it with ${flag};`)])
+    }
+  })
+
+  test('without any line that can be used, ends with exit code 2', async () => {
+    const file = schedules(line('bad', '0 3 * *'))
+    expect((await run('nightly', ['--once', '--file', file], env)).code).toBe(2)
+    expect((await run('nightly', ['--show', '--file', file], env)).code).toBe(2)
+  })
+
+  test('without its file, ends with exit code 2 and names the file', async () => {
+    const file = join(folder, 'nothing.csv')
+    const { code, stderr } = await run('nightly', ['--once', '--file', file], env)
+    expect(code).toBe(2)
+    expect(stderr).toContain(file)
+  })
+
+  test('done once, tells what it has to tell before it ends', async () => {
+    const receiver = await openReceiver()
+    const file = schedules(line('good', '*/10 * * * *'))
+    await lookedBefore('good', '*/10 * * * *')
+    const { code, stderr } = await run('nightly', ['--once', '--file', file], {
+      ...env,
+      MILL_WEBHOOK: receiver.url.href,
+    })
+    await receiver.close()
+    expect({ code, events: receiver.bodies().map(({ event }) => event) }, stderr).toEqual({
+      code: 0,
+      events: expect.arrayContaining(['night_missed']),
+    })
+  })
+
+  test('done once, does not wait for ever for a receiver that is silent, and keeps the notice', async () => {
+    const receiver = await openReceiver()
+    receiver.statuses = ['never', 'never', 'never']
+    const file = schedules(line('good', '*/10 * * * *'))
+    await lookedBefore('good', '*/10 * * * *')
+    const { code, stderr } = await run('nightly', ['--once', '--file', file], {
+      ...env,
+      MILL_WEBHOOK: receiver.url.href,
+      MILL_WEBHOOK_EVENTS: 'night_missed',
+    })
+    await receiver.close()
+    expect(code).toBe(0)
+    expect(stderr).toMatch(/TimeoutError; what is not told is kept, and tried again/)
+    const { notices } = JSON.parse((await run('notify', ['--json'], env)).stdout)
+    expect(notices).toMatchObject([{ event: 'night_missed', state: 'waiting', tries: 1 }])
+  })
+
+  test('with a night that still waits although the next is due as well, says so and ends with 1', async () => {
+    const file = schedules(line('often', '*/10 * * * *').replace('latest,skip', 'all,queue'))
+    await sql`
+      with list as (
+        insert into lists (name, source) values ('words', 'words.csv') returning id
+      ),
+      run as (
+        insert into runs (list_id, run_date, kind, state)
+        select id, current_date, 'nightly', 'open' from list
+      )
+      insert into nights (schedule, due_at, run_date)
+      values ('often', date_trunc('hour', now() - interval '2 hours'), current_date)`.execute(
+      database.db,
+    )
+    await lookedBefore('often', '*/10 * * * *')
+    const { code, stderr } = await run('nightly', ['--once', '--file', file], env)
+    expect(stderr).toMatch(/^OVERDUE: often, due .*: it still waits for an older run/m)
+    expect(code).toBe(1)
+  })
+
+  test('as a service, answers probes and metrics on its port, and leaves in good order when told', async () => {
+    const file = schedules(line('often', '*/10 * * * *'))
+    const service = start('nightly', ['--file', file], { ...env, MILL_METRICS_PORT: '0' })
+    const said = JSON.parse(await service.line('health and metrics on'))
+    const [address] = /http:\S+/.exec(said.msg) ?? ['']
+    expect((await fetch(`${address}/livez`)).status).toBe(200)
+    expect((await fetch(`${address}/readyz`)).status).toBe(200)
+    expect(await (await fetch(`${address}/metrics`)).text()).toContain('querymill_nights_overdue 0')
+    service.kill('SIGTERM')
+    expect((await service.ended).code).toBe(0)
+  })
+})

@@ -1,0 +1,130 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { root } from '../../../src/base/root.ts'
+import { type Line, placeOf, readSchedules } from '../../../src/core/scheduler/schedule.ts'
+
+const good = {
+  schedule: 'nightly',
+  list: 'inputs/keywords.csv',
+  cron: '0 2 * * *',
+  zone: 'Europe/Berlin',
+  max_age: '12h',
+  budget: '500',
+  priority: '3',
+  missed: 'all',
+  overlap: 'queue',
+  on: 'yes',
+}
+
+function linesOf(...changes: Readonly<Record<string, string>>[]): Line[] {
+  return changes.map((change, index) => ({
+    line: index + 2,
+    fields: new Map(Object.entries({ ...good, schedule: `night ${index}`, ...change })),
+  }))
+}
+
+function read(...changes: Readonly<Record<string, string>>[]) {
+  return readSchedules(linesOf(...changes), {
+    zone: 'Asia/Tokyo',
+    lookUpList: (list) => ({ ...placeOf(list), problem: null }),
+  })
+}
+
+describe('a line of the file of schedules', () => {
+  test('becomes a schedule with everything it says', () => {
+    const { schedules, refusals } = read({})
+    expect(refusals).toEqual([])
+    expect(schedules).toMatchObject([
+      {
+        name: 'night 0',
+        line: 2,
+        list: 'inputs/keywords.csv',
+        path: join(root, 'inputs', 'keywords.csv'),
+        listName: 'keywords',
+        cron: { pattern: '0 2 * * *' },
+        zone: 'Europe/Berlin',
+        maxAgeMs: 43_200_000,
+        budget: 500,
+        priority: 3,
+        missed: 'all',
+        overlap: 'queue',
+        on: true,
+        reading: {},
+      },
+    ])
+  })
+
+  test('that leaves fields empty takes what is usual', () => {
+    const empty = { zone: '', max_age: '', budget: '', priority: '', missed: '', overlap: '' }
+    expect(read(empty).schedules).toMatchObject([
+      { zone: 'Asia/Tokyo', maxAgeMs: null, budget: null, missed: 'latest', overlap: 'skip' },
+    ])
+  })
+
+  test.each([
+    ['cron', '0 2 * *', 'five cron fields'],
+    ['cron', '0 0 2 * * *', 'five cron fields'],
+    ['zone', 'Mars/Base', 'a time zone like Europe/Berlin'],
+    ['max_age', 'often', 'a duration like 12h'],
+    ['budget', '0', 'a whole number from 1 up'],
+    ['budget', '1.5', 'a whole number from 1 up'],
+    ['priority', '10', 'from 1 to 9'],
+    ['missed', 'some', '"latest", "all", "skip"'],
+    ['overlap', 'wait', '"skip", "queue", "merge"'],
+    ['on', 'maybe', '"yes" or "no"'],
+    ['on', '', '"yes" or "no"'],
+    ['cadence', 'weekly', '"adaptive 14d"'],
+    ['cadence', 'daily 3d', '"adaptive 14d"'],
+    ['cadence', 'adaptive 1d', 'from 2d to 365d'],
+    ['cadence', 'adaptive 14 d', '"adaptive 14d"'],
+    ['schedule', '', 'a short name'],
+    ['schedule', 'two\nlines', 'a short name'],
+    ['list', '', 'the path of a list'],
+  ])(
+    'with %s %j is refused by its number, says what would do, and the others go on',
+    (...given) => {
+      const [column, value, expected] = given
+      const { schedules, refusals } = read({}, { [column]: value }, {})
+      expect(refusals.map(({ line }) => line)).toEqual([3])
+      expect(refusals[0]?.problem).toContain(expected)
+      expect(schedules.map(({ line }) => line)).toEqual([2, 4])
+    },
+  )
+
+  test.each([
+    ['', { kind: 'daily' }],
+    ['daily', { kind: 'daily' }],
+    ['adaptive', { kind: 'adaptive', longestDays: 14 }],
+    ['Adaptive 30d', { kind: 'adaptive', longestDays: 30 }],
+  ])('with the cadence %j lets queries rest as that says', (cadence, expected) => {
+    expect(read({ cadence }).schedules).toMatchObject([{ cadence: expected }])
+  })
+
+  test('with several faults is refused with all of them', () => {
+    const { refusals } = read({ zone: 'x', on: 'x' })
+    expect(refusals.map(({ problem }) => problem.split(':')[0])).toEqual(['zone', 'on'])
+  })
+
+  test('with the name of an earlier line is refused, and the earlier one keeps it', () => {
+    const { schedules, refusals } = read({ schedule: 'twin' }, { schedule: 'twin' })
+    expect(schedules.map(({ line }) => line)).toEqual([2])
+    expect(refusals).toMatchObject([{ line: 3 }])
+    expect(refusals[0]?.problem).toContain('line 2')
+  })
+
+  test('of a list that is not found is refused with the reason', () => {
+    const { schedules, refusals } = readSchedules(linesOf({}), {
+      zone: 'UTC',
+      lookUpList: (list) => ({ ...placeOf(list), problem: `nothing at ${list}` }),
+    })
+    expect(schedules).toEqual([])
+    expect(refusals).toEqual([{ line: 2, problem: 'list: nothing at inputs/keywords.csv' }])
+  })
+
+  test('in a file with a misspelt column is read, and the column is named', () => {
+    const { schedules, refusals } = read({ overlaps: 'queue' })
+    expect(schedules).toHaveLength(1)
+    expect(refusals).toMatchObject([{ line: 1 }])
+    expect(refusals[0]?.problem).toContain('got overlaps as well')
+  })
+})

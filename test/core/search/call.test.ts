@@ -1,0 +1,356 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { canonicalText } from '../../../src/base/query.ts'
+import { Secret } from '../../../src/base/secret.ts'
+import { bodyCap, openApi } from '../../../src/core/search/call.ts'
+import { key, open, query, stageApi, stageSockets } from './stage.ts'
+
+const whole = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}'
+
+describe('a request', () => {
+  test('carries the key in its header and nowhere in its address', async () => {
+    const { api, requests } = await stageApi((_, response) => response.end('{}'), {
+      path: '/base/',
+    })
+    const reply = await api.call(query('a & b', { hl: 'de', device: 'mobile' }))
+    expect(reply).toMatchObject({ kind: 'response', status: 200, truncated: false })
+    const [request] = requests
+    expect(request?.url).toBe('/base/v1/search?q=a+%26+b&hl=de&num=10&device=mobile')
+    expect(request?.headers.authorization).toBe(`Bearer ${key.reveal()}`)
+    expect(request?.headers['accept-encoding']).toBe('identity')
+  })
+
+  test('says to the server exactly the q that was asked, whatever it holds', async () => {
+    let heard: string | null = null
+    const { api } = await stageApi((request, response) => {
+      heard = new URL(request.url ?? '', 'http://a').searchParams.get('q')
+      response.end('{}')
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 60 }), async (text) => {
+        const q = canonicalText(text)
+        await api.call(query(q))
+        expect(heard).toBe(q)
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  test('is refused before it is made when the key cannot stand in a header, and the error does not show it', () => {
+    const bad = new Secret('sk_live_secret\r\nx: y')
+    const attempt = () =>
+      openApi({ url: new URL('https://api.example.com'), key: bad, timeoutMs: 1, lanes: 1 })
+    expect(attempt).toThrow(/SEARCH_API_KEY: expected one word/)
+    expect(attempt).not.toThrow(/secret/)
+  })
+
+  test('is refused over plain http to another machine', () => {
+    const url = new URL('http://api.example.com')
+    expect(() => openApi({ url, key, timeoutMs: 1, lanes: 1 })).toThrow(/expected https/)
+  })
+})
+
+describe('a call that provably was not sent', () => {
+  test('is unsent when the connection is refused', async () => {
+    const { url, api, sockets } = await stageSockets(() => undefined)
+    await api.close()
+    expect(sockets.size).toBe(0)
+    const closed = new URL(url)
+    closed.port = '1'
+    expect(await open(closed).call(query())).toMatchObject({ kind: 'unsent', code: 'ECONNREFUSED' })
+  })
+
+  test('is unsent when the server speaks no TLS', async () => {
+    const { api } = await stageSockets((socket) => socket.end('no'), { protocol: 'https:' })
+    expect(await api.call(query())).toMatchObject({ kind: 'unsent' })
+  })
+
+  test('is unsent when the deadline passes before there is a connection', async () => {
+    const { api } = await stageSockets(() => undefined, { protocol: 'https:', timeoutMs: 300 })
+    expect(await api.call(query())).toMatchObject({ kind: 'unsent' })
+  })
+
+  test('is unsent when it was given up before, and the server hears nothing', async () => {
+    const { api, requests } = await stageApi((_, response) => response.end('{}'))
+    expect(await api.call(query(), { signal: AbortSignal.abort() })).toMatchObject({
+      kind: 'unsent',
+      code: 'ABORTED',
+    })
+    expect(requests).toHaveLength(0)
+  })
+
+  test('is unsent when it is given up while the connection is being made', async () => {
+    const { api, requests } = await stageApi((_, response) => response.end('{}'))
+    const stop = new AbortController()
+    const reply = api.call(query(), { signal: stop.signal })
+    stop.abort()
+    expect(await reply).toMatchObject({ kind: 'unsent', code: 'ABORTED' })
+    await api.call(query('another'))
+    expect(requests.map(({ url }) => url)).toEqual(['/v1/search?q=another&num=10'])
+  })
+})
+
+describe('a call whose answer was lost', () => {
+  test('ends at the deadline when the server never answers', async () => {
+    const { api } = await stageSockets(() => undefined, { timeoutMs: 300 })
+    expect(await api.call(query())).toMatchObject({
+      kind: 'lost',
+      code: 'TIMEOUT',
+      status: null,
+      partial: null,
+    })
+  })
+
+  test('ends at the deadline when the body only drips', async () => {
+    const { api } = await stageApi(
+      (_, response) => {
+        response.writeHead(200)
+        const drip = setInterval(() => response.write(' '), 20)
+        response.on('close', () => clearInterval(drip))
+      },
+      { timeoutMs: 500 },
+    )
+    const reply = await api.call(query())
+    expect(reply).toMatchObject({ kind: 'lost', code: 'TIMEOUT', status: 200 })
+    expect(reply.kind === 'lost' && reply.partial?.toString().trim()).toBe('')
+  })
+
+  test('is sent once when the connection is reset, and then perhaps charged', async () => {
+    let heard = 0
+    const { api } = await stageSockets((socket) => {
+      socket.on('data', () => {
+        heard += 1
+        socket.resetAndDestroy()
+      })
+    })
+    expect(await api.call(query())).toMatchObject({ kind: 'lost', status: null })
+    expect(heard).toBe(1)
+  })
+
+  test.each([
+    ['shorter than announced', 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"a":1'],
+    ['cut between chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n{"a":1\r\n'],
+  ])('keeps what came of a body that is %s', async (_, text) => {
+    const { api } = await stageSockets((socket) => socket.once('data', () => socket.end(text)))
+    const reply = await api.call(query())
+    expect(reply).toMatchObject({ kind: 'lost', status: 200 })
+    expect(reply.kind === 'lost' && reply.partial?.toString()).toBe('{"a":1')
+  })
+
+  test('is lost, not unsent, when it is given up after it was sent', async () => {
+    const stop = new AbortController()
+    const { api } = await stageSockets((socket) => socket.once('data', () => stop.abort()))
+    expect(await api.call(query(), { signal: stop.signal })).toMatchObject({
+      kind: 'lost',
+      code: 'ABORTED',
+    })
+  })
+
+  test('is lost with all others that one signal ends, and nobody takes them for a leak', async () => {
+    const warnings: Error[] = []
+    const note = (warning: Error) => warnings.push(warning)
+    process.on('warning', note)
+    onTestFinished(() => void process.off('warning', note))
+    const stop = new AbortController()
+    let heard = 0
+    const { api } = await stageSockets(
+      (socket) => {
+        socket.once('data', () => {
+          heard += 1
+          if (heard === 40) stop.abort()
+        })
+      },
+      { lanes: 40 },
+    )
+    const replies = await Promise.all(
+      Array.from({ length: 40 }, (_, call) =>
+        api.call(query(`call ${call}`), { signal: stop.signal }),
+      ),
+    )
+    expect(new Set(replies.map(({ kind }) => kind))).toEqual(new Set(['lost']))
+    expect(await api.call(query(), { signal: stop.signal })).toMatchObject({ kind: 'unsent' })
+    expect(warnings).toEqual([])
+  })
+
+  test('is lost when the way to the API is closed under it', async () => {
+    const { api, sockets } = await stageSockets(() => undefined)
+    const reply = api.call(query())
+    await expect.poll(() => [...sockets].some((socket) => socket.bytesRead > 0)).toBe(true)
+    await api.close()
+    expect(await reply).toMatchObject({ kind: 'lost' })
+  })
+})
+
+describe('a response', () => {
+  test('is what comes after hints that announce it', async () => {
+    const { api } = await stageSockets((socket) =>
+      socket.on('data', () => {
+        socket.write('HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n')
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{"a":1}')
+      }),
+    )
+    const reply = await api.call(query())
+    expect(reply).toMatchObject({ kind: 'response', status: 200 })
+    expect(reply.kind === 'response' && reply.body.toString()).toBe('{"a":1}')
+  })
+
+  test('with a redirect is not followed, and the key goes nowhere else', async () => {
+    const other = await stageApi((_, response) => response.end('{}'))
+    const { api } = await stageApi((_, response) =>
+      response.writeHead(302, { location: other.url.href }).end(),
+    )
+    expect(await api.call(query())).toMatchObject({ kind: 'response', status: 302 })
+    expect(other.requests).toHaveLength(0)
+  })
+
+  test('longer than is kept is cut there and says so', async () => {
+    const { api } = await stageApi((_, response) => response.end(Buffer.alloc(bodyCap + 100, 32)))
+    const reply = await api.call(query())
+    expect(reply).toMatchObject({ kind: 'response', truncated: true })
+    expect(reply.kind === 'response' && reply.body.length).toBe(bodyCap)
+  })
+
+  test('that was compressed unasked is read; one that inflates without end is cut', async () => {
+    const bodies = [gzipSync('{"a":1}'), gzipSync(Buffer.alloc(bodyCap * 4))]
+    const { api } = await stageApi((_, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(bodies.shift()),
+    )
+    const small = await api.call(query())
+    expect(small.kind === 'response' && small.body.toString()).toBe('{"a":1}')
+    const bomb = await api.call(query())
+    expect(bomb).toMatchObject({ kind: 'response', truncated: true })
+    expect(bomb.kind === 'response' && bomb.body.length).toBe(bodyCap)
+  })
+
+  test('whose compression ends too early is never taken for a whole one', async () => {
+    const full = gzipSync(randomBytes(50_000).toString('hex'))
+    const { api } = await stageApi((_, response) =>
+      response
+        .writeHead(200, { 'content-encoding': 'gzip' })
+        .end(full.subarray(0, full.length - 2000)),
+    )
+    const reply = await api.call(query())
+    expect(reply).toMatchObject({ kind: 'response', truncated: true })
+  })
+
+  test('that is not compressed as it says is kept as it came', async () => {
+    const { api } = await stageApi((_, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end('{"a":1}'),
+    )
+    const reply = await api.call(query())
+    expect(reply).toMatchObject({ kind: 'response', truncated: false })
+    expect(reply.kind === 'response' && reply.body.toString()).toBe('{"a":1}')
+  })
+
+  test.each(['identity', 'gzip'])(
+    'that quotes the key is kept without it (%s)',
+    async (encoding) => {
+      const said = `{"message":"bad key ${key.reveal()}"}`
+      const { api } = await stageApi((_, response) =>
+        response
+          .writeHead(403, { 'content-encoding': encoding })
+          .end(encoding === 'gzip' ? gzipSync(said) : said),
+      )
+      const reply = await api.call(query())
+      const text = reply.kind === 'response' ? reply.body.toString() : ''
+      expect(JSON.parse(text)).toEqual({ message: `bad key ${'*'.repeat(key.reveal().length)}` })
+    },
+  )
+
+  test('hands on Retry-After as it came', async () => {
+    const { api } = await stageApi((_, response) =>
+      response.writeHead(429, { 'retry-after': '7' }).end(),
+    )
+    expect(await api.call(query())).toMatchObject({ status: 429, retryAfter: '7' })
+  })
+})
+
+describe('sockets', () => {
+  test('that the server closes without a word lose a few calls at most, and never send one twice', async () => {
+    let heard = 0
+    const { api } = await stageSockets((socket) => {
+      socket.on('data', () => {
+        heard += 1
+        socket.write(whole)
+        setTimeout(() => socket.resetAndDestroy(), 5)
+      })
+    })
+    const calls = 200
+    let lost = 0
+    for (let call = 0; call < calls; call += 1) {
+      const reply = await api.call(query(`call ${call}`))
+      if (reply.kind === 'lost') lost += 1
+      await new Promise((resolve) => setTimeout(resolve, call % 10))
+    }
+    expect(lost).toBeLessThanOrEqual(4)
+    expect(heard).toBeLessThanOrEqual(calls)
+  })
+
+  test('are no more than there are lanes, and one call at a time rides on each', async () => {
+    const { api, sockets } = await stageSockets(
+      (socket) => {
+        let riding = 0
+        socket.on('data', () => {
+          riding += 1
+          expect(riding).toBe(1)
+          setTimeout(() => {
+            riding -= 1
+            socket.write(whole)
+          }, 10)
+        })
+      },
+      { lanes: 3 },
+    )
+    const replies = await Promise.all(
+      Array.from({ length: 12 }, (_, call) => api.call(query(`call ${call}`))),
+    )
+    expect(replies.every(({ kind }) => kind === 'response')).toBe(true)
+    expect(sockets.size).toBeLessThanOrEqual(3)
+  })
+
+  test('that idle for longer than a second are not used again', async () => {
+    const { api, sockets } = await stageSockets((socket) =>
+      socket.on('data', () => socket.write(whole)),
+    )
+    await api.call(query())
+    const [first] = sockets
+    if (first !== undefined && !first.closed) await once(first, 'close')
+    await api.call(query())
+    expect(sockets.size).toBe(2)
+  })
+})
+
+test.each([
+  ['past its deadline', 0],
+  ['past its deadline, and once more before it could read', 700],
+])(
+  'an answer that came while the process stood still %s is read, not thrown away',
+  async (_, again) => {
+    const server = new Worker(
+      `const { createServer } = require('node:http')
+     const { parentPort } = require('node:worker_threads')
+     const server = createServer((_, response) => {
+       parentPort.postMessage('asked')
+       setTimeout(() => response.end('x'.repeat(400_000)), 100)
+     })
+     server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))`,
+      { eval: true },
+    )
+    onTestFinished(() => void server.terminate())
+    const [port] = (await once(server, 'message')) as [number]
+    const api = open(new URL(`http://127.0.0.1:${port}`), { timeoutMs: 400 })
+    const asked = once(server, 'message')
+    const reply = api.call(query())
+    await asked
+    // As a stopped process does, its clocks going on.
+    const standStill = (ms: number) =>
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+    standStill(900)
+    setTimeout(() => standStill(again), 1)
+    expect(await reply).toMatchObject({ kind: 'response', status: 200, truncated: false })
+  },
+)

@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'vitest'
+import type { Answer } from '../../../src/base/answer.ts'
+import { idBytes } from '../../../src/base/query.ts'
+import { readAnswer } from '../../../src/core/search/parse.ts'
+
+function read(body: unknown, truncated = false): Answer {
+  const bytes = Buffer.isBuffer(body)
+    ? body
+    : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+  return readAnswer(bytes, truncated, 'red shoes').answer
+}
+
+const nested = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+
+describe('a body that is no answer', () => {
+  test.each([
+    ['', 'an empty body'],
+    ['<html></html>', 'expected JSON, got 13 bytes of something else'],
+    ['null', 'got null'],
+    ['[]', 'got a list'],
+    ['"x"', 'got a string'],
+    ['7', 'got a number'],
+    [nested(65), 'at most 64 levels'],
+    [nested(100_000), 'at most 64 levels'],
+    ['{"a":1e400}', 'got a greater one'],
+    [Buffer.from([0xff, 0xfe, 0x7b, 0x00]), 'expected JSON'],
+  ])('%.20s is kept with the reason and without rows', (body, reason) => {
+    const answer = read(body)
+    expect(answer.parseError).toContain(reason)
+    expect(answer).toMatchObject({ results: [], entities: [], extra: null, asGiven: null })
+  })
+
+  test('because it was cut says so, without quoting it', () => {
+    expect(read('{"secret": "abc', true).parseError).toBe(
+      'expected a whole body, got the first 15 bytes of one',
+    )
+  })
+})
+
+describe('an answer', () => {
+  test('with nothing in it has no rows and says what was missing', () => {
+    expect(read('{}')).toEqual({
+      ...read(''),
+      parseError: null,
+      asGiven: {
+        missing: [
+          'success',
+          'query',
+          'clusters',
+          'entities',
+          'organic_results',
+          'related_searches',
+        ],
+      },
+    })
+  })
+
+  test('nested as deep as is read is read, and a byte order mark is no part of it', () => {
+    expect(read(nested(64)).parseError).toBeNull()
+    expect(read('\ufeff{"intent":"x"}')).toMatchObject({ parseError: null, intent: 'x' })
+  })
+
+  test('keeps fields that the interface does not name, __proto__ among them', () => {
+    const answer = read('{"ads":[1],"__proto__":{"x":1},"organic_results":[{"__proto__":2}]}')
+    expect(JSON.stringify(answer.extra)).toBe('{"ads":[1],"__proto__":{"x":1}}')
+    expect(JSON.stringify(answer.results[0]?.item.extra)).toBe('{"__proto__":2}')
+    expect(({} as Record<string, unknown>)['x']).toBeUndefined()
+  })
+
+  test('keeps an echo of the query only when it differs from what was sent', () => {
+    expect(read({ query: 'red shoes' }).asGiven).not.toHaveProperty('query')
+    expect(read({ query: 'RED shoes' }).asGiven).toHaveProperty('query', 'RED shoes')
+  })
+
+  test('counts each character that Postgres cannot hold and puts U+FFFD in its place', () => {
+    const answer = read(String.raw`{"intent":"a\u0000b\ud800c","x\udc00":"\ud83d\ude00"}`)
+    expect(answer).toMatchObject({
+      intent: 'a\ufffdb\ufffdc',
+      replaced: 3,
+      extra: { 'x\ufffd': '😀' },
+    })
+  })
+
+  test('keeps two fields apart whose names differ only in such a character', () => {
+    const answer = read(String.raw`{"a\u0000":1,"a\ud800":2,"a\ufffd":3}`)
+    expect(new Set(Object.values(answer.extra ?? {}))).toEqual(new Set([1, 2, 3]))
+  })
+})
+
+describe('results', () => {
+  const results = (...given: unknown[]) => read({ organic_results: given }).results
+
+  test.each([
+    [1, 1],
+    [0, 0],
+    [-2, -2],
+    [3e9, 3e9],
+    ['3', 3],
+    [1.5, null],
+    ['1.5', null],
+    ['first', null],
+    [null, null],
+    [1e20, null],
+  ])('with position %j have position %j', (position, expected) => {
+    expect(results({ position })[0]?.item.position).toBe(expected)
+  })
+
+  test('keep their place when one of them is no result, and the list is kept as it came', () => {
+    const given = [{ title: 'a' }, null, 'x', { title: 'b' }]
+    const answer = read({ organic_results: given })
+    expect(answer.results.map(({ ordinal, item }) => [ordinal, item.title])).toEqual([
+      [1, 'a'],
+      [4, 'b'],
+    ])
+    expect(answer.asGiven).toHaveProperty('organic_results', given)
+  })
+
+  test('with a field of the wrong type lose that field only', () => {
+    const [result] = results({ title: 7, url: ['x'], snippet: 'kept', domain: false })
+    expect(result?.item).toMatchObject({
+      title: null,
+      page: null,
+      domain: null,
+      snippet: 'kept',
+      asGiven: { title: 7, url: ['x'], domain: false },
+    })
+  })
+
+  test('name their own host, whatever the address says', () => {
+    const [odd, silent] = results(
+      { url: 'https://a.example.com/x', domain: 'b.example.org' },
+      { url: 'https://a.example.com/x' },
+    )
+    expect(odd?.item.domain?.host).toBe('b.example.org')
+    expect(odd?.item.page?.domain?.host).toBe('a.example.com')
+    expect(silent?.item.domain?.host).toBe('a.example.com')
+    expect(silent?.item.asGiven).toEqual({ missing: ['domain'] })
+  })
+
+  test('count for one domain in either spelling of its name, and keep the one they gave', () => {
+    const found = results(
+      { url: 'https://bücher.de/x', domain: 'Bücher.de' },
+      { url: 'https://bücher.de/x', domain: 'xn--bcher-kva.de' },
+      { domain: 'bücher.de' },
+    )
+    const ids = new Set(found.map(({ item }) => item.domain?.id))
+    expect(ids).toEqual(new Set([found[0]?.item.page?.domain?.id]))
+    expect(found.map(({ item }) => item.domain?.host)).toEqual(found.map(() => 'xn--bcher-kva.de'))
+    expect(found.map(({ item }) => item.asGiven)).toEqual([
+      { domain: 'Bücher.de' },
+      null,
+      { domain: 'bücher.de' },
+    ])
+  })
+
+  test.each(['1.2', 'א1ü.de', 'ü.de/x', 'ü de', 'EXAMPLE.com', '\u00ad', 'ü'.repeat(254)])(
+    'keep a domain that is no host in other letters as it came: %s',
+    (domain) => {
+      const [result] = results({ domain })
+      expect(result?.item.domain?.host).toBe(domain)
+      expect(result?.item.asGiven).toBeNull()
+    },
+  )
+
+  test('reach as deep as their greatest position', () => {
+    expect(read({ organic_results: [{ position: 2 }, { position: '9' }, {}] }).depth).toBe(9)
+    expect(read({ organic_results: [{}] }).depth).toBeNull()
+  })
+})
+
+describe('things that answers name', () => {
+  test('have ids that follow from their content alone', () => {
+    const answer = read({
+      clusters: ['c'],
+      related_searches: ['r'],
+      entities: [{ name: 'n', type: 't' }],
+      organic_results: [{ url: 'https://example.com/' }],
+    })
+    expect(answer.clusters[0]?.item.id).toBe(idBytes('cluster', 'c'))
+    expect(answer.related[0]?.item.id).toBe(idBytes('related_search', 'r'))
+    expect(answer.entities[0]?.item.id).toBe(idBytes('entity', 'n', 't'))
+    expect(answer.results[0]?.item.page?.id).toBe(idBytes('page', 'https://example.com/'))
+    expect(answer.results[0]?.item.domain?.id).toBe(idBytes('domain', 'example.com'))
+  })
+
+  test('are told apart by type, and by having none', () => {
+    const { entities } = read({
+      entities: [
+        { name: 'Paris', type: 'city' },
+        { name: 'Paris', type: 'person' },
+        { name: 'Paris' },
+      ],
+    })
+    expect(new Set(entities.map(({ item }) => item.id)).size).toBe(3)
+  })
+
+  test('cannot be confused by the separator of their ids', () => {
+    const { entities, asGiven } = read({
+      entities: [{ name: 'a\u001fb' }, { name: 'a', type: 'b' }],
+    })
+    expect(entities.map(({ ordinal }) => ordinal)).toEqual([2])
+    expect(asGiven).toHaveProperty('entities')
+  })
+})

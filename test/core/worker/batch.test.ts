@@ -1,0 +1,168 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Entry } from '../../../src/core/ledger/settle.ts'
+import { Batch } from '../../../src/core/worker/batch.ts'
+import { entryOf, unsentCall } from '../../../src/core/worker/entry.ts'
+import { answer, bought, recordedOf } from './pieces.ts'
+
+/** How the database refuses a write: it is away, others stand in its way, or it dislikes the data. */
+const refusals = {
+  away: () => new Error('the connection broke'),
+  conflict: () => Object.assign(new Error('deadlock detected'), { code: '40P01' }),
+  data: () => new TypeError('no such value'),
+}
+
+/** A call that was not sent: there is no lighter form of it. */
+const small = (id: number): Entry => unsentCall({ id, mark: null })
+
+/** A call that brought an answer: without its rows it is lighter. */
+function heavy(call: number): Entry {
+  return entryOf(bought(call, answer()), { origin: 'live', api: 'api.example' })
+}
+
+/** What stands of an entry once it is written. */
+function form({ call: { id }, answer: kept }: Entry): string {
+  if (kept === null) return `small ${id}`
+  return kept.search === null ? `light ${id}` : `heavy ${id}`
+}
+
+/** A database that refuses what the test says, and the batch that writes to it. */
+function openLedger(
+  refuse: (forms: readonly string[], writes: number) => keyof typeof refusals | null,
+) {
+  const written: string[] = []
+  const away: boolean[] = []
+  const stuck: unknown[] = []
+  let writes = 0
+  const batch = new Batch({
+    lanes: 1,
+    counted: false,
+    write: async (entries) => {
+      writes += 1
+      const refusal = refuse(entries.map(form), writes)
+      if (refusal !== null) throw refusals[refusal]()
+      written.push(...entries.map(form))
+      return recordedOf(entries)
+    },
+    onAway: (is) => away.push(is),
+    onStuck: (error) => stuck.push(error),
+  })
+  return { batch, written, away, stuck }
+}
+
+describe('an entry that cannot be written', () => {
+  test('takes none of the others along', async () => {
+    const { batch, written } = openLedger((forms) => (forms.includes('heavy 3') ? 'data' : null))
+    const entries = [small(1), small(2), heavy(3), heavy(4)]
+    await Promise.all(entries.map(async (entry) => batch.add(entry)))
+    expect(written.toSorted()).toEqual(['heavy 4', 'light 3', 'small 1', 'small 2'])
+    expect(batch.size).toBe(0)
+  })
+
+  test('in any form is reported, and is among those that are handed over in the end', async () => {
+    const { batch, stuck } = openLedger((forms) => (forms.includes('small 3') ? null : 'data'))
+    void batch.add(small(1))
+    void batch.add(heavy(2))
+    await expect.poll(() => stuck).toHaveLength(2)
+    await batch.add(small(3))
+    expect(batch.abandon().map(form)).toEqual(['small 1', 'heavy 2'])
+  })
+})
+
+test('a write that others stand in the way of for long is waited for, and no entry is made lighter or let go of', async () => {
+  const noPause = vi.spyOn(Math, 'random').mockReturnValue(0)
+  onTestFinished(() => noPause.mockRestore())
+  const { batch, written, away } = openLedger((_forms, writes) =>
+    writes <= 22 ? 'conflict' : null,
+  )
+  await batch.add(heavy(1))
+  expect(written).toEqual(['heavy 1'])
+  expect(away).toEqual([true, true, false])
+})
+
+test('a database that is away is waited for, and each entry gets what became of its own task', async () => {
+  const { batch, written, away } = openLedger((_forms, writes) => (writes <= 2 ? 'away' : null))
+  const recorded = await Promise.all([batch.add(small(1)), batch.add(small(2))])
+  expect(recorded.map(({ task }) => task)).toEqual([1, 2])
+  expect(written).toEqual(['small 1', 'small 2'])
+  expect(away).toEqual([true, true, false])
+})
+
+describe('with many lanes', () => {
+  /** A database that takes as long as the test says; the sizes of the batches that were begun. */
+  function openSlowLedger({ counted = false } = {}) {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const begun: number[] = []
+    const ends: (() => void)[] = []
+    const batch = new Batch({
+      lanes: 200,
+      counted,
+      write: async (entries) => {
+        begun.push(entries.length)
+        await new Promise<void>((resolve) => ends.push(resolve))
+        return recordedOf(entries)
+      },
+      onAway: () => undefined,
+      onStuck: () => undefined,
+    })
+    onTestFinished(() => void batch.abandon())
+    const add = (count: number) => {
+      for (let id = 1; id <= count; id += 1) void batch.add(small(id))
+    }
+    return { add, begun, end: async () => ends.shift()?.(), pass: vi.advanceTimersByTimeAsync }
+  }
+
+  test('entries that come one after the other are waited for, but not for long', async () => {
+    const { add, begun, pass } = openSlowLedger()
+    for (let ms = 0; ms < 45; ms += 5) {
+      add(1)
+      await pass(5)
+    }
+    expect(begun).toEqual([])
+    add(1)
+    await pass(10)
+    expect(begun).toEqual([10])
+  })
+
+  test('nothing is waited for once no more comes', async () => {
+    const { add, begun, pass } = openSlowLedger()
+    add(3)
+    await pass(20)
+    expect(begun).toEqual([3])
+  })
+
+  test('nothing is waited for where what is not written down keeps others from being bought', async () => {
+    const { add, begun, pass } = openSlowLedger({ counted: true })
+    add(1)
+    await pass(5)
+    add(1)
+    await pass(5)
+    expect(begun).toEqual([2])
+  })
+
+  test('a second batch is written beside the first one when it is full, and a third one never', async () => {
+    const { add, begun, end, pass } = openSlowLedger()
+    add(128)
+    add(127)
+    await pass(200)
+    expect(begun).toEqual([128])
+    add(1)
+    expect(begun).toEqual([128, 128])
+    add(128)
+    await pass(1_000)
+    expect(begun).toEqual([128, 128])
+    await end()
+    await pass(0)
+    expect(begun).toEqual([128, 128, 128])
+  })
+
+  test('behind a batch that takes long the next one is written however small', async () => {
+    const { add, begun, pass } = openSlowLedger()
+    add(128)
+    add(1)
+    await pass(240)
+    expect(begun).toEqual([128])
+    await pass(20)
+    expect(begun).toEqual([128, 1])
+  })
+})

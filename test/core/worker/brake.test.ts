@@ -1,0 +1,94 @@
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { Brake, Outages } from '../../../src/core/worker/outages.ts'
+import { answer, bought, refusal, unsent } from './pieces.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+})
+
+const term = { steady: 0, wall: 0 }
+
+/** A brake on a lease that covers calls as long as this says, and how often it asked for another look. */
+function openBrake(covers: () => boolean = () => true) {
+  const outages = new Outages()
+  const nudge = vi.fn<() => void>()
+  const brake = new Brake({ lease: { covers }, timeoutMs: 1_000, outages, nudge })
+  return { brake, outages, nudge }
+}
+
+describe('a call that is ready to be sent', () => {
+  test('goes out while nothing speaks against it', () => {
+    expect(openBrake().brake.heldBack(term)).toBeNull()
+  })
+
+  test('is held back when its answer could come after the end of the lease', () => {
+    expect(openBrake(() => false).brake.heldBack(term)).toBe('LEASE_TOO_SHORT')
+  })
+
+  test('is held back for as long as the API asked, and a shorter wait asked for later changes nothing', () => {
+    const { brake } = openBrake()
+    brake.heed(bought(1, refusal(429, 'SLOW_DOWN', '5')))
+    brake.heed(bought(2, refusal(429, 'SLOW_DOWN', '1')))
+    vi.advanceTimersByTime(4_900)
+    expect(brake.heldBack(term)).toBe('STOPPED')
+    vi.advanceTimersByTime(200)
+    expect(brake.heldBack(term)).toBeNull()
+  })
+
+  test('is held back for a second when the API did not say how long', () => {
+    const { brake } = openBrake()
+    brake.heed(bought(1, refusal(429, 'SLOW_DOWN')))
+    expect(brake.heldBack(term)).toBe('STOPPED')
+    vi.advanceTimersByTime(1_100)
+    expect(brake.heldBack(term)).toBeNull()
+  })
+
+  test('is held back from a refused key until the refusal is in the tables', () => {
+    const { brake } = openBrake()
+    const refused = bought(1, refusal(401, 'UNAUTHORIZED'))
+    brake.heed(refused)
+    expect(brake.heldBack(term)).toBe('STOPPED')
+    brake.written(bought(2, answer()).verdict)
+    expect(brake.heldBack(term)).toBe('STOPPED')
+    brake.written(refused.verdict)
+    expect(brake.heldBack(term)).toBeNull()
+  })
+
+  test('is held back once the worker ends', () => {
+    const { brake } = openBrake()
+    brake.end()
+    expect(brake.heldBack(term)).toBe('ENDING')
+  })
+})
+
+describe('free lanes', () => {
+  test('are all filled while the API answers', () => {
+    const { brake } = openBrake()
+    brake.heed(bought(1, answer()))
+    expect(brake.allow(8)).toBe(8)
+  })
+
+  test('stay empty for two seconds when the API is out of reach, then one call tries it', () => {
+    const { brake, outages, nudge } = openBrake()
+    brake.heed(bought(1, unsent('ECONNREFUSED')))
+    expect(outages.away('the API')).toBe(true)
+    expect(brake.allow(8)).toBe(0)
+    vi.advanceTimersByTime(2_100)
+    expect(nudge).toHaveBeenCalledOnce()
+    expect(brake.allow(8)).toBe(1)
+    expect(brake.allow(0)).toBe(0)
+    brake.heed(bought(2, answer()))
+    expect(outages.away('the API')).toBe(false)
+    expect(brake.allow(8)).toBe(8)
+  })
+
+  test('are filled although calls were held back here: that says nothing of the API', () => {
+    const { brake, outages } = openBrake()
+    for (const code of ['LEASE_TOO_SHORT', 'STOPPED', 'ENDING', 'ABORTED']) {
+      brake.heed(bought(1, unsent(code)))
+    }
+    expect(outages.away('the API')).toBe(false)
+    expect(brake.allow(8)).toBe(8)
+  })
+})

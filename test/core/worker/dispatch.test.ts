@@ -1,0 +1,150 @@
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Reserved } from '../../../src/core/ledger/reserve.ts'
+import { Dispatch } from '../../../src/core/worker/dispatch.ts'
+import type { Bought, Outcome, Steps } from '../../../src/pipeline.ts'
+import { task } from './pieces.ts'
+
+/** Steps that end when the test says so, and what they were given. */
+class Slow {
+  readonly stored: Bought[] = []
+  #open: (reserved: Reserved) => void = () => undefined
+  readonly #written: (() => void)[] = []
+
+  readonly steps: Steps = {
+    gate: () => new Promise((resolve) => (this.#open = resolve)),
+    call: () => Promise.resolve({ kind: 'unsent', code: 'ENDING', message: 'released' }),
+    parse: () => ({ kind: 'unsent', code: 'ENDING', message: 'released' }),
+    store: (bought) => {
+      this.stored.push(bought)
+      return new Promise<Outcome>((resolve) => {
+        this.#written.push(() => resolve({ state: 'open', waitMs: null }))
+      })
+    },
+  }
+
+  grant(ids: readonly number[]): void {
+    this.#open({
+      granted: new Map(ids.map((id) => [id, { id: id * 10, mark: null }])),
+      gone: [],
+      reused: 0,
+      later: [],
+      rest: { kind: 'none' },
+      affordable: ids.length,
+    })
+  }
+
+  write(): void {
+    for (const done of this.#written.splice(0)) done()
+  }
+}
+
+test('a slice that is delivered twice is worked on once: the second delivery ends at once, the first with its tasks', async () => {
+  const slow = new Slow()
+  const dispatch = new Dispatch({
+    steps: slow.steps,
+    free: () => 3,
+    onGate: () => undefined,
+    onTrouble: () => 1_000,
+    onEnded: () => undefined,
+  })
+  const first = dispatch.take([task(1), task(2)])
+  await setImmediate()
+  expect(await dispatch.take([task(1), task(2)])).toEqual({ open: 2, busy: true })
+  const wider = dispatch.take([task(2), task(3)])
+  dispatch.end()
+  expect(await first).toEqual({ open: 2, busy: false })
+  expect(await wider).toEqual({ open: 2, busy: true })
+})
+
+test('what the gate lets through while the worker is told to end is seen on its way, and each call is written down', async () => {
+  const slow = new Slow()
+  const troubles: unknown[] = []
+  const dispatch = new Dispatch({
+    steps: slow.steps,
+    free: () => 3,
+    onGate: () => undefined,
+    onTrouble: (error) => {
+      troubles.push(error)
+      return 1_000
+    },
+    onEnded: () => undefined,
+  })
+  const left = dispatch.take([task(1), task(2), task(3)])
+  await setImmediate()
+  expect(dispatch.atGate).toBe(true)
+  dispatch.end()
+  // All of them are handed back at once: others may take them as soon as their calls are written down.
+  expect(await left).toEqual({ open: 3, busy: false })
+  expect(dispatch.atGate).toBe(true)
+  slow.grant([1, 2, 3])
+  await setImmediate()
+  expect(dispatch.atGate).toBe(false)
+  expect(dispatch.flying).toBe(3)
+  expect(slow.stored.map(({ call }) => call.id)).toEqual([10, 20, 30])
+  slow.write()
+  await setImmediate()
+  expect(dispatch.flying).toBe(0)
+  expect(troubles).toEqual([])
+})
+
+describe('a task that stays open after its call', () => {
+  /** A dispatch whose calls end at once, with tasks that may be tried again after so long. */
+  function openShort(waitMs: number) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const asked: number[] = []
+    const outcomes = [
+      { state: 'open', waitMs },
+      { state: 'answered', waitMs: null },
+    ]
+    const steps: Steps = {
+      gate: async (tasks) => {
+        asked.push(...tasks.map(({ id }) => id))
+        return {
+          granted: new Map(tasks.map(({ id }) => [id, { id, mark: null }])),
+          gone: [],
+          reused: 0,
+          later: [],
+          rest: { kind: 'none' },
+          affordable: 1,
+        }
+      },
+      call: async () => ({ kind: 'unsent', code: 'ENDING', message: 'released' }),
+      parse: () => ({ kind: 'unsent', code: 'ENDING', message: 'released' }),
+      store: async () => outcomes.shift() ?? { state: 'answered', waitMs: null },
+    }
+    const dispatch = new Dispatch({
+      steps,
+      free: () => 1,
+      onGate: () => undefined,
+      onTrouble: () => 1_000,
+      onEnded: () => undefined,
+    })
+    return { dispatch, asked }
+  }
+
+  test('for a short wait is tried again from here', async () => {
+    const { dispatch, asked } = openShort(1_000)
+    const left = dispatch.take([task(1)])
+    await setImmediate()
+    expect([asked, dispatch.inHand, dispatch.flying]).toEqual([[1], 1, 0])
+    await vi.advanceTimersByTimeAsync(1_100)
+    expect(await left).toEqual({ open: 0, busy: false })
+    expect(asked).toEqual([1, 1])
+  })
+
+  test('for a long wait goes back to the queue', async () => {
+    const { dispatch, asked } = openShort(6_000)
+    expect(await dispatch.take([task(1)])).toEqual({ open: 1, busy: false })
+    expect([asked, dispatch.inHand]).toEqual([[1], 0])
+  })
+
+  test('is handed back when the worker ends while it waits', async () => {
+    const { dispatch } = openShort(1_000)
+    const left = dispatch.take([task(1)])
+    await setImmediate()
+    dispatch.end()
+    expect(await left).toEqual({ open: 1, busy: false })
+  })
+})

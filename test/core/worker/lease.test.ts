@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openAccount } from '../../../src/core/ledger/books.ts'
+import { type Clerk, record } from '../../../src/core/ledger/settle.ts'
+import { entryOf, unsentCall } from '../../../src/core/worker/entry.ts'
+import { Lease } from '../../../src/core/worker/lease.ts'
+import { verifyPromises } from '../../../src/features/verify/verify.ts'
+import { openLedger, outlive } from './ledger.ts'
+import { bought, response } from './pieces.ts'
+
+describe('a lease', () => {
+  test('covers calls that end before it does, and with each beat later ones', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { hire } = await openLedger()
+    const lease = await hire(10_000)
+    expect([lease.covers(9_000, lease.term), lease.covers(10_000, lease.term)]).toEqual([
+      true,
+      false,
+    ])
+    vi.advanceTimersByTime(5_000)
+    expect(lease.covers(9_000, lease.term)).toBe(false)
+    await lease.beat()
+    expect([lease.covers(9_000, lease.term), lease.covers(10_000, lease.term)]).toEqual([
+      true,
+      false,
+    ])
+  })
+
+  test('covers nothing after the machine slept, although its steady clock stood still', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { hire } = await openLedger()
+    const lease = await hire(60_000)
+    vi.setSystemTime(Date.now() + 3_600_000)
+    expect(lease.covers(1_000, lease.term)).toBe(false)
+    await lease.beat()
+    expect(lease.covers(1_000, lease.term)).toBe(true)
+    vi.setSystemTime(Date.now() - 3_600_000)
+    expect(lease.covers(61_000, lease.term)).toBe(false)
+  })
+
+  test('of a worker whose number is another one’s by now is not extended: the database was set back', async () => {
+    const { hire, mill } = await openLedger()
+    const lease = await hire()
+    await sql`update workers set pid = pid + 1 where id = ${lease.worker}`.execute(mill.db)
+    const until = async () => {
+      const { rows } = await sql<{ lease_until: Date }>`
+        select lease_until from workers where id = ${lease.worker}`.execute(mill.db)
+      return rows
+    }
+    const before = await until()
+    await expect(lease.beat()).rejects.toThrow(/it does not know worker/)
+    expect(await until()).toEqual(before)
+  })
+
+  test('is extended on the clock of the database by a beat, and ended by its close', async () => {
+    const ledger = await openLedger()
+    const lease = await ledger.hire()
+    await outlive(ledger, lease)
+    const state = async () => {
+      const { rows } = await sql<{ alive: boolean; stopped: boolean }>`
+        select lease_until > clock_timestamp() as alive, stopped_at is not null as stopped
+        from workers where id = ${lease.worker}`.execute(ledger.mill.db)
+      return rows[0]
+    }
+    expect(await state()).toEqual({ alive: false, stopped: false })
+    await lease.beat()
+    expect(await state()).toEqual({ alive: true, stopped: false })
+    await lease.close()
+    expect(await state()).toMatchObject({ stopped: true })
+  })
+})
+
+describe('calls in flight', () => {
+  test('of a worker whose lease ran out are given up by any other, and counted as its death', async () => {
+    const ledger = await openLedger()
+    const { clerk, hire, reserveCall, callOf } = ledger
+    const [dead, alive] = [await hire(), await hire()]
+    const call = await reserveCall(dead)
+    expect(await alive.reap(clerk)).toBe(0)
+    await outlive(ledger, dead)
+    expect(await alive.reap(clerk)).toBe(1)
+    expect(await callOf(call)).toEqual({ outcome: 'unknown', task: 'open', deaths: 1, attempts: 1 })
+    expect(await alive.reap(clerk)).toBe(0)
+  })
+
+  test('of a worker that ended in good order and left one behind are given up before its lease is over', async () => {
+    const { clerk, hire, reserveCall, callOf } = await openLedger()
+    const [gone, alive] = [await hire(), await hire()]
+    const call = await reserveCall(gone)
+    await gone.close()
+    expect(await alive.reap(clerk)).toBe(1)
+    expect(await callOf(call)).toMatchObject({ outcome: 'unknown', task: 'open' })
+  })
+
+  test('of a worker of another account are given up in the books of that account', async () => {
+    const ledger = await openLedger()
+    const { mill, clerk, hire, reserveCall, callOf } = ledger
+    const dead = await hire()
+    const call = await reserveCall(dead)
+    await outlive(ledger, dead)
+    const account = await openAccount(mill.db, { name: 'elsewhere.example', kind: 'live' })
+    const stranger = await Lease.open({ db: mill.db, account, floor: 0, lanes: 1, leaseMs: 60_000 })
+    // What a worker hands over names its own account as well.
+    const worksFor: Clerk = { ...clerk, account }
+    expect(await stranger.reap(worksFor)).toBe(1)
+    expect(await callOf(call)).toMatchObject({ outcome: 'unknown', task: 'open', deaths: 1 })
+  })
+
+  test('that their own worker gave up asking for are released, at no cost, and no others', async () => {
+    const { mill, clerk, hire, reserveCall, callOf } = await openLedger()
+    const lease = await hire()
+    const call = await reserveCall(lease)
+    // As after a look at an older copy of the database: the call may have been sent, and its mark is forgotten.
+    await sql`update calls set sent_at = sent_at - interval '1 hour'`.execute(mill.db)
+    const givenUp = new Set<string>([randomUUID()])
+    await lease.release(clerk, givenUp)
+    expect(await callOf(call)).toMatchObject({ outcome: null })
+    expect(givenUp.size).toBe(1)
+    givenUp.add(call.mark ?? '')
+    await lease.release(clerk, givenUp)
+    expect(await callOf(call)).toEqual({ outcome: 'unsent', task: 'open', deaths: 0, attempts: 0 })
+    expect(givenUp.size).toBe(1)
+  })
+
+  test('that were given up stay given up when their worker says later that it never sent them', async () => {
+    const ledger = await openLedger()
+    const { mill, clerk, hire, reserveCall, callOf } = ledger
+    const [dead, alive] = [await hire(), await hire()]
+    const call = await reserveCall(dead)
+    await outlive(ledger, dead)
+    await alive.reap(clerk)
+    await record(mill.db, clerk, [unsentCall(call)])
+    expect(await callOf(call)).toEqual({ outcome: 'unknown', task: 'open', deaths: 1, attempts: 1 })
+    const checks = await verifyPromises(mill.db)
+    expect(checks.filter(({ ok }) => !ok)).toEqual([])
+  })
+
+  test('that were given up and answered after all, without a price, break no promise', async () => {
+    const ledger = await openLedger()
+    const { mill, clerk, hire, reserveCall, callOf } = ledger
+    const [dead, alive] = [await hire(), await hire()]
+    const call = await reserveCall(dead)
+    await outlive(ledger, dead)
+    await alive.reap(clerk)
+    const late = bought(1, response(200, { success: true }))
+    await record(mill.db, clerk, [entryOf({ ...late, call }, mill.supplier)])
+    expect(await callOf(call)).toMatchObject({ outcome: 'unknown', task: 'answered', attempts: 2 })
+    const checks = await verifyPromises(mill.db)
+    expect(checks.filter(({ ok }) => !ok)).toEqual([])
+  })
+})

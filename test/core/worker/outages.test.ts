@@ -1,0 +1,237 @@
+import { existsSync, mkdtempSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openDatabase, openPool } from '../../../src/base/database/database.ts'
+import { ensurePostgres, stopPostgres } from '../../../src/base/embedded/postgres.ts'
+import { migrateAll } from '../../../src/core/mill.ts'
+import { Outages } from '../../../src/core/worker/outages.ts'
+import { verifyPromises } from '../../../src/features/verify/verify.ts'
+import type { TestMill } from '../../support/mill.ts'
+import { backends } from '../../support/redis.ts'
+import { start } from '../../support/run.ts'
+import { openScene, queries } from '../../support/scene.ts'
+
+describe('the outages that a worker remembers', () => {
+  test('last from the first sign of one until the part answers', () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const outages = new Outages()
+    outages.mark('the queue', true)
+    vi.advanceTimersByTime(1_000)
+    outages.mark('the queue', true)
+    expect(outages.longerThan(1_000)).toBe('the queue')
+    expect(outages.longerThan(1_001)).toBeNull()
+    expect(outages.list()).toEqual(['the queue is out of reach'])
+    outages.mark('the queue', false)
+    expect([outages.longerThan(0), outages.list()]).toEqual([null, []])
+  })
+
+  test('are told of the database once when it goes and once when it is back', () => {
+    const outages = new Outages()
+    const said: string[] = []
+    for (const away of [false, true, true, false, false]) {
+      outages.markDatabase(away, (line) => said.push(line))
+    }
+    expect(said).toEqual([
+      'the database is out of reach: no call begins until it is back',
+      'the database is back',
+    ])
+  })
+
+  test('make the worker mute only when nothing can be written or heard', () => {
+    const outages = new Outages()
+    outages.mark('the API', true)
+    outages.mark('the queue', true)
+    expect(outages.mute).toBe(false)
+    outages.mark('the database', true)
+    expect(outages.mute).toBe(true)
+  })
+})
+
+/** A server of one's own, to be stopped and started again. */
+async function openServer() {
+  const home = mkdtempSync(join(tmpdir(), 'querymill-outage-'))
+  onTestFinished(async () => {
+    await stopPostgres(home)
+  })
+  const { url } = await ensurePostgres(home)
+  const pool = openPool(url, { name: 'outage', max: 8 })
+  await migrateAll(pool, url)
+  const db = openDatabase(pool)
+  const close = async () => {
+    await ensurePostgres(home)
+    await pool.end()
+  }
+  return { home, database: { url, pool, db, close: () => Promise.resolve() }, close }
+}
+
+async function until(look: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await look())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+async function broken(mill: TestMill): Promise<string[]> {
+  const checks = await verifyPromises(mill.db)
+  return checks.filter(({ ok }) => !ok).map(({ name }) => name)
+}
+
+test(
+  'while the database is away no call begins, and what was paid is settled when it is back',
+  { tags: ['slow'] },
+  async () => {
+    const server = await openServer()
+    const { api, mill } = await openScene({ database: server.database, api: { delayMs: 300 } })
+    onTestFinished(server.close)
+    await mill.plan(queries(80))
+    const work = mill.drain({ lanes: 4 })
+    await until(() => api.charges().length >= 12)
+    await stopPostgres(server.home)
+    await until(() => api.charges().every(({ ended_at }) => ended_at !== null))
+    const paid = api.charges().length
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect(api.charges()).toHaveLength(paid)
+    await ensurePostgres(server.home)
+    expect(await work).toMatchObject({ finish: 'completed' })
+    expect(await mill.states()).toEqual({ answered: 80 })
+    expect(api.charges()).toHaveLength(80)
+    expect(await broken(mill)).toEqual([])
+  },
+)
+
+test(
+  'leaving while the database is away keeps paid answers in a file, and the next start settles them unbought',
+  { tags: ['slow'] },
+  async () => {
+    const server = await openServer()
+    const { api, mill } = await openScene({ database: server.database, api: { delayMs: 1_500 } })
+    onTestFinished(server.close)
+    await mill.plan(queries(4))
+    // A process of its own: what it leaves open ends with it, as it does outside of tests.
+    const work = start('work', ['--json'], mill.env)
+    await until(() => api.charges().length >= 1)
+    await stopPostgres(server.home)
+    work.kill('SIGTERM')
+    const left = await work.ended
+    expect(JSON.parse(left.stdout)).toMatchObject({ finish: 'interrupted' })
+    const folder = join(mill.config.home, 'spool')
+    expect(readdirSync(folder)).toHaveLength(1)
+    await ensurePostgres(server.home)
+    const bought = api.charges().length
+    expect((await mill.drain()).finish).toBe('completed')
+    expect(readdirSync(folder)).toHaveLength(0)
+    expect(await mill.states()).toEqual({ answered: 4 })
+    expect(api.charges()).toHaveLength(4)
+    expect(bought).toBeGreaterThanOrEqual(1)
+    expect(await broken(mill)).toEqual([])
+  },
+)
+
+test(
+  'a drain whose API is out of reach gives up with 5 and leaves every task as it was',
+  { tags: ['slow'] },
+  async () => {
+    const { api, mill } = await openScene()
+    await mill.plan(queries(3))
+    await api.close()
+    const result = await start('work', ['--drain', '--json'], mill.env).ended
+    expect(result.code).toBe(5)
+    expect(JSON.parse(result.stdout)).toMatchObject({ finish: 'unreachable', calls: 0 })
+    expect(await mill.states()).toEqual({ open: 3 })
+    const { rows } =
+      await sql`select max(attempts) as most, max(ambiguous) as unread from tasks`.execute(mill.db)
+    expect(rows).toEqual([{ most: 0, unread: 0 }])
+  },
+)
+
+test.each(backends)(
+  'a worker killed in mid-run on $name loses nothing, stores nothing twice and leaves at most a call a lane unread',
+  async (backend) => {
+    const { api, mill } = await openScene({
+      backend,
+      api: { delayMs: { least: 50, most: 300 } },
+      settings: { MILL_LEASE_MS: '4000', MILL_TIMEOUT_MS: '2000', MILL_CONCURRENCY: '6' },
+    })
+    await mill.plan(queries(70))
+    const first = start('work', [], mill.env)
+    await until(() => api.charges().length >= 20)
+    first.kill('SIGKILL')
+    await first.ended
+    const second = await start('work', ['--drain', '--json'], mill.env).ended
+    expect(second.code).toBe(0)
+    expect(JSON.parse(second.stdout)).toMatchObject({ finish: 'completed' })
+    expect(await mill.states()).toEqual({ answered: 70 })
+    const { rows } = await sql<{ answers: number; unread: number }>`
+      select
+        (select count(*) from searches) as answers,
+        (select count(*) from calls where outcome = 'unknown') as unread`.execute(mill.db)
+    expect(rows[0]?.answers).toBe(70)
+    expect(rows[0]?.unread).toBeLessThanOrEqual(6)
+    expect(api.charges().length).toBeLessThanOrEqual(70 + (rows[0]?.unread ?? 0))
+    expect(await broken(mill)).toEqual([])
+  },
+)
+
+test(
+  'a worker asked to end finishes its calls, ends with 0 and leaves no call in flight',
+  { tags: ['slow'] },
+  async () => {
+    const { api, mill } = await openScene({ api: { delayMs: 400 } })
+    await mill.plan(queries(60))
+    const worker = start('work', ['--json'], mill.env)
+    await until(() => api.charges().length >= 10)
+    worker.kill('SIGTERM')
+    const result = await worker.ended
+    expect(result.code).toBe(0)
+    const summary: unknown = JSON.parse(result.stdout)
+    expect(summary).toMatchObject({ finish: 'interrupted', unknown: 0 })
+    const charged = api.charges().length
+    expect(await mill.states()).toEqual({ answered: charged, open: 60 - charged })
+    const { rows } = await sql`
+    select count(*) as n from calls where outcome is null or outcome = 'unknown'`.execute(mill.db)
+    expect(rows).toEqual([{ n: 0 }])
+    expect((await mill.drain()).finish).toBe('completed')
+    expect(api.charges()).toHaveLength(60)
+  },
+)
+
+test('a second signal ends a worker at once', { tags: ['slow'] }, async () => {
+  const { api, mill } = await openScene({ api: { delayMs: 20_000 } })
+  await mill.plan(queries(5))
+  const worker = start('work', [], mill.env)
+  await until(() => api.charges().length >= 1)
+  worker.kill('SIGINT')
+  await worker.line('waiting for')
+  worker.kill('SIGINT')
+  expect((await worker.ended).code).toBe(130)
+})
+
+test('a queue that lost everything is made again from the tables, one job for each open slice', async () => {
+  const { api, mill } = await openScene()
+  await mill.plan(queries(60))
+  await sql`delete from bullmq.job`.execute(mill.db)
+  const first = await start('rebuild', ['--json'], mill.env).ended
+  expect(JSON.parse(first.stdout)).toEqual({ jobs: 3 })
+  await start('rebuild', [], mill.env).ended
+  expect(await (await mill.queue()).count()).toEqual({ jobs: 3, paused: false })
+  expect((await mill.drain()).finish).toBe('completed')
+  expect(api.charges()).toHaveLength(60)
+})
+
+test('a worker makes jobs again that the queue lost, without being asked', async () => {
+  const { api, mill } = await openScene()
+  await mill.plan(queries(30))
+  await sql`delete from bullmq.job`.execute(mill.db)
+  expect((await mill.drain()).finish).toBe('completed')
+  expect(api.charges()).toHaveLength(30)
+})
+
+test('a database that is down is said in one line with exit 5', async () => {
+  const env = { DATABASE_URL: 'postgres://nobody:x@127.0.0.1:1/none', MILL_HOME: '/nonexistent' }
+  const { code, stdout, stderr } = await start('work', ['--drain'], env).ended
+  expect(code).toBe(5)
+  expect(stdout).toBe('')
+  expect(stderr.trim().split('\n')).toHaveLength(1)
+  expect(stderr).toContain('expected a PostgreSQL server')
+  expect(existsSync('/nonexistent')).toBe(false)
+})

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { describeProgress, type WorkProgress } from '../../../src/core/worker/progress.ts'
+
+const standing: WorkProgress = {
+  done: 300,
+  left: 300,
+  perSecond: 12.5,
+  flying: 8,
+  remaining: 5_000,
+  purse: { credits: 4_900, end: 'the floor is met' },
+  price: 2,
+  still: null,
+}
+
+const line = (over: Partial<WorkProgress>) => describeProgress({ ...standing, ...over })
+
+describe('the line of progress', () => {
+  test('says done, left, pace and how long still', () => {
+    expect(line({})).toBe(
+      '300 done, 300 left · 13/s · 24 s to go · 8 in flight · 5000 credits left',
+    )
+  })
+
+  test('says after how many answers money ends it, when that comes before the last task', () => {
+    expect(line({ remaining: 108, purse: { credits: 8, end: 'the floor is met' } })).toContain(
+      ' · the floor is met after 4 more answers, in 1 s · ',
+    )
+    const day = { credits: 3, end: 'the budget of the day is used up' } as const
+    expect(line({ purse: day })).toContain('the budget of the day is used up after 1 more answer,')
+    expect(line({ purse: { credits: 599, end: 'the floor is met' } })).toContain('299 more answers')
+    expect(line({ purse: { credits: 600, end: 'the floor is met' } })).toContain('24 s to go')
+    expect(line({ purse: { credits: -5, end: 'the floor is met' } })).toContain('after 0 more')
+  })
+
+  test('promises no time that nobody knows', () => {
+    expect(line({ left: null, perSecond: 0, remaining: null, purse: null, price: null })).toBe(
+      '300 done · 8 in flight',
+    )
+    expect(line({ perSecond: 0 })).not.toContain('to go')
+    expect(line({ left: 0, flying: 0 })).toBe('300 done, 0 left · 13/s · 5000 credits left')
+  })
+
+  test('says why nothing is bought instead of how long it takes', () => {
+    expect(line({ still: '103 credits left, 100 must stay', flying: 0 })).toBe(
+      '300 done, 300 left · 13/s · 5000 credits left · stands still: 103 credits left, 100 must stay',
+    )
+  })
+
+  test.each([
+    [1_200, '96 s to go'],
+    [10_000, '14 min to go'],
+    [200_000, '4 h 27 min to go'],
+  ])('%i tasks at 12.5 a second are %s', (left, said) => {
+    expect(line({ left, purse: null })).toContain(said)
+  })
+})

@@ -1,0 +1,110 @@
+// @module-tag slow
+// What a person sees while `npm run work -- --drain` goes on, and at its end.
+import { sql } from 'kysely'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { Reporter } from '../../../src/core/worker/progress.ts'
+import { run, start } from '../../support/run.ts'
+import { openScene, queries } from '../../support/scene.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe('a drain', () => {
+  test('says each ten seconds how far it is and when money ends it, and is right', async () => {
+    const { mill } = await openScene({ api: { credits: 125, delayMs: 500 } })
+    await mill.plan(queries(60))
+    const { code, stderr } = await run('work', ['--drain', '--concurrency', '1'], mill.env)
+    const [, done, left, more] =
+      /^(\d+) done, (\d+) left · [\d.]+\/s · the floor is met after (\d+) more answers?, in \d+ s(?: · 1 in flight)? · \d+ credits left$/m.exec(
+        stderr,
+      ) ?? []
+    expect(Number(done) + Number(left), stderr).toBe(60)
+    expect(Math.abs(Number(done) + Number(more) - 25)).toBeLessThanOrEqual(1)
+    expect(code).toBe(3)
+  })
+
+  test('closes with failures by code, times of answers, and the estimate beside the bill', async () => {
+    const { mill, api } = await openScene({ api: { delayMs: 100, cost: 2 } })
+    await mill.plan(queries(5))
+    const first = await run('work', ['--drain', '--json'], mill.env)
+    expect(first.stderr).toContain('10 credits paid; there was no price to expect anything by')
+    expect(JSON.parse(first.stdout)).toMatchObject({ credits_expected: null, failures: {} })
+    const refused = { kind: 'status', status: 400, code: 'INVALID_QUERY' } as const
+    api.set({ cost: 3, faults: ['query 1 ', 'query 2 '].map((match) => ({ ...refused, match })) })
+    await mill.plan(queries(8).map((q) => `${q} again`))
+    const second = await run('work', ['--drain', '--json'], mill.env)
+    expect(second.stderr).toContain('not well in its runs: 2 INVALID_QUERY')
+    expect(second.stderr).toMatch(
+      /answers took [\d.]+ s \(median\), [\d.]+ s \(95 of 100\); 16 credits expected by the prices paid before, 18 paid/,
+    )
+    const sums = JSON.parse(second.stdout)
+    expect(sums).toMatchObject({ credits_expected: 16, failures: { INVALID_QUERY: 2 } })
+    expect(sums.latency_ms.median).toBeGreaterThanOrEqual(100)
+    expect(sums.latency_ms.p95).toBeGreaterThanOrEqual(sums.latency_ms.median)
+  })
+
+  test('after a crash says once whose lease it waits for, and until when', async () => {
+    const { mill, api } = await openScene({ api: { delayMs: 60_000 } })
+    await mill.plan(queries(3))
+    const times = { MILL_LEASE_MS: '15000', MILL_TIMEOUT_MS: '9000' }
+    const dead = start('work', ['--drain', '--concurrency', '1'], { ...mill.env, ...times })
+    await expect.poll(() => api.charges().length).toBe(1)
+    dead.kill('SIGKILL')
+    await dead.ended
+    api.set({ delayMs: 0 })
+    const { rows } = await sql<{ until: string }>`
+      select to_char(lease_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as until
+      from workers`.execute(mill.db)
+    const { stderr, code } = await run('work', ['--drain'], { ...mill.env, ...times })
+    const said = stderr.split('\n').filter((line) => line.startsWith('waiting'))
+    expect(said).toEqual([
+      expect.stringMatching(
+        new RegExp(
+          `^waiting for 1 call of worker \\d+ \\(.*, process ${dead.pid}\\): .*its lease ends at ${rows[0]?.until} `,
+        ),
+      ),
+    ])
+    expect(code).toBe(0)
+    expect(await mill.states()).toEqual({ answered: 3 })
+  })
+
+  test('says until when it waits for a task that is not to be tried before', async () => {
+    const { mill } = await openScene()
+    await mill.plan(queries(2))
+    const { rows } = await sql<{ until: string }>`
+      update tasks
+      set not_before = now() + interval '20 seconds', error_code = 'TIMEOUT'
+      where id = (select min(id) from tasks)
+      returning to_char(not_before at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as until`.execute(
+      mill.db,
+    )
+    const { stderr } = await run('work', ['--drain'], mill.env)
+    const said = stderr.split('\n').filter((line) => line.startsWith('waiting'))
+    expect(said).toEqual([`waiting until ${rows[0]?.until} to try 1 task again (TIMEOUT)`])
+    expect(await mill.states()).toEqual({ answered: 2 })
+  })
+})
+
+const wipe = '\r\u001b[2K'
+
+test('on a terminal progress is one line, drawn anew, and another line takes its place', async () => {
+  const { mill } = await openScene({ api: { delayMs: 300 } })
+  await mill.plan(queries(8))
+  const written: string[] = []
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    written.push(String(text))
+    return true
+  })
+  const told: string[] = []
+  const reporter = new Reporter(mill, { terminal: true, tell: (line) => told.push(line) })
+  await mill.drain({ lanes: 1, onTick: (worker) => reporter.tick(worker) })
+  reporter.tell('the end')
+  expect(told).toEqual(['the end'])
+  expect(written.length).toBeGreaterThan(3)
+  for (const text of written.slice(0, -1)) {
+    expect(text.startsWith(wipe)).toBe(true)
+    expect(text.slice(wipe.length)).toMatch(/^\d+ done/)
+  }
+  expect(written.at(-1)).toBe(wipe)
+})

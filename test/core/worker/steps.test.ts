@@ -1,0 +1,161 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { CallName, Entry } from '../../../src/core/ledger/settle.ts'
+import type { Reply } from '../../../src/core/search/call.ts'
+import { openLanes } from '../../../src/core/search/lane.ts'
+import { Batch } from '../../../src/core/worker/batch.ts'
+import { Brake, Outages, Witnesses } from '../../../src/core/worker/outages.ts'
+import { spenderOf } from '../../../src/core/worker/setup.ts'
+import { stepsOf, type Tools } from '../../../src/core/worker/steps.ts'
+import { Tally } from '../../../src/core/worker/summary.ts'
+import { openLedger } from './ledger.ts'
+import { answer, bought, recordedOf, refusal, task, unsent } from './pieces.ts'
+
+function name(id: number): CallName {
+  return { id, mark: `mark ${id}` }
+}
+
+/** The steps of a worker whose calls all come back with the same answer, and what they leave behind. */
+async function openSteps() {
+  const { mill, clerk, hire } = await openLedger()
+  const said: string[] = []
+  const lease = await hire()
+  const moments: string[] = []
+  const entries: Entry[] = []
+  const outages = new Outages()
+  const nudge = vi.fn<() => void>()
+  const called: string[] = []
+  const keys: unknown[] = []
+  const replies: Reply[] = []
+  const tools: Tools = {
+    mill,
+    options: { lanes: 2, tell: (line) => said.push(line), at: (moment) => moments.push(moment) },
+    lease,
+    spender: spenderOf(mill, { account: clerk.account, worker: lease.worker, key: clerk.key }),
+    api: {
+      call: async ({ q }, { key } = {}) => {
+        called.push(q)
+        keys.push(key)
+        return answer()
+      },
+      close: async () => undefined,
+      turnKey: () => undefined,
+    },
+    lanes: openLanes(2),
+    brake: new Brake({ lease, timeoutMs: 1_000, outages, nudge }),
+    batch: new Batch({
+      lanes: 2,
+      counted: false,
+      write: async (written) => {
+        entries.push(...written)
+        return recordedOf(written)
+      },
+      onAway: () => undefined,
+      onStuck: () => undefined,
+    }),
+    tally: new Tally(),
+    witnesses: new Witnesses(),
+    outages,
+    onReply: (reply) => replies.push(reply),
+    nudge,
+  }
+  return {
+    tools,
+    steps: stepsOf(tools),
+    lease,
+    moments,
+    entries,
+    called,
+    keys,
+    replies,
+    nudge,
+    said,
+  }
+}
+
+describe('the gate', () => {
+  test('sets credits aside for a task, and shows that the database is back', async () => {
+    const { tools, steps, moments, said } = await openSteps()
+    tools.outages.mark('a database that can be written', true)
+    const { granted } = await steps.gate([task(1)])
+    expect([...granted.keys()]).toEqual([1])
+    expect(tools.spender.givenUp.size).toBe(0)
+    expect(tools.outages.mute).toBe(false)
+    expect(said).toEqual(['the database is back'])
+    expect(moments).toEqual(['before_reserve', 'reserved'])
+  })
+})
+
+describe('the call', () => {
+  test('is made in a lane that is free again before anything is stored, and asks for the next one', async () => {
+    const { tools, steps, called, nudge } = await openSteps()
+    expect(await steps.call(task(1), name(1))).toMatchObject({ kind: 'response', status: 200 })
+    expect(called).toEqual(['query 1'])
+    expect(tools.lanes.free()).toBe(2)
+    await expect.poll(() => nudge.mock.calls.length).toBe(1)
+  })
+
+  test('bears its mark as the key by which its answer can be had again, and its reply is told', async () => {
+    const { steps, keys, replies } = await openSteps()
+    const reply = await steps.call(task(1), name(7))
+    expect(keys).toEqual(['mark 7'])
+    expect(replies).toEqual([reply])
+  })
+
+  test('is not made when something was learnt that speaks against it', async () => {
+    const { tools, steps, called } = await openSteps()
+    tools.brake.end()
+    expect(await steps.call(task(1), name(1))).toMatchObject({ kind: 'unsent', code: 'ENDING' })
+    expect(called).toEqual([])
+  })
+
+  test('is not made under a lease that was renewed after it was asked for: others may have given it up in between', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { steps, lease, called } = await openSteps()
+    await steps.gate([task(1)])
+    vi.advanceTimersByTime(59_500)
+    await lease.beat()
+    expect(await steps.call(task(1), name(1))).toMatchObject({
+      kind: 'unsent',
+      code: 'LEASE_TOO_SHORT',
+    })
+    expect(called).toEqual([])
+    expect(await steps.call(task(2), name(2))).toMatchObject({ kind: 'response' })
+  })
+
+  test('tells how long the API took', async () => {
+    const { tools } = await openSteps()
+    const seconds: number[] = []
+    const options = { ...tools.options, onCall: (each: number) => seconds.push(each) }
+    await stepsOf({ ...tools, options }).call(task(1), name(1))
+    expect(seconds).toHaveLength(1)
+  })
+})
+
+test('parsing says what a reply means to the query that was sent', async () => {
+  const { steps } = await openSteps()
+  expect(steps.parse(refusal(401, 'UNAUTHORIZED'), task(1).query)).toMatchObject({
+    kind: 'key_refused',
+  })
+})
+
+describe('the storing', () => {
+  test('writes down what came back, and counts it', async () => {
+    const { tools, steps, moments, entries } = await openSteps()
+    const seven = { ...bought(7, answer()), call: { id: 7, mark: 'seven' } }
+    expect(await steps.store(seven)).toMatchObject({ task: 7, state: 'answered' })
+    expect(entries).toMatchObject([{ call: { id: 7 }, effect: { kind: 'answered' } }])
+    expect(tools.tally.sum('completed')).toMatchObject({ calls: 1, credits_used: 2 })
+    expect(moments).toEqual(['replied', 'stored'])
+  })
+
+  test('holds other calls back at once, and a refused key only until it is written down', async () => {
+    const { tools, steps } = await openSteps()
+    const refused = steps.store(bought(7, refusal(401, 'UNAUTHORIZED')))
+    expect(tools.brake.heldBack(tools.lease.term)).toBe('STOPPED')
+    await refused
+    expect(tools.brake.heldBack(tools.lease.term)).toBeNull()
+    await steps.store(bought(8, unsent('ECONNREFUSED')))
+    expect(tools.outages.away('the API')).toBe(true)
+  })
+})

@@ -1,0 +1,124 @@
+// @module-tag slow
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { expect, test } from 'vitest'
+import { verifyPromises } from '../../../src/features/verify/verify.ts'
+import type { TestMill } from '../../support/mill.ts'
+import { allow, refuse } from '../../support/refusal.ts'
+import { type Result, start } from '../../support/run.ts'
+import { openScene, queries, type Scene } from '../../support/scene.ts'
+
+function spooled(mill: TestMill): string[] {
+  return readdirSync(join(mill.config.home, 'spool')).map((name) =>
+    join(mill.config.home, 'spool', name),
+  )
+}
+
+/** Four answers that the database refused with this code, in the file that they are kept in. */
+async function keepFour(
+  code: string,
+  leave: 'when told' | 'by itself' = 'when told',
+): Promise<Scene & { file: string; ended: Result }> {
+  const scene = await openScene()
+  const { api, mill } = scene
+  // Until a first answer has told price and balance, calls go out one by one.
+  await mill.plan(['known'])
+  await mill.drain()
+  await mill.plan(queries(4).map((q) => `kept ${q}`))
+  await refuse(mill, 'raw_answers', { code })
+  // A process of its own: what it leaves open ends with it, as it does outside of tests.
+  const work = start('work', leave === 'by itself' ? ['--drain'] : [], mill.env)
+  await expect.poll(() => api.charges()).toHaveLength(5)
+  if (leave === 'when told') work.kill('SIGTERM')
+  const ended = await work.ended
+  await allow(mill, 'raw_answers')
+  const files = spooled(mill)
+  expect(files).toHaveLength(1)
+  return { ...scene, file: files[0] ?? '', ended }
+}
+
+function linesOf(file: string): string[] {
+  return readFileSync(file, 'utf8').trimEnd().split('\n')
+}
+
+async function broken({ db }: TestMill): Promise<string[]> {
+  const checks = await verifyPromises(db)
+  return checks.filter(({ ok }) => !ok).map(({ name }) => name)
+}
+
+test('a drain whose database may only be read gives up with 5, and the next start settles unbought what is of this database', async () => {
+  const { api, mill, file, ended: left } = await keepFour('25006', 'by itself')
+  expect(left.code).toBe(5)
+  const lines = linesOf(file)
+  const [first = '', ...others] = lines
+  expect(others).toHaveLength(3)
+  const { ended, ...rest } = JSON.parse(first) as { ended: object }
+  // A key that was refused long ago must not stop the one that is set now.
+  const refused = JSON.stringify({ ...rest, ended: { ...ended, signal: 'key_refused' } })
+  const unknown = JSON.stringify({ ...rest, ended: { ...ended, call: 999_999 } })
+  writeFileSync(file, [refused, ...others, unknown, '{"account":1,"en'].join('\n'))
+  const said: string[] = []
+  expect((await mill.drain({ tell: (line) => said.push(line) })).finish).toBe('completed')
+  expect(await mill.states()).toEqual({ answered: 5 })
+  expect(api.charges()).toHaveLength(5)
+  const { rows: stops } = await sql`select reason from stops`.execute(mill.db)
+  expect(stops).toEqual([])
+  expect(said.join('\n')).toContain('2 others in it are torn or of calls that this database')
+  expect(spooled(mill)).toEqual([`${file}.left`])
+  expect(await broken(mill)).toEqual([])
+})
+
+test('a fault of the database that nobody thought of ends the worker, is named, and costs no answer', async () => {
+  const { api, mill, ended } = await keepFour('XX000')
+  expect(ended.code).toBe(70)
+  expect(ended.stderr).toContain('refused')
+  expect(ended.stderr).toContain('4 paid answers could not be written to the database')
+  expect((await mill.drain()).finish).toBe('completed')
+  expect(await mill.states()).toEqual({ answered: 5 })
+  expect(api.charges()).toHaveLength(5)
+  expect(spooled(mill)).toEqual([])
+})
+
+test('a kept answer that cannot be stored takes none of the others along, and its body is there', async () => {
+  const { api, mill } = await keepFour('25006')
+  await refuse(mill, 'searches', {
+    code: '22023',
+    when: `exists (select from queries where id = new.query_id and q = 'kept query 2')`,
+  })
+  await mill.drain()
+  expect(await mill.states()).toEqual({ answered: 4, failed: 1 })
+  expect(api.charges()).toHaveLength(5)
+  const { rows } = await sql`select count(*) as n from raw_answers`.execute(mill.db)
+  expect(rows).toEqual([{ n: 5 }])
+})
+
+test('a worker that could not keep an answer in a file buys none, and says what to correct', async () => {
+  const { api, mill } = await openScene()
+  await mill.plan(queries(2))
+  const home = join(mill.config.home, 'file')
+  writeFileSync(home, 'no folder')
+  const { code, stderr } = await start('work', ['--drain'], { ...mill.env, MILL_HOME: home }).ended
+  expect(code).toBe(2)
+  expect(stderr).toContain('expected MILL_HOME to be a folder where paid answers can be kept')
+  expect(stderr).toContain('ENOTDIR')
+  expect(api.charges()).toEqual([])
+})
+
+test('a worker whose answers neither the database nor a file takes ends with 5, and says how many are lost and what they cost', async () => {
+  const { api, mill } = await openScene()
+  await mill.plan(['known'])
+  await mill.drain()
+  await mill.plan(queries(4).map((q) => `lost ${q}`))
+  await refuse(mill, 'raw_answers', { code: '25006' })
+  const work = start('work', [], mill.env)
+  await expect.poll(() => api.charges()).toHaveLength(5)
+  const folder = join(mill.config.home, 'spool')
+  rmSync(folder, { recursive: true })
+  writeFileSync(folder, 'no folder any more')
+  work.kill('SIGTERM')
+  const { code, stderr } = await work.ended
+  expect(stderr).toContain('4 paid answers lost, 4 credits worth, and may be bought again')
+  expect(stderr).not.toContain('    at ')
+  expect(code).toBe(5)
+})

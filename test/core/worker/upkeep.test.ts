@@ -1,0 +1,165 @@
+import { sql } from 'kysely'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { closeAndJudge } from '../../../src/core/nights/after-runs.ts'
+import { Upkeep } from '../../../src/core/worker/duties.ts'
+import { entryOf } from '../../../src/core/worker/entry.ts'
+import { keep } from '../../../src/core/worker/spool.ts'
+import { Worker } from '../../../src/core/worker/worker.ts'
+import { type Ledger, openLedger, outlive } from './ledger.ts'
+import { answer, bought } from './pieces.ts'
+
+/** A worker that takes no slices, and its upkeep. */
+async function openUpkeep(ledger: Ledger) {
+  const said: string[] = []
+  const tell = (line: string) => said.push(line)
+  const worker = await Worker.open(ledger.mill, { lanes: 2, tell })
+  const upkeep = Upkeep.start(ledger.mill, worker, { tell, afterRuns: closeAndJudge })
+  onTestFinished(async () => {
+    upkeep.stop()
+    await worker.cut()
+  })
+  return { worker, upkeep, said }
+}
+
+/** Leases that are renewed every 100 ms, and looked after every 150 ms. */
+const short = { MILL_LEASE_MS: '600', MILL_TIMEOUT_MS: '100' }
+
+async function leaseUntil({ mill }: Ledger, { lease }: Worker): Promise<number> {
+  const { rows } = await sql<{ until: number }>`
+    select extract(epoch from lease_until)::float8 as until
+    from workers where id = ${lease.worker}`.execute(mill.db)
+  return rows[0]?.until ?? 0
+}
+
+describe('the upkeep of a worker', () => {
+  test('renews its lease again and again until it is stopped', async () => {
+    const ledger = await openLedger(short)
+    const { worker, upkeep } = await openUpkeep(ledger)
+    const first = await leaseUntil(ledger, worker)
+    await expect.poll(() => leaseUntil(ledger, worker)).toBeGreaterThan(first)
+    upkeep.stop()
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    const last = await leaseUntil(ledger, worker)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(await leaseUntil(ledger, worker)).toBe(last)
+  })
+
+  test('gives up calls of a worker that died', async () => {
+    const ledger = await openLedger(short)
+    const dead = await ledger.hire()
+    const call = await ledger.reserveCall(dead)
+    await outlive(ledger, dead)
+    await openUpkeep(ledger)
+    await expect.poll(() => ledger.callOf(call)).toMatchObject({ outcome: 'unknown', deaths: 1 })
+  })
+
+  test('ends a worker for which the tables hold a call that it has ended: the database was set back', async () => {
+    const ledger = await openLedger(short)
+    const { worker } = await openUpkeep(ledger)
+    const call = await ledger.reserveCall(worker.lease)
+    await expect.poll(() => worker.fatal?.message).toContain('has ended all of its own, are open')
+    expect(await ledger.callOf(call)).toMatchObject({ outcome: null })
+  })
+
+  test('spares workers whose leases ran out while the database was away, until they had time for a beat', async () => {
+    const ledger = await openLedger({ MILL_LEASE_MS: '3000', MILL_TIMEOUT_MS: '100' })
+    const other = await ledger.hire(3_000)
+    const call = await ledger.reserveCall(other)
+    const { worker } = await openUpkeep(ledger)
+    const gone = vi.spyOn(ledger.mill.pool, 'connect').mockImplementation(() => {
+      throw new Error('the connection broke')
+    })
+    await new Promise((resolve) => setTimeout(resolve, 3_500))
+    const release = vi.spyOn(worker.lease, 'release')
+    gone.mockRestore()
+    // Looked after once, and the other worker is still there: its beat comes a moment later.
+    await expect.poll(() => release.mock.calls.length).toBeGreaterThan(0)
+    await other.beat()
+    const looked = release.mock.calls.length
+    await expect.poll(() => release.mock.calls.length).toBeGreaterThan(looked)
+    expect(await ledger.callOf(call)).toMatchObject({ outcome: null })
+  })
+
+  test('beats before it gives anybody up: what froze this machine may have kept the others from it too', async () => {
+    const ledger = await openLedger({ MILL_LEASE_MS: '3000', MILL_TIMEOUT_MS: '100' })
+    const other = await ledger.hire(3_000)
+    const call = await ledger.reserveCall(other)
+    const { worker } = await openUpkeep(ledger)
+    const beat = vi.spyOn(worker.lease, 'beat')
+    const release = vi.spyOn(worker.lease, 'release')
+    // Frozen after the first beat and before the first look around, which is due first when it wakes.
+    await expect.poll(() => beat.mock.calls.length, { interval: 5 }).toBe(1)
+    expect(release).not.toHaveBeenCalled()
+    const woken = performance.now() + 3_500
+    while (performance.now() < woken);
+    await expect.poll(() => release.mock.calls.length).toBeGreaterThan(0)
+    await other.beat()
+    expect(await ledger.callOf(call)).toMatchObject({ outcome: null })
+  })
+
+  test('settles answers that were left in a file before it gives their calls up', async () => {
+    const ledger = await openLedger(short)
+    const { mill, clerk } = ledger
+    const dead = await ledger.hire()
+    const call = await ledger.reserveCall(dead)
+    const { said } = await openUpkeep(ledger)
+    keep(mill, { account: clerk.account, reserve: null }, [
+      entryOf({ ...bought(1, answer()), call }, mill.supplier),
+    ])
+    await outlive(ledger, dead)
+    await expect.poll(() => ledger.callOf(call)).toMatchObject({ outcome: 'settled', deaths: 0 })
+    await expect.poll(() => said.join()).toContain('1 answers kept in')
+  })
+})
+
+describe('a look around', () => {
+  test('tells whether a task is open anywhere', async () => {
+    const ledger = await openLedger()
+    const { upkeep } = await openUpkeep(ledger)
+    expect(await upkeep.look()).toBe(true)
+    await sql`update tasks set state = 'cancelled', finished_at = now()`.execute(ledger.mill.db)
+    expect(await upkeep.look()).toBe(false)
+  })
+
+  test('makes jobs again that the queue lost, once the worker has had nothing for a while', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const ledger = await openLedger()
+    const { upkeep } = await openUpkeep(ledger)
+    const queue = await ledger.mill.queue()
+    const jobs = async () => (await queue.count()).jobs
+    await sql`delete from bullmq.job`.execute(ledger.mill.db)
+    await upkeep.look()
+    vi.advanceTimersByTime(10_000)
+    expect(await jobs()).toBe(0)
+    await upkeep.look()
+    await expect.poll(jobs).toBe(1)
+  })
+
+  test('closes runs whose last slices ended at the same moment', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const ledger = await openLedger()
+    const { mill } = ledger
+    const { upkeep } = await openUpkeep(ledger)
+    await sql`update tasks set state = 'cancelled', finished_at = now()`.execute(mill.db)
+    await sql`update slices set done_at = now()`.execute(mill.db)
+    vi.advanceTimersByTime(10_000)
+    await upkeep.look()
+    const { rows } = await sql`select state from runs`.execute(mill.db)
+    expect(rows).toEqual([{ state: 'done' }])
+  })
+
+  test('remembers a database that does not answer, and that it is back', async () => {
+    const ledger = await openLedger()
+    const { worker, upkeep } = await openUpkeep(ledger)
+    const gone = vi.spyOn(ledger.mill.pool, 'connect').mockImplementation(() => {
+      throw new Error('the connection broke')
+    })
+    expect(await upkeep.look()).toBeNull()
+    expect(worker.outages.away('the database')).toBe(true)
+    gone.mockRestore()
+    expect(await upkeep.look()).toBe(true)
+    expect(worker.outages.away('the database')).toBe(false)
+  })
+})

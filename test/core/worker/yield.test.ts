@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { yieldInTurn } from '../../../src/core/worker/steps.ts'
+
+test('callers that yield go on in their order, each in a round of the event loop of its own', async () => {
+  const seen: string[] = []
+  let rounds = 0
+  const count = () => {
+    rounds += 1
+    if (rounds < 10) setImmediate(count)
+  }
+  setImmediate(count)
+  const take = async (name: string) => {
+    await yieldInTurn()
+    seen.push(`${name} in round ${rounds}`)
+  }
+  await Promise.all(['first', 'second', 'third'].map(take))
+  expect(seen).toEqual(['first in round 1', 'second in round 2', 'third in round 3'])
+})

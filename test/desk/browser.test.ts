@@ -1,0 +1,373 @@
+// @module-tag slow
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { processEnvironment } from '../../src/base/config.ts'
+import { openPool } from '../../src/base/database/database.ts'
+import { pages } from '../../src/desk/command.ts'
+import { setOrigins } from '../../src/features/analysis/origins.ts'
+import { type FreshDatabase, freshDatabase } from '../support/database.ts'
+import { openDesk, type TestDesk } from '../support/desk.ts'
+import { chromium as browserPath, has } from '../support/parts.ts'
+import { patienceMs } from '../support/patience.ts'
+import { run } from '../support/run.ts'
+
+/** A folder for those who want to look: a picture of each page, width and mode. */
+const pictures = processEnvironment()['DESK_PICTURES']
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+let database: FreshDatabase
+let home: string
+let env: Record<string, string>
+let desk: TestDesk
+let browser: Browser
+
+describe.skipIf(!has('chromium'))(
+  'the desk in a browser, over two weeks in which things go wrong',
+  () => {
+    beforeAll(async () => {
+      database = await freshDatabase()
+      home = mkdtempSync(join(tmpdir(), 'querymill-desk-'))
+      env = { DATABASE_URL: database.url, MILL_HOME: home }
+      const made = await run('demo', ['--nights', '14', '--faults', '--json'], env)
+      if (made.code !== 0) throw new Error(made.stderr)
+      await setOrigins(database.db, 'live,sandbox')
+      desk = await openDesk(database.url)
+      browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] })
+      if (pictures !== undefined) mkdirSync(pictures, { recursive: true })
+    })
+    afterAll(async () => {
+      await browser.close()
+      await desk.close()
+      await run('stack', ['stop'], env)
+      await database.close()
+      rmSync(home, { recursive: true, force: true })
+    })
+
+    async function open(path: string, options: BrowserContextOptions = {}) {
+      const context = await browser.newContext({
+        viewport: { width: 1280, height: 900 },
+        ...options,
+      })
+      const page = await context.newPage()
+      const problems: string[] = []
+      page.on(
+        'console',
+        (message) => void (message.type() === 'error' && problems.push(message.text())),
+      )
+      page.on('pageerror', (error) => void problems.push(error.message))
+      page.on(
+        'request',
+        (request) => void (request.url().startsWith(desk.url) || problems.push(request.url())),
+      )
+      await page.goto(desk.url + path)
+      return { page, problems, close: () => context.close() }
+    }
+
+    /** Pages without parts in their path, and a night for those that have one. */
+    const addresses = [
+      ...pages.filter(({ path }) => !path.includes(':')).map(({ path }) => path),
+      '/runs/2',
+      '/nowhere',
+    ]
+
+    test.each(addresses)(
+      '%s fits three widths by day and by night, and everybody can read it',
+      async (path) => {
+        const { page, problems, close } = await open(path, { colorScheme: 'light' })
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme })
+          for (const width of [390, 1280, 2560]) {
+            const look = `${width} ${colorScheme}`
+            await page.setViewportSize({ width, height: 900 })
+            const over = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+            expect(over, look).toBeLessThanOrEqual(0)
+            if (pictures === undefined) continue
+            const name = `${path.replace(/\W+/g, '_')}-${width}-${colorScheme}.png`
+            await page.screenshot({ path: join(pictures, name), fullPage: true })
+          }
+          // The night changes colours and nothing else.
+          expect(await serious(page, colorScheme === 'dark'), colorScheme).toEqual([])
+        }
+        // The browser itself tells of an address that is not there.
+        expect(problems.filter((problem) => !/status of 404/.test(problem))).toEqual([])
+        await close()
+      },
+      180_000,
+    )
+
+    test('tonight tells the same numbers as status', async () => {
+      const status = JSON.parse((await run('status', ['--json'], env)).stdout)
+      const { page, close } = await open('/', { javaScriptEnabled: false })
+      const shown = new Map(
+        await page.$$eval('[data-figure]', (found) =>
+          found.map(
+            (one) => [one.getAttribute('data-figure'), one.getAttribute('data-value')] as const,
+          ),
+        ),
+      )
+      for (const name of [
+        'remaining',
+        'floor',
+        'reserved',
+        'uncertain',
+        'in_flight',
+        'workers',
+        'day_spent',
+        'month_spent',
+      ]) {
+        expect(shown.get(`account.${name}`), name).toBe(String(status.account[name]))
+      }
+      expect(status.runs.length).toBeGreaterThan(5)
+      for (const { run: id, tasks, spent } of status.runs) {
+        expect(shown.get(`runs.${id}.spent`)).toBe(String(spent))
+        for (const state of ['open', 'answered', 'reused', 'failed', 'unknown']) {
+          expect(shown.get(`runs.${id}.${state}`), `${id} ${state}`).toBe(String(tasks[state]))
+        }
+      }
+      await close()
+    })
+
+    test('tonight changes while it is looked at, in every open page, without another request for it', async () => {
+      const first = await open('/')
+      const second = await open('/')
+      const { rows } = await database.pool.query<{ id: number }>('select max(id) as id from runs')
+      const [newest] = rows
+      const figure = (page: Page) => page.locator(`[data-figure="runs.${newest?.id}.spent"]`)
+      await first.page.getByText('live', { exact: true }).waitFor()
+      await database.pool.query('update runs set spent = 4711 where id = $1', [newest?.id])
+      for (const { page } of [first, second]) {
+        await vi.waitFor(async () => expect(await figure(page).textContent()).toBe('4,711'), {
+          // A look takes a twentieth of the time: on a busy machine the next one is long in coming.
+          timeout: patienceMs,
+        })
+      }
+      await first.close()
+      await second.close()
+    })
+
+    test('a way through the nights can be gone back, and each step has an address', async () => {
+      const { page, close } = await open('/nights?since=2020-01-01')
+      await page.locator('a.day').first().click()
+      await page.waitForURL(/\/runs\/\d+$/)
+      const title = await page.title()
+      await page.getByRole('link', { name: 'All nights' }).click()
+      await page.goBack()
+      expect(await page.title()).toBe(title)
+      await page.goBack()
+      expect(page.url()).toBe(`${desk.url}/nights?since=2020-01-01`)
+      await page.getByLabel('from').fill('2021-05-06')
+      await page.getByRole('button', { name: 'Show' }).click()
+      await page.waitForURL(/since=2021-05-06/)
+      await close()
+    })
+
+    /** The page of the first query that the desk lists. */
+    async function openQuery() {
+      const opened = await open('/queries')
+      await opened.page.locator('td a[href^="/queries/"]').first().click()
+      await opened.page.waitForURL(/\/queries\/[0-9a-f-]{36}$/)
+      return opened
+    }
+
+    test('a point of a picture says what it is under the pointer, and by the arrow keys', async () => {
+      const { page, problems, close } = await openQuery()
+      const picture = page.getByRole('region', { name: 'Rank history, as a picture' })
+      const tip = picture.locator('output.tip')
+      await picture.locator('circle.spot').last().hover()
+      const last = await tip.innerText()
+      expect(last).toMatch(/^[\w.-]+, \d{4}-\d\d-\d\d: (place \d+|not among the first \d+)/)
+      await page.mouse.move(1, 1)
+      await tip.waitFor({ state: 'hidden' })
+      await picture.focus()
+      await page.keyboard.press('ArrowRight')
+      await tip.waitFor()
+      expect(await tip.innerText()).toBe(last)
+      await page.keyboard.press('ArrowLeft')
+      const before = await tip.innerText()
+      expect(before).not.toBe(last)
+      expect(before.slice(before.indexOf(', ')) < last.slice(last.indexOf(', '))).toBe(true)
+      expect(problems).toEqual([])
+      await close()
+    })
+
+    test('a picture hands over its figures as a file, which the rules of the desk allow', async () => {
+      const { page, problems, close } = await openQuery()
+      const link = page.getByRole('link', { name: /^Figures as CSV: Places for / })
+      const [saved] = await Promise.all([page.waitForEvent('download'), link.click()])
+      expect(saved.suggestedFilename()).toMatch(/^places-for-.+-day-by-day\.csv$/)
+      const lines = readFileSync(await saved.path(), 'utf8')
+        .trim()
+        .split('\n')
+      expect(lines[0]).toMatch(/^day,answer,/)
+      expect(lines).toHaveLength((await page.locator('#numbers tbody tr').count()) + 1)
+      expect(problems.filter((problem) => !problem.startsWith('data:text/csv'))).toEqual([])
+      await close()
+    })
+
+    test('other days are chosen by a form that tells them in the address, and the way back brings the first ones', async () => {
+      const { page, close } = await openQuery()
+      const first = page.url()
+      const days = page.locator('#numbers tbody tr')
+      const all = await days.count()
+      const shown = await page.getByLabel('To', { exact: true }).inputValue()
+      await page.getByLabel('From', { exact: true }).fill(shown)
+      await page.getByRole('button', { name: 'Show' }).click()
+      await page.waitForURL(new RegExp(`since=${shown}`))
+      expect(await days.count()).toBe(1)
+      await page.goBack()
+      expect(page.url()).toBe(first)
+      expect(await days.count()).toBe(all)
+      expect(all).toBeGreaterThan(1)
+      await page.goForward()
+      expect(await page.getByLabel('From', { exact: true }).inputValue()).toBe(shown)
+      await close()
+    })
+
+    test('two nights of a query are laid side by side by a link, and by choosing another night', async () => {
+      const { page, problems, close } = await openQuery()
+      await page.locator('#nights a[href*="beside="]').first().click()
+      await page.getByRole('region', { name: 'Two nights side by side' }).waitFor()
+      // Each night's day stands above its own column.
+      const lefts = (row: string) =>
+        page
+          .locator(`[aria-label="Two nights side by side"] ${row} > *`)
+          .evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().left))
+      expect(await lefts('thead tr')).toEqual(await lefts('tbody tr:first-child'))
+      const field = page.getByLabel('Beside the night of')
+      const other = await page.locator('nav[aria-label="Nights"] a').first().getAttribute('href')
+      const day = /nights\/(\d{4}-\d\d-\d\d)/.exec(other ?? '')?.[1] ?? ''
+      await field.fill(day)
+      await page.getByRole('button', { name: 'Side by side' }).click()
+      await page.waitForURL(new RegExp(`beside=${day}`))
+      expect(await page.getByRole('heading', { name: new RegExp(day) }).count()).toBeGreaterThan(0)
+      expect(problems).toEqual([])
+      await close()
+    })
+
+    test('on paper there is what was read, whole, and nothing to press', async () => {
+      const { page, close } = await openQuery()
+      await page.emulateMedia({ media: 'print' })
+      for (const pressed of ['header.top', '.filters button', '.skip']) {
+        expect(await page.locator(pressed).first().isVisible(), pressed).toBe(false)
+      }
+      const cut = await page.evaluate(
+        "[...document.querySelectorAll('.scroll')].filter((one) => getComputedStyle(one).overflowX !== 'visible').length",
+      )
+      expect(cut).toBe(0)
+      expect((await page.pdf({ format: 'A4' })).subarray(0, 5).toString()).toBe('%PDF-')
+      await close()
+    })
+
+    test('the keyboard skips to the content, and reaches tables that are too wide', async () => {
+      const { page, close } = await open('/', { viewport: { width: 390, height: 900 } })
+      await page.getByText('live', { exact: true }).waitFor()
+      await page.keyboard.press('Tab')
+      expect(await page.evaluate('document.activeElement?.textContent')).toBe('Skip to the content')
+      await page.keyboard.press('Enter')
+      expect(await page.evaluate('document.activeElement?.id')).toBe('content')
+      const table = page.getByRole('region', { name: 'Runs' }).and(page.locator('.scroll'))
+      await table.focus()
+      await vi.waitFor(
+        async () => {
+          await page.keyboard.press('ArrowRight')
+          expect(await table.evaluate((one) => one.scrollLeft)).toBeGreaterThan(0)
+        },
+        { timeout: patienceMs },
+      )
+      await close()
+    })
+
+    test('whoever stands in a table that has scrolled keeps their place when it is drawn anew', async () => {
+      const { page, close } = await open('/', { viewport: { width: 390, height: 900 } })
+      await page.getByText('live', { exact: true }).waitFor()
+      const table = page.getByRole('region', { name: 'Runs' }).and(page.locator('.scroll'))
+      await table.focus()
+      await table.evaluate((one) => {
+        one.scrollLeft = 120
+        one.setAttribute('data-before', '')
+      })
+      await database.pool.query(
+        'update runs set spent = spent + 1 where id = (select max(id) from runs)',
+      )
+      await vi.waitFor(async () => expect(await page.locator('[data-before]').count()).toBe(0), {
+        timeout: patienceMs,
+      })
+      expect(await table.evaluate((one) => one.scrollLeft)).toBe(120)
+      expect(await page.evaluate('document.activeElement?.ariaLabel')).toBe('Runs')
+      await close()
+    })
+
+    test('each day of a calendar stands on one line, at every width', async () => {
+      const { page, close } = await open('/nights')
+      for (const width of [390, 1100, 1200, 2560]) {
+        await page.setViewportSize({ width, height: 900 })
+        const lines = await page.locator('.days a.day > span:first-child').evaluateAll((days) =>
+          days.map((day) => {
+            const text = day.firstChild
+            if (text === null) return 0
+            const range = day.ownerDocument.createRange()
+            range.selectNodeContents(text)
+            return range.getClientRects().length
+          }),
+        )
+        expect(lines.length, String(width)).toBeGreaterThan(10)
+        expect(new Set(lines), String(width)).toEqual(new Set([1]))
+      }
+      await close()
+    })
+
+    test('suspect nights are told as such, each with its reason', async () => {
+      const { page, close } = await open('/nights')
+      const nights = await database.pool.query('select id from runs where suspect')
+      expect(nights.rows.length).toBeGreaterThan(3)
+      expect(await page.locator('a.day.suspect').count()).toBe(nights.rows.length)
+      await page.locator('a.day.suspect').first().click()
+      expect(await page.getByRole('heading', { name: /Suspect/ }).count()).toBe(1)
+      await close()
+    })
+
+    test('while the database is away the page says so, and comes back by itself', async () => {
+      const away = await open('/')
+      const still = await open('/')
+      await still.page.getByText('live', { exact: true }).waitFor()
+      const admin = openPool(inject('adminUrl'), { name: 'tests', max: 1 })
+      const name = new URL(database.url).pathname.slice(1)
+      await admin.query(`alter database ${name} allow_connections false`)
+      await admin.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1',
+        [name],
+      )
+      try {
+        await still.page.getByText('The database is away').waitFor({ timeout: patienceMs })
+        await away.page.reload()
+        await away.page.getByRole('heading', { name: 'The database is away' }).waitFor()
+      } finally {
+        await admin.query(`alter database ${name} allow_connections true`)
+        await admin.end()
+      }
+      await away.page.getByRole('heading', { name: 'Tonight' }).waitFor({ timeout: patienceMs })
+      await still.page.getByText('live', { exact: true }).waitFor({ timeout: patienceMs })
+      expect(await still.page.locator('#pulse.bad').count()).toBe(0)
+      await away.close()
+      await still.close()
+    })
+  },
+)
+
+/** What axe finds that keeps somebody from reading or using the page; of its rules only those about colours, when asked. */
+async function serious(page: Page, colours: boolean): Promise<unknown> {
+  await page.evaluate(axe)
+  const found = await page.evaluate(
+    colours ? "axe.run({ runOnly: ['color-contrast', 'link-in-text-block'] })" : 'axe.run()',
+  )
+  const { violations } = found as {
+    violations: { id: string; impact: string; nodes: { html: string }[] }[]
+  }
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
+}

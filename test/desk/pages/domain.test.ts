@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest'
+import { readDomainDays, readDomainTable } from '../../../src/features/analysis/domains.ts'
+import { placed, ten } from '../../features/analysis/story.ts'
+import { deskScene } from '../scene.ts'
+
+const hostile = '<script>alert(1)</script>'
+const days = 'since=2026-01-01&until=2026-01-03'
+
+const scene = deskScene(async ({ story, pool }) => {
+  story.says('boots', { weight: 3 }).says('socks', { weight: 1 })
+  await pool.query("insert into own_domains (domain, label) values ('us.com', $1)", [hostile])
+  const deep = [...ten('r'), ...ten('s')]
+  await story.night('2026-01-01', {
+    boots: placed(placed(deep, 1, 'us.com/1'), 12, 'us.com/2'),
+    socks: placed(deep, 5, 'us.com/3'),
+  })
+  await story.night('2026-01-02', { boots: placed(deep, 2, 'us.com/1'), socks: deep })
+  await story.night('2026-01-03', {
+    boots: placed(placed(deep, 1, 'them.com/'), 4, 'us.com/1'),
+    socks: placed(deep, 2, 'us.com/3'),
+  })
+})
+
+describe('the page of a domain', () => {
+  test('its days are those of the share of voice and the position buckets', async () => {
+    const found = await readDomainDays(scene.db, {
+      domain: 'us.com',
+      since: '2026-01-01',
+      until: '2026-01-03',
+    })
+    const { rows } = await scene.pool.query(
+      `select run_date as "runDate", share_of_voice as share, ranked, queries, from_1_to_3 as top3,
+        from_1_to_3 + from_4_to_10 as top10
+      from analysis.share_of_voice
+      join analysis.position_buckets using (run_date, tag, domain, queries)
+      where tag = '*' and domain = 'us.com'
+      order by run_date`,
+    )
+    expect(rows).toHaveLength(3)
+    expect(found).toMatchObject(
+      rows.map((row: { share: number }) => ({ ...row, share: expect.closeTo(row.share, 12) })),
+    )
+  })
+
+  test('what it won, what it lost and who took it are told, each with both nights side by side', async () => {
+    const text = await scene.view(`/domains/us.com?${days}`)
+    expect(text).toContain('Won (1)')
+    expect(text).toMatch(/socks 5 2 ▲ up 3/)
+    expect(text).toContain('Lost (1)')
+    expect(text).toMatch(/boots 1 4 ▼ down 3/)
+    expect(text).toMatch(/Who took it .* them\.com/)
+    const { text: page } = await scene.desk.get(`/domains/us.com?${days}`)
+    expect(page).toContain(
+      `/queries/${scene.story.idOf('boots')}/nights/2026-01-03?beside=2026-01-01`,
+    )
+    expect(page).toMatch(/href="\/pages\/[0-9a-f-]{36}"/)
+  })
+
+  test('its pages and rivals are those of the last known answers', async () => {
+    const text = await scene.view(`/domains/WWW.Us.com?${days}`)
+    expect(text).toMatch(/us\.com\/3 1 2 socks/)
+    expect(text).toMatch(/us\.com\/1 1 4 boots/)
+    expect(text).not.toContain('us.com/2')
+    expect(text).toMatch(/r3\.com 2 1 3/)
+  })
+
+  test('ten years are read in part, and moves are counted from the first answers', async () => {
+    const text = await scene.view('/domains/us.com?since=2016-01-01&until=2026-01-03')
+    expect(text).toContain('more days are not read at once')
+    expect(text).toContain('on 2026-01-01 and on 2026-01-03')
+    expect(text).toContain('Won (1)')
+  })
+
+  test('a domain that no answer showed, and impossible days, are refused', async () => {
+    expect((await scene.desk.get('/domains/nowhere.example')).status).toBe(404)
+    expect((await scene.desk.get(`/domains/${encodeURIComponent(hostile)}`)).status).toBe(404)
+    expect((await scene.desk.get('/domains/%E0%A4%A')).status).toBeLessThan(500)
+    expect((await scene.desk.get('/domains/us.com?since=2026-02-30')).status).toBe(400)
+  })
+})
+
+describe('all domains', () => {
+  test('shares are those of the day, for every domain', async () => {
+    const found = await readDomainTable(
+      scene.db,
+      { since: '2026-01-01', until: '2026-01-03' },
+      null,
+    )
+    const { rows } = await scene.pool.query<{ domain: string; share: number; ranked: number }>(
+      `select domain, share_of_voice as share, ranked
+      from analysis.share_of_voice
+      where tag = '*' and run_date = '2026-01-03'`,
+    )
+    const shown = found.filter(({ ranked }) => ranked > 0)
+    expect(shown[0]?.domain).toBe('us.com')
+    expect(shown).toHaveLength(rows.length)
+    for (const { domain, share, ranked } of rows) {
+      const one = shown.find((row) => row.domain === domain)
+      expect(one, domain).toMatchObject({ ranked, share: expect.closeTo(share, 12) })
+    }
+  })
+
+  test('a way to a domain takes the days along, and nothing else', async () => {
+    const markup = await scene.markup(`/domains?${days}`)
+    expect(markup).toContain('href="/domains/us.com?since=2026-01-01&amp;until=2026-01-03"')
+  })
+
+  test('winners stand apart from losers, and a part of a name finds a domain', async () => {
+    const text = await scene.view(`/domains?${days}`)
+    expect(/Winners (.*?) Losers/.exec(text)?.[1]).toContain('them.com')
+    expect(/Losers (.*?) Shares/.exec(text)?.[1]).toContain('us.com')
+    expect(await scene.view(`/domains?${days}&word=THEM`)).not.toContain('us.com')
+    expect(await scene.view(`/domains?${days}&word=${encodeURIComponent(hostile)}`)).toContain(
+      'No domain with',
+    )
+  })
+})

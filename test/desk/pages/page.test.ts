@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest'
+import { contentId } from '../../../src/base/query.ts'
+import { readDomainDays } from '../../../src/features/analysis/domains.ts'
+import { readPageHoldings } from '../../../src/features/analysis/page-days.ts'
+import { placed, ten } from '../../features/analysis/story.ts'
+import { deskScene } from '../scene.ts'
+
+const hostile = '<script>alert(1)</script>'
+const page = contentId('page', 'https://us.com/1')
+
+const scene = deskScene(async ({ story }) => {
+  const titles = ten('r').map(() => 'Old')
+  await story.night('2026-01-01', {
+    boots: { results: placed(ten('r'), 5, 'us.com/1'), titles },
+    socks: { results: placed(ten('r'), 3, 'https://us.com/1#part'), titles },
+  })
+  await story.night('2026-01-02', {
+    boots: { results: placed(ten('r'), 2, 'us.com/1'), titles: titles.map(() => hostile) },
+    socks: placed(ten('r'), 3, 'them.com/'),
+  })
+})
+
+const days = 'since=2026-01-01&until=2026-01-02'
+
+describe('the page of a page', () => {
+  test('its places are told for each query, in all spellings of its address', async () => {
+    const text = await scene.view(`/pages/${page}?${days}`)
+    expect(text).toMatch(/boots 5 2 ▲ up 3 2 2 2026-01-02/)
+    expect(text).toContain('queries that show it now 1')
+    expect(text).toContain('best place 2')
+  })
+
+  test('where it is gone, who stands in its place is told, with both nights side by side', async () => {
+    const text = await scene.view(`/pages/${page}?${days}`)
+    expect(text).toMatch(/socks 3 – gone 3 1 2026-01-01 · beside 2026-01-02 them\.com/)
+    const { text: markup } = await scene.desk.get(`/pages/${page}?${days}`)
+    expect(markup).toContain(
+      `/queries/${scene.story.idOf('socks')}/nights/2026-01-02?beside=2026-01-01`,
+    )
+    expect(markup).toMatch(/href="\/domains\/us\.com/)
+  })
+
+  test('its share and its places are counted among all that was answered', async () => {
+    // The only page of its domain: both hold the same.
+    const key = 'us.com/1'
+    const span = { since: '2026-01-01', until: '2026-01-02' }
+    const found = await readPageHoldings(scene.db, { key, ...span })
+    expect(await readDomainDays(scene.db, { domain: 'us.com', ...span })).toMatchObject(found)
+    expect(found.map(({ ranked, top3, queries }) => [ranked, top3, queries])).toEqual([
+      [2, 1, 2],
+      [1, 1, 2],
+    ])
+    const text = await scene.view(`/pages/${page}?${days}`)
+    const share = Math.round((found[1]?.share ?? 0) * 1000) / 10
+    expect(text).toContain(`share of voice on 2026-01-02 ${share} %`)
+    expect(text).toContain('queries with a place, of 2 1')
+  })
+
+  test('what it won, what it lost and who stands in its place are told between the two days', async () => {
+    const text = await scene.view(`/pages/${page}?${days}`)
+    expect(text).toMatch(/Won \(1\).*boots 5 2 ▲ up 3 [^ ]+ side by side Lost/)
+    expect(text).toMatch(/Lost \(1\).*socks 3 – gone -[\d.]+ side by side them\.com/)
+  })
+
+  test('each title stands with its days', async () => {
+    const text = await scene.view(`/pages/${page}?${days}`)
+    expect(text).toContain('Old 2026-01-01 2026-01-01')
+    expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt; 2026-01-02 2026-01-02')
+  })
+
+  test('a page whose address is a script is shown as text', async () => {
+    await scene.pool.query(
+      "insert into pages (id, url, url_key) values (gen_random_uuid(), 'javascript:alert(1)', 'javascript:alert(1)')",
+    )
+    const { rows } = await scene.pool.query<{ id: string }>(
+      "select id from pages where url = 'javascript:alert(1)'",
+    )
+    expect(await scene.view(`/pages/${rows[0]?.id}?${days}`)).toContain('javascript:alert(1)')
+  })
+
+  test('an unknown page and impossible days are refused, a time without it says so', async () => {
+    expect((await scene.desk.get('/pages/nonsense')).status).toBe(404)
+    expect((await scene.desk.get('/pages/00000000-0000-0000-0000-000000000000')).status).toBe(404)
+    expect((await scene.desk.get(`/pages/${page}?since=2026-02-30`)).status).toBe(400)
+    expect(await scene.view(`/pages/${page}?since=2025-01-01&until=2025-01-02`)).toContain(
+      'No answer of this time',
+    )
+    expect(await scene.view(`/pages/${page}?since=2016-01-01&until=2026-01-02`)).toContain(
+      'more days are not read',
+    )
+  })
+})

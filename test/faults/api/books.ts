@@ -1,0 +1,143 @@
+import { appendFileSync } from 'node:fs'
+import { cost } from '../../../src/service/keys.ts'
+import { fraction } from '../../../src/service/random.ts'
+import type { PriceRule } from './knobs.ts'
+
+/** One request, as the stand-in's own books have it: what a client's ledger is held against. */
+export interface RequestEntry {
+  /** Number in order of arrival. */
+  readonly n: number
+  readonly q: string
+  readonly num: number | null
+  readonly hl: string | null
+  readonly gl: string | null
+  readonly location: string | null
+  readonly device: string | null
+  /** Credits charged so far. */
+  charged: number
+  /** Balance right after the charge, or now where nothing was charged. */
+  balance: number
+  /** What was done to the request: `answered`, `refused`, or the kind of the fault. */
+  what: string
+  status: number | null
+  /** Milliseconds since 1970. */
+  readonly at: number
+  charged_at: number | null
+  ended_at: number | null
+}
+
+/** A change of the balance that no request made. */
+interface Event {
+  readonly what: 'renewal' | 'other'
+  readonly credits: number
+  readonly balance: number
+  readonly at: number
+}
+
+/** The balance and everything that ever happened to it. */
+export class StandInBooks {
+  readonly entries: RequestEntry[] = []
+  readonly events: Event[] = []
+  readonly #file: string | null
+  #balance: number
+  #least: number
+
+  constructor(balance: number, file: string | null) {
+    this.#balance = balance
+    this.#least = balance
+    this.#file = file
+  }
+
+  get balance(): number {
+    return this.#balance
+  }
+
+  /** The smallest balance there ever was. */
+  get least(): number {
+    return this.#least
+  }
+
+  get charged(): number {
+    return this.entries.reduce((sum, entry) => sum + entry.charged, 0)
+  }
+
+  open(params: URLSearchParams): RequestEntry {
+    const num = params.get('num')
+    const entry: RequestEntry = {
+      n: this.entries.length + 1,
+      q: params.get('q') ?? '',
+      num: num === null ? null : Number(num),
+      hl: params.get('hl'),
+      gl: params.get('gl'),
+      location: params.get('location'),
+      device: params.get('device'),
+      charged: 0,
+      balance: this.#balance,
+      what: 'arrived',
+      status: null,
+      at: Date.now(),
+      charged_at: null,
+      ended_at: null,
+    }
+    this.entries.push(entry)
+    return entry
+  }
+
+  /** False when there is not that much left. */
+  charge(entry: RequestEntry, credits: number): boolean {
+    if (credits > this.#balance) return false
+    this.#move(-credits)
+    entry.charged += credits
+    entry.balance = this.#balance
+    entry.charged_at = Date.now()
+    this.#append({ type: 'charge', n: entry.n, credits, balance: this.#balance })
+    return true
+  }
+
+  end(entry: RequestEntry, what: string, status: number | null): void {
+    entry.what = what
+    entry.status = status
+    entry.ended_at = Date.now()
+    this.#append({ type: 'end', ...entry })
+  }
+
+  /** The plan's renewal, or a test that wants another balance. */
+  renew(balance: number): void {
+    const credits = balance - this.#balance
+    this.#balance = balance
+    this.#least = Math.min(this.#least, balance)
+    this.#note({ what: 'renewal', credits, balance, at: Date.now() })
+  }
+
+  /** Another program with the same key. It cannot spend what is not there. */
+  spendElsewhere(credits: number): void {
+    const spent = Math.min(credits, this.#balance)
+    this.#move(-spent)
+    this.#note({ what: 'other', credits: -spent, balance: this.#balance, at: Date.now() })
+  }
+
+  #move(credits: number): void {
+    this.#balance += credits
+    this.#least = Math.min(this.#least, this.#balance)
+  }
+
+  #note(event: Event): void {
+    this.events.push(event)
+    this.#append({ type: 'event', ...event })
+  }
+
+  /** At once and in full: the books must survive a stand-in that is killed. */
+  #append(line: object): void {
+    if (this.#file !== null) appendFileSync(this.#file, `${JSON.stringify(line)}\n`)
+  }
+}
+
+/** What a request costs under the price that is set. */
+export function priceOf(price: PriceRule, entry: RequestEntry, seed: string): number {
+  const num = entry.num ?? 10
+  if (price === 'num') return cost(num)
+  if (typeof price === 'number') return price
+  if ('byNum' in price) return price.byNum[String(num)] ?? cost(num)
+  const span = price.most - price.least + 1
+  return price.least + Math.floor(fraction(`${seed} price ${entry.n}`) * span)
+}

@@ -1,0 +1,238 @@
+import { join } from 'node:path'
+import type { Database } from '../../src/base/database/database.ts'
+import { sql } from '../../src/base/database/kysely.ts'
+import { only } from '../../src/base/database/statement.ts'
+import { pause } from '../../src/base/waiting.ts'
+import { Crew } from './crew.ts'
+import { filesHolding, judgeChaos, type Judgement } from './judge.ts'
+import { type Look, Lookout } from './lookout.ts'
+import { Site, type SiteOptions } from './site.ts'
+import { floor, longestStandMs, luckOf, type Strike, type Strikes } from './strikes.ts'
+import { Torment, wave } from './torment.ts'
+import {
+  type FleetPace,
+  witnessBudgets,
+  witnessPace,
+  witnessPurses,
+  witnessSums,
+  witnessTasks,
+} from './witness.ts'
+
+interface ChaosOptions extends Omit<SiteOptions, 'credits'> {
+  readonly seconds: number
+}
+
+interface Chaos {
+  readonly judgement: Judgement
+  readonly strikes: Strikes
+  /** What this system cannot do to the mill, a sentence each. */
+  readonly notDone: readonly string[]
+  /** False: a check of `verify` found a promise broken. */
+  readonly verified: boolean
+  readonly seconds: number
+}
+
+const credits = 400
+const plenty = 1_000_000
+const healWithinMs = 300_000
+
+/** Faults on purpose for some seconds, then peace until every task has ended, then the reckoning. */
+export async function runChaos(options: ChaosOptions): Promise<Chaos> {
+  const began = performance.now()
+  const site = await Site.open({ ...options, credits })
+  await site.refill(wave)
+  const seats = await site.seats()
+  const crew = new Crew({
+    seats,
+    hire: (seat) => site.hire(seat),
+    mayEnd: (code) => torment.mayEnd(code),
+  })
+  const { impossible, notDone } = limitsOf(site)
+  const { say, seed } = options
+  const torment = new Torment({ site, crew, luck: luckOf(seed), impossible, say })
+  const look = async () => (torment.disturbed ? null : lookAtFleet(site, crew))
+  const explain = () => explainStand(site, crew)
+  const lookout = new Lookout({ look, everyMs: 250, limitMs: longestStandMs, say, explain })
+  await torment.last(options.seconds * 1_000)
+  say('peace: nothing fails any more, and there is credit')
+  for (const seat of seats) seat.calm()
+  await heal(site, crew, say)
+  lookout.stop()
+  await crew.end()
+  // Workers that ended just now may have left answers in files: these settle them.
+  for (const wallet of site.wallets) await site.command('work', ['--drain'], wallet)
+  const verified = (await site.command('verify')) === 0
+  const { replays } = options
+  const judgement = await judge(site, { torment, crew, lookout, replays })
+  const seconds = Math.round((performance.now() - began) / 1_000)
+  return { judgement, strikes: torment.strikes, notDone, verified, seconds }
+}
+
+function limitsOf({ redis, disk, clockShifter }: Site) {
+  const impossible = new Set<Strike>()
+  const notDone: string[] = []
+  if (redis === null) for (const name of ['redisRestarts', 'flushes'] as const) impossible.add(name)
+  if (disk === null) {
+    impossible.add('fullDisks')
+    notDone.push('no disk was filled: this system lets us make none of our own')
+  }
+  if (clockShifter === null) {
+    impossible.add('clockSteps')
+    notDone.push('no clock was set: faketime is not installed')
+  }
+  return { impossible, notDone }
+}
+
+async function heal(site: Site, crew: Crew, say: (line: string) => void): Promise<void> {
+  for (const wallet of site.wallets) {
+    await wallet.front.set({ faults: [], credits: plenty })
+    await site.command('resume', [], wallet)
+  }
+  const end = performance.now() + healWithinMs
+  let saidAt = 0
+  for (;;) {
+    const open = await site.openTasks()
+    if (open === 0 || performance.now() > end || crew.accidents.length > 5) break
+    if (performance.now() - saidAt > 15_000) {
+      saidAt = performance.now()
+      say(`${open ?? 'nobody knows how many'} tasks are open`)
+    }
+    await pause(500)
+  }
+}
+
+async function judge(
+  site: Site,
+  {
+    torment,
+    crew,
+    lookout,
+    replays,
+  }: { torment: Torment; crew: Crew; lookout: Lookout; replays: boolean },
+): Promise<Judgement> {
+  const books = new Map(
+    await Promise.all(
+      site.wallets.map(async ({ name, front }) => [name, await front.books()] as const),
+    ),
+  )
+  const { database, folder } = site
+  return judgeChaos({
+    books,
+    setbacks: torment.setbacks,
+    replays,
+    tasks: await database.ask(witnessTasks),
+    sums: await database.ask(witnessSums),
+    purses: await database.ask(witnessPurses),
+    budgets: await database.ask(witnessBudgets),
+    floor,
+    stoodMs: lookout.longestMs,
+    longestStandMs,
+    accidents: crew.accidents,
+    leaks: site.wallets.flatMap(({ front }) => filesHolding(join(folder, 'site'), front.key)),
+  })
+}
+
+/** Below this the gate may wait for certainty: several of the dearest calls, and the first bound of a new account. */
+const roomCredits = 60
+/** Fewer tasks than this may be in the hands of workers that are struck. */
+const fewTasks = 60
+
+/** Which workers could settle something now; an account that was told to stop, or has too little, keeps its own idle. */
+async function lookAtFleet(site: Site, crew: Crew): Promise<Look> {
+  const pace = await site.database.ask(witnessPace)
+  if (pace.due < fewTasks) return { settled: pace.settled, able: new Set() }
+  const rich = await withCredit(site, pace)
+  const able = crew.free(pace.pids).filter(({ wallet }) => rich.has(wallet.name))
+  return { settled: pace.settled, able: new Set(able) }
+}
+
+/** What there is to see when the fleet stands: the tables in sums, and what those said last who could work. */
+async function explainStand(site: Site, crew: Crew): Promise<string> {
+  const { pids } = await site.database.ask(witnessPace)
+  const words = crew
+    .free(pids)
+    .map((seat) => ({ account: seat.wallet.name, said: crew.words(seat) }))
+  return JSON.stringify({ words, ...(await site.database.ask(witnessStand)) })
+}
+
+async function withCredit(site: Site, { accounts }: FleetPace): Promise<ReadonlySet<string>> {
+  const able = new Set<string>()
+  for (const { name, front } of site.wallets) {
+    const account = accounts.find((one) => one.name === name)
+    const { balance } = await front.sums()
+    const bound = account?.bound ?? 0
+    if (account?.stopped !== true && balance - floor - bound >= roomCredits) able.add(name)
+  }
+  return able
+}
+
+/** What a fleet that stands has before it: sums to look for the reason in. */
+interface StandWitness {
+  readonly accounts: unknown
+  readonly stops: unknown
+  readonly workers: unknown
+  readonly calls: unknown
+  readonly tasks: unknown
+  readonly slices: unknown
+  /** Jobs of the queue, where it lives in the database. */
+  readonly jobs: unknown
+}
+
+export async function witnessStand(db: Database): Promise<StandWitness> {
+  const { rows } = await sql<Omit<StandWitness, 'jobs'>>`
+    select
+      (select jsonb_agg(to_jsonb(a)) from accounts a) as accounts,
+      (select jsonb_agg(to_jsonb(s)) from stops s where cleared_at is null) as stops,
+      (select jsonb_agg(to_jsonb(w)) from workers w where stopped_at is null) as workers,
+      (
+        select jsonb_agg(to_jsonb(c))
+        from (
+          select account_id, worker, count(*), min(sent_at) as oldest, max(sent_at) as newest
+          from calls
+          where outcome is null
+          group by account_id, worker
+        ) c
+      ) as calls,
+      (
+        select jsonb_agg(to_jsonb(t))
+        from (
+          select t.run_id, r.state as run_state, r.budget, t.state, count(*),
+            count(*) filter (where not_before > clock_timestamp()) as waiting
+          from tasks t
+          join runs r on r.id = t.run_id
+          where t.state = 'open'
+          group by t.run_id, r.state, r.budget, t.state
+        ) t
+      ) as tasks,
+      (
+        select jsonb_agg(to_jsonb(s))
+        from (
+          select run_id, slice, round, done_at
+          from slices
+          where exists (
+            select from tasks t
+            where t.run_id = slices.run_id and t.slice = slices.slice and t.state = 'open'
+          )
+          order by run_id, slice
+          limit 40
+        ) s
+      ) as slices`.execute(db)
+  return { ...only(rows), jobs: await witnessJobs(db) }
+}
+
+async function witnessJobs(db: Database): Promise<unknown> {
+  const { rows: found } = await sql<{ there: boolean }>`
+    select to_regclass('bullmq.job') is not null as there`.execute(db)
+  if (!only(found).there) return null
+  const { rows } = await sql<{ jobs: unknown }>`
+    select jsonb_agg(to_jsonb(j)) as jobs
+    from (
+      select id, queue, state, lock_token,
+        locked_until_ms - (extract(epoch from clock_timestamp()) * 1000)::bigint as locked_for_ms,
+        process_at_ms - (extract(epoch from clock_timestamp()) * 1000)::bigint as due_in_ms
+      from bullmq.job
+      order by id
+      limit 80
+    ) j`.execute(db)
+  return only(rows).jobs
+}

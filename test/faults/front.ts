@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import type { Environment } from '../../src/base/config.ts'
+import type { Program } from './program.ts'
+
+const shown = z.object({ url: z.string(), key: z.string(), admin: z.string() })
+
+const books = z.object({
+  balance: z.number(),
+  least: z.number(),
+  charged: z.number(),
+  charges: z.array(
+    z.looseObject({ q: z.string().nullable(), charged: z.number(), at: z.number() }),
+  ),
+})
+
+/** What the stand-in for the paid API has written down. */
+export type FrontBooks = z.output<typeof books>
+
+/** The stand-in for the paid API: fails on purpose, and keeps books of its own. */
+export class Front {
+  readonly url: string
+  readonly key: string
+  readonly #admin: string
+  readonly #program: Program
+
+  private constructor(program: Program, { url, key, admin }: z.output<typeof shown>) {
+    this.url = url
+    this.key = key
+    this.#admin = admin
+    this.#program = program
+  }
+
+  static async open(program: Program): Promise<Front> {
+    const line = await program.firstLine
+    return new Front(program, shown.parse(JSON.parse(line)))
+  }
+
+  async books(): Promise<FrontBooks> {
+    const response = await fetch(`${this.#admin}/charges`)
+    return books.parse(await response.json())
+  }
+
+  async sums(): Promise<{ balance: number; charged: number }> {
+    const response = await fetch(`${this.#admin}/balance`)
+    return z.object({ balance: z.number(), charged: z.number() }).parse(await response.json())
+  }
+
+  async set(change: object): Promise<void> {
+    const body = JSON.stringify(change)
+    const response = await fetch(`${this.#admin}/set`, { method: 'POST', body })
+    if (!response.ok) throw new Error(`the stand-in refused ${body}: ${await response.text()}`)
+  }
+
+  async close(): Promise<void> {
+    this.#program.signal('SIGTERM')
+    await this.#program.ended
+  }
+}
+
+/** An account: its name, and the stand-in that keeps its balance. */
+export interface Wallet {
+  readonly name: string
+  readonly front: Front
+}
+
+/** What a command needs to buy from this account. */
+export function settingsOf({ name, front }: Wallet): Environment {
+  return { MILL_ACCOUNT: name, SEARCH_API_URL: front.url, SEARCH_API_KEY: front.key }
+}

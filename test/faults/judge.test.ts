@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest'
+import { type Evidence, judgeChaos } from './judge.ts'
+
+const charge = (q: string, at = 50, charged = 2) => ({ q, charged, at })
+const book = (charges: ReturnType<typeof charge>[], least = 150) => ({
+  balance: 200,
+  least,
+  charged: charges.reduce((sum, { charged }) => sum + charged, 0),
+  charges,
+})
+const task = (q: string, given: Partial<Evidence['tasks'][number]> = {}) => ({
+  ...{ q, state: 'answered', ambiguous: 0, chargeable: 1 },
+  ...given,
+})
+
+/** One query, bought once, with nothing to find fault with. */
+function wellBehaved(): Evidence {
+  return {
+    books: new Map([['first', book([charge('a')])]]),
+    setbacks: [],
+    tasks: [task('a')],
+    sums: {
+      ...{ in_flight: 0, unsent: 0, calls: 1, received: 1 },
+      ...{ without_body: 0, miscounted: 0, wrong: 0, misdated: 0 },
+    },
+    purses: [{ account: 'first', used: 2, held: 0 }],
+    budgets: [],
+    ...{ floor: 100, stoodMs: 900, longestStandMs: 10_000, accidents: [], leaks: [] },
+    replays: false,
+  }
+}
+
+const judged = (change: Partial<Evidence>) => judgeChaos({ ...wellBehaved(), ...change }).violations
+
+describe('the reckoning after chaos', () => {
+  test('finds nothing where each query was bought once', () => {
+    expect(judged({})).toEqual([])
+  })
+
+  test('finds a query that was charged again although its call was read', () => {
+    const books = new Map([['first', book([charge('a'), charge('a')])]])
+    const purses = [{ account: 'first', used: 4, held: 0 }]
+    expect(judged({ books, purses, tasks: [task('a', { chargeable: 2 })] })).toEqual([
+      '1 charges beyond the first and those nobody could read: a',
+    ])
+    expect(judged({ books, purses, tasks: [task('a', { chargeable: 2, ambiguous: 1 })] })).toEqual(
+      [],
+    )
+  })
+
+  test('excuses no second charge by a lost reply where the API charges a call once', () => {
+    const books = new Map([['first', book([charge('a'), charge('a')])]])
+    const purses = [{ account: 'first', used: 4, held: 0 }]
+    const tasks = [task('a', { chargeable: 2, ambiguous: 1 })]
+    expect(judged({ books, purses, tasks, replays: true })).toEqual([
+      '1 charges beyond the first and those nobody could read: a',
+    ])
+  })
+
+  test('finds a charge of a call that the ledger never heard of', () => {
+    const books = new Map([['first', book([charge('a'), charge('a')])]])
+    const purses = [{ account: 'first', used: 4, held: 0 }]
+    expect(judged({ books, purses, tasks: [task('a', { chargeable: 1, ambiguous: 1 })] })).toEqual([
+      '1 charges of calls that the tables do not know',
+    ])
+  })
+
+  test('forgives what the tables forgot when they were set back, and nothing beyond', () => {
+    const books = new Map([['first', book([charge('a', 50), charge('a', 90)])]])
+    const purses = [{ account: 'first', used: 2, held: 0 }]
+    const setbacks = [{ from: 40, until: 60 }]
+    expect(judged({ books, purses, setbacks })).toEqual([])
+    expect(judgeChaos({ ...wellBehaved(), books, purses, setbacks }).forgotten).toBe(1)
+    // Both calls are known: the copy of the tables has nothing to do with it.
+    expect(judged({ books, purses, setbacks, tasks: [task('a', { chargeable: 2 })] })).toEqual([
+      '1 charges beyond the first and those nobody could read: a',
+    ])
+  })
+
+  test('lets a whole list be forgotten, and finds a query that nobody ever asked', () => {
+    const books = new Map([['first', book([charge('a'), charge('gone', 45)])]])
+    const setbacks = [{ from: 40, until: 46 }]
+    expect(judged({ books, setbacks })).toEqual([])
+    const later = new Map([['first', book([charge('a', 45), charge('gone', 47)])]])
+    expect(judged({ books: later, setbacks })).toEqual(['1 queries were charged that no task asks'])
+  })
+
+  test('finds a floor that was crossed in one of two accounts', () => {
+    const books = new Map([
+      ['first', book([charge('a')])],
+      ['second', book([], 99)],
+    ])
+    expect(judged({ books })).toEqual([
+      'the balance of second fell to 99, below 100: the floor was crossed',
+    ])
+  })
+
+  test('finds credits that the ledger of one account does not know of, although another has more', () => {
+    const books = new Map([
+      ['first', book([charge('a')])],
+      ['second', book([])],
+    ])
+    const purses = [
+      { account: 'first', used: 1, held: 0 },
+      { account: 'second', used: 1, held: 0 },
+    ]
+    expect(judged({ books, purses })).toEqual([
+      '2 credits of first were charged, the ledger knows of 1 and holds 0, and 0 may be forgotten',
+    ])
+  })
+
+  test('adds up what two accounts spent on one run, and holds it against its budget', () => {
+    const books = new Map([
+      ['first', book([charge('list-1 query 1')])],
+      ['second', book([charge('list-1 query 2')])],
+    ])
+    const tasks = [task('list-1 query 1'), task('list-1 query 2')]
+    const purses = ['first', 'second'].map((account) => ({ account, used: 2, held: 0 }))
+    const spent = (budget: number) =>
+      judged({ books, tasks, purses, budgets: [{ list: 'list-1', budget }] })
+    expect(spent(4)).toEqual([])
+    expect(spent(3)).toEqual(['4 credits were spent on list-1, of a budget of 3'])
+  })
+
+  test.each([
+    [{ tasks: [task('a', { state: 'open' })] }, '1 tasks came to no end'],
+    [{ stoodMs: 10_001 }, 'the fleet stood for 10001 ms, and 10000 are the most'],
+    [{ leaks: ['a log'] }, '1 places hold a key: a log'],
+    [{ accidents: ['exit 70: a stack'] }, 'a worker ended badly: exit 70: a stack'],
+  ])('finds %j', (change, violation) => {
+    expect(judged(change)).toEqual([violation])
+  })
+
+  test.each([
+    ['in_flight', '3 calls stayed in flight'],
+    ['without_body', '3 answers have no body'],
+    ['miscounted', '3 answers have other rows than their body'],
+    ['wrong', '3 answers are stored for another query than they were given to'],
+    ['misdated', '3 answers bear a time before their call, or one to come'],
+  ])('finds what the sums over the tables tell: %s', (sum, violation) => {
+    expect(judged({ sums: { ...wellBehaved().sums, [sum]: 3 } })).toEqual([violation])
+  })
+})

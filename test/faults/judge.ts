@@ -1,0 +1,216 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { FrontBooks } from './front.ts'
+import type { PurseWitness, Sums, TaskWitness } from './witness.ts'
+
+/** A time in which the API did what the tables forgot when they were set back; milliseconds since 1970. */
+export interface Setback {
+  readonly from: number
+  readonly until: number
+}
+
+/** What the faults led to, in figures. */
+export interface Judgement {
+  readonly tasks: number
+  readonly states: Readonly<Record<string, number>>
+  readonly calls: number
+  readonly unsent: number
+  readonly charges: number
+  readonly creditsCharged: number
+  readonly creditsUsed: number
+  readonly creditsHeld: number
+  readonly ambiguous: number
+  /** Charges of calls that the tables forgot when they were set back. */
+  readonly forgotten: number
+  /** The smallest balance of each account. */
+  readonly least: readonly number[]
+  readonly floor: number
+  readonly lost: number
+  readonly boughtTwice: number
+  readonly wrong: number
+  /** The longest time that the fleet stood although it could have worked, and how long it may. */
+  readonly stoodMs: number
+  readonly longestStandMs: number
+  /** Sentences on what must not be; empty when all is well. */
+  readonly violations: readonly string[]
+}
+
+export interface Evidence {
+  /** What the API wrote down for each account, by the account's name. */
+  readonly books: ReadonlyMap<string, FrontBooks>
+  readonly setbacks: readonly Setback[]
+  readonly tasks: readonly TaskWitness[]
+  readonly sums: Sums
+  readonly purses: readonly PurseWitness[]
+  readonly budgets: readonly { readonly list: string; readonly budget: number }[]
+  readonly floor: number
+  readonly stoodMs: number
+  readonly longestStandMs: number
+  readonly accidents: readonly string[]
+  /** True: the API charges a call once, however often it is asked for: a lost reply excuses nothing. */
+  readonly replays: boolean
+  /** Files that hold a key. */
+  readonly leaks: readonly string[]
+}
+
+/** Charges for a query, and how many of them are of times that the tables forgot. */
+interface Paid {
+  charges: number
+  shady: number
+}
+
+/** Holds the tables against the books of the API: the mill's own word counts for nothing here. */
+export function judgeChaos(evidence: Evidence): Judgement {
+  const { books, purses, sums, floor, stoodMs, longestStandMs } = evidence
+  const { unheardOf, strays, twice, ...tasks } = judgeTasks(evidence)
+  const allBooks = [...books.values()]
+  const charges = allBooks.flatMap((book) => book.charges)
+  return {
+    ...tasks,
+    calls: sums.calls,
+    unsent: sums.unsent,
+    charges: charges.filter(({ charged }) => charged > 0).length,
+    creditsCharged: total(allBooks.map(({ charged }) => charged)),
+    creditsUsed: total(purses.map(({ used }) => used)),
+    creditsHeld: total(purses.map(({ held }) => held)),
+    least: allBooks.map(({ least }) => least),
+    floor,
+    wrong: sums.wrong,
+    stoodMs,
+    longestStandMs,
+    violations: [
+      ...problem(
+        tasks.boughtTwice,
+        `charges beyond the first and those nobody could read: ${twice.slice(0, 3).join(', ')}`,
+      ),
+      ...problem(unheardOf, 'charges of calls that the tables do not know'),
+      ...problem(strays, 'queries were charged that no task asks'),
+      ...problem(tasks.lost, 'tasks came to no end'),
+      ...problem(sums.in_flight, 'calls stayed in flight'),
+      ...problem(sums.without_body, 'answers have no body'),
+      ...problem(sums.miscounted, 'answers have other rows than their body'),
+      ...problem(sums.wrong, 'answers are stored for another query than they were given to'),
+      ...problem(sums.misdated, 'answers bear a time before their call, or one to come'),
+      ...judgePurses(evidence),
+      ...judgeBudgets(evidence),
+      ...judgeRest(evidence),
+    ],
+  }
+}
+
+/** Each task by itself: what its query was charged, and what of it is accounted for. */
+function judgeTasks(evidence: Evidence) {
+  const { tasks } = evidence
+  const paid = countCharges(evidence)
+  const states: Record<string, number> = {}
+  const twice: string[] = []
+  let [ambiguous, boughtTwice, forgotten, unheardOf] = [0, 0, 0, 0]
+  for (const task of tasks) {
+    states[task.state] = (states[task.state] ?? 0) + 1
+    ambiguous += task.ambiguous
+    const { charges, shady } = paid.get(task.q) ?? { charges: 0, shady: 0 }
+    const beyondCalls = Math.max(0, charges - task.chargeable)
+    const forgiven = Math.min(shady, beyondCalls)
+    forgotten += forgiven
+    unheardOf += beyondCalls - forgiven
+    const beyond = Math.max(0, charges - forgiven - 1 - (evidence.replays ? 0 : task.ambiguous))
+    if (beyond > 0) twice.push(task.q)
+    boughtTwice += beyond
+    paid.delete(task.q)
+  }
+  // What is left are queries of lists that the tables forgot as a whole.
+  const strays = [...paid.values()].filter(({ charges, shady }) => charges > shady).length
+  forgotten += total([...paid.values()].map(({ shady }) => shady))
+  const lost = states['open'] ?? 0
+  return {
+    ...{ tasks: tasks.length, states, ambiguous, boughtTwice },
+    ...{ forgotten, lost, unheardOf, strays, twice },
+  }
+}
+
+function countCharges({ books, setbacks }: Evidence): Map<string, Paid> {
+  const paid = new Map<string, Paid>()
+  for (const { charges } of books.values()) {
+    for (const { q, charged, at } of charges) {
+      if (q === null || charged <= 0) continue
+      const found = paid.get(q) ?? { charges: 0, shady: 0 }
+      found.charges += 1
+      if (isForgotten(at, setbacks)) found.shady += 1
+      paid.set(q, found)
+    }
+  }
+  return paid
+}
+
+function isForgotten(at: number, setbacks: readonly Setback[]): boolean {
+  return setbacks.some(({ from, until }) => at >= from && at <= until)
+}
+
+/** Each account by itself: its floor, and whether its ledger knows of all that was charged. */
+function judgePurses({ books, purses, setbacks, floor }: Evidence): string[] {
+  return [...books].flatMap(([name, { least, charged, charges }]) => {
+    const { used, held } = purses.find(({ account }) => account === name) ?? { used: 0, held: 0 }
+    const forgotten = total(
+      charges.filter(({ at }) => isForgotten(at, setbacks)).map((charge) => charge.charged),
+    )
+    const problems: string[] = []
+    if (least < floor)
+      problems.push(
+        `the balance of ${name} fell to ${least}, below ${floor}: the floor was crossed`,
+      )
+    if (used + held + forgotten < charged) {
+      problems.push(
+        `${charged} credits of ${name} were charged, the ledger knows of ${used} and holds ${held}, and ${forgotten} may be forgotten`,
+      )
+    }
+    return problems
+  })
+}
+
+/** A budget is one, however many accounts work on its run. */
+function judgeBudgets({ books, budgets, setbacks }: Evidence): string[] {
+  const known = [...books.values()]
+    .flatMap(({ charges }) => charges)
+    .filter(({ at }) => !isForgotten(at, setbacks))
+  return budgets.flatMap(({ list, budget }) => {
+    const charges = known.filter(({ q }) => q?.startsWith(`${list} `) === true)
+    const spent = total(charges.map(({ charged }) => charged))
+    return spent <= budget
+      ? []
+      : [`${spent} credits were spent on ${list}, of a budget of ${budget}`]
+  })
+}
+
+function judgeRest({ stoodMs, longestStandMs, leaks, accidents }: Evidence): string[] {
+  const stood =
+    stoodMs > longestStandMs
+      ? [`the fleet stood for ${stoodMs} ms, and ${longestStandMs} are the most`]
+      : []
+  return [
+    ...stood,
+    ...problem(leaks.length, `places hold a key: ${leaks.slice(0, 3).join(', ')}`),
+    ...accidents.map((words) => `a worker ended badly: ${words}`),
+  ]
+}
+
+function total(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0)
+}
+
+function problem(count: number, words: string): string[] {
+  return count === 0 ? [] : [`${count} ${words}`]
+}
+
+/** Files under a folder that hold a text: logs, the files of the database, of the queue, everything. */
+export function filesHolding(folder: string, text: string): string[] {
+  const forms = [text, Buffer.from(text).toString('base64').replace(/=+$/, '')]
+  const wanted = forms.map((form) => Buffer.from(form))
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+  return files
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => {
+      const bytes = readFileSync(file)
+      return wanted.some((form) => bytes.includes(form))
+    })
+}

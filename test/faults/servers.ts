@@ -1,0 +1,245 @@
+// The database, the queue and the disk of a site: to be killed, emptied, filled.
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, cpSync, mkdirSync, statfsSync } from 'node:fs'
+import { createConnection } from 'node:net'
+import { join } from 'node:path'
+import { type Database, openDatabase, openPool } from '../../src/base/database/database.ts'
+import {
+  ensurePostgres,
+  findPostmaster,
+  postgresStatus,
+  stopPostgres,
+} from '../../src/base/embedded/postgres.ts'
+import { Unreachable } from '../../src/base/errors.ts'
+import { type Closers, pause } from '../../src/base/waiting.ts'
+
+const copy = 'earlier'
+
+/** The embedded PostgreSQL of a site: to be killed, and to be set back to an earlier state. */
+export class DatabaseServer {
+  readonly url: string
+  readonly #home: string
+
+  private constructor(home: string, url: string) {
+    this.#home = home
+    this.url = url
+  }
+
+  static async open(
+    home: string,
+    { closers, say }: { closers: Closers; say: (line: string) => void },
+  ): Promise<DatabaseServer> {
+    closers.add('the database', home, stopPostgres)
+    const { url } = await ensurePostgres(home, { say })
+    return new DatabaseServer(home, url)
+  }
+
+  /** Ends it as a power cut would, and starts it again: it recovers from its log. */
+  async restart(awayMs: number): Promise<void> {
+    const { data } = await postgresStatus(this.#home)
+    const found = data === null ? null : findPostmaster(data)
+    if (found !== null && data !== null) {
+      process.kill(found.pid, 'SIGQUIT')
+      while (findPostmaster(data) !== null) await pause(20)
+    }
+    await pause(awayMs)
+    await this.ensure()
+  }
+
+  /** Starts it when it ended by itself, for want of room. */
+  async ensure(): Promise<void> {
+    await ensurePostgres(this.#home)
+  }
+
+  /** Keeps a copy of how things are. */
+  async remember(): Promise<void> {
+    await replaceDatabase(this.url, { from: this.#name, to: copy })
+  }
+
+  /** Puts the copy in the place of what has become of it since. */
+  async setBack(): Promise<void> {
+    await replaceDatabase(this.url, { from: copy, to: this.#name })
+  }
+
+  /** A connection for each question: a lasting one would break with each restart of the server. */
+  async ask<T>(question: (db: Database) => Promise<T>): Promise<T> {
+    const db = openDatabase(openPool(this.url, { name: 'chaos', max: 1 }))
+    try {
+      return await question(db)
+    } finally {
+      await db.destroy()
+    }
+  }
+
+  get #name(): string {
+    return new URL(this.url).pathname.slice(1)
+  }
+}
+
+/** A Redis of one's own, to be killed and emptied. */
+export class Redis {
+  readonly port: number
+  readonly #folder: string
+  #child: ChildProcess | null = null
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`
+  }
+
+  private constructor(port: number, folder: string) {
+    this.port = port
+    this.#folder = folder
+  }
+
+  static async open(port: number, folder: string): Promise<Redis> {
+    mkdirSync(folder, { recursive: true })
+    const redis = new Redis(port, folder)
+    await redis.#start()
+    return redis
+  }
+
+  /** Ends it like a power cut; what was not yet on disk is lost. */
+  async restart(awayMs: number): Promise<void> {
+    await this.#end('SIGKILL')
+    await pause(awayMs)
+    await this.#start()
+  }
+
+  /** Loses every job. */
+  async flush(): Promise<void> {
+    await this.#ask('FLUSHALL')
+  }
+
+  async close(): Promise<void> {
+    await this.#end('SIGTERM')
+  }
+
+  async #start(): Promise<void> {
+    const words = `--port ${this.port} --bind 127.0.0.1 --appendonly yes --maxmemory-policy noeviction`
+    const args = [...words.split(' '), '--dir', this.#folder, '--save', '']
+    const child = spawn('redis-server', args, { stdio: 'ignore' })
+    this.#child = child
+    let missing = false
+    child.once('error', () => {
+      missing = true
+    })
+    for (let tries = 0; tries < 200; tries += 1) {
+      if (missing) break
+      await pause(50)
+      if ((await this.#ask('PING').catch(() => '')).startsWith('+PONG')) return
+    }
+    throw new Unreachable(
+      `expected redis-server to answer on port ${this.port}, got nothing; install it, or use --backend postgres`,
+    )
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return
+    child.kill(signal)
+    await once(child, 'exit')
+  }
+
+  #ask(command: string): Promise<string> {
+    return new Promise((done, fail) => {
+      const socket = createConnection({ port: this.port, host: '127.0.0.1' })
+      socket.setEncoding('utf8')
+      socket.once('connect', () => socket.write(`${command}\r\n`))
+      socket.once('data', (answer: string) => {
+        socket.destroy()
+        done(answer)
+      })
+      socket.once('error', fail)
+    })
+  }
+}
+
+/** Room that may grow: memory is taken for what is written only. */
+const roomy = '4g'
+const spareBytes = 128 * 1_024
+const mostSpareBytes = 64 * 1_024 * 1_024
+
+/** Where the site keeps everything; it can be full. */
+export interface Disk {
+  /** From now on there is room for next to nothing. */
+  readonly fill: () => void
+  readonly free: () => void
+}
+
+/** A disk of its own for a folder where the system lets us make one; else a folder that refuses; null: neither. */
+export function openDisk(
+  folder: string,
+  { closers, keep }: { closers: Closers; keep: boolean },
+): Disk | null {
+  if (process.getuid?.() !== 0) return refusing(folder)
+  const options = (size: string | number) => ['-o', `size=${size},mode=0711`, 'tmpfs', folder]
+  if (!mount(['-t', 'tmpfs', ...options(roomy)])) return null
+  closers.add('the disk', folder, async () => {
+    if (keep) cpSync(folder, `${folder}-kept`, { recursive: true })
+    spawnSync('umount', ['--lazy', folder])
+  })
+  const resize = (size: string | number) => mount(['-o', 'remount', ...options(size)])
+  const refuse = () => {
+    throw new Error(`expected ${folder} to resize`)
+  }
+  return {
+    fill: () => {
+      // What is written meanwhile may have filled the room that was measured: no disk is made smaller than what is on it.
+      for (let spare = spareBytes; spare <= mostSpareBytes; spare *= 2) {
+        const { blocks, bfree, bsize } = statfsSync(folder)
+        if (resize((blocks - bfree) * bsize + spare)) return
+      }
+      refuse()
+    },
+    free: () => {
+      if (!resize(roomy)) refuse()
+    },
+  }
+}
+
+/** Without the rights to make a disk: the folder where paid answers are kept takes nothing. Root would not be stopped. */
+function refusing(folder: string): Disk | null {
+  if (process.platform === 'win32') return null
+  const spool = join(folder, 'spool')
+  mkdirSync(spool, { recursive: true, mode: 0o700 })
+  return { fill: () => chmodSync(spool, 0o500), free: () => chmodSync(spool, 0o700) }
+}
+
+function mount(args: readonly string[]): boolean {
+  return process.platform === 'linux' && spawnSync('mount', args).status === 0
+}
+
+/**
+ * Puts a copy of one database in the place of another, as whoever restores a dump does: everybody who is connected to
+ * either is cut off, and nobody gets in before it is done.
+ */
+export async function replaceDatabase(
+  server: string,
+  { from, to }: { from: string; to: string },
+): Promise<void> {
+  const admin = openPool(Object.assign(new URL(server), { pathname: '/postgres' }).href, {
+    name: 'chaos',
+    max: 1,
+  })
+  try {
+    await admin.query(`alter database ${named(from)} allow_connections false`)
+    await admin.query(
+      'select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1',
+      [from],
+    )
+    await admin.query(`drop database if exists ${named(to)} with (force)`)
+    await admin.query(`create database ${named(to)} template ${named(from)}`)
+    // A sequence of the copy believes that the next numbers are in the log already, and would give them out again after
+    // a crash: behind a checkpoint it looks anew.
+    await admin.query('checkpoint')
+  } finally {
+    await admin.query(`alter database ${named(from)} allow_connections true`)
+    await admin.end()
+  }
+}
+
+function named(database: string): string {
+  return `"${database.replaceAll('"', '""')}"`
+}

@@ -1,0 +1,184 @@
+import { unhandled } from '../../src/base/errors.ts'
+import { pause } from '../../src/base/waiting.ts'
+import type { Crew } from './crew.ts'
+import type { Wallet } from './front.ts'
+import type { Setback } from './judge.ts'
+import type { Site } from './site.ts'
+import { leaseMs, noStrikes, openPack, straggleMs, type Strike } from './strikes.ts'
+
+const moreCredits = 600
+/** What the books of an older copy cannot know of was spent from this. */
+const creditsForSetback = 2_500
+export const wave = 400
+/** What is said gets lost, or what is answered, or both. */
+const silences = [['back'], ['there'], ['there', 'back']] as const
+
+interface TormentOptions {
+  readonly site: Site
+  readonly crew: Crew
+  readonly luck: () => number
+  readonly impossible: ReadonlySet<Strike>
+  readonly say: (line: string) => void
+}
+
+/** Strikes at random while the mill works, runs dry, and is given more to do and to spend. */
+export class Torment {
+  readonly strikes = noStrikes()
+  /** When the tables were set back, by the clock of the API: what it charged meanwhile they have forgotten. */
+  readonly setbacks: Setback[] = []
+  readonly #options: TormentOptions
+  #storeStrike: Promise<void> | null = null
+  #full = false
+
+  constructor(options: TormentOptions) {
+    this.#options = options
+  }
+
+  /** True while a store is struck. */
+  get disturbed(): boolean {
+    return this.#storeStrike !== null
+  }
+
+  /** A worker may be told to end, or find that something is out of reach; on a full disk it refuses to start. */
+  mayEnd(code: number | null): boolean {
+    return code === null || code === 0 || code === 5 || (code === 2 && this.#full)
+  }
+
+  async last(ms: number): Promise<void> {
+    const end = performance.now() + ms
+    const left = () => Math.max(0, end - performance.now())
+    const { luck, impossible } = this.#options
+    const feeding = this.#feed(left)
+    const draw = openPack(luck, impossible)
+    // Workers take some seconds to start, and the first calls of a new account are few.
+    await pause(Math.min(6_000, left() / 4))
+    // A short storm is a dense one.
+    const density = ms < 60_000 ? 2 : 1
+    while (left() > 0) {
+      const name = draw()
+      if (this.#do(name, luck(), luck())) this.strikes[name] += 1
+      await pause(Math.min(left(), (1_000 + luck() * 3_000) / density))
+    }
+    await feeding
+    await this.#storeStrike
+  }
+
+  /** Credit comes when nothing is bought any more: the floor is met again and again. Work comes before it runs out. */
+  async #feed(left: () => number): Promise<void> {
+    const { site } = this.#options
+    const charged = new Map<Wallet, number>()
+    while (left() > 0) {
+      await pause(Math.min(3_000, left()))
+      const open = await site.openTasks()
+      if (open !== null && open < wave) await site.refill(wave)
+      for (const wallet of site.wallets) {
+        const sums = await wallet.front.sums()
+        const still = sums.charged === charged.get(wallet)
+        charged.set(wallet, sums.charged)
+        // The first stop is left to come by itself: nothing is held yet, and the floor is met closely.
+        if (!still || sums.charged === 0 || left() === 0) continue
+        await wallet.front.set({ credits: sums.balance + moreCredits })
+        await site.command('resume', [], wallet)
+      }
+    }
+  }
+
+  #do(name: Strike, whom: number, size: number): boolean {
+    const { site, crew } = this.#options
+    switch (name) {
+      case 'kills':
+        return crew.strike(whom, 'SIGKILL')
+      case 'farewells':
+        return crew.strike(whom, 'SIGTERM')
+      case 'freezes':
+        return crew.freeze(whom, leaseMs * (0.4 + 1.8 * size))
+      case 'delays':
+      case 'silences':
+      case 'cuts':
+      case 'strandings':
+      case 'clockSteps':
+        return this.#strikeSeat(name, whom, size)
+      case 'renewals':
+        return this.#renew(site.wallets[whom < 0.5 ? 0 : 1])
+      case 'databaseRestarts':
+        return this.#once(() => site.database.restart(size * 2_000))
+      case 'restores':
+        return this.#once(() => this.#restore(2_000 + size * 8_000))
+      case 'fullDisks':
+        return this.#once(() => this.#fillDisk(2_000 + size * 4_000))
+      case 'redisRestarts':
+        return this.#once(async () => site.redis?.restart(size * 2_000))
+      case 'flushes':
+        return this.#once(async () => site.redis?.flush())
+      default:
+        throw unhandled('strike', name)
+    }
+  }
+
+  /** Something between a worker and the rest of the world, for a while that may be longer than its lease. */
+  #strikeSeat(
+    name: 'delays' | 'silences' | 'cuts' | 'strandings' | 'clockSteps',
+    whom: number,
+    size: number,
+  ): boolean {
+    const { crew, luck } = this.#options
+    const seat = crew.undisturbed(whom)
+    if (seat === undefined) return false
+    const wire = seat.wire(luck())
+    if (name === 'delays') wire.delay(5 + size * 300)
+    if (name === 'silences') wire.hold(...(silences[Math.floor(size * silences.length)] ?? []))
+    if (name === 'cuts') wire.cut()
+    if (name === 'strandings') wire.strand()
+    if (name === 'clockSteps') seat.clock?.set(Math.round((luck() - 0.5) * 10 ** (1 + 5 * size)))
+    void pause(leaseMs * (0.2 + 1.4 * luck())).then(() => seat.calm())
+    return true
+  }
+
+  /** A renewal of the plan that nobody announces, while calls are on their way. */
+  #renew({ front }: Wallet): boolean {
+    void front.sums().then(({ balance }) => front.set({ credits: balance + moreCredits }))
+    return true
+  }
+
+  /** Puts an earlier state of the database in the place of the present one, while workers live on. */
+  async #restore(ageMs: number): Promise<void> {
+    const { site, say } = this.#options
+    const from = Date.now()
+    const before = await Promise.all(site.wallets.map(({ front }) => front.sums()))
+    await site.database.remember()
+    await pause(ageMs)
+    // What was spent since is forgotten with the rest: the floor is not what this strike is about.
+    for (const [index, { front }] of site.wallets.entries()) {
+      const { balance } = await front.sums()
+      const credits = Math.max(balance, before[index]?.balance ?? 0) + creditsForSetback
+      await front.set({ credits })
+    }
+    site.skipWave()
+    await site.database.setBack()
+    this.setbacks.push({ from, until: Date.now() + straggleMs })
+    say(`the database was set back by ${Math.round((Date.now() - from) / 1_000)} s`)
+  }
+
+  /** No room for database, queue or unwritten answers, while a worker that holds some is told to go. */
+  async #fillDisk(ms: number): Promise<void> {
+    const { site, crew, luck } = this.#options
+    this.#full = true
+    site.disk?.fill()
+    await pause(ms / 2)
+    crew.strike(luck(), 'SIGTERM')
+    await pause(ms / 2)
+    site.disk?.free()
+    await site.database.ensure()
+    // Whoever looked at the disk a moment ago may still be on the way out.
+    void pause(leaseMs).then(() => (this.#full = false))
+  }
+
+  /** One store at a time, while workers go on being struck. */
+  #once(strike: () => Promise<void>): boolean {
+    if (this.#storeStrike !== null) return false
+    this.#storeStrike = strike().finally(() => {
+      this.#storeStrike = null
+    })
+    return true
+  }
+}

@@ -1,0 +1,77 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { run, start } from '../../support/run.ts'
+import { openScene } from '../../support/scene.ts'
+
+/** Something on a port that answers so. */
+async function answering(status: number, text: string): Promise<string> {
+  const server = createServer((_request, response) => response.writeHead(status).end(text))
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  onTestFinished(() => new Promise((done) => void server.close(() => done())))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/healthz`
+}
+
+describe('npm run health', () => {
+  test('asks the worker of this host, and tells its death by the exit code', async () => {
+    const { mill } = await openScene()
+    const worker = start('work', [], { ...mill.env, MILL_METRICS_PORT: '0' })
+    const [, port = ''] =
+      /127\.0\.0\.1:(\d+)/.exec(await worker.line('health and metrics on')) ?? []
+    const env = { ...mill.env, MILL_METRICS_PORT: port }
+    expect(await run('health', [], env)).toMatchObject({ code: 0, stdout: 'ok\n' })
+    // Alive comes before ready.
+    await expect.poll(async () => (await run('health', ['--ready'], env)).code).toBe(0)
+    const json = await run('health', ['--ready', '--json'], env)
+    expect([json.code, JSON.parse(json.stdout)]).toEqual([
+      0,
+      { ok: true, asked: `http://127.0.0.1:${port}/readyz`, said: 'ok' },
+    ])
+    expect((await run('health', ['--tables'], env)).stdout).toBe(
+      'the tables are well; 1 live worker\n',
+    )
+    worker.kill('SIGTERM')
+    expect((await worker.ended).code).toBe(0)
+    const dead = await run('health', [], env)
+    expect([dead.code, dead.stdout]).toEqual([5, ''])
+    expect(dead.stderr).toMatch(/^error: expected an answer of http:\/\/127\.0\.0\.1:\d+\/livez/)
+  })
+
+  test('asks the tables where no process can be asked', async () => {
+    const { mill } = await openScene()
+    expect(await run('health', [], mill.env)).toMatchObject({
+      code: 0,
+      stdout: 'the tables are well; 0 live workers\n',
+    })
+  })
+
+  test('ends with 5 when the database is away, and starts none of its own', async () => {
+    const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' }
+    expect((await run('health', [], away)).code).toBe(5)
+    const { code, stderr } = await run('health', [], { MILL_HOME: '/nowhere/at/all' })
+    expect([code, stderr]).toEqual([
+      5,
+      'error: expected a database, got none: DATABASE_URL is not set, and no PostgreSQL of this folder runs\n',
+    ])
+  })
+
+  test('passes on what a sick process says', async () => {
+    const url = await answering(503, 'the database is away\n')
+    const { code, stderr } = await run('health', ['--url', url])
+    expect([code, stderr]).toEqual([
+      5,
+      `error: expected ${url} to answer that all is well, got 503: the database is away\n`,
+    ])
+    expect((await run('health', ['--url', await answering(200, 'fine')])).stdout).toBe('fine\n')
+  })
+
+  test.each([
+    [['--url', 'localhost'], /--url to be an address/],
+    [['--ready'], /MILL_METRICS_PORT beside --ready/],
+    [['--tables', '--ready'], /--tables alone/],
+  ])('refuses %j, and says what would do', async (flags, said) => {
+    const { code, stderr } = await run('health', flags)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(said)
+  })
+})

@@ -1,0 +1,102 @@
+// Days that are over are added up by whoever types it, where no scheduler does.
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
+import { type Result, run } from '../../support/run.ts'
+import { Story } from '../analysis/story.ts'
+
+let database: FreshDatabase
+const home = mkdtempSync(join(tmpdir(), 'querymill-test-'))
+const days = ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04']
+beforeEach(async () => {
+  database = await freshDatabase()
+  const story = new Story(database.pool)
+  for (const day of days) await story.night(day, { shoes: ['a.com/', 'b.com/'] })
+  await database.pool.query("update runs set state = 'done'")
+})
+afterEach(() => database.close())
+
+const rebuild = (...args: readonly string[]): Promise<Result> =>
+  run('rebuild', args, { DATABASE_URL: database.url, MILL_HOME: home })
+
+async function keptDays(): Promise<readonly string[]> {
+  const { rows } = await database.pool.query<{ day: string }>(
+    'select run_date::text as day from finished_days where made_at is not null order by 1',
+  )
+  return rows.map(({ day }) => day)
+}
+
+describe('npm run rebuild -- --days', () => {
+  test('adds up every day that is over, tells how far it is, and finds nothing to do the second time', async () => {
+    const first = await rebuild('--days', '--json')
+    expect(first.code).toBe(0)
+    expect(JSON.parse(first.stdout)).toEqual({ days: 4, open: 0, begun: 0, waiting: 0 })
+    expect(first.stderr).toContain(
+      '2026-01-01 is added up, 3 to go\n2026-01-02 is added up, 2 to go',
+    )
+    expect(await keptDays()).toEqual(days)
+    const second = await rebuild('--days', '--json')
+    expect(JSON.parse(second.stdout)).toEqual({ days: 0, open: 0, begun: 0, waiting: 0 })
+    expect(second.code).toBe(0)
+  })
+
+  test('begins with the day that --since names, and leaves those before it to the next command', async () => {
+    expect((await rebuild('--days', '--since', '2026-01-03')).code).toBe(0)
+    expect(await keptDays()).toEqual(days.slice(2))
+    expect((await rebuild('--days')).stderr).toContain('2 days added up')
+    expect(await keptDays()).toEqual(days)
+  })
+
+  test('leaves days to a run that is open and to whoever began them, and says so', async () => {
+    await database.pool.query("update runs set state = 'open' where run_date = '2026-01-03'")
+    await database.pool.query(
+      "insert into finished_days (run_date, basis) values ('2026-01-02', analysis.basis())",
+    )
+    const { code, stderr, stdout } = await rebuild('--days', '--json')
+    expect(JSON.parse(stdout)).toEqual({ days: 1, open: 0, begun: 1, waiting: 2 })
+    expect(stderr).toContain('1 day begun by another process')
+    expect(stderr).toContain('2 days left out: a run of them, or of a day before, is not over')
+    expect(code).toBe(0)
+    expect(await keptDays()).toEqual(['2026-01-01'])
+  })
+
+  test('waits for whoever writes for longer than a second, and keeps the day then', async () => {
+    const writer = await database.pool.connect()
+    await writer.query('begin')
+    await writer.query("update lists set source = 'other.csv'")
+    const ended = rebuild('--days')
+    // It has begun the first day, given it up, and begun it again.
+    await expect
+      .poll(async () => {
+        const { rows } = await database.pool.query('select from finished_days where id > 1')
+        return rows.length
+      })
+      .toBe(1)
+    expect(await keptDays()).toEqual([])
+    await writer.query('commit')
+    writer.release()
+    expect((await ended).code).toBe(0)
+    expect(await keptDays()).toEqual(days)
+  })
+
+  test('beside another of its kind adds up each day once', async () => {
+    const both = await Promise.all([rebuild('--days', '--json'), rebuild('--days', '--json')])
+    const kept = both.map(({ stdout }) => (JSON.parse(stdout) as { days: number }).days)
+    expect(kept.reduce((sum, one) => sum + one, 0)).toBe(4)
+    expect(both.map(({ code }) => code)).toEqual([0, 0])
+    expect(await keptDays()).toEqual(days)
+  })
+
+  test('refuses a day that is none, and --since for the queue', async () => {
+    const wrong = await rebuild('--days', '--since', '2026-02-30')
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      'error: expected --since to be a day like 2026-10-03, got 2026-02-30\n',
+    ])
+    const alone = await rebuild('--since', '2026-01-01')
+    expect(alone.code).toBe(2)
+    expect(alone.stderr).toContain('expected --days beside --since')
+  })
+})

@@ -1,0 +1,128 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { Misuse } from '../../../src/base/errors.ts'
+import { readRows } from '../../../src/core/lists/table.ts'
+import { readAlertFile } from '../../../src/features/alerts/rules.ts'
+import { temporaryFolder } from '../../support/place.ts'
+
+const folder = temporaryFolder('alert-rules')
+const header = 'alert,what,threshold,direction,list,tag,domain,rival,feature,confirm,on'
+
+async function read(text: string) {
+  const path = join(folder, 'alerts.csv')
+  writeFileSync(path, text)
+  const rows = await readRows(path, 'alerts.csv')
+  const listOf = (typed: string) => (typed === 'keywords' ? 'keywords' : null)
+  const sites = new Set(['medium.com/us', '*.x.com'])
+  return readAlertFile({ rows, shown: 'alerts.csv', listOf, sites })
+}
+
+async function problems(text: string): Promise<readonly string[]> {
+  try {
+    await read(text)
+    return []
+  } catch (error) {
+    if (!(error instanceof Misuse)) throw error
+    return error.message.split('\n')
+  }
+}
+
+describe('a file of rules', () => {
+  test('says each kind of alert, for whom it is and how often it is confirmed', async () => {
+    const rules = await read(
+      [
+        header,
+        'lost,left,,,keywords,brand,,,,2,yes',
+        'fell,Moved,3,DOWN,,,www.Example.com,,,,',
+        'top,crossed,10,,,,*,,,,',
+        'share,share fell,12.5 %,,,*,,,,,',
+        'rival,rival_passed,,,,,,*,,,',
+        'part,new_feature,,,,,,,featured_snippet,,',
+        'page,wrong_page,,,,,,,,7,',
+        'won,entered,,,,,,,,,no',
+      ].join('\n'),
+    )
+    const nothing = {
+      ...{ threshold: null, direction: null, list: null, tag: null, domain: null },
+      ...{ rival: null, feature: null, confirm: 1 },
+    }
+    expect(rules).toEqual([
+      { ...nothing, name: 'lost', what: 'left', list: 'keywords', tag: 'brand', confirm: 2 },
+      {
+        ...{ ...nothing, name: 'fell', what: 'moved', threshold: 3 },
+        ...{ direction: 'down', domain: 'example.com' },
+      },
+      { ...nothing, name: 'top', what: 'crossed', threshold: 10, domain: '*' },
+      { ...nothing, name: 'share', what: 'share_fell', threshold: 12.5, tag: '*' },
+      { ...nothing, name: 'rival', what: 'rival_passed', rival: '*' },
+      { ...nothing, name: 'part', what: 'new_feature', feature: 'featured_snippet' },
+      { ...nothing, name: 'page', what: 'wrong_page', confirm: 7 },
+    ])
+  })
+
+  test('may be about a folder or several hosts that a line of ours or of a rival names, and about no other', async () => {
+    const rules = await read(
+      'alert,what,threshold,domain,rival\nlost,left,,www.Medium.com/us/,\npassed,rival_passed,,,*.X.com\n',
+    )
+    expect(rules.map(({ domain, rival }) => [domain, rival])).toEqual([
+      ['medium.com/us', null],
+      [null, '*.x.com'],
+    ])
+    expect(await problems('alert,what,domain\nlost,left,medium.com/them\n')).toEqual([
+      'alerts.csv:2: domain: expected a domain like example.com, without https://, or a folder or *.domain that npm run domains lists, got "medium.com/them"',
+    ])
+  })
+
+  test('may leave columns out, or hold nothing but its header', async () => {
+    expect(await read('alert,what\nlost,left\n')).toHaveLength(1)
+    expect(await read(`${header}\n`)).toEqual([])
+  })
+
+  test('tells every problem of every line at once, with line, column, what was expected and what there is', async () => {
+    const found = await problems(
+      [
+        header,
+        'lost,vanished,,,,,,,,,',
+        'fell,moved,0,sideways,elsewhere,,https://x.com/a,,,9,perhaps',
+        'fell,crossed,,,,,,,,,',
+        'share,share_fell,140,,keywords,brand,*,,,,',
+        'rival,rival_passed,,up,,,,,,,',
+        'part,new_feature,2,,,,ours.com,,,,',
+        ',left,,,,,,,,,',
+        'half,moved,2.5,,,,,,,,',
+        'wide,left,,,,,,,,,,,more',
+      ].join('\n'),
+    )
+    expect(found).toEqual([
+      'alerts.csv:2: what: expected one of entered, left, moved, crossed, share_fell, rival_passed, new_feature, wrong_page, got "vanished"',
+      'alerts.csv:3: threshold: expected a whole number of places from 1 to 100, got "0"',
+      'alerts.csv:3: direction: expected "up", "down" or nothing for both, got "sideways"',
+      'alerts.csv:3: list: expected a list that was enqueued before, or the path of one, got "elsewhere"',
+      'alerts.csv:3: domain: expected a domain like example.com, without https://, or a folder or *.domain that npm run domains lists, got "https://x.com/a"',
+      'alerts.csv:3: confirm: expected how many answers running, from 1 to 7, got "9"',
+      'alerts.csv:3: on: expected "yes" or "no", got "perhaps"',
+      'alerts.csv:4: threshold: expected the last place of the top, from 1 to 100, got nothing',
+      'alerts.csv:4: alert: expected a name of its own, since line 3 has this one, got "fell"',
+      'alerts.csv:5: threshold: expected percent of the share, above 0 and at most 100, got "140"',
+      'alerts.csv:5: domain: expected a domain like example.com, without https://, or a folder or *.domain that npm run domains lists, got "*"',
+      'alerts.csv:5: tag: expected a share of a list or of a label, not of both, got "brand"',
+      'alerts.csv:6: direction: expected nothing for rival_passed, got "up"',
+      'alerts.csv:6: rival: expected the domain that passes ours, or * for any, got nothing',
+      'alerts.csv:7: threshold: expected nothing for new_feature, got "2"',
+      'alerts.csv:7: domain: expected nothing for new_feature, got "ours.com"',
+      'alerts.csv:8: alert: expected a short name of letters, digits, spaces, ".", "_" or "-", got nothing',
+      'alerts.csv:9: threshold: expected a whole number of places from 1 to 100, got "2.5"',
+      'alerts.csv:10: expected 11 cells as in the header, got 13; put quotes around a cell that holds a comma',
+    ])
+  })
+
+  test('of other columns is refused, with those that there are', async () => {
+    expect(await problems('name,what,treshold\nlost,left,\n')).toEqual([
+      expect.stringMatching(/^alerts.csv:1: name: expected one of the columns alert, what, /),
+      expect.stringMatching(/^alerts.csv:1: treshold: expected one of the columns /),
+      'alerts.csv:1: alert: expected this column, got none of that name',
+      expect.stringMatching(/^alerts.csv:2: alert: expected a short name/),
+    ])
+  })
+})

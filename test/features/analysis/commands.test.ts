@@ -1,0 +1,260 @@
+import { execFileSync } from 'node:child_process'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { withheld } from '../../../src/base/database/reader-role.ts'
+import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
+import { temporaryFolder } from '../../support/place.ts'
+import { run } from '../../support/run.ts'
+import { dropReader, placed, Story, ten } from './story.ts'
+
+describe('commands for analysts', () => {
+  let database: FreshDatabase
+  const home = temporaryFolder('analysts')
+  const call = (command: string, ...args: string[]) =>
+    run(command, args, { DATABASE_URL: database.url, MILL_HOME: home, INIT_CWD: home })
+
+  beforeAll(async () => {
+    database = await freshDatabase()
+    const story = new Story(database.pool).says('shoes', { tags: ['brand'] })
+    const at = { origin: 'sandbox' } as const
+    await story.night('2026-01-01', { shoes: placed(ten('r'), 4, 'caniuse.com/=x') }, at)
+    await story.night('2026-01-02', { shoes: placed(ten('r'), 4, '=taker.com/') }, at)
+  })
+  afterAll(async () => {
+    await dropReader(database.pool)
+    await database.close()
+  })
+
+  test('the library is listed without any question', async () => {
+    const { code, stdout } = await call('sql')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^fell_out +Which of our pages fell out of the top ten/m)
+  })
+
+  test('a domain is ours once it was said, and a question is answered as JSON', async () => {
+    expect((await call('migrate')).code).toBe(0)
+    const set = await call('domains', 'set', 'www.caniuse.com', '--label', 'Can I use')
+    expect(set.stdout).toBe('added  caniuse.com as Can I use, from the beginning\n')
+    const { code, stdout } = await call('sql', 'fell_out', '--json', '--origins', 'sandbox')
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      rows: [{ q: 'shoes', page: 'caniuse.com/=x', previous_position: 4 }],
+    })
+  })
+
+  test('an answer that is empty because no answer is live comes with the flag that shows the others', async () => {
+    const { code, stdout, stderr } = await call('sql', 'movers', '--rows', '5')
+    expect(code).toBe(0)
+    expect(stdout.trim()).toBe(
+      'q  domain  previous_position  position  delta  change  page  variant',
+    )
+    expect(stderr).toMatch(/--origins sandbox/)
+  })
+
+  test('a label that no query has is named where there is no row', async () => {
+    const flags = ['--tag', 'brnd or brand', '--device', 'mobile', '--origins', 'sandbox']
+    expect((await call('sql', 'churn', ...flags)).stderr).toMatch(
+      /^no query has the label "brnd", "device=mobile"; select distinct unnest\(labels\)/m,
+    )
+    expect((await call('sql', 'churn', '--tag', 'brand', '--origins', 'sandbox')).stderr).toBe('')
+  })
+
+  test('rows of tables come without a hint about what the views show', async () => {
+    const asked = await call('sql', 'select id from searches order by id')
+    expect(asked.stdout.trim().split('\n')).toHaveLength(3)
+    expect(asked.stderr).toBe('')
+    const written = await call('export', 'searches', '--to', 'searches.csv')
+    expect(written.stderr).toBe(
+      `wrote 2 rows of public.searches to ${join(home, 'searches.csv')} as csv\n`,
+    )
+    // A view that counts has a row, and is as empty as the others.
+    const counted = await call('sql', 'select count(*) from analysis.results')
+    expect(counted.stderr).toMatch(/--origins sandbox/)
+  })
+
+  test('the books of the mill are withheld, with what may be read instead', async () => {
+    const message =
+      /^error: expected views of analysts or tables of answers.*got: accounts, a table of the mill's own bookkeeping, which is neither shown nor exported; docs\/schema\.md says/
+    const written = await call('export', 'accounts', '--to', 'accounts.csv')
+    expect(written.code).toBe(2)
+    expect(written.stderr).toMatch(message)
+    expect(readdirSync(home).filter((name) => name.startsWith('accounts'))).toEqual([])
+    const asked = await call('sql', 'select * from accounts')
+    expect(asked.code).toBe(2)
+    expect(asked.stderr).toMatch(message)
+    const help = (await call('export', '--help')).stdout
+    expect(withheld.filter((name) => !help.includes(name))).toEqual([])
+  })
+
+  test('SQL that changes something ends with a usage error and changes nothing', async () => {
+    const { code, stderr } = await call('sql', 'delete from tasks')
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/only reads/)
+    expect((await database.pool.query('select from tasks')).rowCount).toBe(2)
+  })
+
+  test('a view becomes a whole file, and an unknown name leaves none', async () => {
+    const done = await call('export', 'results', '--to', 'r.csv', '--origins', 'sandbox')
+    expect(done.code).toBe(0)
+    const lines = readFileSync(join(home, 'r.csv'), 'utf8').trimEnd().split('\n')
+    expect(lines[0]).toMatch(/^query_id,q,run_date,position,domain,url,/)
+    expect(lines).toHaveLength(21)
+    const wrong = await call('export', 'mover', '--to', 'w.csv')
+    expect(wrong.code).toBe(2)
+    expect(wrong.stderr).toMatch(/perhaps analysis.movers/)
+    expect(() => readFileSync(join(home, 'w.csv'))).toThrow(/ENOENT/)
+  })
+
+  test('rows are exported by day, by label, by condition, and as the answer to a question', async () => {
+    const lines = async (...args: string[]) => {
+      const { code, stdout, stderr } = await call('export', ...args, '--to', '-')
+      const rows = stdout.trimEnd().split('\n')
+      const written = args.includes('ndjson') ? rows.length : rows.length - 1
+      const format = args.includes('ndjson') ? 'ndjson' : 'csv'
+      const said = new RegExp(`^wrote ${written} rows? of [\\w. ]+ as ${format}\\n$`)
+      expect([code, stderr]).toEqual([0, expect.stringMatching(said)])
+      return rows
+    }
+    const shown = ['--origins', 'sandbox'] as const
+    expect(await lines('results', ...shown, '--since', '2026-01-02')).toHaveLength(11)
+    expect(await lines('results', ...shown, '--until', '2026-01-01')).toHaveLength(11)
+    expect(await lines('results', ...shown, '--tag', 'not brand')).toHaveLength(1)
+    const found = await lines('results', ...shown, '--where', 'position = 4 -- of ten', '--bom')
+    expect(found[0]).toMatch(/^\ufeffquery_id,/)
+    expect(found).toHaveLength(3)
+    const between = ['--between', '2026-01-01..2026-01-02'] as const
+    const asked = await lines('--question', 'winners', ...between, ...shown, '--rows', '1')
+    expect(asked).toEqual([expect.stringMatching(/^domain,gain,/), expect.any(String)])
+    const json = await lines('--question', 'select 1.50 as n', '--format', 'ndjson')
+    expect(json).toEqual(['{"n":1.50}'])
+  })
+
+  test('what an export cannot take is refused with what it can', async () => {
+    for (const [args, message] of [
+      [['movers', '--rows', '3'], /expected --where, --list, .* behind movers, got --rows/],
+      [['own_domains', '--since', '2026-01-01'], /which has none; leave them out/],
+      [['movers', '--bom', '--format', 'parquet'], /expected --bom with --format csv, got parquet/],
+      [['--question', 'winners', '--where', 'true'], /got it beside --question/],
+      [['movers', '--format', 'xml'], /--format/],
+    ] as const) {
+      const { code, stderr } = await call('export', ...args, '--to', 'no.file')
+      expect(stderr).toMatch(message)
+      expect(code).toBe(2)
+    }
+    expect(readdirSync(home).filter((name) => name.startsWith('no.file'))).toEqual([])
+  })
+
+  test('a Parquet file begins and ends as one, and holds every row', async () => {
+    const flags = ['--format', 'parquet', '--origins', 'sandbox'] as const
+    expect((await call('export', 'results', '--to', 'r.parquet', ...flags)).code).toBe(0)
+    const file = await asyncBufferFromFile(join(home, 'r.parquet'))
+    const rows = await parquetReadObjects({ file, columns: ['run_date', 'position', 'domain'] })
+    expect(rows).toHaveLength(20)
+    expect(rows).toContainEqual({
+      run_date: new Date('2026-01-01'),
+      position: 4n,
+      domain: 'caniuse.com',
+    })
+  })
+
+  test('the page of pictures is written where the caller stands', async () => {
+    const { code } = await call('report', '--to', 'page.html', '--origins', 'sandbox')
+    expect(code).toBe(0)
+    expect(readFileSync(join(home, 'page.html'), 'utf8')).toMatch(/<!doctype html>.*Not live/s)
+  })
+
+  test('a link stays a link and a pipe a pipe, and a folder is refused', async () => {
+    mkdirSync(join(home, 'deep'))
+    symlinkSync('deep/page.html', join(home, 'link'))
+    expect((await call('report', '--to', 'link')).code).toBe(0)
+    expect(lstatSync(join(home, 'link')).isSymbolicLink()).toBe(true)
+    expect(readdirSync(join(home, 'deep'))).toEqual(['page.html'])
+    execFileSync('mkfifo', [join(home, 'pipe')])
+    const [text, written] = await Promise.all([
+      readFile(join(home, 'pipe'), 'utf8'),
+      call('export', 'searches', '--to', 'pipe'),
+    ])
+    expect([written.code, text.trimEnd().split('\n').length]).toEqual([0, 3])
+    expect(lstatSync(join(home, 'pipe')).isFIFO()).toBe(true)
+    for (const args of [['report'], ['export', 'searches']] as const) {
+      const { code, stderr } = await call(args[0], ...args.slice(1), '--to', 'deep')
+      expect(code).toBe(2)
+      expect(stderr).toBe(
+        'error: expected deep to be a file that can be written, got a folder; name a file in it\n',
+      )
+    }
+  })
+
+  test('a time limit beyond what the database can count is refused before it is asked', async () => {
+    const { code, stderr } = await call('sql', 'select 1', '--timeout', '30d')
+    expect(code).toBe(2)
+    expect(stderr).toBe(
+      'error: expected --timeout to be a duration like 90s, at most 24d, got 30d\n',
+    )
+    expect((await call('sql', 'select 1', '--timeout', '24d')).code).toBe(0)
+  })
+
+  test('a page of nine domains is refused before anything is written', async () => {
+    const { code, stderr } = await call(
+      'report',
+      '--to',
+      'nine.html',
+      '--domains',
+      'a,b,www.c,d,e,f,g,h,i',
+    )
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^error: expected --domains to name 8 domains at most, got 9; /)
+    expect(readdirSync(home)).not.toContain('nine.html')
+    // The same one twice is one.
+    const eight = await call('report', '--to', 'eight.html', '--domains', 'a,b,www.c,d,e,f,g,h,c')
+    expect(eight.code).toBe(0)
+  })
+
+  test('a page is narrowed by the flags of the library, and names a label that no query has', async () => {
+    const page = async (...flags: string[]) => {
+      const called = await call('report', '--to', 'part.html', '--origins', 'sandbox', ...flags)
+      expect(called.code, called.stderr).toBe(0)
+      return { ...called, text: readFileSync(join(home, 'part.html'), 'utf8') }
+    }
+    const wrong = await page('--tag', 'brnd', '--tag', 'brand')
+    expect(wrong.stderr).toMatch(
+      /^no query has the label "brnd"; select distinct unnest\(labels\)/m,
+    )
+    expect(wrong.text).toMatch(/label brnd.*label brand/s)
+    const right = await page(
+      '--tag',
+      'brand',
+      '--list',
+      'main',
+      '--between',
+      '2026-01-01,2026-01-01',
+    )
+    expect(right.stderr).not.toMatch(/no query/)
+    expect(right.text).toMatch(/list main.*label brand/s)
+    expect(right.text).toMatch(/days from 2026-01-01 to\s+2026-01-01/)
+    expect((await page('--tag', '*')).text).not.toContain('Some queries only')
+    const refused = await call('report', '--to', 'part.html', '--since', 'monday')
+    expect(refused).toMatchObject({ code: 2 })
+    expect(refused.stderr).toMatch(/expected --since to be a day like 2026-11-01, got "monday"/)
+  })
+
+  test('an analyst is made with an address that is shown once', async () => {
+    const name = `ada_${process.pid}_${Date.now().toString(36)}`
+    const first = await call('migrate', '--analyst', name)
+    expect(first.stdout).toMatch(new RegExp(`postgres(ql)?://${name}:[\\w-]{24}@`))
+    const second = await call('migrate', '--analyst', name, '--json')
+    expect(JSON.parse(second.stdout)).toMatchObject({ analyst: { name, password: null } })
+    // The login serves the commands that read, too.
+    const address = /postgres\S+/.exec(first.stdout)?.[0] ?? ''
+    const own = { DATABASE_URL: address, MILL_HOME: home }
+    const asked = await run('sql', ['fell_out', '--json', '--origins', 'sandbox'], own)
+    expect(asked.stderr).toBe('')
+    expect(JSON.parse(asked.stdout)).toMatchObject({ rows: [{ q: 'shoes' }] })
+    // It finds views without their schema: that there is no row is what tells.
+    expect((await run('sql', ['select q from results'], own)).stderr).toMatch(/--origins sandbox/)
+    await database.pool.query(`drop role ${name}`)
+  })
+})

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest'
+import {
+  bindParameters,
+  findQuestion,
+  parseQuestion,
+} from '../../../src/features/analysis/library.ts'
+
+describe('questions', () => {
+  test('a cast is no parameter, and a parameter that is not declared is an error', () => {
+    const text = '-- What?\n-- :a (text)\n-- :b = 5 (number)\nselect :a::text, :b::integer, :a'
+    expect(parseQuestion('x', text)).toMatchObject({
+      sql: 'select $1::text, $2::integer, $1',
+      parameters: [
+        { name: 'a', meaning: 'text', fallback: undefined },
+        { name: 'b', meaning: 'number', fallback: '5' },
+      ],
+    })
+    expect(() => parseQuestion('x', '-- What?\nselect :c')).toThrow(/declare :c/)
+  })
+
+  test('parameters are given in either spelling, and wrong ones are named', () => {
+    const question = parseQuestion('x', '-- What?\n-- :a (text)\n-- :b = (number)\nselect :a, :b')
+    expect(bindParameters(question, ['--a', 'two words']).values).toEqual(['two words', null])
+    expect(bindParameters(question, ['--b=1', '--a=']).values).toEqual([null, '1'])
+    expect(() => bindParameters(question, [])).toThrow(/expected --a \(text\)/)
+    expect(() => bindParameters(question, ['--c', '1'])).toThrow(/it has --a, --b/)
+    expect(() => bindParameters(question, ['a'])).toThrow(/--parameter value/)
+    expect(() => findQuestion('mover', [])).toThrow(/perhaps (.*, )?movers/)
+  })
+
+  const narrowed = (text: string, ...flags: string[]) =>
+    bindParameters(parseQuestion('x', `-- What?\n-- :day = newest (day)\n${text}`), flags)
+
+  test('flags of queries narrow every question but those that say why not, flags of days those that know a time', () => {
+    expect(narrowed('select :day', '--device', 'mobile,tablet', '--list', 'a,b').slice).toEqual({
+      conditions: [['+list=a,b'], ['+device=mobile', '+device=tablet']],
+      since: undefined,
+      until: undefined,
+    })
+    const spanned = 'select :day where analysis.in_span(run_date)'
+    expect(narrowed(spanned, '--between', '2026-01-01..2026-01-31')).toMatchObject({
+      values: ['newest'],
+      slice: { since: '2026-01-01', until: '2026-01-31' },
+    })
+    // The later one of two days that are compared is the day of the question.
+    expect(narrowed('select analysis.since(:day, 7)', '--until', '2026-01-31').values).toEqual([
+      '2026-01-31',
+    ])
+    expect(() => narrowed('select :day', '--since', '2026-01-01')).toThrow(
+      'expected a parameter of x, got --since; it has --day, --list, --tag, --country, --place, --language, --device',
+    )
+    const apart = parseQuestion('x', '-- What?\n-- unsliced: it is about money\nselect 1')
+    expect(() => bindParameters(apart, ['--tag', 'a'])).toThrow(/got --tag; it has none/)
+  })
+
+  test('a day that is none, a time that runs backwards and two ways to say one are refused', () => {
+    const spanned = 'select :day where analysis.in_span(run_date)'
+    for (const [flags, message] of [
+      [['--since', '2026-02-30'], /--since to be a day like 2026-11-01, got "2026-02-30"/],
+      [['--between', '2026-02-03'], /--between to name two days/],
+      [['--between', '2026-02-03..2026-02-01'], /the earlier day first/],
+      [['--between', '2026-02-01,2026-02-03', '--since', '2026-02-01'], /leave one out/],
+    ] as const) {
+      expect(() => narrowed(spanned, ...flags)).toThrow(message)
+    }
+  })
+
+  test('labels are joined by and, or, not and brackets, and words beside each other are one', () => {
+    const read = (typed: string) => narrowed('select :day', '--tag', typed).slice.conditions
+    expect(read('red shoes AND not (sale or "and")')).toEqual([['+red shoes'], ['-sale'], ['-and']])
+    expect(read('a and b or c')).toEqual([
+      ['+a', '+c'],
+      ['+b', '+c'],
+    ])
+    expect(read('not (a and not b)')).toEqual([['-a', '+b']])
+    for (const typed of ['a and', 'or', '(a', 'a b) c', 'a "b"']) {
+      expect(() => read(typed)).toThrow(/--tag to be labels joined by and, or, not and brackets/)
+    }
+    const dear = Array.from({ length: 8 }, (_, n) => `(a${n} and b${n})`).join(' or ')
+    expect(() => read(dear)).toThrow(/200 conditions at most/)
+  })
+
+  test("SQL of one's own takes the flags of queries, and no others", () => {
+    expect(findQuestion('select 1 as a', ['--device', 'mobile']).slice?.conditions).toEqual([
+      ['+device=mobile'],
+    ])
+    expect(() => findQuestion('select 1 as a', ['--rows', '1'])).toThrow(
+      /got --rows; put the value/,
+    )
+  })
+})

@@ -1,0 +1,183 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
+
+let database: FreshDatabase
+beforeAll(async () => {
+  database = await freshDatabase()
+})
+afterAll(() => database.close())
+
+/** What happens at an API, in the order in which it does: a call of ours with its place, or a change by somebody else. */
+type Deed =
+  | { readonly kind: 'call'; readonly used: number; readonly early: number; readonly late: number }
+  | { readonly kind: 'lost'; readonly used: number; readonly bound: number }
+  | { readonly kind: 'silent'; readonly used: number }
+  | { readonly kind: 'top_up' | 'others'; readonly credits: number }
+
+interface Line {
+  readonly kind: string
+  readonly credits: number
+  readonly balance: number
+}
+
+/** Writes the calls that such a course leaves in the ledger, and reads their statement. */
+async function statementOf(begin: number, deeds: readonly Deed[]) {
+  let balance = begin
+  const calls = deeds.flatMap((deed, index) => {
+    balance += moveOf(deed)
+    return traceOf(deed, index * 10, balance)
+  })
+  await database.pool.query('truncate calls, accounts cascade')
+  await database.pool.query("insert into accounts (name, kind) values ('bank', 'live')")
+  await database.pool.query(
+    `insert into calls (task_id, query_id, account_id, worker, sent_at, finished_at, start_seq, start_total,
+      credits_reserved, credits_used, credits_remaining, outcome, class)
+    select 1, gen_random_uuid(), (select id from accounts), 1, 'epoch'::timestamptz + sent * interval '1 second',
+      'epoch'::timestamptz + finished * interval '1 second', row_number() over (order by sent, finished), 0,
+      bound, used, remaining, outcome, ''
+    from jsonb_to_recordset($1::jsonb) as c (
+      sent float8, finished float8, bound integer, used integer, remaining bigint, outcome text
+    )`,
+    [JSON.stringify(calls)],
+  )
+  const { rows } = await database.pool.query<Line>(
+    'select kind, credits, balance from analysis.statement order by line',
+  )
+  return { lines: rows, balance }
+}
+
+/** What a deed leaves in the ledger, when it happened at that second and left that balance. */
+function traceOf(deed: Deed, at: number, balance: number): readonly object[] {
+  if (deed.kind === 'call') {
+    return [{ ...told(deed.used, balance), sent: at - deed.early, finished: at + deed.late }]
+  }
+  const soon = { sent: at - 1, finished: at + 1 }
+  if (deed.kind === 'silent') return [{ ...told(deed.used, null), ...soon }]
+  return deed.kind === 'lost' ? [{ ...lost(deed.bound), ...soon }] : []
+}
+
+function moveOf(deed: Deed): number {
+  if ('used' in deed) return -deed.used
+  return deed.kind === 'others' ? -deed.credits : deed.credits
+}
+
+function told(used: number, remaining: number | null) {
+  return { used, remaining, bound: 10, outcome: 'settled' }
+}
+
+function lost(bound: number) {
+  return { used: null, remaining: null, bound, outcome: 'unknown' }
+}
+
+const sumOf = (lines: readonly Line[], kind: string): number =>
+  lines.reduce((sum, line) => sum + (line.kind === kind ? line.credits : 0), 0)
+
+const call = fc.record({
+  kind: fc.constant('call' as const),
+  used: fc.integer({ min: 1, max: 9 }),
+  early: fc.integer({ min: 1, max: 90 }),
+  late: fc.integer({ min: 1, max: 90 }),
+})
+const alone = { kind: 'call', used: 3, early: 1, late: 1 } as const
+
+// Longer than any call is out: what comes after it is surely seen after all before it.
+const quiet = Array.from({ length: 10 }, () => ({ kind: 'others', credits: 0 }) as const)
+
+describe('the statement of an account', () => {
+  test('of which nobody else spends is its first balance and each call, however they overlapped', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 60 }), async (deeds) => {
+        const { lines, balance } = await statementOf(1000, deeds)
+        const kinds = lines.map(({ kind }) => kind)
+        expect(kinds).toEqual(['opening', ...deeds.map(() => 'ours')])
+        expect(lines[0]?.balance).toBe(1000)
+        expect(lines.at(-1)?.balance).toBe(balance)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('shows a top-up that comes between calls in flight as one line of its size', async () => {
+    const both = fc.tuple(fc.array(call, { minLength: 1 }), fc.array(call, { minLength: 1 }))
+    await fc.assert(
+      fc.asyncProperty(both, async ([some, more]) => {
+        const deeds = [
+          alone,
+          ...quiet,
+          ...some,
+          { kind: 'top_up', credits: 50_000 } as const,
+          ...more,
+        ]
+        const { lines } = await statementOf(1000, deeds)
+        expect(lines.filter(({ kind }) => kind !== 'ours')).toMatchObject([
+          { kind: 'opening', credits: 1000 },
+          { kind: 'top_up', credits: 50_000 },
+        ])
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('adds up to the credit, whatever others do and however many replies are lost', async () => {
+    const deed: fc.Arbitrary<Deed> = fc.oneof(
+      { weight: 6, arbitrary: call },
+      fc.record({
+        kind: fc.constantFrom('top_up' as const, 'others' as const),
+        credits: fc.integer({ min: 1, max: 400 }),
+      }),
+      fc.record({
+        kind: fc.constant('lost' as const),
+        used: fc.integer({ min: 0, max: 5 }),
+        bound: fc.integer({ min: 5, max: 20 }),
+      }),
+      fc.record({ kind: fc.constant('silent' as const), used: fc.integer({ min: 0, max: 5 }) }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(deed, { maxLength: 60 }), async (some) => {
+        const deeds = [alone, ...some, ...quiet, alone]
+        const { lines, balance } = await statementOf(9000, deeds)
+        const all = lines.reduce((sum, { credits }) => sum + credits, 0)
+        expect(all).toBe(lines.at(-1)?.balance)
+        expect(all).toBe(balance)
+        const used = deeds.reduce(
+          (sum, one) => sum + (one.kind === 'call' || one.kind === 'silent' ? one.used : 0),
+          0,
+        )
+        expect(sumOf(lines, 'ours')).toBe(-used)
+        const held = deeds.reduce((sum, one) => sum + (one.kind === 'lost' ? one.bound : 0), 0)
+        expect(-sumOf(lines, 'perhaps_ours')).toBeLessThanOrEqual(held)
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  test('tells a lost reply from a stranger: what was set aside is perhaps ours, the rest is not', async () => {
+    const lostReply = { kind: 'lost', used: 4, bound: 5 } as const
+    const one = await statementOf(100, [alone, lostReply, alone])
+    expect(one.lines).toEqual([
+      { kind: 'opening', credits: 100, balance: 100 },
+      { kind: 'ours', credits: -3, balance: 97 },
+      { kind: 'perhaps_ours', credits: -4, balance: 93 },
+      { kind: 'ours', credits: -3, balance: 90 },
+    ])
+    const two = await statementOf(100, [alone, lostReply, { kind: 'others', credits: 20 }, alone])
+    expect(two.lines.slice(2)).toEqual([
+      { kind: 'perhaps_ours', credits: -5, balance: 92 },
+      { kind: 'others', credits: -19, balance: 73 },
+      { kind: 'ours', credits: -3, balance: 70 },
+    ])
+  })
+
+  test('takes what an answer without a balance says it used, seen by a later one or not yet', async () => {
+    const silent = { kind: 'silent', used: 2 } as const
+    const { lines } = await statementOf(100, [alone, silent, alone, silent])
+    expect(lines.map(({ kind, balance }) => [kind, balance])).toEqual([
+      ['opening', 100],
+      ['ours', 97],
+      ['ours', 95],
+      ['ours', 92],
+      ['ours', 90],
+    ])
+  })
+})

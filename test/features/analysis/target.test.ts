@@ -1,0 +1,206 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, describe, expect, test } from 'vitest'
+import { root } from '../../../src/base/root.ts'
+import { findTarget, writeTarget } from '../../../src/features/analysis/target.ts'
+import { patienceMs } from '../../support/patience.ts'
+import { temporaryFolder } from '../../support/place.ts'
+
+const home = temporaryFolder('target')
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+function place(): string {
+  return mkdtempSync(join(home, 'place-'))
+}
+
+async function write(path: string, pieces: Iterable<string> | AsyncIterable<string>) {
+  await writeTarget(await findTarget(path, 'shown'), pieces)
+}
+
+async function* breakOff() {
+  yield 'half'
+  await Promise.resolve()
+  throw new Error('the server is gone')
+}
+
+function pipe(): string {
+  const path = join(place(), 'pipe')
+  execFileSync('mkfifo', [path])
+  return path
+}
+
+describe('a file', () => {
+  test('is replaced whole, and stays as it was when the pieces break off', async () => {
+    const folder = place()
+    const path = join(folder, 'out.csv')
+    await write(path, ['old'])
+    await expect(write(path, breakOff())).rejects.toThrow('the server is gone')
+    expect(readFileSync(path, 'utf8')).toBe('old')
+    await write(path, ['a\n', 'é\n'])
+    expect(readFileSync(path, 'utf8')).toBe('a\né\n')
+    expect(readdirSync(folder)).toEqual(['out.csv'])
+  })
+
+  test('is never half there for its readers', async () => {
+    const path = join(place(), 'out.csv')
+    await write(path, ['old'])
+    const seen: string[] = []
+    function* look() {
+      yield 'new '
+      seen.push(readFileSync(path, 'utf8'))
+      yield 'and whole'
+    }
+    await write(path, look())
+    expect([...seen, readFileSync(path, 'utf8')]).toEqual(['old', 'new and whole'])
+  })
+
+  test('leaves no draft behind when the process ends in the middle', () => {
+    const folder = place()
+    const program = `
+      const { findTarget, writeTarget } = await import('./src/features/analysis/target.ts')
+      async function* pieces() {
+        yield 'half'
+        process.stdout.write((await import('node:fs')).readdirSync(process.argv[1]).join())
+        process.exit(130)
+      }
+      await writeTarget(await findTarget(process.argv[1] + '/out.csv', 'out.csv'), pieces())`
+    const ended = spawnSync(
+      process.execPath,
+      ['--import', 'tsx', '--input-type=module', '-e', program, folder],
+      { cwd: root, encoding: 'utf8' },
+    )
+    expect([ended.status, ended.stdout]).toEqual([
+      130,
+      expect.stringMatching(/^out\.csv\.\d+\.part$/),
+    ])
+    expect(readdirSync(folder)).toEqual([])
+  })
+})
+
+describe('a link', () => {
+  test('stays a link, and what it leads to is replaced', async () => {
+    const folder = place()
+    mkdirSync(join(folder, 'deep'))
+    writeFileSync(join(folder, 'deep', 'real.csv'), 'old')
+    symlinkSync('deep/real.csv', join(folder, 'first'))
+    symlinkSync('first', join(folder, 'second'))
+    await write(join(folder, 'second'), ['new'])
+    expect(lstatSync(join(folder, 'second')).isSymbolicLink()).toBe(true)
+    expect(lstatSync(join(folder, 'first')).isSymbolicLink()).toBe(true)
+    expect(readFileSync(join(folder, 'deep', 'real.csv'), 'utf8')).toBe('new')
+    expect(readdirSync(join(folder, 'deep'))).toEqual(['real.csv'])
+  })
+
+  test('to a file that is not there yet makes that file', async () => {
+    const folder = place()
+    mkdirSync(join(folder, 'deep'))
+    symlinkSync('deep/new.csv', join(folder, 'link'))
+    await write(join(folder, 'link'), ['new'])
+    expect(lstatSync(join(folder, 'link')).isSymbolicLink()).toBe(true)
+    expect(readFileSync(join(folder, 'deep', 'new.csv'), 'utf8')).toBe('new')
+  })
+
+  test('that waits where the draft goes is not written through', async () => {
+    const folder = place()
+    writeFileSync(join(folder, 'precious'), 'mine')
+    symlinkSync('precious', join(folder, `out.csv.${process.pid}.part`))
+    await write(join(folder, 'out.csv'), ['new'])
+    expect(readFileSync(join(folder, 'precious'), 'utf8')).toBe('mine')
+    expect(lstatSync(join(folder, 'out.csv')).isFile()).toBe(true)
+  })
+})
+
+describe('a pipe', () => {
+  test('stays a pipe, and its reader gets everything, however slow', async () => {
+    const path = pipe()
+    const pieces = Array.from({ length: 40 }, (_, index) => String(index % 10).repeat(10_000))
+    const written = write(path, pieces)
+    // The writer waits for a reader, and then for room.
+    await sleep(50)
+    const reader = await open(path)
+    await sleep(50)
+    const text = await reader.readFile('utf8')
+    await reader.close()
+    await written
+    expect(text).toBe(pieces.join(''))
+    expect(lstatSync(path).isFIFO()).toBe(true)
+  })
+
+  test('whose reader leaves before the end is an error in plain words', async () => {
+    const path = pipe()
+    const written = write(
+      path,
+      Array.from({ length: 40 }, () => 'x'.repeat(10_000)),
+    )
+    const reader = await open(path)
+    await reader.read(Buffer.alloc(10))
+    await reader.close()
+    await expect(written).rejects.toThrow(/^expected shown to be .* a reader that left before/)
+  })
+
+  test('behind a link is written to as well', async () => {
+    const path = pipe()
+    symlinkSync(path, `${path}.link`)
+    const [text] = await Promise.all([readFile(path, 'utf8'), write(`${path}.link`, ['a', 'b'])])
+    expect(text).toBe('ab')
+    expect(lstatSync(path).isFIFO()).toBe(true)
+    expect(lstatSync(`${path}.link`).isSymbolicLink()).toBe(true)
+  })
+
+  test('without a reader does not keep a process that is ended', () => {
+    const program = `
+      const { findTarget, writeTarget } = await import('./src/features/analysis/target.ts')
+      setTimeout(() => process.exit(130), 100)
+      await writeTarget(await findTarget(process.argv[1], 'pipe'), ['a'])`
+    const ended = spawnSync(
+      process.execPath,
+      ['--import', 'tsx', '--input-type=module', '-e', program, pipe()],
+      { cwd: root, timeout: patienceMs },
+    )
+    expect(ended.status).toBe(130)
+  })
+})
+
+describe('a device', () => {
+  test.skipIf(process.getuid?.() !== 0)('stays a device', async () => {
+    const path = join(place(), 'nothing')
+    // A twin of /dev/null: whoever would replace it here replaces nothing of the machine.
+    execFileSync('mknod', [path, 'c', '1', '3'])
+    await write(path, ['a', 'b'])
+    expect(lstatSync(path).isCharacterDevice()).toBe(true)
+  })
+})
+
+describe('a place that cannot be written', () => {
+  test('is refused with what it is and what to do', async () => {
+    const folder = place()
+    writeFileSync(join(folder, 'file'), '')
+    symlinkSync('loop', join(folder, 'loop'))
+    symlinkSync('.', join(folder, 'here'))
+    const wrong = {
+      [folder]: 'got a folder; name a file in it',
+      [join(folder, 'here')]: 'got a folder; name a file in it',
+      [join(folder, 'no', 'out.csv')]: 'got a file in a folder that is not there; make the folder',
+      [join(folder, 'file', 'out.csv')]: 'got a path through something that is no folder',
+      [join(folder, 'loop')]: 'got a link that leads to itself',
+    }
+    for (const [path, message] of Object.entries(wrong)) {
+      await expect(write(path, ['x'])).rejects.toThrow(
+        `expected shown to be a file that can be written, ${message}`,
+      )
+    }
+    expect(readdirSync(folder).toSorted()).toEqual(['file', 'here', 'loop'])
+  })
+})

@@ -1,0 +1,79 @@
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { keepSights, readSights } from '../../../src/features/cadence/first-tens.ts'
+import { unpackSights } from '../../../src/features/cadence/sights.ts'
+import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
+import { Story } from '../analysis/story.ts'
+
+const order = {
+  list: 1,
+  since: '2026-03-01',
+  until: '2026-03-31',
+  own: false,
+  origin: 'live',
+  api: 'api.example.com',
+} as const
+
+const pages = (from: number, count: number) =>
+  Array.from({ length: count }, (_, nth) => `a.example/${from + nth}`)
+
+let database: FreshDatabase
+beforeEach(async () => {
+  database = await freshDatabase()
+  const story = new Story(database.pool)
+  await story.night('2026-03-01', {
+    shoes: { results: pages(1, 12), depth: 12 },
+    hats: pages(1, 3),
+  })
+  await story.night('2026-03-02', { shoes: { results: pages(2, 12), depth: 12 }, hats: [] })
+})
+afterEach(() => database.close())
+
+const read = async () => {
+  const seen = await readSights(database.db, order)
+  return seen.map(({ id, sights }) => ({ id, sights: unpackSights(sights) }))
+}
+const kept = async () => {
+  const { rows } = await sql<{ kept: number }>`select count(*) as kept from first_tens`.execute(
+    database.db,
+  )
+  return rows[0]?.kept
+}
+
+describe('the first ten of answers', () => {
+  test('are the same whether they were kept, are being kept or were never looked at', async () => {
+    const before = await readSights(database.db, order)
+    expect(await kept()).toBe(0)
+    expect(await keepSights(database.db, order)).toEqual(before)
+    expect(await kept()).toBe(4)
+    expect(await readSights(database.db, order)).toEqual(before)
+    expect(await keepSights(database.db, order)).toEqual(before)
+    const lengths = (await read()).map(({ sights }) => sights.map((one) => one.pages.length))
+    expect(lengths.map((counts) => counts.join(' ')).toSorted((a, b) => (a < b ? -1 : 1))).toEqual([
+      '10 10',
+      '3 0',
+    ])
+  })
+
+  test.each([
+    ['a result that goes', 'delete from organic_results where ordinal = 1'],
+    ['a result that moves', 'update organic_results set position = 11 where ordinal = 2'],
+    ['a depth that is read anew', 'update searches set depth = 2'],
+    ['an answer that goes', 'delete from searches where id = (select min(id) from searches)'],
+    ['a page that is known by another name', "update pages set url_key = url_key || 'x'"],
+  ])('are read anew after %s', async (_, change) => {
+    await keepSights(database.db, order)
+    const before = await read()
+    await sql.raw(change).execute(database.db)
+    const after = await read()
+    expect(after).not.toEqual(before)
+    await sql`truncate first_tens`.execute(database.db)
+    expect(await read()).toEqual(after)
+  })
+
+  test('are not forgotten when other answers come', async () => {
+    await keepSights(database.db, order)
+    await new Story(database.pool).night('2026-03-03', { boots: pages(1, 5) })
+    expect(await kept()).toBe(4)
+  })
+})

@@ -1,0 +1,224 @@
+// @module-tag slow
+// The same made history twice: planned night by night by the nightly scheduler over real tables, and in a replay of what
+// daily asking would have brought.
+import { writeFileSync } from 'node:fs'
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { decideCadence } from '../../../src/features/cadence/choose.ts'
+import { usualShare } from '../../../src/features/cadence/night.ts'
+import { type QueryHistory, replayNights } from '../../../src/features/cadence/replay.ts'
+import { dateOf } from '../../../src/features/cadence/sights.ts'
+import { scheduleOf } from '../../core/scheduler/world.ts'
+import { firstDay, makeHistories } from '../../support/histories.ts'
+import { type NightTable, openNights } from '../../support/nights.ts'
+import { answerRun } from '../../support/sights.ts'
+import { makeTwins } from '../../support/twins.ts'
+
+const supplier = { origin: 'sandbox', api: 'bundled' } as const
+const longest = 14
+
+let table: NightTable
+beforeEach(async () => {
+  table = await openNights()
+})
+afterEach(() => table.close())
+
+/** The queries of some histories and their answers on a day. */
+function answersOn(histories: readonly QueryHistory[], day: number) {
+  return new Map(
+    histories.flatMap(({ id, sights }) => {
+      const sight = sights.find((one) => one.day === day)
+      return sight === undefined ? [] : [[id, sight] as const]
+    }),
+  )
+}
+
+/** Lives through nights as the scheduler plans them; gives who was asked on each. */
+async function live(histories: readonly QueryHistory[], nights: number, lends = false) {
+  const schedule = scheduleOf({
+    name: 'words',
+    list: table.file,
+    cadence: { kind: 'adaptive', longestDays: longest, lends },
+  })
+  writeFileSync(table.file, ['query', ...histories.map(({ id }) => id), ''].join('\n'))
+  await table.tickAt(`${dateOf(firstDay - 1)}T12:00:00Z`, schedule)
+  const asked: string[][] = []
+  for (let day = firstDay; day < firstDay + nights; day++) {
+    const at = `${dateOf(day)}T02:00:20Z`
+    await table.tickAt(at, schedule)
+    const run = (await table.runs()).at(-1)?.id ?? 0
+    const { rows } = await sql<{ q: string }>`
+      select q
+      from tasks
+      join queries on queries.id = query_id
+      where run_id = ${run}
+        and state = 'open'`.execute(table.db)
+    asked.push(rows.map(({ q }) => q).toSorted())
+    await answerRun(table.db, { run, at, supplier, sights: answersOn(histories, day) })
+  }
+  return asked
+}
+
+async function listAndIds() {
+  const { rows } = await sql<{ list: number; q: string; id: string }>`
+    select lists.id as list, queries.q, queries.id
+    from list_queries
+    join lists on lists.id = list_queries.list_id
+    join queries on queries.id = list_queries.query_id`.execute(table.db)
+  return { list: rows[0]?.list ?? 0, ids: new Map(rows.map(({ q, id }) => [q, id])) }
+}
+
+/** What a replay of daily asking says of the same nights, with the queries as the tables know them. */
+async function replay(histories: readonly QueryHistory[], lends = false) {
+  const { list, ids } = await listAndIds()
+  const named = new Map([...ids].map(([q, id]) => [id, q]))
+  const told = histories
+    .map(({ id, sights }): QueryHistory => ({ id: ids.get(id) ?? '', sights }))
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const nights = replayNights(told, { list: String(list), longest, share: usualShare, lends })
+  const replayed = nights.map(({ asked }) => asked.map((id) => named.get(id) ?? '').toSorted())
+  return { nights, replayed }
+}
+
+/** Asks the views, which show live answers alone unless they are told. */
+async function ask<T>(statement: string): Promise<readonly T[]> {
+  return table.db.transaction().execute(async (trx) => {
+    await sql`set local querymill.origins = 'sandbox'`.execute(trx)
+    const { rows } = await sql<T>`${sql.raw(statement)}`.execute(trx)
+    return rows
+  })
+}
+
+describe('a backtest', () => {
+  test('says to the call whom the nights of the scheduler ask', async () => {
+    const histories = makeHistories({ seed: 'nights', queries: 30, nights: 40 })
+    const lived = await live(histories, 40)
+    const { nights, replayed } = await replay(histories)
+    expect(lived).toEqual(replayed)
+    const calls = lived.reduce((sum, night) => sum + night.length, 0)
+    expect(calls).toBeLessThan(0.7 * 30 * 40)
+    expect(nights.some(({ byChance }) => byChance.length > 0)).toBe(true)
+    const { rows } = await sql<{ nights: number; chance: number; compared: number }>`
+      select count(*) as nights, sum(by_chance)::integer as chance, sum(compared)::integer as compared
+      from analysis.cadence_nights`.execute(table.db)
+    const drawn = nights.reduce((sum, { byChance }) => sum + byChance.length, 0)
+    const lastDrawn = nights.at(-1)?.byChance.length ?? 0
+    // The first night is planned before the list is known.
+    expect(rows).toEqual([{ nights: 39, chance: drawn, compared: drawn - lastDrawn }])
+  })
+})
+
+describe('a list that lends', () => {
+  test('asks whom its backtest says, and marks what it lent as nobody else takes it for answered', async () => {
+    const some = makeHistories({ seed: 'twins', queries: 10, nights: 34 })
+    const histories = makeTwins(some, { seed: 'twins' })
+    const lived = await live(histories, 34, true)
+    const { nights, replayed } = await replay(histories, true)
+    expect(lived).toEqual(replayed)
+    const told = nights.flatMap(({ day, lent }) => lent.map((one) => ({ day, ...one })))
+    const kept = told.filter(({ drawn }) => !drawn)
+    expect(kept.length).toBeGreaterThan(10)
+    const lent = await ask<Record<string, unknown>>(
+      `select run_date, query_id, lent_by, age_days from analysis.lent order by run_date, query_id`,
+    )
+    const expected = kept.map(({ day, id, lender, age }) => {
+      return { run_date: dateOf(day), query_id: id, lent_by: lender, age_days: age }
+    })
+    expect(lent).toEqual(
+      expected.toSorted((a, b) =>
+        `${a.run_date} ${a.query_id}` < `${b.run_date} ${b.query_id}` ? -1 : 1,
+      ),
+    )
+    expect(
+      await ask(`select sum(lent)::integer as lent from analysis.coverage where lent <= not_asked`),
+    ).toEqual([{ lent: kept.length }])
+    // Ten results of each, and none of them stands where answers are counted.
+    expect(
+      await ask(`select count(*) as rows, bool_and(lent) as lent from analysis.lent_results`),
+    ).toEqual([{ rows: 10 * kept.length, lent: true }])
+    expect(
+      await ask(`
+        select count(*) as lent, bool_and(evidence = 'not asked') as rests,
+          bool_and(observations.search_id = own_search_id) as own,
+          bool_or(observations.search_id = lent.search_id) as mixed
+        from analysis.lent
+        join analysis.observations using (query_id, run_date)`),
+    ).toEqual([{ lent: kept.length, rests: true, own: true, mixed: false }])
+    // Those drawn in the newest night are compared when the next one is decided.
+    const compared = told.filter(({ drawn, day }) => drawn && day < (nights.at(-1)?.day ?? 0))
+    expect(
+      await ask(`
+        select sum(lent)::integer as lent, sum(lent_compared)::integer as compared,
+          sum(lent_differed)::integer as differed
+        from analysis.cadence_nights`),
+    ).toEqual([
+      {
+        lent: kept.length,
+        compared: compared.length,
+        differed: compared.filter(({ differences }) => (differences ?? 0) > 0).length,
+      },
+    ])
+    expect(table.told.join(' ')).toMatch(/not asked \(\d+ of them lent the answer of a twin\)/)
+  })
+
+  test('shows nothing as lent to a query that the night asked all the same', async () => {
+    const histories = makeTwins(makeHistories({ seed: 'twins', queries: 6, nights: 16 }), {
+      seed: 'wishes',
+    })
+    await live(histories, 16, true)
+    expect(await ask(`select count(*) as lent from analysis.lent`)).not.toEqual([{ lent: 0 }])
+    await sql`update tasks set state = 'answered' where state = 'not_asked'`.execute(table.db)
+    expect(await ask(`select count(*) as lent from analysis.lent`)).toEqual([{ lent: 0 }])
+  })
+})
+
+describe('what is decided for a list', () => {
+  test('is kept once for each query, and the same when it is decided again', async () => {
+    const histories = makeHistories({ seed: 'again', queries: 12, nights: 20 })
+    await live(histories, 20)
+    const { list } = await listAndIds()
+    const night = { list, runDate: dateOf(firstDay + 20), longestDays: longest, ...supplier }
+    const read = () => table.db.selectFrom('cadences').selectAll().orderBy('query_id').execute()
+    await decideCadence(table.db, night)
+    const once = await read()
+    await decideCadence(table.db, night)
+    expect(await read()).toEqual(once)
+    expect(once).toHaveLength(12)
+    expect(new Set(once.map(({ decided_on: on }) => on))).toEqual(new Set([night.runDate]))
+    const { rows } = await sql<{ why: string; interval_days: number }>`
+      select why, interval_days from analysis.cadence`.execute(table.db)
+    expect(rows).toHaveLength(12)
+    expect(rows.every(({ why }) => why.includes('comparisons: expected to change'))).toBe(true)
+  })
+
+  test('rests nobody on a night that a clock put before all answers', async () => {
+    const histories = makeHistories({ seed: 'clock', queries: 6, nights: 12 })
+    await live(histories, 12)
+    const { list } = await listAndIds()
+    const runDate = dateOf(firstDay - 30)
+    await decideCadence(table.db, { list, runDate, longestDays: longest, ...supplier })
+    const kept = await table.db.selectFrom('cadences').selectAll().execute()
+    expect(kept.map(({ due_on: due }) => due)).toEqual(Array.from({ length: 6 }, () => runDate))
+  })
+
+  test('rests on no answer of another origin or API, and on none of a suspect night', async () => {
+    const histories = makeHistories({ seed: 'origin', queries: 6, nights: 12 })
+    await live(histories, 12)
+    const { list } = await listAndIds()
+    const night = { list, runDate: dateOf(firstDay + 12), longestDays: longest }
+    const intervals = async () => {
+      const rows = await table.db.selectFrom('cadences').select('why').execute()
+      return rows.map(({ why }) => why)
+    }
+    const unknown = Array.from({ length: 6 }, () => 'no answer of the nights before is known')
+    await decideCadence(table.db, { ...night, origin: 'live', api: 'bundled' })
+    expect(await intervals()).toEqual(unknown)
+    await decideCadence(table.db, { ...night, origin: 'sandbox', api: 'other' })
+    expect(await intervals()).toEqual(unknown)
+    await decideCadence(table.db, { ...night, ...supplier })
+    expect(await intervals()).not.toContain(unknown[0])
+    await sql`update runs set suspect = true`.execute(table.db)
+    await decideCadence(table.db, { ...night, ...supplier })
+    expect(await intervals()).toEqual(unknown)
+  })
+})

@@ -1,0 +1,250 @@
+// @module-tag slow
+// A list is expanded by the stand-in's own related searches, through the planning, the queue and the workers.
+import { describe, expect, test } from 'vitest'
+import { expand } from '../../../src/features/expand/expand.ts'
+import { openScene } from '../../support/scene.ts'
+import { broken, buyRounds, plant, rowsOf, seed, silent, typed } from './seed.ts'
+
+const seeds = Array.from({ length: 6 }, (_, index) => `seed${index} thing`)
+
+/** Edges of what was taken that no answer of the source names. */
+const edgesUnseen = `
+  select taken.q
+  from expansions
+  join queries as taken on taken.id = expansions.query_id
+  where not exists (
+    select
+    from searches
+    join search_related_searches named on named.search_id = searches.id
+    join related_searches related on related.id = named.related_search_id
+    where searches.query_id = expansions.from_query and analysis.canonical(related.q) = taken.q
+  )`
+
+/** The rounds, and how many of each were not named by the round before. */
+const strayEdges = `
+  select
+    expansions.round,
+    count(*) filter (where source.round is distinct from expansions.round - 1) as strays
+  from expansions
+  left join (
+    select query_id, round from expansions
+    union all
+    select query_id, 0 from list_queries join lists on lists.id = list_id and lists.name = 'seeds'
+  ) as source on source.query_id = expansions.from_query
+  group by expansions.round
+  order by expansions.round`
+
+/** What the stand-in was asked, the queries of the seeds aside. */
+function bought(api: { charges(): readonly { q: string; charged: number }[] }) {
+  return api.charges().filter(({ q }) => !seeds.includes(q))
+}
+
+describe('five rounds of expansion', () => {
+  test('cost no more than was typed, buy no query twice, keep each edge and the floor', async () => {
+    const { api, mill } = await openScene({
+      api: { credits: 300, cost: { least: 1, most: 3 } },
+      settings: { MILL_CREDIT_FLOOR: '40', MILL_CONCURRENCY: '3' },
+    })
+    await seed(mill, 'seeds', seeds)
+    const outcomes = await buyRounds(mill, typed({ credits: 200, depth: 5 }))
+    expect(outcomes.at(-1)?.kind).toBe('spent')
+    const paid = bought(api)
+    const cost = paid.reduce((sum, { charged }) => sum + charged, 0)
+    expect(cost).toBeLessThanOrEqual(200)
+    expect(cost).toBeGreaterThan(190)
+    expect(new Set(paid.map(({ q }) => q)).size).toBe(paid.length)
+    expect(api.least()).toBeGreaterThanOrEqual(40)
+    const rounds = await rowsOf(mill, strayEdges)
+    expect(rounds).toEqual([1, 2, 3, 4, 5].map((round) => ({ round, strays: 0 })))
+    expect(await rowsOf(mill, edgesUnseen)).toEqual([])
+    expect(await broken(mill)).toEqual([])
+  })
+
+  test('stop at the floor, and go on after a top-up where they stood', async () => {
+    const { api, mill } = await openScene({
+      api: { credits: 60, cost: 1 },
+      settings: { MILL_CREDIT_FLOOR: '30' },
+    })
+    await seed(mill, 'seeds', seeds)
+    const order = typed({ credits: 40 })
+    expect(await expand(mill, order, silent)).toMatchObject({ kind: 'queued', round: 1 })
+    expect(await mill.drain()).toMatchObject({ finish: 'credit_floor' })
+    expect(api.balance()).toBe(30)
+    expect(await expand(mill, order, silent)).toMatchObject({ kind: 'waiting', round: 1 })
+    api.renew(500)
+    await mill.drain({ tell: () => undefined })
+    expect(await broken(mill)).toEqual([])
+  })
+})
+
+describe('an expansion', () => {
+  test('is queued as a run of a list of its own that bears the credits as its budget', async () => {
+    const { mill } = await openScene()
+    await seed(mill, 'seeds', seeds)
+    const { run } = await expand(mill, typed({ credits: 10 }), silent)
+    expect(
+      await rowsOf(
+        mill,
+        `select runs.id as run, name, runs.budget, kind, count(*) as tasks, min(priority) as first, max(priority) as last
+        from runs join lists on lists.id = list_id join tasks on run_id = runs.id
+        where name <> 'seeds' group by runs.id, name`,
+      ),
+    ).toEqual([
+      { run, name: 'seeds-expanded', budget: 10, kind: 'manual', tasks: 10, first: 5, last: 9 },
+    ])
+  })
+
+  test('takes nothing more while its round is not answered', async () => {
+    const { api, mill } = await openScene()
+    await seed(mill, 'seeds', seeds)
+    const order = typed({ credits: 10, depth: 2 })
+    await expand(mill, order, silent)
+    expect(await expand(mill, order, silent)).toMatchObject({ kind: 'waiting', round: 1 })
+    expect(await rowsOf(mill, 'select count(*) as taken from expansions')).toEqual([{ taken: 5 }])
+    await buyRounds(mill, order)
+    expect(bought(api)).toHaveLength(10)
+    // Both runs together may not use more than was typed, also when their failures are tried again.
+    expect(await rowsOf(mill, 'select sum(budget) as budgets from runs')).toEqual([{ budgets: 10 }])
+  })
+
+  test('takes the next best of the same list when more credits are typed', async () => {
+    const { api, mill } = await openScene()
+    await seed(mill, 'seeds', seeds)
+    await buyRounds(mill, typed({ credits: 10 }))
+    await buyRounds(mill, typed({ credits: 25 }))
+    expect(bought(api)).toHaveLength(25)
+    expect(await rowsOf(mill, 'select distinct round from expansions')).toEqual([{ round: 1 }])
+    const current = `select count(*) as members from list_queries
+      where list_id = (select id from lists where name = 'seeds-expanded')
+        and last_seen = (select max(last_seen) from list_queries where list_id = (select id from lists where name = 'seeds-expanded'))`
+    expect(await rowsOf(mill, current)).toEqual([{ members: 25 }])
+  })
+
+  test('ends when nothing is left to take', async () => {
+    const { mill } = await openScene()
+    await seed(mill, 'seeds', ['only this'])
+    const outcomes = await buyRounds(mill, typed({ credits: 100 }))
+    expect(outcomes.at(-1)).toMatchObject({ kind: 'exhausted', found: { candidates: 0 } })
+    expect(await rowsOf(mill, 'select count(*) as taken from expansions')).toEqual([{ taken: 8 }])
+  })
+
+  test('asks in the language and country, at the place, of the device and to the depth of its source', async () => {
+    const { api, mill } = await openScene()
+    await plant(mill, 'seeds', [
+      'query,hl,gl,location,num,device',
+      'shoes,de,at,"Vienna, Austria",20,mobile',
+    ])
+    await mill.drain()
+    await buyRounds(mill, typed({ credits: 8 }))
+    const asked = api.charges().slice(1)
+    expect(asked).toHaveLength(8)
+    for (const { hl, gl, location, num, device } of asked) {
+      expect({ hl, gl, location, num, device }).toEqual({
+        hl: 'de',
+        gl: 'at',
+        location: 'Vienna, Austria',
+        num: 20,
+        device: 'mobile',
+      })
+    }
+  })
+
+  test('takes what another list asks for no second time', async () => {
+    const { api, mill } = await openScene()
+    await seed(mill, 'seeds', ['shoes'])
+    const [{ q } = { q: '' }] = await rowsOf<{ q: string }>(
+      mill,
+      'select q from related_searches limit 1',
+    )
+    await seed(mill, 'others', [q])
+    await buyRounds(mill, typed({ credits: 20 }))
+    expect(api.charges().filter((charge) => charge.q === q)).toHaveLength(1)
+    expect(api.charges()).toHaveLength(1 + 1 + 7)
+  })
+
+  test('asks again first what was cancelled before anybody asked it', async () => {
+    const { api, mill } = await openScene()
+    await seed(mill, 'seeds', seeds)
+    const order = typed({ credits: 6 })
+    const { run } = await expand(mill, order, silent)
+    await rowsOf(
+      mill,
+      `update runs set state = 'cancelled', finished_at = now() where id = ${run};
+      update tasks set state = 'cancelled', finished_at = now() where run_id = ${run};
+      update slices set done_at = now() where run_id = ${run}`,
+    )
+    expect(await expand(mill, order, silent)).toMatchObject({ kind: 'queued', again: 6 })
+    await buyRounds(mill, order)
+    expect(bought(api)).toHaveLength(6)
+    expect(await broken(mill)).toEqual([])
+  })
+
+  test('takes up what its credits did not reach, once more are typed', async () => {
+    const { api, mill } = await openScene({ settings: { MILL_CONCURRENCY: '1' } })
+    await seed(mill, 'seeds', seeds)
+    await expand(mill, typed({ credits: 10 }), silent)
+    api.set({ cost: 2 })
+    await mill.drain()
+    expect(await mill.states()).toMatchObject({ unaffordable: 5 })
+    await buyRounds(mill, typed({ credits: 20 }))
+    const paid = bought(api)
+    expect(paid.reduce((sum, { charged }) => sum + charged, 0)).toBe(20)
+    expect(new Set(paid.map(({ q }) => q)).size).toBe(10)
+    expect(await broken(mill)).toEqual([])
+  })
+
+  test('that is tried changes nothing', async () => {
+    const { mill } = await openScene()
+    await seed(mill, 'seeds', seeds)
+    const shown: number[] = []
+    const outcome = await expand(mill, typed({ credits: 10 }), {
+      ...silent,
+      dryRun: true,
+      show: ({ queries }) => shown.push(queries.length),
+    })
+    expect(outcome).toMatchObject({
+      kind: 'previewed',
+      found: { preview: { estimate: { credits: 10, worst: 10 }, balance: { after: 9_984 } } },
+    })
+    expect(shown).toEqual([10])
+    expect(
+      await rowsOf(
+        mill,
+        'select (select count(*) from lists) as lists, (select count(*) from queries) as queries, (select count(*) from expansions) as taken, (select count(*) from runs) as runs',
+      ),
+    ).toEqual([{ lists: 1, queries: 6, taken: 0, runs: 1 }])
+  })
+
+  test('that nobody agrees to takes nothing', async () => {
+    const { mill } = await openScene()
+    await seed(
+      mill,
+      'seeds',
+      Array.from({ length: 130 }, (_, index) => `word${index} sort`),
+    )
+    const order = typed({ credits: 1_020 })
+    const asked: string[] = []
+    const ask = async (question: string) => asked.push(question) === 0
+    expect(await expand(mill, order, { ...silent, yes: false, ask })).toMatchObject({
+      kind: 'refused',
+    })
+    expect(asked).toEqual(['Buy 1020 calls? [y/N] '])
+    await expect(expand(mill, order, { ...silent, yes: false })).rejects.toThrow(
+      /expected --yes for a purchase of 1020 calls, got none and nobody to ask/,
+    )
+    expect(await rowsOf(mill, 'select from expansions')).toEqual([])
+  })
+})
+
+describe('a list that cannot be expanded', () => {
+  test('is one that nobody knows, or without an answer', async () => {
+    const { mill } = await openScene()
+    await expect(expand(mill, typed({ credits: 5 }), silent)).rejects.toThrow(
+      /expected --list to be the name of a list, got "seeds"/,
+    )
+    await plant(mill, 'seeds', ['query', 'shoes'])
+    await expect(expand(mill, typed({ credits: 5 }), silent)).rejects.toThrow(
+      /expected readable answers to queries of the list "seeds"/,
+    )
+  })
+})

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { nextRound, type RoundsStanding } from '../../../src/features/expand/expand.ts'
+import { type ExpandFlags, readOrder } from '../../../src/features/expand/flags.ts'
+
+const round = (number: number, more: object = {}) => ({
+  round: number,
+  queries: 10,
+  unplanned: 0,
+  open: 0,
+  unasked: 0,
+  ...more,
+})
+
+const step = (more: Partial<RoundsStanding>) =>
+  nextRound({ rounds: [], busy: false, depth: 2, left: 100, price: 1, ...more })
+
+describe('the next step', () => {
+  test('shares the credits that are left over the rounds to come', () => {
+    expect(step({})).toEqual({ kind: 'take', from: 0, until: 0, share: 50 })
+    expect(step({ depth: 5, left: 60, rounds: [round(1)] })).toEqual({
+      kind: 'take',
+      from: 1,
+      until: 1,
+      share: 15,
+    })
+  })
+
+  test('takes at least one query where the credits are fewer than the rounds', () => {
+    expect(step({ depth: 5, left: 3 })).toMatchObject({ kind: 'take', share: 1 })
+  })
+
+  test('gives what is left after the last round to the best of all rounds', () => {
+    expect(step({ rounds: [round(1), round(2)], left: 7 })).toEqual({
+      kind: 'take',
+      from: 0,
+      until: 1,
+      share: 7,
+    })
+  })
+
+  test('waits while anything is open', () => {
+    expect(step({ rounds: [round(1, { open: 1 })] })).toEqual({ kind: 'wait', round: 1 })
+    expect(step({ rounds: [round(1)], busy: true })).toEqual({ kind: 'wait', round: 1 })
+  })
+
+  test('asks first what was taken and never asked', () => {
+    const rounds = [round(1, { unasked: 3 }), round(2, { unplanned: 4 })]
+    expect(step({ rounds })).toEqual({ kind: 'again', round: 2, queries: 7 })
+  })
+
+  test('is none when the credits are too few for the cheapest query', () => {
+    expect(step({ left: 1, price: 2 })).toEqual({ kind: 'spent' })
+    expect(step({ left: 1, price: 2, rounds: [round(1, { unasked: 3 })] })).toEqual({
+      kind: 'spent',
+    })
+  })
+})
+
+describe('what is typed', () => {
+  const refused = (flags: ExpandFlags) => () => readOrder(flags)
+
+  test('needs a list and credits', () => {
+    expect(refused({ credits: '5' })).toThrow(/expected --list with the name of a list, got none/)
+    expect(refused({ list: 'a' })).toThrow(/expected --credits with the most/)
+  })
+
+  test('buys for at least one credit and goes at least one round deep', () => {
+    for (const credits of ['0', '-1', '1.5', 'many', '']) {
+      expect(refused({ list: 'a', credits })).toThrow(/expected --credits to be a whole number/)
+    }
+    for (const depth of ['0', '21', 'deep']) {
+      expect(refused({ list: 'a', credits: '1', depth })).toThrow(/expected --depth to be/)
+    }
+  })
+
+  test('is taken into a list of its own, one round deep unless told', () => {
+    expect(readOrder({ list: 'a', credits: '9' })).toMatchObject({
+      into: 'a-expanded',
+      credits: 9,
+      depth: 1,
+    })
+  })
+})

@@ -1,0 +1,70 @@
+// await seed(mill, 'seeds', ['shoes', 'boots']) → a list with these queries, planned as a file is, and answered by the API
+// of the mill; `typed({ credits: 20 })` is an order for it, `buyRounds(mill, order)` expands and works until nothing is left.
+import { sql } from 'kysely'
+import { planList, queueRun } from '../../../src/core/enqueue/planning.ts'
+import { readReading } from '../../../src/core/lists/options.ts'
+import { expand, type ExpandOutcome, type ExpandTalk } from '../../../src/features/expand/expand.ts'
+import { type ExpandOrder, readOrder } from '../../../src/features/expand/flags.ts'
+import { verifyPromises } from '../../../src/features/verify/verify.ts'
+import type { TestMill } from '../../support/mill.ts'
+
+export const silent: ExpandTalk = { dryRun: false, yes: true, show: () => undefined, ask: null }
+
+export async function plant(mill: TestMill, list: string, lines: readonly string[]): Promise<void> {
+  const text = `${lines.join('\n')}\n`
+  const { run } = await planList(mill, {
+    list,
+    from: {
+      kind: 'stream',
+      stream: (async function* () {
+        yield Buffer.from(text)
+      })(),
+    },
+    reading: readReading({}),
+    kind: 'manual',
+    runDate: '2026-01-05',
+    budget: undefined,
+    maxAgeMs: 0,
+    into: null,
+  })
+  await queueRun(mill, await mill.queue(), run)
+}
+
+export async function seed(mill: TestMill, list: string, texts: readonly string[]): Promise<void> {
+  await plant(mill, list, ['query', ...texts])
+  await mill.drain()
+}
+
+export function typed(more: {
+  list?: string
+  credits: number
+  depth?: number
+  match?: string[]
+}): ExpandOrder {
+  const { list = 'seeds', credits, depth = 1, match = [] } = more
+  return readOrder({ list, credits: String(credits), depth: String(depth), match })
+}
+
+/** Types the same again and again, and lets the workers do what was queued, until there is nothing to do. */
+export async function buyRounds(
+  mill: TestMill,
+  order: ExpandOrder,
+): Promise<readonly ExpandOutcome[]> {
+  const outcomes: ExpandOutcome[] = []
+  for (;;) {
+    const outcome = await expand(mill, order, silent)
+    outcomes.push(outcome)
+    if (outcome.kind !== 'queued' && outcome.kind !== 'waiting') return outcomes
+    if (outcomes.length > 30) throw new Error('expected an end')
+    await mill.drain()
+  }
+}
+
+export async function rowsOf<Row>({ db }: TestMill, text: string): Promise<readonly Row[]> {
+  return (await sql.raw<Row>(text).execute(db)).rows
+}
+
+/** Names of promises that do not hold. */
+export async function broken({ db }: TestMill): Promise<string[]> {
+  return (await verifyPromises(db)).filter(({ ok }) => !ok).map(({ name }) => name)
+}

@@ -1,0 +1,284 @@
+// @module-tag slow
+import { sql } from 'kysely'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { finishDays } from '../../../src/core/nights/finish.ts'
+import {
+  countSubject,
+  finishForgetting,
+  forgetSubject,
+  type Forgettable,
+  sealList,
+} from '../../../src/features/forget/forget.ts'
+import { countLeft, findHeldQueries, findLivingList } from '../../../src/features/forget/list.ts'
+import type { Gone } from '../../../src/features/forget/naming.ts'
+import { startFaulty } from '../../faults/api/standin.ts'
+import { copyOf, type FreshDatabase } from '../../support/database.ts'
+import { type TestMill, testMill } from '../../support/mill.ts'
+import { whereFound } from '../../support/sweep.ts'
+import { seed } from '../expand/seed.ts'
+import { brokenIn, hashOf, livedTwoNights, moneyOf, person } from './scene.ts'
+
+let api: Awaited<ReturnType<typeof startFaulty>>
+let lived: FreshDatabase
+let mill: TestMill
+
+beforeAll(async () => {
+  api = await startFaulty({ seed: 'forgotten', credits: 10_000, kind: 'live', cost: 1 })
+  lived = await livedTwoNights(api)
+})
+
+afterAll(() => api.close())
+
+beforeEach(async () => {
+  mill = await testMill({ api, database: await copyOf(lived.url) })
+})
+
+afterEach(() => mill.close())
+
+const silent = () => undefined
+
+async function listOf(name: string): Promise<Forgettable> {
+  const list = await findLivingList(mill.db, name)
+  if (list === null) throw new Error(`expected list ${name}, got none`)
+  return { kind: 'list', list }
+}
+
+async function queryOf(q: string): Promise<Forgettable> {
+  const ids = (await findHeldQueries(mill.db, q, {})).map(({ id }) => id)
+  return { kind: 'query', q, ids, all: true }
+}
+
+const personDomain: Forgettable = { kind: 'domain', name: { spellings: [person] } }
+
+async function forgetWholly(subject: Forgettable): Promise<Gone> {
+  const gone = await forgetSubject(mill.db, subject, silent)
+  if (subject.kind === 'list' && !(await sealList(mill.db, subject.list)))
+    throw new Error('expected the list to end')
+  return gone
+}
+
+async function answersTo(q: string): Promise<number> {
+  const { rows } = await sql`
+    select from searches s join queries q on q.id = s.query_id where q.q = ${q}`.execute(mill.db)
+  return rows.length
+}
+
+/** False when it was killed. */
+const once = (work: () => Promise<unknown>) => async () => {
+  try {
+    await work()
+    return true
+  } catch (error) {
+    if (error instanceof Error && error.message === 'killed') return false
+    throw error
+  }
+}
+
+describe('a list that is forgotten', () => {
+  test('is named nowhere, nor are queries that it alone held, and every credit stays explained', async () => {
+    const before = await moneyOf(mill.db)
+    await forgetWholly(await listOf('airships'))
+    expect(await whereFound(mill.db, 'airships')).toEqual([])
+    // What analysts wrote of it and what other lists were answered is theirs.
+    expect(await whereFound(mill.db, 'zeppelin')).toEqual([
+      'notes.annotations.text',
+      'public.raw_answers.body',
+      'public.related_searches.q',
+      'public.stops.detail',
+    ])
+    expect(await moneyOf(mill.db)).toEqual(before)
+    expect(await brokenIn(mill.db)).toEqual([])
+    expect(await countLeft(mill.db)).toEqual({ queries: 0, words: 0 })
+  })
+
+  test('stood in books that held every promise', async () => {
+    expect(await brokenIn(mill.db)).toEqual([])
+  })
+
+  test('takes no answer any more that comes late, since its calls bear their marks no more', async () => {
+    const marks = async () => {
+      const { rows } = await sql<{ id: number; mark: string }>`select id, mark from calls`.execute(
+        mill.db,
+      )
+      return new Map(rows.map(({ id, mark }) => [id, mark]))
+    }
+    const before = await marks()
+    await forgetWholly(await listOf('airships'))
+    const changed = [...(await marks())].filter(([id, mark]) => mark !== before.get(id))
+    // Two nights of two queries: those that boots holds as well are as they were.
+    expect(changed).toHaveLength(4)
+  })
+
+  test('leaves a query that stands in another list there, with all its answers', async () => {
+    expect(await answersTo('common thing')).toBe(4)
+    await forgetWholly(await listOf('airships'))
+    expect(await answersTo('common thing')).toBe(4)
+    expect(await answersTo('walking boots')).toBe(2)
+    await finishDays(mill.db)
+    const { rows } = await sql`select distinct list from analysis.memberships order by 1`.execute(
+      mill.db,
+    )
+    expect(rows).toEqual([{ list: 'boots' }, { list: expect.stringMatching(/^forgotten-\d+$/) }])
+    expect(await brokenIn(mill.db)).toEqual([])
+  })
+
+  test('leaves no view that cannot answer', async () => {
+    await forgetWholly(await listOf('airships'))
+    const { rows } = await sql<{ name: string }>`
+      select viewname as name from pg_views where schemaname = 'analysis'`.execute(mill.db)
+    expect(rows.length).toBeGreaterThan(50)
+    await mill.db.transaction().execute(async (trx) => {
+      await sql`set local jit = off`.execute(trx)
+      for (const { name } of rows) {
+        await sql`select * from ${sql.table(`analysis.${name}`)}`.execute(trx)
+      }
+    })
+  })
+
+  test('takes along what it held together with one that was forgotten before', async () => {
+    const before = await moneyOf(mill.db)
+    await forgetWholly(await listOf('airships'))
+    await forgetWholly(await listOf('boots'))
+    for (const q of ['zeppelin one', 'common thing', 'walking boots']) {
+      expect([q, await answersTo(q)]).toEqual([q, 0])
+    }
+    expect(await whereFound(mill.db, 'common thing')).toEqual([])
+    expect(await moneyOf(mill.db)).toEqual(before)
+    expect(await brokenIn(mill.db)).toEqual([])
+  })
+
+  test('is a new one when it is read again, and its queries are bought again', async () => {
+    await forgetWholly(await listOf('airships'))
+    await seed(mill, 'airships', ['zeppelin one'])
+    expect(await answersTo('zeppelin one')).toBe(1)
+    await finishDays(mill.db)
+    expect(await brokenIn(mill.db)).toEqual([])
+  })
+})
+
+describe('a query that is forgotten', () => {
+  test('is named nowhere, not even as a related search of another, and every credit stays explained', async () => {
+    const before = await moneyOf(mill.db)
+    await forgetWholly(await queryOf('zeppelin one'))
+    expect(await whereFound(mill.db, 'zeppelin one')).toEqual([])
+    expect(await answersTo('zeppelin two')).toBe(2)
+    expect(await moneyOf(mill.db)).toEqual(before)
+    expect(await brokenIn(mill.db)).toEqual([])
+  })
+
+  test('goes from every list that holds it', async () => {
+    await forgetWholly(await queryOf('common thing'))
+    expect(await whereFound(mill.db, 'common thing')).toEqual([])
+    expect(await brokenIn(mill.db)).toEqual([])
+  })
+})
+
+describe('a domain that is forgotten', () => {
+  test('is named nowhere, results keep their places, and longer names that hold its letters stay', async () => {
+    const before = await moneyOf(mill.db)
+    const places = async () =>
+      (
+        await sql`select search_id, ordinal, position from organic_results order by 1, 2`.execute(
+          mill.db,
+        )
+      ).rows
+    const placesBefore = await places()
+    await forgetWholly(personDomain)
+    await sql`update pages set url = replace(url, ${`not${person}`}, ''), url_key = ''`.execute(
+      mill.db,
+    )
+    const others = [
+      'domains.domain',
+      'domains.host',
+      'domains.site',
+      'organic_results.snippet',
+      'organic_results.title',
+    ]
+    expect(await whereFound(mill.db, person)).toEqual(others.map((name) => `public.${name}`))
+    expect(await places()).toEqual(placesBefore)
+    expect(await moneyOf(mill.db)).toEqual(before)
+  })
+
+  test('leaves a mill that keeps its promises, and texts of others that do not name it', async () => {
+    await forgetWholly(personDomain)
+    expect(await brokenIn(mill.db)).toEqual([])
+    const { rows } = await sql`
+      select distinct o.title, o.snippet, d.host, p.url
+      from organic_results o
+      left join domains d on d.id = o.domain_id
+      left join pages p on p.id = o.page_id
+      where o.ordinal > 10
+      order by 1, 2`.execute(mill.db)
+    expect(rows).toEqual([
+      {
+        title: `not${person}`,
+        snippet: `${person}.net is another one`,
+        host: `not${person}`,
+        url: `https://not${person}/`,
+      },
+      {
+        title: null,
+        snippet: 'Nothing much',
+        host: 'gossip.example',
+        url: 'https://gossip.example/7',
+      },
+      { title: null, snippet: null, host: null, url: null },
+    ])
+  })
+})
+
+describe('forgetting', () => {
+  test.each(['list', 'query', 'domain'] as const)(
+    'a %s changes nothing at all while it is only counted',
+    async (kind) => {
+      const subjects = {
+        list: await listOf('airships'),
+        query: await queryOf('zeppelin one'),
+        domain: personDomain,
+      }
+      const before = await hashOf(mill.db)
+      const counted = await countSubject(mill.db, subjects[kind])
+      expect(await hashOf(mill.db)).toEqual(before)
+      const gone = await forgetWholly(subjects[kind])
+      for (const table of [
+        ...['organic_results', 'searches', 'queries', 'tasks', 'calls'],
+        ...['list_queries', 'cadences', 'alerts', 'notices'],
+      ]) {
+        expect([table, counted[table] ?? 0]).toEqual([table, gone[table] ?? 0])
+      }
+    },
+  )
+
+  test('that breaks off after each of its portions keeps every promise, and goes on from there', async () => {
+    const before = await moneyOf(mill.db)
+    const list = await listOf('airships')
+    const breaks: Gone[] = []
+    const breaking = (gone: Gone) => {
+      if (Object.values(gone).every((rows) => rows === 0)) return
+      breaks.push(gone)
+      throw new Error('killed')
+    }
+    const tries = Array.from({ length: 40 }, () =>
+      once(() => forgetSubject(mill.db, list, breaking)),
+    )
+    for (const attempt of tries) {
+      const done = await attempt()
+      expect(await brokenIn(mill.db)).toEqual([])
+      if (done) break
+    }
+    expect(breaks.length).toBeGreaterThan(2)
+    if (list.kind === 'list') await sealList(mill.db, list.list)
+    expect(await whereFound(mill.db, 'airships')).toEqual([])
+    expect(await moneyOf(mill.db)).toEqual(before)
+  })
+
+  test('that broke off when the query was gone already is ended by the next one', async () => {
+    await sql`
+      insert into forgetting_queries (query_id) select id from queries where q = 'zeppelin two'`.execute(
+      mill.db,
+    )
+    await finishForgetting(mill.db, silent)
+    expect(await whereFound(mill.db, 'zeppelin two')).toEqual([])
+    expect(await brokenIn(mill.db)).toEqual([])
+  })
+})

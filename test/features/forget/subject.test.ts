@@ -1,0 +1,89 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findSubject, obstacleOf } from '../../../src/features/forget/command.ts'
+import {
+  type InTheWay,
+  inTheWayOfList,
+  inTheWayOfQueries,
+} from '../../../src/features/forget/list.ts'
+import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
+import { openScene } from '../../support/scene.ts'
+
+let database: FreshDatabase
+beforeAll(async () => {
+  database = await freshDatabase()
+})
+afterAll(() => database.close())
+
+describe('what is to be forgotten', () => {
+  test.each([
+    [{}, 'expected one of --list NAME'],
+    [{ list: 'a', domain: 'a.example' }, 'got several'],
+    [{ domain: 'not a host' }, 'expected --domain to be a host'],
+    [{ list: 'boots', device: 'mobile' }, 'expected --device beside --query'],
+  ])('is refused when %j is typed', async (flags, reason) => {
+    await expect(findSubject(database.db, flags)).rejects.toThrow(reason)
+  })
+
+  test('is a host in all its spellings', async () => {
+    const found = await findSubject(database.db, { domain: 'www.Bücher.example' })
+    expect(found?.subject).toEqual({
+      kind: 'domain',
+      name: { spellings: ['xn--bcher-kva.example', 'bücher.example'] },
+    })
+  })
+
+  test('is every query of a text, or those with the parameters that are named', async () => {
+    const { mill } = await openScene()
+    await mill.plan([{ q: 'shoes' }, { q: 'shoes', gl: 'us' }, { q: 'Shoes' }])
+    const every = await findSubject(mill.db, { query: ' shoes ' })
+    expect(every?.subject).toMatchObject({ q: 'shoes', all: true })
+    expect(every?.queries).toHaveLength(2)
+    const narrow = await findSubject(mill.db, { query: 'shoes', country: 'US' })
+    expect(narrow?.subject).toMatchObject({ all: false })
+    expect(narrow?.queries).toMatchObject([{ gl: 'us' }])
+    expect(await findSubject(mill.db, { query: 'boots' })).toBeNull()
+  })
+})
+
+describe('in the way of forgetting', () => {
+  const list = { id: 1, name: 'test' }
+  const said = (way: InTheWay) => obstacleOf({ kind: 'list', list }, way)
+
+  test('stand open runs, answers that may still come and schedules, each with what to do about it', async () => {
+    const { mill } = await openScene()
+    await mill.plan(['zeppelin one'])
+    const { rows } = await sql<{ id: string }>`select id from queries`.execute(mill.db)
+    const queries = rows.map(({ id }) => id)
+    for (const way of [
+      await inTheWayOfList(mill.db, list),
+      await inTheWayOfQueries(mill.db, queries),
+    ]) {
+      expect(way).toEqual({ runs: [1], calls: 0, schedules: [] })
+      expect(said(way)).toContain('npm run cancel -- --run 1')
+    }
+    await mill.drain()
+    expect(said(await inTheWayOfList(mill.db, list))).toBeNull()
+
+    await sql`
+      update calls set outcome = 'unknown', unknown_at = clock_timestamp() - interval '9 minutes'`.execute(
+      mill.db,
+    )
+    for (const way of [
+      await inTheWayOfList(mill.db, list),
+      await inTheWayOfQueries(mill.db, queries),
+    ]) {
+      expect(way).toEqual({ runs: [], calls: 1, schedules: [] })
+      expect(said(way)).toContain('try again then')
+    }
+    await sql`update calls set unknown_at = clock_timestamp() - interval '11 minutes'`.execute(
+      mill.db,
+    )
+    await sql`
+      insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)
+      values ('nightly', 'test', '0 2 * * *', 'UTC', 'all', 'skip', true, now(), now())`.execute(
+      mill.db,
+    )
+    expect(said(await inTheWayOfList(mill.db, list))).toContain('got nightly; take its line out')
+  })
+})

@@ -1,0 +1,342 @@
+import { sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { readConfig } from '../../../src/base/config.ts'
+import { reopenTasks } from '../../../src/core/runs/retry.ts'
+import {
+  claimNotice,
+  listNotices,
+  noteNews,
+  startNews,
+  tellNews,
+} from '../../../src/features/notifications/news.ts'
+import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
+import { openReceiver, type Receiver } from './receiver.ts'
+
+let database: FreshDatabase
+let receiver: Receiver
+const said: string[] = []
+
+beforeEach(async () => {
+  database = await freshDatabase()
+  receiver = await openReceiver()
+  said.splice(0)
+})
+
+afterEach(async () => {
+  await receiver.close()
+  await database.close()
+})
+
+const unattendedMs = 1_800_000
+
+function tell(events?: readonly string[]): Promise<string | null> {
+  const webhook = receiver.webhook(events === undefined ? {} : { events })
+  return tellNews(database.db, { webhook, unattendedMs })
+}
+
+/** As if every pause were over, and every process gone that was sending. */
+async function later(age = '0'): Promise<void> {
+  await sql`
+    update notices
+    set due_at = now() - interval '1 second', noted_at = noted_at - ${age}::interval`.execute(
+    database.db,
+  )
+}
+
+async function states(): Promise<string[]> {
+  return (await listNotices(database.db, 100)).map(({ state }) => state)
+}
+
+async function happen(): Promise<void> {
+  await sql`
+    with list as (
+      insert into lists (name, source) values ('words', 'words.csv') returning id
+    ),
+    run as (
+      insert into runs (list_id, run_date, kind, state, spent, finished_at)
+      select id, '2026-10-03', 'nightly', 'done', 42, now() from list
+      returning id
+    ),
+    account as (
+      insert into accounts (name, kind) values ('api.example.com', 'live') returning id
+    ),
+    stop as (
+      insert into stops (account_id, reason, detail)
+      select id, 'credit_floor', '103 credits left, 100 must stay' from account
+    )
+    insert into nights (schedule, due_at, run_date, outcome, note)
+    select 'words', now() - age * interval '1 day', current_date, 'missed', 'no scheduler was there'
+    from generate_series(1, 3) as age`.execute(database.db)
+}
+
+describe('news', () => {
+  test('a finished run, a stop and missed nights are posted as one line each', async () => {
+    await happen()
+    expect(await tell()).toBeNull()
+    expect(receiver.bodies()).toHaveLength(3)
+    const texts = receiver.bodies().map(({ text }) => text)
+    expect(texts).toContainEqual(
+      expect.stringMatching(
+        /run \d+ of words for 2026-10-03 is finished: no tasks; 42 credits used/,
+      ),
+    )
+    expect(texts).toContainEqual(
+      'querymill: account api.example.com stands still (credit_floor): 103 credits left, 100 must stay',
+    )
+    expect(texts).toContainEqual(
+      expect.stringMatching(/words, due 3 times up to \d{4}-\d\d-\d\d \d\d:\d\d UTC, was missed/),
+    )
+    for (const text of texts) expect(text).not.toContain('\n')
+    const run = receiver.bodies().find(({ event }) => event === 'run_finished')
+    expect(run).toMatchObject({ list: 'words', run_date: '2026-10-03', state: 'done', spent: 42 })
+    expect(await states()).toEqual(['told', 'told', 'told'])
+  })
+
+  test('several processes at the same time post each notice once', async () => {
+    await happen()
+    await Promise.all([tell(), tell(), tell(), tell()])
+    await tell()
+    expect(receiver.got).toHaveLength(3)
+    expect(new Set(receiver.bodies().map(({ id }) => id)).size).toBe(3)
+  })
+
+  test('a notice that was refused keeps its id in each further try, and the time between tries grows', async () => {
+    await happen()
+    receiver.statuses = [500, 503, 500, 429]
+    const waits: number[] = []
+    for (let tries = 0; tries < 3; tries += 1) {
+      expect(await tell(['stop'])).toMatch(/got status 50[03]$/)
+      const { rows } = await sql<{ wait: number }>`
+        select extract(epoch from due_at - clock_timestamp())::float8 as wait
+        from notices
+        where kind = 'stop'`.execute(database.db)
+      waits.push(rows[0]?.wait ?? 0)
+      expect(await states()).toEqual(['waiting'])
+      await later()
+    }
+    expect(waits[0]).toBeGreaterThan(4)
+    expect(waits[0]).toBeLessThan(6)
+    expect(waits[1]).toBeGreaterThan(14)
+    expect(waits[2]).toBeGreaterThan(59)
+    expect(await tell(['stop'])).toMatch(/got status 429$/)
+    await later()
+    expect(await tell(['stop'])).toBeNull()
+    const ids = receiver.got.map(({ headers }) => headers['webhook-id'])
+    expect(ids).toHaveLength(5)
+    expect(new Set(ids).size).toBe(1)
+    expect(receiver.bodies().map(({ id }) => id)).toEqual([ids[0]])
+  })
+
+  test('a receiver that wants to be left alone for longer is left alone', async () => {
+    await happen()
+    receiver.statuses = [429]
+    receiver.headers = { 'retry-after': '600' }
+    await tell(['stop'])
+    const { rows } = await sql<{ wait: number }>`
+      select extract(epoch from due_at - clock_timestamp())::float8 as wait
+      from notices
+      where told_at is null and kind = 'stop'`.execute(database.db)
+    expect(rows[0]?.wait).toBeGreaterThan(590)
+  })
+
+  test('what a process took that then was killed is told by another one, with the same id', async () => {
+    await happen()
+    const webhook = receiver.webhook({ events: ['stop'] })
+    await noteNews(database.db, { webhook, unattendedMs })
+    const dead = await claimNotice(database.db, { kinds: ['stop'], forMs: 60_000 })
+    expect(await tell(['stop'])).toBeNull()
+    expect(receiver.got).toEqual([])
+    await later()
+    await tell(['stop'])
+    expect(receiver.bodies()).toMatchObject([{ event: 'stop', id: dead?.id }])
+  })
+
+  test('a receiver in trouble is asked once a look, and no message holds its address', async () => {
+    await happen()
+    receiver.statuses = [500, 404]
+    expect(await tell()).not.toContain('secret-path')
+    expect(receiver.got).toHaveLength(1)
+    expect(await tell()).toMatch(/got status 404$/)
+    expect(receiver.got).toHaveLength(2)
+    expect(await tell()).toBeNull()
+    await later()
+    await tell()
+    expect(receiver.bodies()).toHaveLength(3)
+  })
+
+  test('a notice that the receiver does not want holds up no other', async () => {
+    await happen()
+    receiver.statuses = [400]
+    expect(await tell()).toMatch(/got status 400$/)
+    expect(receiver.bodies()).toHaveLength(2)
+  })
+
+  test('what nobody took for a day is given up, and kept as such with the reason', async () => {
+    await happen()
+    receiver.statuses = [500, 500]
+    await tell(['stop'])
+    await later('25 hours')
+    expect(await tell(['stop'])).toMatch(/given up after a day$/)
+    await later()
+    expect(await tell(['stop'])).toBeNull()
+    expect(await listNotices(database.db, 9)).toMatchObject([
+      { event: 'stop', state: 'given up', tries: 2, problem: expect.stringContaining('500') },
+    ])
+  })
+
+  test('only events that were asked for are told, and the others are not kept for later', async () => {
+    await happen()
+    await tell(['stop'])
+    expect(receiver.bodies().map(({ event }) => event)).toEqual(['stop'])
+    expect(await states()).toEqual(['told'])
+  })
+
+  test('a receiver that never answers does not keep a command from ending', async () => {
+    await happen()
+    receiver.statuses = ['never', 'never', 'never']
+    const options = { webhook: receiver.webhook(), unattendedMs, everyMs: 50 }
+    const news = startNews(database.db, { ...options, tell: (line) => said.push(line) })
+    await expect.poll(() => receiver.got.length).toBeGreaterThan(0)
+    await news.close()
+    expect(said).toEqual([])
+    expect(await states()).toContain('waiting')
+  })
+
+  test('a database that does not know the tables is said once, and looked at again', async () => {
+    const options = { webhook: receiver.webhook(), unattendedMs, everyMs: 20 }
+    await sql`alter table notices rename to elsewhere`.execute(database.db)
+    const news = startNews(database.db, { ...options, tell: (line) => said.push(line) })
+    await expect.poll(() => said.length).toBe(1)
+    await sql`alter table elsewhere rename to notices`.execute(database.db)
+    await happen()
+    await expect.poll(() => receiver.bodies().length).toBe(3)
+    await news.close()
+    expect(said).toEqual([expect.stringMatching(/^news cannot be read: /)])
+  })
+
+  test('what happened a day ago is not posted any more', async () => {
+    await happen()
+    await sql`update runs set finished_at = now() - interval '1 day'`.execute(database.db)
+    await sql`update stops set since = now() - interval '1 day'`.execute(database.db)
+    await sql`update nights set decided_at = now() - interval '1 day'`.execute(database.db)
+    await tell()
+    expect(receiver.got).toEqual([])
+  })
+
+  test('a night that nobody decided is posted as overdue, once', async () => {
+    await sql`
+      insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at)
+      values (
+        'words', 'words', '0 * * * *', 'UTC', 'latest', 'skip', true,
+        now() - interval '3 hours', now() - interval '3 hours'
+      )`.execute(database.db)
+    await tell()
+    await tell()
+    expect(receiver.bodies()).toMatchObject([{ event: 'night_overdue', schedule: 'words' }])
+  })
+})
+
+describe('work that nobody does', () => {
+  async function openRun(age: string, tasks = 3): Promise<void> {
+    await sql`
+      with list as (
+        insert into lists (name, source) values ('words', 'words.csv')
+        on conflict (name) do update set source = excluded.source
+        returning id
+      ),
+      run as (
+        insert into runs (list_id, run_date, kind, state, created_at)
+        select id, '2026-10-03', 'nightly', 'open', now() - ${age}::interval from list
+        returning id
+      ),
+      slice as (insert into slices (run_id, slice, priority) select id, 0, 5 from run)
+      insert into tasks (run_id, query_id, slice)
+      select run.id, gen_random_uuid(), 0 from run, generate_series(1, ${tasks}::integer)`.execute(
+      database.db,
+    )
+  }
+
+  /** A worker that has so long to live, or has been gone for so long. */
+  async function worker(lease: string, stopped: string | null = null): Promise<void> {
+    await sql`
+      with account as (
+        insert into accounts (name, kind) values ('a', 'live')
+        on conflict (name, kind) do update set kind = excluded.kind
+        returning id
+      )
+      insert into workers (account_id, host, pid, floor, concurrency, lease_until, stopped_at)
+      select id, 'h', 1, 0, 1, now() + ${lease}::interval, now() - ${stopped}::interval
+      from account`.execute(database.db)
+  }
+
+  const events = ['work_unattended']
+
+  test('for longer than half an hour is told once, until a worker came and went', async () => {
+    await openRun('31 minutes')
+    await tell(events)
+    await openRun('3 hours')
+    await tell(events)
+    expect(receiver.bodies()).toMatchObject([
+      {
+        event: 'work_unattended',
+        tasks: 3,
+        text: expect.stringMatching(
+          /^querymill: 3 open tasks, and no worker since \d{4}-\d\d-\d\d \d\d:\d\d UTC: start one/,
+        ),
+      },
+    ])
+    await worker('1 minute')
+    await tell(events)
+    await sql`update notices set noted_at = noted_at - interval '2 hours'`.execute(database.db)
+    await sql`update workers set lease_until = now() - interval '29 minutes'`.execute(database.db)
+    await tell(events)
+    expect(receiver.bodies()).toHaveLength(1)
+    await sql`update workers set lease_until = now() - interval '31 minutes'`.execute(database.db)
+    await tell(events)
+    expect(receiver.bodies()).toHaveLength(2)
+  })
+
+  test('is not told while a worker lives or has just gone, nor when nothing is open', async () => {
+    await openRun('3 hours', 0)
+    await tell(events)
+    await openRun('3 hours')
+    await worker('1 minute')
+    await tell(events)
+    await sql`update workers set stopped_at = now() - interval '10 minutes'`.execute(database.db)
+    await tell(events)
+    await tellNews(database.db, { webhook: receiver.webhook({ events }), unattendedMs: 0 })
+    expect(receiver.got).toEqual([])
+  })
+
+  test('begins to wait when it is opened again', async () => {
+    await openRun('3 hours')
+    await sql`update tasks set state = 'failed'`.execute(database.db)
+    await reopenTasks(
+      database.db,
+      {
+        run: null,
+        list: null,
+        states: ['failed'],
+        error: null,
+        tag: null,
+        since: null,
+        buyAgain: false,
+      },
+      (await sql<{ id: number }>`select id from runs`.execute(database.db)).rows.map(
+        ({ id }) => id,
+      ),
+    )
+    await tell(events)
+    expect(receiver.got).toEqual([])
+  })
+})
+
+test('the address and the secret of a webhook are not shown among the settings', () => {
+  const { sources, webhook } = readConfig({
+    MILL_WEBHOOK: 'https://chat.example.com/secret-path',
+    MILL_WEBHOOK_SECRET: 'a-secret-for-tests-only-of-40-characters',
+  })
+  expect(sources.get('MILL_WEBHOOK')).toEqual({ shown: '…', source: 'environment' })
+  expect(sources.get('MILL_WEBHOOK_SECRET')).toEqual({ shown: '…', source: 'environment' })
+  expect(JSON.stringify(webhook?.secret)).toBe('"…"')
+})

@@ -1,0 +1,328 @@
+// One database that was worked on; each tamper is made, looked for and undone.
+import { type RawBuilder, sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Database } from '../../../src/base/database/database.ts'
+import { reparse } from '../../../src/core/runs/reparse.ts'
+import { pruneBodies } from '../../../src/features/forget/prune.ts'
+import { prove, type Verified } from '../../../src/features/verify/command.ts'
+import { startFaulty } from '../../faults/api/standin.ts'
+import { type TestMill, testMill } from '../../support/mill.ts'
+import { queries } from '../../support/scene.ts'
+
+let api: Awaited<ReturnType<typeof startFaulty>>
+let mill: TestMill
+
+beforeAll(async () => {
+  api = await startFaulty({ seed: 'tampers', credits: 10_000, kind: 'live', cost: 4 })
+  mill = await testMill({ api, settings: { MILL_CREDIT_FLOOR: '100' } })
+  await mill.plan(queries(60))
+  await mill.drain()
+  await sql`
+    update raw_answers
+    set body = convert_to((
+      convert_from(body, 'UTF8')::jsonb
+      || '{"cached": true, "ads": [{"link": "https://ads.example.com/offer", "title": "Buy"}]}'
+    )::text, 'UTF8')`.execute(mill.db)
+  await reparse(mill, { all: true, run: null })
+  // One call that was given up, as a worker that dies leaves it, and one answer that came afterwards.
+  await sql`
+    with lost as (
+      insert into calls (
+        task_id, query_id, account_id, worker, sent_at, finished_at, unknown_at, start_seq, start_total,
+        credits_reserved, outcome, probe, class, error_code, error_message
+      )
+      select
+        task_id, query_id, account_id, worker, clock_timestamp(), clock_timestamp(), clock_timestamp(), a.seq + 1,
+        a.used_total, 4, 'unknown', false, class, 'WORKER_DIED', 'the worker stopped'
+      from calls c
+      join accounts a on a.id = c.account_id
+      where c.id = (select max(id) from calls)
+      returning account_id, task_id
+    ),
+    purse as (
+      update runs set spent = spent + 4 from lost where runs.id = (select run_id from tasks where id = lost.task_id)
+    ),
+    tries as (
+      update tasks set attempts = attempts + 1, ambiguous = 1 from lost where tasks.id = lost.task_id
+    )
+    update accounts
+    set uncertain = 4, day_spent = day_spent + 4, seq = seq + 1
+    from lost where accounts.id = lost.account_id`.execute(mill.db)
+})
+
+afterAll(async () => {
+  await mill.close()
+  await api.close()
+})
+
+class Undone extends Error {}
+
+/** What is found after some statements, which are undone. */
+async function foundAfter(
+  tamper: (db: Database) => Promise<unknown>,
+  deep = false,
+): Promise<Verified> {
+  let found: Verified | undefined
+  await mill.db
+    .transaction()
+    .execute(async (trx) => {
+      await tamper(trx)
+      found = await prove(trx, { zone: 'UTC', deep })
+      throw new Undone()
+    })
+    .catch((error: unknown) => {
+      if (!(error instanceof Undone)) throw error
+    })
+  if (found === undefined) throw new Error('expected checks, got none')
+  return found
+}
+
+function brokenOf({ checks }: Verified): string[] {
+  return checks.filter(({ ok }) => !ok).map(({ name }) => name)
+}
+
+const says = 'each answer says what its body says'
+const oneAnswer = sql`(select id from searches order by id offset 20 limit 1)`
+
+interface Tamper {
+  readonly title: string
+  readonly by: readonly RawBuilder<unknown>[]
+  readonly found: readonly string[]
+}
+
+const tampers: readonly Tamper[] = [
+  {
+    title: 'a halved cost, with all sums that name it',
+    by: [
+      sql`update calls set credits_used = credits_used / 2 where id = ${oneAnswer}`,
+      sql`update accounts set used_total = used_total - 2`,
+      sql`update runs set spent = spent - 2`,
+      sql`update account_costs set cheapest = 2`,
+    ],
+    found: ['each answer tells the cost and the balance of its call'],
+  },
+  {
+    title: 'a halved cost, with all sums and the answer itself',
+    by: [
+      sql`update calls set credits_used = credits_used / 2 where id = ${oneAnswer}`,
+      sql`update searches set credits_used = credits_used / 2 where id = ${oneAnswer}`,
+      sql`update accounts set used_total = used_total - 2`,
+      sql`update runs set spent = spent - 2`,
+      sql`update account_costs set cheapest = 2`,
+    ],
+    found: [says],
+  },
+  {
+    title: 'no price that was forgotten on request, but what a body says',
+    by: [
+      sql`update calls set credits_used = 2 where id = ${oneAnswer}`,
+      sql`update searches set credits_used = 2 where id = ${oneAnswer}`,
+      sql`update accounts set used_total = used_total - 2`,
+      sql`update runs set spent = spent - 2`,
+      sql`update account_costs set seen = seen - 1`,
+    ],
+    found: [says],
+  },
+  {
+    title: 'a call nobody could read that is called unsent, with the sums',
+    by: [
+      sql`update calls set outcome = 'unsent' where outcome = 'unknown'`,
+      sql`update accounts set uncertain = 0`,
+      sql`update runs set spent = spent - 4`,
+    ],
+    found: ['what was given up or had a response was sent', 'no task has more tries than calls'],
+  },
+  {
+    title: 'a raised balance',
+    by: [sql`update accounts set obs_remaining = obs_remaining + 500`],
+    found: ['the balance of an account is the one that an answer told'],
+  },
+  {
+    title: 'a lowered price',
+    by: [
+      sql`update account_costs set dearest = 1, cheapest = 1, recent_first = 1, recent_second = 1, earlier_first = 1, earlier_second = 1`,
+    ],
+    found: [
+      'the prices of each kind are those that its answers told',
+      'calls are bound to no less than the last prices',
+    ],
+  },
+  {
+    title: 'a lowered price of lately',
+    by: [sql`update account_costs set recent_first = 1, earlier_first = 1`],
+    found: ['calls are bound to no less than the last prices'],
+  },
+  {
+    title: 'an answer that was deleted, with its task opened again',
+    by: [
+      sql`update tasks set state = 'open', search_id = null, finished_at = null, attempts = 0 where search_id = ${oneAnswer}`,
+      sql`update slices set done_at = null`,
+      sql`update runs set state = 'open', finished_at = null`,
+      sql`delete from organic_results where search_id = ${oneAnswer}`,
+      sql`delete from search_entities where search_id = ${oneAnswer}`,
+      sql`delete from search_clusters where search_id = ${oneAnswer}`,
+      sql`delete from search_related_searches where search_id = ${oneAnswer}`,
+      sql`delete from search_features where search_id = ${oneAnswer}`,
+      sql`delete from searches where id = ${oneAnswer}`,
+    ],
+    found: ['each call that was answered has its answer, unless the tables refused it'],
+  },
+  {
+    title: 'the oldest body gone',
+    by: [sql`delete from raw_answers where call_id = (select min(call_id) from raw_answers)`],
+    found: ['each response has its body, unless bodies of its age were pruned or archived'],
+  },
+  {
+    title: 'an answer that claims to be in the archive',
+    by: [sql`update searches set archived = true where id = ${oneAnswer}`],
+    found: [
+      'each archived answer is of a day in the archive, and each such day has as many',
+      'no archived answer has rows or a body here as well',
+    ],
+  },
+  {
+    title: 'every title changed',
+    by: [sql`update organic_results set title = title || '!'`],
+    found: [says],
+  },
+  { title: 'all entities gone', by: [sql`delete from search_entities`], found: [says] },
+  {
+    title: 'what the interface does not name emptied',
+    by: [sql`update searches set extra = null`],
+    found: [says],
+  },
+  {
+    title: 'a changed text of a query',
+    by: [sql`update queries set q = 'another' where q = 'query 7'`],
+    found: ['each query has the key of what it asks', says],
+  },
+  {
+    title: 'another device of a query',
+    by: [sql`update queries set device = 'mobile' where q = 'query 7'`],
+    found: ['each query has the key of what it asks'],
+  },
+  {
+    title: 'a renamed page',
+    by: [
+      sql`update pages set url = url || 'x' where id = (select page_id from organic_results limit 1)`,
+    ],
+    found: ['each page has the id of its address', says],
+  },
+  {
+    title: 'a renamed host',
+    by: [
+      sql`update domains set host = 'elsewhere.example' where id = (select domain_id from organic_results limit 1)`,
+    ],
+    found: ['each domain has the id of its host', says],
+  },
+  {
+    title: 'another key of every page',
+    by: [sql`update pages set url_key = 'same'`],
+    found: [says],
+  },
+  {
+    title: 'another key of the page of an ad',
+    by: [sql`update pages set url_key = 'same' where url = 'https://ads.example.com/offer'`],
+    found: [says],
+  },
+  {
+    title: 'an ad without its page',
+    by: [sql`update search_features set page_id = gen_random_uuid() where page_id is not null`],
+    found: ['each thing in a block of an answer names a page and a host that are known'],
+  },
+  {
+    title: 'a renamed entity, topic and related query',
+    by: [
+      sql`update entities set name = name || 'x'`,
+      sql`update clusters set label = label || 'x'`,
+      sql`update related_searches set q = q || 'x'`,
+    ],
+    found: [
+      'each entity has the id of its name and type',
+      'each topic has the id of its label',
+      'each related query has the id of its text',
+      says,
+    ],
+  },
+  {
+    title: 'a moved time of an answer',
+    by: [
+      sql`update searches set fetched_at = fetched_at + interval '1 second' where id = ${oneAnswer}`,
+    ],
+    found: ['each answer was received while its call was out'],
+  },
+  {
+    title: 'a moved time of an answer and its body',
+    by: [
+      sql`update searches set fetched_at = fetched_at - interval '1 day' where id = ${oneAnswer}`,
+      sql`update raw_answers set received_at = received_at - interval '1 day' where call_id = ${oneAnswer}`,
+    ],
+    found: ['each answer was received while its call was out'],
+  },
+  {
+    title: 'shifted counts of a run',
+    by: [sql`update runs set rows = rows + 1, accepted = accepted + 1`],
+    found: ['no more lines of a run gave a query than it has tasks'],
+  },
+  {
+    title: 'fewer credits on the day',
+    by: [sql`update accounts set day_spent = day_spent - 1`],
+    found: ['the credits of the day are at least those of the calls that began on it'],
+  },
+  {
+    title: 'more tries than calls',
+    by: [sql`update tasks set attempts = attempts + 1 where search_id = ${oneAnswer}`],
+    found: ['no task has more tries than calls'],
+  },
+  {
+    title: 'a task that is called forgotten and is still there, with what its call asked',
+    by: [
+      sql`insert into forgotten_tasks (task_id, run_id) select id, run_id from tasks order by id limit 1`,
+      // The purse of its run counts its calls twice then.
+      sql`update runs set spent = spent + 4`,
+    ],
+    found: ['nothing says what the calls of forgotten queries asked, or what they were answered'],
+  },
+  {
+    title: 'a key in a message of a call',
+    by: [
+      sql`update calls set error_message = 'refused sk_live_fake0000' where outcome = 'unknown'`,
+    ],
+    found: ['no message holds a key'],
+  },
+  {
+    title: 'a key in what a stop says',
+    by: [
+      sql`insert into stops (account_id, reason, detail) select id, 'auth', 'sk_test_fake0000' from accounts`,
+    ],
+    found: ['no message holds a key'],
+  },
+  {
+    title: 'balances below the floor',
+    by: [
+      sql`update calls set credits_remaining = 50`,
+      sql`update searches set credits_remaining = 50`,
+      sql`update accounts set obs_remaining = 50`,
+    ],
+    found: ['no call began that would have gone below the floor by the newest balance told', says],
+  },
+]
+
+describe('what verify finds', () => {
+  test('is nothing while nobody meddles', async () => {
+    expect(brokenOf(await prove(mill.db, { zone: 'UTC', deep: true }))).toEqual([])
+  })
+
+  test.each(tampers)('is $title', async ({ by, found }) => {
+    const verified = await foundAfter(async (db) => {
+      for (const statement of by) await statement.execute(db)
+    })
+    expect(brokenOf(verified).toSorted()).toEqual(found.toSorted())
+  })
+
+  test('is no body that was pruned, but it says that nobody can tell what that answer says', async () => {
+    const verified = await foundAfter(async (db) => pruneBodies(db, 0))
+    expect(brokenOf(verified)).toEqual([])
+    expect(verified.unproved).toContain('what 60 answers say whose bodies were pruned or forgotten')
+  })
+})

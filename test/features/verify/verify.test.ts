@@ -1,0 +1,152 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { queryId, queryKey } from '../../../src/base/query.ts'
+import { planList } from '../../../src/core/enqueue/planning.ts'
+import { rebuild } from '../../../src/core/runs/rebuild.ts'
+import { verifyPromises } from '../../../src/features/verify/verify.ts'
+import { type Office, openOffice } from '../../support/office.ts'
+import { openScene } from '../../support/scene.ts'
+
+let office: Office
+
+beforeAll(async () => {
+  office = await openOffice()
+})
+
+afterAll(async () => office.close())
+
+async function broken(): Promise<Record<string, number>> {
+  const checks = await verifyPromises(office.desk.db)
+  return Object.fromEntries(
+    checks.filter(({ ok }) => !ok).map(({ name, violations }) => [name, violations]),
+  )
+}
+
+test('a list that was planned breaks no promise', async () => {
+  await planList(office.desk, await office.order('kept', 'q,gl\nmünchen "x",us\na,\n日本語,jp\n'))
+  expect(await broken()).toEqual({})
+})
+
+test('an answer that was bought a second time although the first one was there is found', async () => {
+  const scene = await openScene()
+  const { mill } = scene
+  await mill.plan(['shoes'])
+  await mill.drain()
+  const twice = async () => {
+    const checks = await verifyPromises(mill.db)
+    return checks.filter(({ ok }) => !ok).map(({ name }) => name)
+  }
+  expect(await twice()).toEqual([])
+  // As if the mill had forgotten its answer, with nobody asking.
+  await sql`update tasks set state = 'open', search_id = null, finished_at = null`.execute(mill.db)
+  await sql`update slices set done_at = null, round = round + 1`.execute(mill.db)
+  await sql`update runs set state = 'open', finished_at = null`.execute(mill.db)
+  await rebuild(mill, 1)
+  await mill.drain()
+  const name =
+    'a task is paid once, and again only after a call nobody could read or a person asked'
+  expect(await twice()).toEqual([name])
+  await sql`update tasks set answers_after = (select min(fetched_at) from searches)`.execute(
+    mill.db,
+  )
+  expect(await twice()).toEqual([])
+})
+
+test('each sum of an account and of a run that its calls do not say is found', async () => {
+  const { mill } = await openScene()
+  await mill.plan(['shoes'])
+  await mill.drain()
+  const foundAfter = async (by: string) => {
+    await sql.raw(by).execute(mill.db)
+    const checks = await verifyPromises(mill.db)
+    return checks.filter(({ ok }) => !ok).map(({ name }) => name)
+  }
+  const sums = [
+    ['accounts', 'used_total', 'credits used by an account are those of its settled calls'],
+    ['accounts', 'reserved', 'credits set aside are those of calls in flight'],
+    ['accounts', 'uncertain', 'credits held are those of calls nobody could read'],
+    ['runs', 'reserved', 'the purse of each run is that of its calls'],
+    ['runs', 'spent', 'the purse of each run is that of its calls'],
+  ] as const
+  for (const [table, column, name] of sums) {
+    expect(await foundAfter(`update ${table} set ${column} = ${column} + 1`)).toContain(name)
+    expect(await foundAfter(`update ${table} set ${column} = ${column} - 1`)).toEqual([])
+  }
+})
+
+test('a task with two calls in flight, or with the answer of another task, is found', async () => {
+  const { mill } = await openScene()
+  await mill.plan(['shoes', 'hats'])
+  await mill.drain()
+  const foundAfter = async (by: string) => {
+    await sql.raw(by).execute(mill.db)
+    const checks = await verifyPromises(mill.db)
+    return checks.filter(({ ok }) => !ok).map(({ name }) => name)
+  }
+  const swap =
+    'update tasks set search_id = other.search_id from tasks other where tasks.id <> other.id'
+  expect(await foundAfter(swap)).toContain(
+    'each answered, reused or not asked task has its answer, no other has one',
+  )
+  // The tables refuse it by an index: it takes a damaged one.
+  const twice = `
+    ${swap};
+    drop index calls_task_in_flight, calls_query_in_flight;
+    update calls set task_id = (select min(id) from tasks), outcome = null`
+  expect(await foundAfter(twice)).toContain('a task has at most one call in flight')
+})
+
+test('a query that is said not to have been asked, and was, or has nothing or what came later for an answer, is found', async () => {
+  const { mill } = await openScene()
+  await mill.plan(['shoes'])
+  await mill.drain()
+  await sql`update runs set run_date = run_date - 9`.execute(mill.db)
+  const later = await mill.plan(['shoes'], { list: 'later' })
+  await sql`update slices set done_at = now()`.execute(mill.db)
+  await sql`update runs set state = 'done', finished_at = now()`.execute(mill.db)
+  const foundAfter = async (by: string) => {
+    await sql.raw(by).execute(mill.db)
+    const checks = await verifyPromises(mill.db)
+    return checks.filter(({ ok }) => !ok).map(({ name }) => name)
+  }
+  const rests =
+    'a query that was not asked cost nothing, and an answer of its day or before stands in'
+  const has = 'each answered, reused or not asked task has its answer, no other has one'
+  const rest = `update tasks set state = 'not_asked', finished_at = now()`
+  expect(await foundAfter(`${rest} where run_id = ${later}`)).toEqual([has])
+  const given = `update tasks set search_id = (select max(id) from searches)`
+  expect(await foundAfter(given)).toEqual([])
+  const day = (days: number) => `update runs set run_date = run_date + ${days} where id <> ${later}`
+  expect(await foundAfter(day(99))).toEqual([rests])
+  expect(await foundAfter(day(-99))).toEqual([])
+  expect(await foundAfter(rest)).toEqual([rests])
+})
+
+test('a thing in a block of an answer that names a page or a host nobody knows is found', async () => {
+  const { mill } = await openScene()
+  await mill.plan(['shoes'])
+  await mill.drain()
+  const put = (column: string) =>
+    sql`insert into search_features (search_id, ordinal, kind, ${sql.ref(column)})
+      select id, 1, 'ads', gen_random_uuid() from searches`.execute(mill.db)
+  for (const column of ['page_id', 'domain_id']) {
+    await sql`truncate search_features`.execute(mill.db)
+    await put(column)
+    const checks = await verifyPromises(mill.db)
+    expect(
+      checks.filter(({ ok }) => !ok).map(({ name, violations }) => [name, violations]),
+    ).toEqual([['each thing in a block of an answer names a page and a host that are known', 1]])
+  }
+})
+
+test('a query that stands under an id of its own making is found', async () => {
+  const query = { q: 'astray', location: null, hl: null, gl: null, num: 10, device: null }
+  const key = queryKey(query)
+  const id = queryId(queryKey({ ...query, num: 20 }))
+  await office.desk.db
+    .insertInto('queries')
+    .values({ id, key, ...query })
+    .execute()
+  expect(await broken()).toEqual({ 'each query has the id of its key': 1 })
+  await sql`delete from queries where id = ${id}`.execute(office.desk.db)
+})

@@ -1,9 +1,0 @@
-import { describe, expect, test } from 'vitest'
-import { scrubbedReason } from '../../src/shared/secret.ts'
-
-describe('the scrubbed reason', () => {
-  test('of several errors in one names all of them, and no key', () => {
-    const errors = [new Error('refused sk_live_abc123'), new AggregateError([new Error('late')])]
-    expect(scrubbedReason(new AggregateError(errors, 'two failed'))).toBe('refused sk_live_…; late')
-  })
-})
