@@ -28,7 +28,7 @@ export async function bringBack(
   day: ArchivedDay,
 ): Promise<{ readonly rows: number; readonly files: readonly string[] }> {
   const manifest = await readManifest(day, { place, installation })
-  const filed = { engine, place, version: manifest.version }
+  const filed = { engine, place }
   const rows = await inArchiving(client, () => enterDay(client, { filed, manifest, day }))
   const files = manifest.tables.flatMap((table) => table.files.map(({ path }) => path))
   return { rows, files: [manifestPath(day), ...files] }
@@ -155,7 +155,7 @@ async function checkDay(
 ) {
   const place = places(folder)
   const manifest = await readManifest(day, { place, installation })
-  const filed = { engine, place, version: manifest.version }
+  const filed = { engine, place }
   for (const table of manifest.tables) await holdFiled(filed, table)
   return {
     files: manifest.tables.flatMap((table) => table.files).length,

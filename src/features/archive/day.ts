@@ -167,7 +167,7 @@ async function writeTable(
 
 /** Reads every file as it lies on the disk: hash, rows and sum are those of what was read from the tables. */
 async function readBack({ folder, engine }: Passage, tables: readonly ManifestTable[]) {
-  const drafts = { engine, place: folder.drafts, version: archiveVersion }
+  const drafts = { engine, place: folder.drafts }
   for (const table of tables) {
     const files = table.files.map((file) => ({ ...file, path: folder.draftName(file.path) }))
     try {
@@ -292,7 +292,7 @@ async function holdKnown({ client, engine, folder }: Way, manifest: Manifest, pa
   const table = manifest.tables.find((each) => each.table === 'searches')
   if (table === undefined) return
   try {
-    const filed = { engine, place: folder.place, version: manifest.version }
+    const filed = { engine, place: folder.place }
     await stageRows(client, table, readFiled(filed, table))
     if (await areStrange(client)) throw new Misuse('answers that are not in the tables')
   } catch (cause) {

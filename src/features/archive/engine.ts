@@ -100,17 +100,6 @@ export class ParquetEngine {
     return this.#text(path, cells.join(', '), "quote '\"'")
   }
 
-  /** The rows of a file as JSON lists of texts, a line each. */
-  async *lists(path: string, columns: readonly FiledColumn[]): AsyncGenerator<Buffer> {
-    const cells = columns.map((column) => copiedCell(column, quoted(column)))
-    await this.#duck.run(jsonMacro)
-    // JSON has no room for these signs: those around a line are the engine's, and no part of it.
-    const format = `quote '\u0001', escape '\u0001', delim '\u0002'`
-    for await (const bytes of this.#text(path, listedCells(cells), format)) {
-      yield Buffer.from(bytes.filter((sign) => sign !== 1))
-    }
-  }
-
   async *#text(path: string, cells: string, format: string): AsyncGenerator<Buffer> {
     const text = this.#take()
     try {
@@ -166,10 +155,6 @@ interface Filing {
   readonly copy?: (cell: string) => string
 }
 
-/** Bytes as layouts before the third wrote them into the text that is summed up. */
-const hexBytes = 'bytea as hex'
-const hexed = (cell: string) => `'\\x' || lower(hex(${cell}))`
-
 /** A text with one sign for another; looking for it first is many times as fast as changing nothing. */
 function changed(text: string, from: string, to: string): string {
   return `case when contains(${text}, '\\') then replace(${text}, '${from}', '${to}') else ${text} end`
@@ -197,10 +182,9 @@ const filings: Readonly<Record<string, Filing>> = {
       `case when starts_with(${cell}, '\\x') then from_hex(${cell}[3:]) else encode(${changed(cell, '\\\\', '\\')}) end`,
     copy: (cell) => {
       const told = `try(decode(${cell}))`
-      return `case when contains(${told}, chr(0)) is not false then ${hexed(cell)} else ${changed(told, '\\', '\\\\')} end`
+      return `case when contains(${told}, chr(0)) is not false then '\\x' || lower(hex(${cell})) else ${changed(told, '\\', '\\\\')} end`
     },
   },
-  [hexBytes]: { type: 'BLOB', copy: hexed },
   'timestamp with time zone': {
     type: 'TIMESTAMPTZ',
     // By way of a type without zones, which is written many times as fast.
@@ -211,15 +195,6 @@ const filings: Readonly<Record<string, Filing>> = {
 
 /** Whatever has no type of its own in a file is the text that the server writes: no digit is lost. */
 const textFiling: Filing = { type: 'VARCHAR' }
-
-/** The columns of a file, for the text that a layout sums up. */
-export function summedColumns(
-  version: number,
-  columns: readonly FiledColumn[],
-): readonly FiledColumn[] {
-  if (version > 2) return columns
-  return columns.map((column) => (column.type === 'bytea' ? { ...column, type: hexBytes } : column))
-}
 
 /** What a cell of copied text is read as. */
 function readAs({ type }: FiledColumn): string {
@@ -235,37 +210,6 @@ function filedCell({ type }: FiledColumn, cell: string): string {
 /** From what stands in the file to the text that the server would copy out. */
 function copiedCell({ type }: FiledColumn, cell: string): string {
   return filings[type]?.copy?.(cell) ?? cell
-}
-
-const short: Readonly<Record<number, string>> = {
-  8: '\\b',
-  9: '\\t',
-  10: '\\n',
-  12: '\\f',
-  13: '\\r',
-}
-
-function jsonSigns(): string {
-  let cell = `replace(replace(t, '\\', '\\\\'), '"', '\\"')`
-  for (let code = 1; code < 32; code++) {
-    const sign = short[code] ?? `\\u${code.toString(16).padStart(4, '0')}`
-    cell = `replace(${cell}, chr(${code}), '${sign}')`
-  }
-  return cell
-}
-
-/** A text as JavaScript writes it in JSON, by which layout 1 sums rows up. */
-const jsonMacro = `
-  create or replace temp macro json_text(t) as
-  case
-    when t is null then 'null'
-    when regexp_matches(t, '[\\x00-\\x1f"\\\\]') then '"' || ${jsonSigns()} || '"'
-    else '"' || t || '"'
-  end`
-
-/** Cells as one JSON list. */
-function listedCells(cells: readonly string[]): string {
-  return `'[' || concat_ws(',', ${cells.map((cell) => `json_text((${cell})::varchar)`).join(', ')}) || ']'`
 }
 
 /** A name of a column as DuckDB reads it. */

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { codeOf, Misuse, reasonOf } from '../../base/errors.ts'
 import type { FiledColumn } from './copy.ts'
 import type { ArchivedDay } from './days.ts'
-import { type ParquetEngine, summedColumns } from './engine.ts'
+import type { ParquetEngine } from './engine.ts'
 import type { ArchivePlace, FetchedFile } from './place.ts'
 import { chunksOf } from './scratch.ts'
 
@@ -11,8 +11,6 @@ import { chunksOf } from './scratch.ts'
 export interface FiledPlace {
   readonly engine: ParquetEngine
   readonly place: ArchivePlace
-  /** The layout by which the manifest was written. */
-  readonly version: number
 }
 
 /**
@@ -20,20 +18,16 @@ export interface FiledPlace {
  * all of them to the sum.
  */
 export async function* readFiled(
-  { engine, place, version }: FiledPlace,
+  { engine, place }: FiledPlace,
   table: ManifestTable,
 ): AsyncGenerator<Buffer> {
   const sum = createHash('sha256')
-  const columns = summedColumns(version, table.columns)
   for (const file of table.files) {
     const where = place.where(file.path)
     const fetched = await heldFile(place, file)
     try {
-      if (version === 1) {
-        for await (const lines of engine.lists(fetched.path, columns)) sum.update(lines)
-      }
-      for await (const bytes of engine.rows(fetched.path, columns)) {
-        if (version !== 1) sum.update(bytes)
+      for await (const bytes of engine.rows(fetched.path, table.columns)) {
+        sum.update(bytes)
         yield bytes
       }
     } catch (cause) {
@@ -102,12 +96,8 @@ function altered(what: string, expected: string, got: string): Misuse {
   )
 }
 
-/**
- * Which layout is written: a program that finds one that it does not know says so. Those before it differ in their sums only,
- * and are read as well.
- */
+/** The layout that is written and read: a program that finds another one says so. */
 export const archiveVersion = 3
-const knownVersions = [1, 2, archiveVersion] as const
 
 const fileShape = z.strictObject({
   path: z.string(),
@@ -122,8 +112,7 @@ const tableShape = z.strictObject({
   rows: z.number(),
   /**
    * Hex sha256 over all rows in their order, as `copy … to stdout (format csv, force_quote *)` writes them, bytes as text
-   * where they are text. In layout 2: bytes always as hex. In layout 1: each row as a JSON list of the texts that Postgres
-   * writes, and a line feed.
+   * where they are text.
    */
   sum: z.string(),
   key: z.array(z.string()),
@@ -133,7 +122,7 @@ const tableShape = z.strictObject({
 
 const manifestShape = z.strictObject({
   archive: z.literal('querymill'),
-  version: z.literal(knownVersions),
+  version: z.literal(archiveVersion),
   installation: z.string(),
   run_date: z.iso.date(),
   part: z.number().int().positive(),
@@ -167,10 +156,10 @@ export function parseManifest(text: string, path: string, installation: string):
   const read = manifestShape.safeParse(parsed(text))
   if (!read.success) {
     const version = z.object({ version: z.number() }).safeParse(parsed(text))
-    const other = version.success && !knownVersions.some((known) => known === version.data.version)
+    const other = version.success && version.data.version !== archiveVersion
     throw new Misuse(
       other
-        ? `expected ${path} to be of layout ${archiveVersion} or before, got ${version.data.version}; use the release of this program that wrote it`
+        ? `expected ${path} to be of layout ${archiveVersion}, got ${version.data.version}; use the release of this program that wrote it`
         : `expected ${path} to be a manifest as this program writes it, got something else; put back the file as it was written`,
     )
   }

@@ -113,7 +113,7 @@ async function loadDay(
 ): Promise<number> {
   const place = places(folder)
   const manifest = await readManifest(day, { place, installation })
-  const filed = { engine, place, version: manifest.version }
+  const filed = { engine, place }
   let rows = 0
   for (const table of manifest.tables) {
     const names = read.get(table.table)
