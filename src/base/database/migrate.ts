@@ -1,7 +1,7 @@
 // Brings the tables and views up to date.
 
 import { hash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Pool, PoolClient } from 'pg'
 import { z } from 'zod'
@@ -11,27 +11,59 @@ import { pause } from '../waiting.ts'
 import { type Database, openDatabase, probeDatabase } from './database.ts'
 import { type Kysely, type Migration, Migrator, sql } from './kysely.ts'
 
-/** One file of `sql/migrations`. */
+/** One step of the schema: the baseline, or a file of `sql/migrations`. */
 interface MigrationFile {
   readonly name: string
   readonly text: string
   readonly sha256: string
 }
 
-/** Where the migrations of this program lie. */
-const migrationFolder = join(root, 'sql', 'migrations')
+/** Where the schema of this program lies: the baseline in `schema`, what came after it in `migrations`. */
+const sqlFolder = join(root, 'sql')
+
+/** The baseline: the first migration, made of the files of `sql/schema`. */
+const baseline = '0001_schema'
+
+/** The files of the baseline, each after those that its tables refer to. */
+const schemaParts = [
+  'database',
+  'lists',
+  'runs',
+  'ledger',
+  'answers',
+  'nights',
+  'forecast',
+  'analysis',
+  'alerts',
+  'cadence',
+  'expand',
+  'notifications',
+  'archive',
+  'forget',
+  'declared_keys',
+]
 
 /** All migrations, in the order in which they are applied. */
-export function readMigrations(folder = migrationFolder): readonly MigrationFile[] {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.sql'))
-    .toSorted()
-    .map((name) => {
-      const text = readFileSync(join(folder, name), 'utf8')
-      // A checkout that rewrites line ends has not edited the file.
-      const sha256 = hash('sha256', text.replaceAll('\r\n', '\n'), 'hex')
-      return { name: name.slice(0, -'.sql'.length), text, sha256 }
-    })
+export function readMigrations(folder = sqlFolder): readonly MigrationFile[] {
+  const schema = schemaParts.map((part) => readSql(join(folder, 'schema', `${part}.sql`)))
+  const later = join(folder, 'migrations')
+  const names = existsSync(later) ? readdirSync(later) : []
+  return [
+    migration(baseline, schema.join('\n')),
+    ...names
+      .filter((name) => name.endsWith('.sql'))
+      .toSorted()
+      .map((name) => migration(basename(name, '.sql'), readSql(join(later, name)))),
+  ]
+}
+
+function migration(name: string, text: string): MigrationFile {
+  return { name, text, sha256: hash('sha256', text, 'hex') }
+}
+
+/** A checkout that rewrites line ends has not edited the file. */
+function readSql(path: string): string {
+  return readFileSync(path, 'utf8').replaceAll('\r\n', '\n')
 }
 
 const leastVersion = 150_000
@@ -118,15 +150,19 @@ function compare(applied: readonly Applied[], files: readonly MigrationFile[]): 
     if (here === sha256) continue
     if (here !== undefined) {
       throw new WrongDatabase(
-        `expected sql/migrations/${name}.sql as it was applied, got an edited file; restore it, and put the change into a new file`,
+        `expected ${placeOf(name)} as it was applied, got an edited file; restore it, and put the change into a new file`,
       )
     }
     throw new WrongDatabase(
       name > newest
         ? `expected a database that this program knows, got one that a newer release migrated (${name}); use that release or a newer one`
-        : `expected sql/migrations/${name}.sql, which was applied to the database, got no such file; restore it`,
+        : `expected ${placeOf(name)}, which was applied to the database, got no such file; restore it`,
     )
   }
+}
+
+function placeOf(name: string): string {
+  return name === baseline ? 'sql/schema' : `sql/migrations/${name}.sql`
 }
 
 function provide(files: readonly MigrationFile[]): Record<string, Migration> {
@@ -174,8 +210,8 @@ interface ViewFiles {
 }
 
 /** Where the definitions of this program lie: a folder for each family, and their common words beside them. */
-const viewFolder = join(root, 'sql', 'views')
-const wordsFile = join(root, 'sql', 'columns.json')
+const viewFolder = join(sqlFolder, 'views')
+const wordsFile = join(sqlFolder, 'columns.json')
 
 /** Reads all definitions, in an order in which they can be put in place. */
 export function readViews(folder = viewFolder): ViewFiles {
@@ -184,7 +220,7 @@ export function readViews(folder = viewFolder): ViewFiles {
   const found = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.sql'))
     .map((path) => {
-      const text = readFileSync(join(folder, path), 'utf8').replaceAll('\r\n', '\n')
+      const text = readSql(join(folder, path))
       const checksum = hash('sha256', `${text}\u001f${meaning}`, 'hex')
       return { name: basename(path, '.sql'), path, text, checksum }
     })

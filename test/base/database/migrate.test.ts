@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Database, openDatabase, openPool } from '../../../src/base/database/database.ts'
 import {
   checkDatabase,
@@ -10,7 +9,9 @@ import {
   readMigrations,
 } from '../../../src/base/database/migrate.ts'
 import { WrongDatabase } from '../../../src/base/errors.ts'
+import { root } from '../../../src/base/root.ts'
 import { emptyUrl, freshDatabase } from '../../support/database.ts'
+import { temporaryFolder } from '../../support/place.ts'
 
 const files = readMigrations()
 const open: { end(): Promise<void> }[] = []
@@ -37,6 +38,12 @@ async function tablesOf(db: Database): Promise<readonly string[]> {
 const numbers = (text: string) => [{ name: '0001_numbers', text, sha256: `sum of ${text}` }]
 
 describe('migrations', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = temporaryFolder('sql')
+    cpSync(join(root, 'sql', 'schema'), join(folder, 'schema'), { recursive: true })
+  })
+
   test('an empty database gets every table, and a second time changes nothing', async () => {
     const { pool, db } = await empty()
     expect(await migrateDatabase(pool)).toEqual(files.map((file) => file.name))
@@ -66,50 +73,45 @@ describe('migrations', () => {
   })
 
   test('line ends that a checkout rewrote are no edit', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'querymill-migrations-'))
     const sum = (text: string) => {
-      writeFileSync(join(folder, '0001_numbers.sql'), text)
+      writeFileSync(join(folder, 'schema', 'lists.sql'), text)
       return readMigrations(folder)[0]?.sha256
     }
     expect(sum('select 1;\r\nselect 2;\r\n')).toBe(sum('select 1;\nselect 2;\n'))
     expect(sum('select 1;\nselect 3;\n')).not.toBe(sum('select 1;\nselect 2;\n'))
-    rmSync(folder, { recursive: true })
   })
 
-  test('nights that were left out for price, duration or being cancelled are shown again', async () => {
-    const { pool } = await empty()
-    await migrateDatabase(
-      pool,
-      files.filter(({ name }) => name < '0075'),
+  test('files of sql/migrations come after the baseline, in the order of their numbers', async () => {
+    expect(readMigrations(folder).map(({ name }) => name)).toEqual(['0001_schema'])
+    mkdirSync(join(folder, 'migrations'))
+    writeFileSync(
+      join(folder, 'migrations', '0003_fewer.sql'),
+      'alter table lists drop column more',
     )
-    await pool.query(`
-      insert into lists (name, source) values ('words', 'words.csv');
-      insert into runs (list_id, run_date, kind, state, max_age_ms, suspect, finished_at)
-      select 1, date '2026-01-01' + day, 'nightly', case day when 3 then 'cancelled' else 'done' end, 0, true, now()
-      from generate_series(0, 4) as day;
-      insert into tasks (run_id, query_id, slice, state)
-      select id, gen_random_uuid(), 0, case id when 4 then 'cancelled' when 5 then 'unaffordable' else 'answered' end
-      from runs;
-      insert into night_health (run_id, asked, answered, empty, unreadable, minutes, workers, reasons)
-      values
-        (1, 9, 9, 0, 0, 3, 1, '{"an answer cost 3.0 credits, usually 1.0", "it took 7.0 hours, usually 0.5"}'),
-        (2, 9, 9, 0, 0, 3, 1, '{"answers are 10 results deep, usually 96", "it took 7.0 hours, usually 0.5"}'),
-        (3, 9, 9, 9, 0, 3, 1, '{"100 % of the answers have no result, usually 0 %"}'),
-        (4, 9, 0, 0, 0, 3, 0, '{"none of 9 queries was answered, and no worker was at work"}'),
-        (5, 9, 0, 0, 0, 3, 0, '{"none of 9 queries was answered, and no worker was at work"}')`)
+    writeFileSync(
+      join(folder, 'migrations', '0002_more.sql'),
+      'alter table lists add column more text',
+    )
+    const later = readMigrations(folder)
+    expect(later.map(({ name }) => name)).toEqual(['0001_schema', '0002_more', '0003_fewer'])
+    const { pool, db } = await empty()
+    await migrateDatabase(pool, later.slice(0, 1))
+    expect(await migrateDatabase(pool, later)).toEqual(['0002_more', '0003_fewer'])
+    await checkDatabase(db, later)
+  })
+
+  test('every file of the baseline is applied, and an edited one is named', async () => {
+    const present = readdirSync(join(folder, 'schema'))
+    const read = readMigrations(folder)[0]?.text ?? ''
+    expect(
+      present.filter((name) => !read.includes(readFileSync(join(folder, 'schema', name), 'utf8'))),
+    ).toEqual([])
+    const { pool } = await empty()
     await migrateDatabase(pool)
-    const { rows } = await pool.query({
-      text: 'select suspect, reasons, remarks from runs join night_health on run_id = id order by id',
-      rowMode: 'array',
-    })
-    const slow = 'it took 7.0 hours, usually 0.5'
-    expect(rows).toEqual([
-      [false, [], ['an answer cost 3.0 credits, usually 1.0', slow]],
-      [true, ['answers are 10 results deep, usually 96'], [slow]],
-      [true, ['100 % of the answers have no result, usually 0 %'], []],
-      [false, [], []],
-      [false, [], []],
-    ])
+    writeFileSync(join(folder, 'schema', 'lists.sql'), '-- Edited.')
+    await expect(migrateDatabase(pool, readMigrations(folder))).rejects.toThrow(
+      /^expected sql\/schema as it was applied, got an edited file/,
+    )
   })
 
   test('a database that a newer release migrated is refused by an older one', async () => {
@@ -133,7 +135,7 @@ describe('migrations', () => {
   test('a database without tables is told apart from one with too few migrations', async () => {
     const { pool, db } = await empty()
     await expect(checkDatabase(db)).rejects.toThrow(/got none; type npm run migrate/)
-    await migrateDatabase(pool, files.slice(0, 1))
+    await migrateDatabase(pool)
     const more = [...files, { name: '9999_later', text: 'select 1', sha256: 'x' }]
     await expect(checkDatabase(db, more)).rejects.toThrow(/too few; type npm run migrate/)
   })

@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { applyViews, readViews, type ViewFile } from '../../../src/base/database/migrate.ts'
-import { root } from '../../../src/base/root.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 
 let database: FreshDatabase
@@ -54,24 +51,6 @@ test('a column without words of its own has those that its name has everywhere',
     .query(`select col_description('analysis.sample'::regclass, attnum) as said
     from pg_attribute where attrelid = 'analysis.sample'::regclass and attnum > 0 order by attnum`)
   expect(rows).toEqual([{ said: 'Mine.' }, { said: 'It is b’s.' }])
-})
-
-test('a database whose groups of queries have no id yet is given them', async () => {
-  await database.pool.query(`
-    drop function analysis.keyword_clusters_on cascade;
-    create function analysis.keyword_clusters_on(night date, least_shared integer default 4)
-    returns table (run_date date, cluster text)
-    language sql as 'select night, null::text';
-    create view analysis.keyword_clusters as
-    select *
-    from analysis.keyword_clusters_on(current_date);
-    delete from view_files
-    where name like 'keyword_clusters%'`)
-  const migration = join(root, 'sql', 'migrations', '0010_cluster_id.sql')
-  await database.pool.query(readFileSync(migration, 'utf8'))
-  expect(await applyViews(database.pool)).toEqual(['keyword_clusters_on', 'keyword_clusters'])
-  const { rows } = await database.pool.query('select cluster_id from analysis.keyword_clusters')
-  expect(rows).toEqual([])
 })
 
 test('while somebody reads a view, its change waits and others read on', async () => {

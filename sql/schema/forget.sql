@@ -1,8 +1,5 @@
 -- What stays of lists, queries and texts that were forgotten: numbers that the books need, and nothing that can be read.
 
-alter table lists add column forgotten_at timestamptz;
-comment on column lists.forgotten_at is 'When everything about it was forgotten; its name is a made-up one since then. Null: it was not.';
-
 create table forgotten_tasks (
   task_id bigint primary key,
   run_id bigint not null
@@ -36,5 +33,3 @@ comment on table forgetting_words is 'Addresses, hosts, entities, topics and rel
 comment on column forgetting_words.kind is 'The table that holds it.';
 comment on column forgetting_words.id is 'Its row there.';
 comment on column forgetting_words.held is 'The row as it was, until it is sure that no answer which came at the same moment names it; null: it has not been taken out yet.';
-
-comment on column calls.mark is 'Random mark, made by the worker before it asked for the call: an answer names its call by number and mark, since a database that was set back gives numbers out anew. Null for calls of older versions, and of queries that were forgotten.';

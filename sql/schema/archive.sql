@@ -1,8 +1,5 @@
 -- Days whose answers left for Parquet files: what names an answer, a call or a credit stays, the rows of answers go.
 
-alter table searches add column archived boolean not null default false;
-comment on column searches.archived is 'True while what the answer says lies in the archive: its results, entities, topics, related queries, blocks and body are in files, and not in the tables.';
-
 create table archived_days (
   run_date date not null,
   part integer not null check (part > 0),
@@ -35,29 +32,3 @@ create table loaded_answers (
 );
 comment on table loaded_answers is 'Always empty: a question over the archive adds a temporary table of its own to it, with the archived answers that it has read.';
 comment on column loaded_answers.search_id is 'The answer.';
-
--- What leaves for the archive, or comes back from it, says what it said: sums of finished days stay. What changes for other
--- reasons takes the sums with it as before, but those of archived days, which nothing in the tables could make again.
-create or replace function forget_all_days() returns trigger language plpgsql as $$
-begin
-  if current_setting('querymill.archiving', true) = 'on' then
-    return null;
-  end if;
-  delete from finished_days
-  where not exists (select from archived_days where archived_days.run_date = finished_days.run_date);
-  return null;
-end
-$$;
-
--- Labels name the list, those of archived days as well.
-create function forget_renamed_days() returns trigger language plpgsql as $$
-begin
-  delete from finished_days;
-  return null;
-end
-$$;
-drop trigger list_renamed on lists;
-create trigger list_renamed after update of name on lists
-  for each row
-  when (old.name is distinct from new.name)
-  execute function forget_renamed_days();

@@ -65,6 +65,13 @@ create table alerts (
   withdrawn_at timestamptz,
   withdrawn_because text
 );
+-- Quiet until recovered: whoever looks, one alert of a rule stands for each subject.
+create unique index alerts_standing on alerts (rule, subject) where recovered_at is null and withdrawn_at is null;
+-- A night that is looked at again raises nothing again.
+create unique index alerts_of_run on alerts (rule, subject, run_id) where withdrawn_at is null;
+create index alerts_of_query on alerts (query_id) where withdrawn_at is null;
+create index alerts_raised on alerts (raised_at);
+create index alerts_ended on alerts (coalesce(recovered_at, withdrawn_at));
 comment on table alerts is 'Every alert that a rule raised, with both answers as evidence, and what became of it.';
 comment on column alerts.id is 'The alert.';
 comment on column alerts.rule is 'Name of the rule.';
@@ -99,14 +106,3 @@ comment on column alerts.recovered_position is 'Place in that answer; null: not 
 comment on column alerts.recovered_share is 'Share of voice on that day.';
 comment on column alerts.withdrawn_at is 'When it was taken back, because its night turned out suspect or its rule was changed.';
 comment on column alerts.withdrawn_because is 'Why it was taken back.';
-
--- Quiet until recovered: whoever looks, one alert of a rule stands for each subject.
-create unique index alerts_standing on alerts (rule, subject) where recovered_at is null and withdrawn_at is null;
--- A night that is looked at again raises nothing again.
-create unique index alerts_of_run on alerts (rule, subject, run_id) where withdrawn_at is null;
-create index alerts_of_query on alerts (query_id) where withdrawn_at is null;
-create index alerts_raised on alerts (raised_at);
-create index alerts_ended on alerts (coalesce(recovered_at, withdrawn_at));
-
-alter table night_health add column alerts_at timestamptz;
-comment on column night_health.alerts_at is 'The judgement after which rank alerts were looked for; null: not yet, or there was no rule.';

@@ -13,6 +13,8 @@ create table expansions (
   decided_at timestamptz not null default now(),
   primary key (list_id, query_id)
 );
+create index expansions_of_source on expansions (source_list_id, round);
+create index expansions_of_run on expansions (run_id);
 comment on table expansions is 'Related searches that npm run expand took into a list of their own: a query is taken once.';
 comment on column expansions.list_id is 'The list that it was taken into.';
 comment on column expansions.query_id is 'The query that was made of the related search.';
@@ -24,5 +26,3 @@ comment on column expansions.sources is 'Queries whose newest answers named it w
 comment on column expansions.weight is 'Sum of the weights of these queries: the greatest were taken first.';
 comment on column expansions.run_id is 'The run that buys it; null between the taking and the planning.';
 comment on column expansions.decided_at is 'When it was taken.';
-create index expansions_of_source on expansions (source_list_id, round);
-create index expansions_of_run on expansions (run_id);
