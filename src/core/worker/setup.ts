@@ -6,13 +6,11 @@ import { openAccount } from '../ledger/books.ts'
 import type { Spender } from '../ledger/reserve.ts'
 import type { Clerk } from '../ledger/settle.ts'
 import type { Mill } from '../mill.ts'
+import type { Moment } from '../../pipeline.ts'
 import { type Api, openApi } from '../search/call.ts'
 import { aheadOf, mostFlying } from './batch.ts'
 import { Lease } from './lease.ts'
 import { expectFolder, replay, type Reserve, takeRoom } from './spool.ts'
-
-/** Moments at which a test may end the process. */
-type Moment = 'before_reserve' | 'reserved' | 'replied' | 'stored'
 
 export interface WorkerOptions {
   readonly lanes: number

@@ -21,7 +21,7 @@ import {
   settlementOf,
 } from '../../../src/core/ledger/settle.ts'
 import { readWaiting } from '../../../src/core/ledger/waiting.ts'
-import { lostCall, unsentCall } from '../../../src/core/worker/entry.ts'
+import { lostCall, unsentCall } from '../../../src/core/ledger/entry.ts'
 import { entry, spender } from './books.ts'
 import { promise } from './promise.ts'
 
