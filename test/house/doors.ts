@@ -30,7 +30,6 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     'money',
     'prices',
     'reserve',
-    'rows',
     'settle',
     'standstill',
     'statement',

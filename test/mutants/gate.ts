@@ -15,7 +15,7 @@ const pure: readonly Mutant[] = core.map(({ name, file, find, put }) => ({
 
 const edges: readonly Mutant[] = [
   ...inFile(
-    'src/core/ledger/rows.ts',
+    'src/core/ledger/settle.ts',
     [...rules, schedules],
     [
       {

@@ -7,37 +7,37 @@
 import type { ColumnType } from "kysely";
 import type { IPostgresInterval } from "postgres-interval";
 
-export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
+type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
   ? U[]
   : ArrayTypeImpl<T>;
 
-export type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
+type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S[], I[], U[]>
   : T[];
 
-export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
+type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S, I | undefined, U>
   : ColumnType<T, T | undefined, T>;
 
-export type Interval = ColumnType<IPostgresInterval, IPostgresInterval | number | string, IPostgresInterval | number | string>;
+type Interval = ColumnType<IPostgresInterval, IPostgresInterval | number | string, IPostgresInterval | number | string>;
 
-export type Json = JsonValue;
+type Json = JsonValue;
 
-export type JsonArray = JsonValue[];
+type JsonArray = JsonValue[];
 
-export type JsonObject = {
+type JsonObject = {
   [x: string]: JsonValue | undefined;
 };
 
-export type JsonPrimitive = boolean | number | string | null;
+type JsonPrimitive = boolean | number | string | null;
 
-export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
+type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
-export type Numeric = ColumnType<number, number | string, number | string>;
+type Numeric = ColumnType<number, number | string, number | string>;
 
-export type Timestamp = ColumnType<Date, Date | string, Date | string>;
+type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
-export interface AccountCosts {
+interface AccountCosts {
   /**
    * The account.
    */
@@ -88,7 +88,7 @@ export interface AccountCosts {
   trying: Generated<boolean>;
 }
 
-export interface Accounts {
+interface Accounts {
   /**
    * Calls made, one at a time, before any balance was known.
    */
@@ -227,7 +227,7 @@ export interface Accounts {
   used_total: Generated<number>;
 }
 
-export interface AlertRules {
+interface AlertRules {
   /**
    * Answers running that have to show the change.
    */
@@ -278,7 +278,7 @@ export interface AlertRules {
   what: string;
 }
 
-export interface Alerts {
+interface Alerts {
   /**
    * Day of the answer before.
    */
@@ -413,7 +413,7 @@ export interface Alerts {
   withdrawn_because: string | null;
 }
 
-export interface AnalysisAccountDays {
+interface AnalysisAccountDays {
   /**
    * Name of the account.
    */
@@ -464,7 +464,7 @@ export interface AnalysisAccountDays {
   origin: string | null;
 }
 
-export interface AnalysisAverageRank {
+interface AnalysisAverageRank {
   /**
    * Average best place over the queries it ranks for; null when there is none. Falls away from a query make it better.
    */
@@ -499,14 +499,14 @@ export interface AnalysisAverageRank {
   tag: string | null;
 }
 
-export interface AnalysisAwayDays {
+interface AnalysisAwayDays {
   /**
    * Day of the run.
    */
   run_date: string | null;
 }
 
-export interface AnalysisBrandRanks {
+interface AnalysisBrandRanks {
   /**
    * Name of the brand.
    */
@@ -553,7 +553,7 @@ export interface AnalysisBrandRanks {
   url_key: string | null;
 }
 
-export interface AnalysisBrands {
+interface AnalysisBrands {
   /**
    * Name of the brand.
    */
@@ -580,7 +580,7 @@ export interface AnalysisBrands {
   until: string | null;
 }
 
-export interface AnalysisBrandShare {
+interface AnalysisBrandShare {
   /**
    * Name of the brand.
    */
@@ -627,7 +627,7 @@ export interface AnalysisBrandShare {
   weight: number | null;
 }
 
-export interface AnalysisCadence {
+interface AnalysisCadence {
   /**
    * True when it was drawn by chance to be asked in the night that was decided, although it could rest.
    */
@@ -678,7 +678,7 @@ export interface AnalysisCadence {
   why: string | null;
 }
 
-export interface AnalysisCadenceNights {
+interface AnalysisCadenceNights {
   /**
    * Queries of the night with a bought answer.
    */
@@ -793,7 +793,7 @@ export interface AnalysisCadenceNights {
   wrong_share: number | null;
 }
 
-export interface AnalysisCannibalisedSerps {
+interface AnalysisCannibalisedSerps {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -828,7 +828,7 @@ export interface AnalysisCannibalisedSerps {
   url_keys: string[] | null;
 }
 
-export interface AnalysisChurn {
+interface AnalysisChurn {
   /**
    * Pages that entered.
    */
@@ -851,7 +851,7 @@ export interface AnalysisChurn {
   stayed: number | null;
 }
 
-export interface AnalysisCompetitors {
+interface AnalysisCompetitors {
   /**
    * The other domain.
    */
@@ -882,7 +882,7 @@ export interface AnalysisCompetitors {
   shared: number | null;
 }
 
-export interface AnalysisConcentration {
+interface AnalysisConcentration {
   /**
    * Domains that get clicks.
    */
@@ -901,7 +901,7 @@ export interface AnalysisConcentration {
   tag: string | null;
 }
 
-export interface AnalysisConfirmedLosses {
+interface AnalysisConfirmedLosses {
   /**
    * Last place in the top ten before.
    */
@@ -952,7 +952,7 @@ export interface AnalysisConfirmedLosses {
   url_key: string | null;
 }
 
-export interface AnalysisContentGaps {
+interface AnalysisContentGaps {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -987,7 +987,7 @@ export interface AnalysisContentGaps {
   weight: number | null;
 }
 
-export interface AnalysisCosts {
+interface AnalysisCosts {
   /**
    * Readable answers of the chosen origins.
    */
@@ -1038,7 +1038,7 @@ export interface AnalysisCosts {
   unknown_calls: number | null;
 }
 
-export interface AnalysisCoverage {
+interface AnalysisCoverage {
   /**
    * Of these, queries with a readable answer for that day, of the chosen origins: bought, reused, or the last one of a query that was not asked.
    */
@@ -1121,7 +1121,7 @@ export interface AnalysisCoverage {
   unreadable: number | null;
 }
 
-export interface AnalysisCtr {
+interface AnalysisCtr {
   /**
    * Share of clicks, 0 to 1.
    */
@@ -1132,7 +1132,7 @@ export interface AnalysisCtr {
   position: number | null;
 }
 
-export interface AnalysisDays {
+interface AnalysisDays {
   /**
    * Of these, queries with a readable answer of the chosen origins.
    */
@@ -1159,7 +1159,7 @@ export interface AnalysisDays {
   thin: boolean | null;
 }
 
-export interface AnalysisDomainCoverage {
+interface AnalysisDomainCoverage {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -1190,7 +1190,7 @@ export interface AnalysisDomainCoverage {
   tag: string | null;
 }
 
-export interface AnalysisDomainDays {
+interface AnalysisDomainDays {
   /**
    * Sum of weight times share of clicks at its best places.
    */
@@ -1237,7 +1237,7 @@ export interface AnalysisDomainDays {
   weight: number | null;
 }
 
-export interface AnalysisDrift {
+interface AnalysisDrift {
   /**
    * Readable answers with it.
    */
@@ -1264,7 +1264,7 @@ export interface AnalysisDrift {
   place: string | null;
 }
 
-export interface AnalysisEntityChanges {
+interface AnalysisEntityChanges {
   /**
    * new or gone.
    */
@@ -1299,7 +1299,7 @@ export interface AnalysisEntityChanges {
   type: string | null;
 }
 
-export interface AnalysisEntityFrequency {
+interface AnalysisEntityFrequency {
   /**
    * Name of the entity.
    */
@@ -1322,7 +1322,7 @@ export interface AnalysisEntityFrequency {
   weight: number | null;
 }
 
-export interface AnalysisEntityPairs {
+interface AnalysisEntityPairs {
   /**
    * Answers in all: the newest of each query.
    */
@@ -1361,7 +1361,7 @@ export interface AnalysisEntityPairs {
   type: string | null;
 }
 
-export interface AnalysisEstimatedTraffic {
+interface AnalysisEstimatedTraffic {
   /**
    * What a click costs in advertising; null where no list says it.
    */
@@ -1424,7 +1424,7 @@ export interface AnalysisEstimatedTraffic {
   volume: number | null;
 }
 
-export interface AnalysisExpansionRounds {
+interface AnalysisExpansionRounds {
   /**
    * Readable answers that were bought for them.
    */
@@ -1499,7 +1499,7 @@ export interface AnalysisExpansionRounds {
   unaffordable: number | null;
 }
 
-export interface AnalysisFeatureDays {
+interface AnalysisFeatureDays {
   /**
    * Name of the block.
    */
@@ -1534,7 +1534,7 @@ export interface AnalysisFeatureDays {
   things: number | null;
 }
 
-export interface AnalysisFeatures {
+interface AnalysisFeatures {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -1593,7 +1593,7 @@ export interface AnalysisFeatures {
   url_key: string | null;
 }
 
-export interface AnalysisFreshness {
+interface AnalysisFreshness {
   /**
    * Of these, queries with a readable answer, of the chosen origins.
    */
@@ -1632,7 +1632,7 @@ export interface AnalysisFreshness {
   youngest_age: Interval | null;
 }
 
-export interface AnalysisFrontier {
+interface AnalysisFrontier {
   /**
    * One of these queries.
    */
@@ -1655,7 +1655,7 @@ export interface AnalysisFrontier {
   weight: number | null;
 }
 
-export interface AnalysisInsightCosts {
+interface AnalysisInsightCosts {
   /**
    * Credits for each; null where none was confirmed.
    */
@@ -1686,7 +1686,7 @@ export interface AnalysisInsightCosts {
   run_date: string | null;
 }
 
-export interface AnalysisKeywordClusters {
+interface AnalysisKeywordClusters {
   /**
    * Text of the heaviest query of the group, which stands for it.
    */
@@ -1717,7 +1717,7 @@ export interface AnalysisKeywordClusters {
   weight: number | null;
 }
 
-export interface AnalysisKeywordHubs {
+interface AnalysisKeywordHubs {
   /**
    * Text of the hub; its own text where it is the heaviest.
    */
@@ -1748,7 +1748,7 @@ export interface AnalysisKeywordHubs {
   weight: number | null;
 }
 
-export interface AnalysisLabelChanges {
+interface AnalysisLabelChanges {
   /**
    * When the answer was received.
    */
@@ -1783,7 +1783,7 @@ export interface AnalysisLabelChanges {
   run_date: string | null;
 }
 
-export interface AnalysisLabelDays {
+interface AnalysisLabelDays {
   /**
    * Queries of the label that were to be asked.
    */
@@ -1810,7 +1810,7 @@ export interface AnalysisLabelDays {
   weight: number | null;
 }
 
-export interface AnalysisLabelMix {
+interface AnalysisLabelMix {
   /**
    * intent or sentiment.
    */
@@ -1841,7 +1841,7 @@ export interface AnalysisLabelMix {
   weight: number | null;
 }
 
-export interface AnalysisLabelShares {
+interface AnalysisLabelShares {
   /**
    * Sum of weight times share of clicks at its best places; null where the curve ends before all of them.
    */
@@ -1880,7 +1880,7 @@ export interface AnalysisLabelShares {
   top_3: number | null;
 }
 
-export interface AnalysisLatest {
+interface AnalysisLatest {
   /**
    * The API that answered.
    */
@@ -1939,7 +1939,7 @@ export interface AnalysisLatest {
   sentiment: string | null;
 }
 
-export interface AnalysisLatestMetrics {
+interface AnalysisLatestMetrics {
   /**
    * What a click costs in advertising, in the currency of the list; null where no list says it.
    */
@@ -1958,7 +1958,7 @@ export interface AnalysisLatestMetrics {
   volume: number | null;
 }
 
-export interface AnalysisLatestWeights {
+interface AnalysisLatestWeights {
   /**
    * Lists that hold the query.
    */
@@ -1973,7 +1973,7 @@ export interface AnalysisLatestWeights {
   weight: number | null;
 }
 
-export interface AnalysisLent {
+interface AnalysisLent {
   /**
    * Days from then to this night: more than 0 where the lender rested or failed.
    */
@@ -2020,7 +2020,7 @@ export interface AnalysisLent {
   search_id: number | null;
 }
 
-export interface AnalysisLentResults {
+interface AnalysisLentResults {
   /**
    * Days from then to this night.
    */
@@ -2087,7 +2087,7 @@ export interface AnalysisLentResults {
   url: string | null;
 }
 
-export interface AnalysisLiveLabels {
+interface AnalysisLiveLabels {
   /**
    * Queries of the label that were to be asked.
    */
@@ -2114,7 +2114,7 @@ export interface AnalysisLiveLabels {
   weight: number | null;
 }
 
-export interface AnalysisLiveShares {
+interface AnalysisLiveShares {
   /**
    * Sum of weight times share of clicks at its best places.
    */
@@ -2153,7 +2153,7 @@ export interface AnalysisLiveShares {
   top_3: number | null;
 }
 
-export interface AnalysisLiveSteps {
+interface AnalysisLiveSteps {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -2208,7 +2208,7 @@ export interface AnalysisLiveSteps {
   volatility: number | null;
 }
 
-export interface AnalysisMemberships {
+interface AnalysisMemberships {
   /**
    * Name of the list.
    */
@@ -2255,7 +2255,7 @@ export interface AnalysisMemberships {
   weight: number | null;
 }
 
-export interface AnalysisMovers {
+interface AnalysisMovers {
   /**
    * up, down, same, entered or left.
    */
@@ -2330,7 +2330,7 @@ export interface AnalysisMovers {
   url_key: string | null;
 }
 
-export interface AnalysisNightHealth {
+interface AnalysisNightHealth {
   /**
    * Of these, queries with a readable answer.
    */
@@ -2405,7 +2405,7 @@ export interface AnalysisNightHealth {
   workers: number | null;
 }
 
-export interface AnalysisObservations {
+interface AnalysisObservations {
   /**
    * The API that answered.
    */
@@ -2472,7 +2472,7 @@ export interface AnalysisObservations {
   sentiment: string | null;
 }
 
-export interface AnalysisOutlook {
+interface AnalysisOutlook {
   /**
    * Name of the account.
    */
@@ -2551,7 +2551,7 @@ export interface AnalysisOutlook {
   worst: number | null;
 }
 
-export interface AnalysisPageSteps {
+interface AnalysisPageSteps {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -2602,7 +2602,7 @@ export interface AnalysisPageSteps {
   url_key: string | null;
 }
 
-export interface AnalysisPageSwitches {
+interface AnalysisPageSwitches {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -2637,7 +2637,7 @@ export interface AnalysisPageSwitches {
   url_keys: string[] | null;
 }
 
-export interface AnalysisPositionBuckets {
+interface AnalysisPositionBuckets {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -2676,7 +2676,7 @@ export interface AnalysisPositionBuckets {
   tag: string | null;
 }
 
-export interface AnalysisQueryDays {
+interface AnalysisQueryDays {
   /**
    * The query.
    */
@@ -2699,7 +2699,7 @@ export interface AnalysisQueryDays {
   weight: number | null;
 }
 
-export interface AnalysisQueryLabels {
+interface AnalysisQueryLabels {
   /**
    * Labels, in order.
    */
@@ -2714,7 +2714,7 @@ export interface AnalysisQueryLabels {
   query_id: string | null;
 }
 
-export interface AnalysisQueryTags {
+interface AnalysisQueryTags {
   /**
    * The query.
    */
@@ -2733,7 +2733,7 @@ export interface AnalysisQueryTags {
   weight: number | null;
 }
 
-export interface AnalysisRankHistory {
+interface AnalysisRankHistory {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -2780,7 +2780,7 @@ export interface AnalysisRankHistory {
   url_key: string | null;
 }
 
-export interface AnalysisRanks {
+interface AnalysisRanks {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -2827,7 +2827,7 @@ export interface AnalysisRanks {
   url_key: string | null;
 }
 
-export interface AnalysisRelatedEdges {
+interface AnalysisRelatedEdges {
   /**
    * First day.
    */
@@ -2862,7 +2862,7 @@ export interface AnalysisRelatedEdges {
   related_queries: number | null;
 }
 
-export interface AnalysisRelatedNodes {
+interface AnalysisRelatedNodes {
   /**
    * First text, in byte order, of all that it hangs together with.
    */
@@ -2889,7 +2889,7 @@ export interface AnalysisRelatedNodes {
   reciprocal: number | null;
 }
 
-export interface AnalysisResults {
+interface AnalysisResults {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -2952,7 +2952,7 @@ export interface AnalysisResults {
   url_key: string | null;
 }
 
-export interface AnalysisSerpDivergence {
+interface AnalysisSerpDivergence {
   /**
    * 0: the same pages; 1: none in common.
    */
@@ -2987,7 +2987,7 @@ export interface AnalysisSerpDivergence {
   variant: string | null;
 }
 
-export interface AnalysisSerpOverlap {
+interface AnalysisSerpOverlap {
   /**
    * Shared pages divided by all pages of the two, 0 to 1.
    */
@@ -3018,7 +3018,7 @@ export interface AnalysisSerpOverlap {
   shared: number | null;
 }
 
-export interface AnalysisShareBounds {
+interface AnalysisShareBounds {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -3061,7 +3061,7 @@ export interface AnalysisShareBounds {
   weight: number | null;
 }
 
-export interface AnalysisShareOfVoice {
+interface AnalysisShareOfVoice {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -3096,7 +3096,7 @@ export interface AnalysisShareOfVoice {
   weight: number | null;
 }
 
-export interface AnalysisStatement {
+interface AnalysisStatement {
   /**
    * Name of the account.
    */
@@ -3143,7 +3143,7 @@ export interface AnalysisStatement {
   run_id: number | null;
 }
 
-export interface AnalysisStepDays {
+interface AnalysisStepDays {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -3198,7 +3198,7 @@ export interface AnalysisStepDays {
   volatility: number | null;
 }
 
-export interface AnalysisSteps {
+interface AnalysisSteps {
   /**
    * The API that answered.
    */
@@ -3253,7 +3253,7 @@ export interface AnalysisSteps {
   steps: number | null;
 }
 
-export interface AnalysisStrikingDistance {
+interface AnalysisStrikingDistance {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -3288,7 +3288,7 @@ export interface AnalysisStrikingDistance {
   weight: number | null;
 }
 
-export interface AnalysisTenure {
+interface AnalysisTenure {
   /**
    * Answers in a row.
    */
@@ -3331,7 +3331,7 @@ export interface AnalysisTenure {
   worst_position: number | null;
 }
 
-export interface AnalysisTitleChanges {
+interface AnalysisTitleChanges {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -3382,7 +3382,7 @@ export interface AnalysisTitleChanges {
   url_key: string | null;
 }
 
-export interface AnalysisTopicShare {
+interface AnalysisTopicShare {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -3409,7 +3409,7 @@ export interface AnalysisTopicShare {
   topic: string | null;
 }
 
-export interface AnalysisTopTenSurvival {
+interface AnalysisTopTenSurvival {
   /**
    * Answers in a row.
    */
@@ -3440,14 +3440,14 @@ export interface AnalysisTopTenSurvival {
   survival: number | null;
 }
 
-export interface AnalysisUnfinishedDays {
+interface AnalysisUnfinishedDays {
   /**
    * Day of the run.
    */
   run_date: string | null;
 }
 
-export interface AnalysisVolatility {
+interface AnalysisVolatility {
   /**
    * When the answer was received.
    */
@@ -3486,7 +3486,7 @@ export interface AnalysisVolatility {
   volatility: number | null;
 }
 
-export interface AnalysisVolatilityDays {
+interface AnalysisVolatilityDays {
   /**
    * Of these, queries whose answer is another one.
    */
@@ -3517,7 +3517,7 @@ export interface AnalysisVolatilityDays {
   weighted_volatility: number | null;
 }
 
-export interface AnalysisVolatilityNights {
+interface AnalysisVolatilityNights {
   /**
    * Nights that the comparison rests on.
    */
@@ -3544,7 +3544,7 @@ export interface AnalysisVolatilityNights {
   z: number | null;
 }
 
-export interface AnalysisVolatilityWeekdays {
+interface AnalysisVolatilityWeekdays {
   /**
    * Volatility less elsewhere.
    */
@@ -3575,7 +3575,7 @@ export interface AnalysisVolatilityWeekdays {
   weekday: number | null;
 }
 
-export interface AnalysisWrongPages {
+interface AnalysisWrongPages {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -3622,7 +3622,7 @@ export interface AnalysisWrongPages {
   url_key: string | null;
 }
 
-export interface AnswerFields {
+interface AnswerFields {
   /**
    * Where the answers were bought.
    */
@@ -3645,7 +3645,7 @@ export interface AnswerFields {
   run_id: number;
 }
 
-export interface ArchivedDays {
+interface ArchivedDays {
   /**
    * Answers of the day that left with it.
    */
@@ -3680,7 +3680,7 @@ export interface ArchivedDays {
   run_date: string;
 }
 
-export interface CadenceDraws {
+interface CadenceDraws {
   /**
    * Pages of the first ten in which its answer differed from the one that would have been lent; null: not compared, or none would have been lent.
    */
@@ -3707,7 +3707,7 @@ export interface CadenceDraws {
   run_date: string;
 }
 
-export interface CadenceNights {
+interface CadenceNights {
   /**
    * Queries that could rest and were drawn by chance to be asked.
    */
@@ -3754,7 +3754,7 @@ export interface CadenceNights {
   run_date: string;
 }
 
-export interface Cadences {
+interface Cadences {
   /**
    * True when that night asks it although it is not due: a share drawn by chance, so that what rest misses is measured.
    */
@@ -3789,7 +3789,7 @@ export interface Cadences {
   why: string;
 }
 
-export interface Calls {
+interface Calls {
   /**
    * The account it was paid from.
    */
@@ -3888,7 +3888,7 @@ export interface Calls {
   worker: number;
 }
 
-export interface Clusters {
+interface Clusters {
   /**
    * Derived from the label.
    */
@@ -3899,7 +3899,7 @@ export interface Clusters {
   label: string;
 }
 
-export interface CtrCurve {
+interface CtrCurve {
   /**
    * Share of clicks, 0 to 1; a place that the curve does not hold gets none.
    */
@@ -3914,7 +3914,7 @@ export interface CtrCurve {
   position: number;
 }
 
-export interface Domains {
+interface Domains {
   /**
    * The host in lower case without a leading www.: what analysts call a domain.
    */
@@ -3933,7 +3933,7 @@ export interface Domains {
   site: string | null;
 }
 
-export interface Entities {
+interface Entities {
   /**
    * Derived from name and type.
    */
@@ -3948,7 +3948,7 @@ export interface Entities {
   type: string | null;
 }
 
-export interface Expansions {
+interface Expansions {
   /**
    * When it was taken.
    */
@@ -3991,7 +3991,7 @@ export interface Expansions {
   weight: number;
 }
 
-export interface FinishedDays {
+interface FinishedDays {
   /**
    * What the sums rest on besides the answers, as analysis.basis() told it: kinds of answers, curve of clicks, lines of folders and hosts.
    */
@@ -4014,7 +4014,7 @@ export interface FinishedDays {
   run_date: string;
 }
 
-export interface FinishedLabels {
+interface FinishedLabels {
   /**
    * The keeping in finished_days; rows without one are thrown away.
    */
@@ -4041,7 +4041,7 @@ export interface FinishedLabels {
   weight: number;
 }
 
-export interface FinishedShares {
+interface FinishedShares {
   /**
    * Sum of weight times share of clicks at its best places; null where the curve ends before all of them.
    */
@@ -4080,7 +4080,7 @@ export interface FinishedShares {
   top_3: number;
 }
 
-export interface FinishedSteps {
+interface FinishedSteps {
   /**
    * Greatest position in the answer.
    */
@@ -4135,7 +4135,7 @@ export interface FinishedSteps {
   volatility: number | null;
 }
 
-export interface FirstTens {
+interface FirstTens {
   /**
    * The answer.
    */
@@ -4146,7 +4146,7 @@ export interface FirstTens {
   sight: Buffer;
 }
 
-export interface ForgettingQueries {
+interface ForgettingQueries {
   /**
    * The list that goes, and that alone holds it; null: it goes from all lists.
    */
@@ -4157,7 +4157,7 @@ export interface ForgettingQueries {
   query_id: string;
 }
 
-export interface ForgettingWords {
+interface ForgettingWords {
   /**
    * The row as it was, until it is sure that no answer which came at the same moment names it; null: it has not been taken out yet.
    */
@@ -4172,14 +4172,14 @@ export interface ForgettingWords {
   kind: string;
 }
 
-export interface ForgottenBodies {
+interface ForgottenBodies {
   /**
    * The call that was answered.
    */
   call_id: number;
 }
 
-export interface ForgottenTasks {
+interface ForgottenTasks {
   /**
    * The run that it belonged to.
    */
@@ -4190,7 +4190,7 @@ export interface ForgottenTasks {
   task_id: number;
 }
 
-export interface Installation {
+interface Installation {
   /**
    * When the tables were made.
    */
@@ -4201,7 +4201,7 @@ export interface Installation {
   id: Generated<string>;
 }
 
-export interface Lendings {
+interface Lendings {
   /**
    * The query that lends: of the same list, and asked itself.
    */
@@ -4220,7 +4220,7 @@ export interface Lendings {
   run_date: string;
 }
 
-export interface ListQueries {
+interface ListQueries {
   /**
    * What a click costs, in the currency of the tool that made the list; the greatest of merged lines.
    */
@@ -4275,7 +4275,7 @@ export interface ListQueries {
   weight: number | null;
 }
 
-export interface ListQueryHistory {
+interface ListQueryHistory {
   /**
    * The list.
    */
@@ -4302,7 +4302,7 @@ export interface ListQueryHistory {
   weight: number | null;
 }
 
-export interface Lists {
+interface Lists {
   /**
    * Most credits that the runs of the list dated in one calendar month may use together; null: no limit.
    */
@@ -4333,21 +4333,21 @@ export interface Lists {
   source: string;
 }
 
-export interface LoadedAnswers {
+interface LoadedAnswers {
   /**
    * The answer.
    */
   search_id: number;
 }
 
-export interface LoadedDays {
+interface LoadedDays {
   /**
    * The day.
    */
   run_date: string;
 }
 
-export interface NightHealth {
+interface NightHealth {
   /**
    * The judgement after which rank alerts were looked for; null: not yet, or there was no rule.
    */
@@ -4410,7 +4410,7 @@ export interface NightHealth {
   workers: number;
 }
 
-export interface Nights {
+interface Nights {
   /**
    * When the outcome was written down.
    */
@@ -4441,7 +4441,7 @@ export interface Nights {
   schedule: string;
 }
 
-export interface NotesAnnotations {
+interface NotesAnnotations {
   /**
    * The login that wrote it, unless it said another name.
    */
@@ -4468,7 +4468,7 @@ export interface NotesAnnotations {
   written_at: Generated<Timestamp>;
 }
 
-export interface Notices {
+interface Notices {
   /**
    * Not sent before: a pause after a failure, or the time that a process has that is sending it.
    */
@@ -4519,7 +4519,7 @@ export interface Notices {
   tries: Generated<number>;
 }
 
-export interface OrganicResults {
+interface OrganicResults {
   /**
    * Named fields as they came, where the columns cannot hold them exactly.
    */
@@ -4558,7 +4558,7 @@ export interface OrganicResults {
   title: string | null;
 }
 
-export interface Outlooks {
+interface Outlooks {
   /**
    * The account.
    */
@@ -4605,7 +4605,7 @@ export interface Outlooks {
   until: Timestamp | null;
 }
 
-export interface OutlookSteps {
+interface OutlookSteps {
   /**
    * The account.
    */
@@ -4668,7 +4668,7 @@ export interface OutlookSteps {
   worst: number;
 }
 
-export interface OwnDomainChanges {
+interface OwnDomainChanges {
   /**
    * Its brand, where the line names one.
    */
@@ -4711,7 +4711,7 @@ export interface OwnDomainChanges {
   until: string | null;
 }
 
-export interface OwnDomains {
+interface OwnDomains {
   /**
    * When the line was first told.
    */
@@ -4738,7 +4738,7 @@ export interface OwnDomains {
   until: string | null;
 }
 
-export interface Pages {
+interface Pages {
   /**
    * Host of the address; null when it has none.
    */
@@ -4757,7 +4757,7 @@ export interface Pages {
   url_key: string;
 }
 
-export interface Prunings {
+interface Prunings {
   /**
    * When it was begun.
    */
@@ -4772,7 +4772,7 @@ export interface Prunings {
   received_before: Timestamp;
 }
 
-export interface Queries {
+interface Queries {
   /**
    * desktop, mobile or tablet as sent, or null when none is sent.
    */
@@ -4807,7 +4807,7 @@ export interface Queries {
   q: string;
 }
 
-export interface RawAnswers {
+interface RawAnswers {
   /**
    * The bytes as received, after content decoding.
    */
@@ -4830,7 +4830,7 @@ export interface RawAnswers {
   truncated: Generated<boolean>;
 }
 
-export interface RejectedLines {
+interface RejectedLines {
   /**
    * The beginning of the line.
    */
@@ -4849,7 +4849,7 @@ export interface RejectedLines {
   run_id: number;
 }
 
-export interface RelatedSearches {
+interface RelatedSearches {
   /**
    * Derived from the text.
    */
@@ -4860,7 +4860,7 @@ export interface RelatedSearches {
   q: string;
 }
 
-export interface ResultDomains {
+interface ResultDomains {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -4903,7 +4903,7 @@ export interface ResultDomains {
   url_key: string | null;
 }
 
-export interface RivalDomains {
+interface RivalDomains {
   /**
    * When the line was first told.
    */
@@ -4930,7 +4930,7 @@ export interface RivalDomains {
   until: string | null;
 }
 
-export interface Runs {
+interface Runs {
   /**
    * Lines that gave a query.
    */
@@ -5005,7 +5005,7 @@ export interface Runs {
   suspect: Generated<boolean>;
 }
 
-export interface Schedules {
+interface Schedules {
   /**
    * Longest interval in days that an adaptive schedule lets a query rest; null: it asks every query each night.
    */
@@ -5056,7 +5056,7 @@ export interface Schedules {
   zone: string;
 }
 
-export interface SearchClusters {
+interface SearchClusters {
   /**
    * The topic.
    */
@@ -5071,7 +5071,7 @@ export interface SearchClusters {
   search_id: number;
 }
 
-export interface SearchEntities {
+interface SearchEntities {
   /**
    * The entity.
    */
@@ -5086,7 +5086,7 @@ export interface SearchEntities {
   search_id: number;
 }
 
-export interface Searches {
+interface Searches {
   /**
    * Host of the API that answered, with its path if it has one; bundled for the bundled service.
    */
@@ -5161,7 +5161,7 @@ export interface Searches {
   task_id: number;
 }
 
-export interface SearchFeatures {
+interface SearchFeatures {
   /**
    * The host that it names, or that of its page; null: neither.
    */
@@ -5192,7 +5192,7 @@ export interface SearchFeatures {
   text: string | null;
 }
 
-export interface SearchRelatedSearches {
+interface SearchRelatedSearches {
   /**
    * Place in the answer, from 1.
    */
@@ -5207,7 +5207,7 @@ export interface SearchRelatedSearches {
   search_id: number;
 }
 
-export interface SeenPages {
+interface SeenPages {
   /**
    * The page.
    */
@@ -5218,7 +5218,7 @@ export interface SeenPages {
   query_id: string;
 }
 
-export interface Slices {
+interface Slices {
   /**
    * When its last task ended; null while one is open.
    */
@@ -5245,7 +5245,7 @@ export interface Slices {
   turn: number | null;
 }
 
-export interface Stops {
+interface Stops {
   /**
    * The account.
    */
@@ -5280,7 +5280,7 @@ export interface Stops {
   until: Timestamp | null;
 }
 
-export interface Tasks {
+interface Tasks {
   /**
    * Calls that may have been charged although no answer could be read.
    */
@@ -5343,7 +5343,7 @@ export interface Tasks {
   state: Generated<string>;
 }
 
-export interface ViewFiles {
+interface ViewFiles {
   /**
    * When it was put in place.
    */
@@ -5358,7 +5358,7 @@ export interface ViewFiles {
   name: string;
 }
 
-export interface Workers {
+interface Workers {
   /**
    * The account it spends from.
    */

@@ -8,8 +8,7 @@ import type { Reply } from '../search/call.ts'
 import { dropRows } from '../search/parse.ts'
 import { policy, type Verdict } from '../search/verdict.ts'
 import type { Effect } from './retry-policy.ts'
-import type { CallEnding } from './rows.ts'
-import type { CallName, Entry } from './settle.ts'
+import type { CallEnding, CallName, Entry } from './settle.ts'
 
 /** A task that a worker has in hand. */
 export interface Task {

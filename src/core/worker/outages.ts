@@ -1,6 +1,6 @@
 // Parts that work depends on, and the brake when they fail.
 
-import type { Bought } from '../../core/ledger/entry.ts'
+import type { Bought } from '../ledger/entry.ts'
 import { policy, type Verdict } from '../search/verdict.ts'
 import type { Clocks } from '../ledger/leases.ts'
 import type { Lease } from './lease.ts'
