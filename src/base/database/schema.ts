@@ -653,10 +653,6 @@ export interface AnalysisCadence {
    */
   last_run_date: string | null;
   /**
-   * The query whose answer it is lent while it rests; null: none.
-   */
-  lent_by: string | null;
-  /**
    * Name of the list.
    */
   list: string | null;
@@ -728,26 +724,6 @@ export interface AnalysisCadenceNights {
    */
   intervals: number[] | null;
   /**
-   * Queries that were not asked and lent the answer of another one (analysis.lent): neither rested nor due.
-   */
-  lent: number | null;
-  /**
-   * Queries that could be lent an answer and were drawn by chance to be asked: neither by_chance nor due.
-   */
-  lent_by_chance: number | null;
-  /**
-   * Of these, queries whose answer was compared with the one that would have been lent.
-   */
-  lent_compared: number | null;
-  /**
-   * Of these, queries of which the first ten held other pages.
-   */
-  lent_differed: number | null;
-  /**
-   * Pages that these first tens had more or less, together.
-   */
-  lent_pages: number | null;
-  /**
    * Name of the list.
    */
   list: string | null;
@@ -775,22 +751,6 @@ export interface AnalysisCadenceNights {
    * Day of the run.
    */
   run_date: string | null;
-  /**
-   * The same as so many queries.
-   */
-  wrong: number | null;
-  /**
-   * The most that these may be.
-   */
-  wrong_high: number | null;
-  /**
-   * The least that these may be, with a confidence of 95 % (Wilson, with correction for continuity).
-   */
-  wrong_low: number | null;
-  /**
-   * lent_differed by lent_compared: the share of lent answers that was wrong; null while none is compared.
-   */
-  wrong_share: number | null;
 }
 
 export interface AnalysisCannibalisedSerps {
@@ -1063,10 +1023,6 @@ export interface AnalysisCoverage {
    * Answered, but of an origin that the views do not show.
    */
   hidden: number | null;
-  /**
-   * Of those not asked, queries for which another one lent its answer as well: analysis.lent tells which. It counts nowhere else.
-   */
-  lent: number | null;
   /**
    * Name of the list.
    */
@@ -1971,120 +1927,6 @@ export interface AnalysisLatestWeights {
    * Greatest weight; 1 where no list names one.
    */
   weight: number | null;
-}
-
-export interface AnalysisLent {
-  /**
-   * Days from then to this night: more than 0 where the lender rested or failed.
-   */
-  age_days: number | null;
-  /**
-   * The night that it was bought for.
-   */
-  answered_on: string | null;
-  /**
-   * The query that lent its answer.
-   */
-  lent_by: string | null;
-  /**
-   * Its text.
-   */
-  lent_by_q: string | null;
-  /**
-   * Name of the list.
-   */
-  list: string | null;
-  /**
-   * The night that this one was bought for.
-   */
-  own_answered_on: string | null;
-  /**
-   * The last answer of the query itself, which stands in for it everywhere else.
-   */
-  own_search_id: number | null;
-  /**
-   * Its text.
-   */
-  q: string | null;
-  /**
-   * The query that was not asked.
-   */
-  query_id: string | null;
-  /**
-   * Day of the run.
-   */
-  run_date: string | null;
-  /**
-   * The answer that was lent: the newest one of the lender up to that night; null: there is none that is shown.
-   */
-  search_id: number | null;
-}
-
-export interface AnalysisLentResults {
-  /**
-   * Days from then to this night.
-   */
-  age_days: number | null;
-  /**
-   * The night that it was bought for.
-   */
-  answered_on: string | null;
-  /**
-   * Host of the page.
-   */
-  domain: string | null;
-  /**
-   * Always true: nobody asked this query on this day.
-   */
-  lent: boolean | null;
-  /**
-   * The query that lent its answer.
-   */
-  lent_by: string | null;
-  /**
-   * Its text.
-   */
-  lent_by_q: string | null;
-  /**
-   * Name of the list.
-   */
-  list: string | null;
-  /**
-   * Place of the result in the answer, from 1.
-   */
-  ordinal: number | null;
-  /**
-   * Rank that the API reports; null when it reports none that can be read.
-   */
-  position: number | null;
-  /**
-   * Its text.
-   */
-  q: string | null;
-  /**
-   * The query that was not asked.
-   */
-  query_id: string | null;
-  /**
-   * Day of the run.
-   */
-  run_date: string | null;
-  /**
-   * The answer that was lent.
-   */
-  search_id: number | null;
-  /**
-   * Snippet of the result.
-   */
-  snippet: string | null;
-  /**
-   * Title of the result.
-   */
-  title: string | null;
-  /**
-   * Address as the answer gives it.
-   */
-  url: string | null;
 }
 
 export interface AnalysisLiveLabels {
@@ -3682,14 +3524,6 @@ export interface ArchivedDays {
 
 export interface CadenceDraws {
   /**
-   * Pages of the first ten in which its answer differed from the one that would have been lent; null: not compared, or none would have been lent.
-   */
-  differences: number | null;
-  /**
-   * The query whose answer it would have been lent; null: none.
-   */
-  lent_by: string | null;
-  /**
    * The list.
    */
   list_id: number;
@@ -3724,14 +3558,6 @@ export interface CadenceNights {
    * How many queries had an interval of 1 day, of 2 days and so on.
    */
   intervals: number[];
-  /**
-   * Queries that were not asked and lent the answer of another one.
-   */
-  lent: Generated<number>;
-  /**
-   * Queries that could be lent an answer and were drawn by chance to be asked.
-   */
-  lent_by_chance: Generated<number>;
   /**
    * The list.
    */
@@ -3771,10 +3597,6 @@ export interface Cadences {
    * Days from one asking to the next.
    */
   interval_days: number;
-  /**
-   * The query whose answer it is lent while it rests; null: none.
-   */
-  lent_by: string | null;
   /**
    * The list.
    */
@@ -4199,25 +4021,6 @@ export interface Installation {
    * Made once, when the tables were made.
    */
   id: Generated<string>;
-}
-
-export interface Lendings {
-  /**
-   * The query that lends: of the same list, and asked itself.
-   */
-  lent_by: string;
-  /**
-   * The list.
-   */
-  list_id: number;
-  /**
-   * The query that is not asked.
-   */
-  query_id: string;
-  /**
-   * The night.
-   */
-  run_date: string;
 }
 
 export interface ListQueries {
@@ -5442,8 +5245,6 @@ export interface DB {
   "analysis.latest": AnalysisLatest;
   "analysis.latest_metrics": AnalysisLatestMetrics;
   "analysis.latest_weights": AnalysisLatestWeights;
-  "analysis.lent": AnalysisLent;
-  "analysis.lent_results": AnalysisLentResults;
   "analysis.live_labels": AnalysisLiveLabels;
   "analysis.live_shares": AnalysisLiveShares;
   "analysis.live_steps": AnalysisLiveSteps;
@@ -5502,7 +5303,6 @@ export interface DB {
   forgotten_bodies: ForgottenBodies;
   forgotten_tasks: ForgottenTasks;
   installation: Installation;
-  lendings: Lendings;
   list_queries: ListQueries;
   list_query_history: ListQueryHistory;
   lists: Lists;
