@@ -7,37 +7,37 @@
 import type { ColumnType } from "kysely";
 import type { IPostgresInterval } from "postgres-interval";
 
-type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
+export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
   ? U[]
   : ArrayTypeImpl<T>;
 
-type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
+export type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S[], I[], U[]>
   : T[];
 
-type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
+export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S, I | undefined, U>
   : ColumnType<T, T | undefined, T>;
 
-type Interval = ColumnType<IPostgresInterval, IPostgresInterval | number | string, IPostgresInterval | number | string>;
+export type Interval = ColumnType<IPostgresInterval, IPostgresInterval | number | string, IPostgresInterval | number | string>;
 
-type Json = JsonValue;
+export type Json = JsonValue;
 
-type JsonArray = JsonValue[];
+export type JsonArray = JsonValue[];
 
-type JsonObject = {
+export type JsonObject = {
   [x: string]: JsonValue | undefined;
 };
 
-type JsonPrimitive = boolean | number | string | null;
+export type JsonPrimitive = boolean | number | string | null;
 
-type JsonValue = JsonArray | JsonObject | JsonPrimitive;
+export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
-type Numeric = ColumnType<number, number | string, number | string>;
+export type Numeric = ColumnType<number, number | string, number | string>;
 
-type Timestamp = ColumnType<Date, Date | string, Date | string>;
+export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
-interface AccountCosts {
+export interface AccountCosts {
   /**
    * The account.
    */
@@ -88,7 +88,7 @@ interface AccountCosts {
   trying: Generated<boolean>;
 }
 
-interface Accounts {
+export interface Accounts {
   /**
    * Calls made, one at a time, before any balance was known.
    */
@@ -227,7 +227,7 @@ interface Accounts {
   used_total: Generated<number>;
 }
 
-interface AlertRules {
+export interface AlertRules {
   /**
    * Answers running that have to show the change.
    */
@@ -278,7 +278,7 @@ interface AlertRules {
   what: string;
 }
 
-interface Alerts {
+export interface Alerts {
   /**
    * Day of the answer before.
    */
@@ -413,7 +413,7 @@ interface Alerts {
   withdrawn_because: string | null;
 }
 
-interface AnalysisAccountDays {
+export interface AnalysisAccountDays {
   /**
    * Name of the account.
    */
@@ -464,7 +464,7 @@ interface AnalysisAccountDays {
   origin: string | null;
 }
 
-interface AnalysisAverageRank {
+export interface AnalysisAverageRank {
   /**
    * Average best place over the queries it ranks for; null when there is none. Falls away from a query make it better.
    */
@@ -499,14 +499,14 @@ interface AnalysisAverageRank {
   tag: string | null;
 }
 
-interface AnalysisAwayDays {
+export interface AnalysisAwayDays {
   /**
    * Day of the run.
    */
   run_date: string | null;
 }
 
-interface AnalysisBrandRanks {
+export interface AnalysisBrandRanks {
   /**
    * Name of the brand.
    */
@@ -553,7 +553,7 @@ interface AnalysisBrandRanks {
   url_key: string | null;
 }
 
-interface AnalysisBrands {
+export interface AnalysisBrands {
   /**
    * Name of the brand.
    */
@@ -580,7 +580,7 @@ interface AnalysisBrands {
   until: string | null;
 }
 
-interface AnalysisBrandShare {
+export interface AnalysisBrandShare {
   /**
    * Name of the brand.
    */
@@ -627,7 +627,7 @@ interface AnalysisBrandShare {
   weight: number | null;
 }
 
-interface AnalysisCadence {
+export interface AnalysisCadence {
   /**
    * True when it was drawn by chance to be asked in the night that was decided, although it could rest.
    */
@@ -653,10 +653,6 @@ interface AnalysisCadence {
    */
   last_run_date: string | null;
   /**
-   * The query whose answer it is lent while it rests; null: none.
-   */
-  lent_by: string | null;
-  /**
    * Name of the list.
    */
   list: string | null;
@@ -678,7 +674,7 @@ interface AnalysisCadence {
   why: string | null;
 }
 
-interface AnalysisCadenceNights {
+export interface AnalysisCadenceNights {
   /**
    * Queries of the night with a bought answer.
    */
@@ -728,26 +724,6 @@ interface AnalysisCadenceNights {
    */
   intervals: number[] | null;
   /**
-   * Queries that were not asked and lent the answer of another one (analysis.lent): neither rested nor due.
-   */
-  lent: number | null;
-  /**
-   * Queries that could be lent an answer and were drawn by chance to be asked: neither by_chance nor due.
-   */
-  lent_by_chance: number | null;
-  /**
-   * Of these, queries whose answer was compared with the one that would have been lent.
-   */
-  lent_compared: number | null;
-  /**
-   * Of these, queries of which the first ten held other pages.
-   */
-  lent_differed: number | null;
-  /**
-   * Pages that these first tens had more or less, together.
-   */
-  lent_pages: number | null;
-  /**
    * Name of the list.
    */
   list: string | null;
@@ -775,25 +751,9 @@ interface AnalysisCadenceNights {
    * Day of the run.
    */
   run_date: string | null;
-  /**
-   * The same as so many queries.
-   */
-  wrong: number | null;
-  /**
-   * The most that these may be.
-   */
-  wrong_high: number | null;
-  /**
-   * The least that these may be, with a confidence of 95 % (Wilson, with correction for continuity).
-   */
-  wrong_low: number | null;
-  /**
-   * lent_differed by lent_compared: the share of lent answers that was wrong; null while none is compared.
-   */
-  wrong_share: number | null;
 }
 
-interface AnalysisCannibalisedSerps {
+export interface AnalysisCannibalisedSerps {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -828,7 +788,7 @@ interface AnalysisCannibalisedSerps {
   url_keys: string[] | null;
 }
 
-interface AnalysisChurn {
+export interface AnalysisChurn {
   /**
    * Pages that entered.
    */
@@ -851,7 +811,7 @@ interface AnalysisChurn {
   stayed: number | null;
 }
 
-interface AnalysisCompetitors {
+export interface AnalysisCompetitors {
   /**
    * The other domain.
    */
@@ -882,7 +842,7 @@ interface AnalysisCompetitors {
   shared: number | null;
 }
 
-interface AnalysisConcentration {
+export interface AnalysisConcentration {
   /**
    * Domains that get clicks.
    */
@@ -901,7 +861,7 @@ interface AnalysisConcentration {
   tag: string | null;
 }
 
-interface AnalysisConfirmedLosses {
+export interface AnalysisConfirmedLosses {
   /**
    * Last place in the top ten before.
    */
@@ -952,7 +912,7 @@ interface AnalysisConfirmedLosses {
   url_key: string | null;
 }
 
-interface AnalysisContentGaps {
+export interface AnalysisContentGaps {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -987,7 +947,7 @@ interface AnalysisContentGaps {
   weight: number | null;
 }
 
-interface AnalysisCosts {
+export interface AnalysisCosts {
   /**
    * Readable answers of the chosen origins.
    */
@@ -1038,7 +998,7 @@ interface AnalysisCosts {
   unknown_calls: number | null;
 }
 
-interface AnalysisCoverage {
+export interface AnalysisCoverage {
   /**
    * Of these, queries with a readable answer for that day, of the chosen origins: bought, reused, or the last one of a query that was not asked.
    */
@@ -1063,10 +1023,6 @@ interface AnalysisCoverage {
    * Answered, but of an origin that the views do not show.
    */
   hidden: number | null;
-  /**
-   * Of those not asked, queries for which another one lent its answer as well: analysis.lent tells which. It counts nowhere else.
-   */
-  lent: number | null;
   /**
    * Name of the list.
    */
@@ -1121,7 +1077,7 @@ interface AnalysisCoverage {
   unreadable: number | null;
 }
 
-interface AnalysisCtr {
+export interface AnalysisCtr {
   /**
    * Share of clicks, 0 to 1.
    */
@@ -1132,7 +1088,7 @@ interface AnalysisCtr {
   position: number | null;
 }
 
-interface AnalysisDays {
+export interface AnalysisDays {
   /**
    * Of these, queries with a readable answer of the chosen origins.
    */
@@ -1159,7 +1115,7 @@ interface AnalysisDays {
   thin: boolean | null;
 }
 
-interface AnalysisDomainCoverage {
+export interface AnalysisDomainCoverage {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -1190,7 +1146,7 @@ interface AnalysisDomainCoverage {
   tag: string | null;
 }
 
-interface AnalysisDomainDays {
+export interface AnalysisDomainDays {
   /**
    * Sum of weight times share of clicks at its best places.
    */
@@ -1237,7 +1193,7 @@ interface AnalysisDomainDays {
   weight: number | null;
 }
 
-interface AnalysisDrift {
+export interface AnalysisDrift {
   /**
    * Readable answers with it.
    */
@@ -1264,7 +1220,7 @@ interface AnalysisDrift {
   place: string | null;
 }
 
-interface AnalysisEntityChanges {
+export interface AnalysisEntityChanges {
   /**
    * new or gone.
    */
@@ -1299,7 +1255,7 @@ interface AnalysisEntityChanges {
   type: string | null;
 }
 
-interface AnalysisEntityFrequency {
+export interface AnalysisEntityFrequency {
   /**
    * Name of the entity.
    */
@@ -1322,7 +1278,7 @@ interface AnalysisEntityFrequency {
   weight: number | null;
 }
 
-interface AnalysisEntityPairs {
+export interface AnalysisEntityPairs {
   /**
    * Answers in all: the newest of each query.
    */
@@ -1361,7 +1317,7 @@ interface AnalysisEntityPairs {
   type: string | null;
 }
 
-interface AnalysisEstimatedTraffic {
+export interface AnalysisEstimatedTraffic {
   /**
    * What a click costs in advertising; null where no list says it.
    */
@@ -1424,7 +1380,7 @@ interface AnalysisEstimatedTraffic {
   volume: number | null;
 }
 
-interface AnalysisExpansionRounds {
+export interface AnalysisExpansionRounds {
   /**
    * Readable answers that were bought for them.
    */
@@ -1499,7 +1455,7 @@ interface AnalysisExpansionRounds {
   unaffordable: number | null;
 }
 
-interface AnalysisFeatureDays {
+export interface AnalysisFeatureDays {
   /**
    * Name of the block.
    */
@@ -1534,7 +1490,7 @@ interface AnalysisFeatureDays {
   things: number | null;
 }
 
-interface AnalysisFeatures {
+export interface AnalysisFeatures {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -1593,7 +1549,7 @@ interface AnalysisFeatures {
   url_key: string | null;
 }
 
-interface AnalysisFreshness {
+export interface AnalysisFreshness {
   /**
    * Of these, queries with a readable answer, of the chosen origins.
    */
@@ -1632,7 +1588,7 @@ interface AnalysisFreshness {
   youngest_age: Interval | null;
 }
 
-interface AnalysisFrontier {
+export interface AnalysisFrontier {
   /**
    * One of these queries.
    */
@@ -1655,7 +1611,7 @@ interface AnalysisFrontier {
   weight: number | null;
 }
 
-interface AnalysisInsightCosts {
+export interface AnalysisInsightCosts {
   /**
    * Credits for each; null where none was confirmed.
    */
@@ -1686,7 +1642,7 @@ interface AnalysisInsightCosts {
   run_date: string | null;
 }
 
-interface AnalysisKeywordClusters {
+export interface AnalysisKeywordClusters {
   /**
    * Text of the heaviest query of the group, which stands for it.
    */
@@ -1717,7 +1673,7 @@ interface AnalysisKeywordClusters {
   weight: number | null;
 }
 
-interface AnalysisKeywordHubs {
+export interface AnalysisKeywordHubs {
   /**
    * Text of the hub; its own text where it is the heaviest.
    */
@@ -1748,7 +1704,7 @@ interface AnalysisKeywordHubs {
   weight: number | null;
 }
 
-interface AnalysisLabelChanges {
+export interface AnalysisLabelChanges {
   /**
    * When the answer was received.
    */
@@ -1783,7 +1739,7 @@ interface AnalysisLabelChanges {
   run_date: string | null;
 }
 
-interface AnalysisLabelDays {
+export interface AnalysisLabelDays {
   /**
    * Queries of the label that were to be asked.
    */
@@ -1810,7 +1766,7 @@ interface AnalysisLabelDays {
   weight: number | null;
 }
 
-interface AnalysisLabelMix {
+export interface AnalysisLabelMix {
   /**
    * intent or sentiment.
    */
@@ -1841,7 +1797,7 @@ interface AnalysisLabelMix {
   weight: number | null;
 }
 
-interface AnalysisLabelShares {
+export interface AnalysisLabelShares {
   /**
    * Sum of weight times share of clicks at its best places; null where the curve ends before all of them.
    */
@@ -1880,7 +1836,7 @@ interface AnalysisLabelShares {
   top_3: number | null;
 }
 
-interface AnalysisLatest {
+export interface AnalysisLatest {
   /**
    * The API that answered.
    */
@@ -1939,7 +1895,7 @@ interface AnalysisLatest {
   sentiment: string | null;
 }
 
-interface AnalysisLatestMetrics {
+export interface AnalysisLatestMetrics {
   /**
    * What a click costs in advertising, in the currency of the list; null where no list says it.
    */
@@ -1958,7 +1914,7 @@ interface AnalysisLatestMetrics {
   volume: number | null;
 }
 
-interface AnalysisLatestWeights {
+export interface AnalysisLatestWeights {
   /**
    * Lists that hold the query.
    */
@@ -1973,121 +1929,7 @@ interface AnalysisLatestWeights {
   weight: number | null;
 }
 
-interface AnalysisLent {
-  /**
-   * Days from then to this night: more than 0 where the lender rested or failed.
-   */
-  age_days: number | null;
-  /**
-   * The night that it was bought for.
-   */
-  answered_on: string | null;
-  /**
-   * The query that lent its answer.
-   */
-  lent_by: string | null;
-  /**
-   * Its text.
-   */
-  lent_by_q: string | null;
-  /**
-   * Name of the list.
-   */
-  list: string | null;
-  /**
-   * The night that this one was bought for.
-   */
-  own_answered_on: string | null;
-  /**
-   * The last answer of the query itself, which stands in for it everywhere else.
-   */
-  own_search_id: number | null;
-  /**
-   * Its text.
-   */
-  q: string | null;
-  /**
-   * The query that was not asked.
-   */
-  query_id: string | null;
-  /**
-   * Day of the run.
-   */
-  run_date: string | null;
-  /**
-   * The answer that was lent: the newest one of the lender up to that night; null: there is none that is shown.
-   */
-  search_id: number | null;
-}
-
-interface AnalysisLentResults {
-  /**
-   * Days from then to this night.
-   */
-  age_days: number | null;
-  /**
-   * The night that it was bought for.
-   */
-  answered_on: string | null;
-  /**
-   * Host of the page.
-   */
-  domain: string | null;
-  /**
-   * Always true: nobody asked this query on this day.
-   */
-  lent: boolean | null;
-  /**
-   * The query that lent its answer.
-   */
-  lent_by: string | null;
-  /**
-   * Its text.
-   */
-  lent_by_q: string | null;
-  /**
-   * Name of the list.
-   */
-  list: string | null;
-  /**
-   * Place of the result in the answer, from 1.
-   */
-  ordinal: number | null;
-  /**
-   * Rank that the API reports; null when it reports none that can be read.
-   */
-  position: number | null;
-  /**
-   * Its text.
-   */
-  q: string | null;
-  /**
-   * The query that was not asked.
-   */
-  query_id: string | null;
-  /**
-   * Day of the run.
-   */
-  run_date: string | null;
-  /**
-   * The answer that was lent.
-   */
-  search_id: number | null;
-  /**
-   * Snippet of the result.
-   */
-  snippet: string | null;
-  /**
-   * Title of the result.
-   */
-  title: string | null;
-  /**
-   * Address as the answer gives it.
-   */
-  url: string | null;
-}
-
-interface AnalysisLiveLabels {
+export interface AnalysisLiveLabels {
   /**
    * Queries of the label that were to be asked.
    */
@@ -2114,7 +1956,7 @@ interface AnalysisLiveLabels {
   weight: number | null;
 }
 
-interface AnalysisLiveShares {
+export interface AnalysisLiveShares {
   /**
    * Sum of weight times share of clicks at its best places.
    */
@@ -2153,7 +1995,7 @@ interface AnalysisLiveShares {
   top_3: number | null;
 }
 
-interface AnalysisLiveSteps {
+export interface AnalysisLiveSteps {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -2208,7 +2050,7 @@ interface AnalysisLiveSteps {
   volatility: number | null;
 }
 
-interface AnalysisMemberships {
+export interface AnalysisMemberships {
   /**
    * Name of the list.
    */
@@ -2255,7 +2097,7 @@ interface AnalysisMemberships {
   weight: number | null;
 }
 
-interface AnalysisMovers {
+export interface AnalysisMovers {
   /**
    * up, down, same, entered or left.
    */
@@ -2330,7 +2172,7 @@ interface AnalysisMovers {
   url_key: string | null;
 }
 
-interface AnalysisNightHealth {
+export interface AnalysisNightHealth {
   /**
    * Of these, queries with a readable answer.
    */
@@ -2405,7 +2247,7 @@ interface AnalysisNightHealth {
   workers: number | null;
 }
 
-interface AnalysisObservations {
+export interface AnalysisObservations {
   /**
    * The API that answered.
    */
@@ -2472,7 +2314,7 @@ interface AnalysisObservations {
   sentiment: string | null;
 }
 
-interface AnalysisOutlook {
+export interface AnalysisOutlook {
   /**
    * Name of the account.
    */
@@ -2551,7 +2393,7 @@ interface AnalysisOutlook {
   worst: number | null;
 }
 
-interface AnalysisPageSteps {
+export interface AnalysisPageSteps {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -2602,7 +2444,7 @@ interface AnalysisPageSteps {
   url_key: string | null;
 }
 
-interface AnalysisPageSwitches {
+export interface AnalysisPageSwitches {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -2637,7 +2479,7 @@ interface AnalysisPageSwitches {
   url_keys: string[] | null;
 }
 
-interface AnalysisPositionBuckets {
+export interface AnalysisPositionBuckets {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -2676,7 +2518,7 @@ interface AnalysisPositionBuckets {
   tag: string | null;
 }
 
-interface AnalysisQueryDays {
+export interface AnalysisQueryDays {
   /**
    * The query.
    */
@@ -2699,7 +2541,7 @@ interface AnalysisQueryDays {
   weight: number | null;
 }
 
-interface AnalysisQueryLabels {
+export interface AnalysisQueryLabels {
   /**
    * Labels, in order.
    */
@@ -2714,7 +2556,7 @@ interface AnalysisQueryLabels {
   query_id: string | null;
 }
 
-interface AnalysisQueryTags {
+export interface AnalysisQueryTags {
   /**
    * The query.
    */
@@ -2733,7 +2575,7 @@ interface AnalysisQueryTags {
   weight: number | null;
 }
 
-interface AnalysisRankHistory {
+export interface AnalysisRankHistory {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -2780,7 +2622,7 @@ interface AnalysisRankHistory {
   url_key: string | null;
 }
 
-interface AnalysisRanks {
+export interface AnalysisRanks {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -2827,7 +2669,7 @@ interface AnalysisRanks {
   url_key: string | null;
 }
 
-interface AnalysisRelatedEdges {
+export interface AnalysisRelatedEdges {
   /**
    * First day.
    */
@@ -2862,7 +2704,7 @@ interface AnalysisRelatedEdges {
   related_queries: number | null;
 }
 
-interface AnalysisRelatedNodes {
+export interface AnalysisRelatedNodes {
   /**
    * First text, in byte order, of all that it hangs together with.
    */
@@ -2889,7 +2731,7 @@ interface AnalysisRelatedNodes {
   reciprocal: number | null;
 }
 
-interface AnalysisResults {
+export interface AnalysisResults {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -2952,7 +2794,7 @@ interface AnalysisResults {
   url_key: string | null;
 }
 
-interface AnalysisSerpDivergence {
+export interface AnalysisSerpDivergence {
   /**
    * 0: the same pages; 1: none in common.
    */
@@ -2987,7 +2829,7 @@ interface AnalysisSerpDivergence {
   variant: string | null;
 }
 
-interface AnalysisSerpOverlap {
+export interface AnalysisSerpOverlap {
   /**
    * Shared pages divided by all pages of the two, 0 to 1.
    */
@@ -3018,7 +2860,7 @@ interface AnalysisSerpOverlap {
   shared: number | null;
 }
 
-interface AnalysisShareBounds {
+export interface AnalysisShareBounds {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -3061,7 +2903,7 @@ interface AnalysisShareBounds {
   weight: number | null;
 }
 
-interface AnalysisShareOfVoice {
+export interface AnalysisShareOfVoice {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -3096,7 +2938,7 @@ interface AnalysisShareOfVoice {
   weight: number | null;
 }
 
-interface AnalysisStatement {
+export interface AnalysisStatement {
   /**
    * Name of the account.
    */
@@ -3143,7 +2985,7 @@ interface AnalysisStatement {
   run_id: number | null;
 }
 
-interface AnalysisStepDays {
+export interface AnalysisStepDays {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -3198,7 +3040,7 @@ interface AnalysisStepDays {
   volatility: number | null;
 }
 
-interface AnalysisSteps {
+export interface AnalysisSteps {
   /**
    * The API that answered.
    */
@@ -3253,7 +3095,7 @@ interface AnalysisSteps {
   steps: number | null;
 }
 
-interface AnalysisStrikingDistance {
+export interface AnalysisStrikingDistance {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -3288,7 +3130,7 @@ interface AnalysisStrikingDistance {
   weight: number | null;
 }
 
-interface AnalysisTenure {
+export interface AnalysisTenure {
   /**
    * Answers in a row.
    */
@@ -3331,7 +3173,7 @@ interface AnalysisTenure {
   worst_position: number | null;
 }
 
-interface AnalysisTitleChanges {
+export interface AnalysisTitleChanges {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -3382,7 +3224,7 @@ interface AnalysisTitleChanges {
   url_key: string | null;
 }
 
-interface AnalysisTopicShare {
+export interface AnalysisTopicShare {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -3409,7 +3251,7 @@ interface AnalysisTopicShare {
   topic: string | null;
 }
 
-interface AnalysisTopTenSurvival {
+export interface AnalysisTopTenSurvival {
   /**
    * Answers in a row.
    */
@@ -3440,14 +3282,14 @@ interface AnalysisTopTenSurvival {
   survival: number | null;
 }
 
-interface AnalysisUnfinishedDays {
+export interface AnalysisUnfinishedDays {
   /**
    * Day of the run.
    */
   run_date: string | null;
 }
 
-interface AnalysisVolatility {
+export interface AnalysisVolatility {
   /**
    * When the answer was received.
    */
@@ -3486,7 +3328,7 @@ interface AnalysisVolatility {
   volatility: number | null;
 }
 
-interface AnalysisVolatilityDays {
+export interface AnalysisVolatilityDays {
   /**
    * Of these, queries whose answer is another one.
    */
@@ -3517,7 +3359,7 @@ interface AnalysisVolatilityDays {
   weighted_volatility: number | null;
 }
 
-interface AnalysisVolatilityNights {
+export interface AnalysisVolatilityNights {
   /**
    * Nights that the comparison rests on.
    */
@@ -3544,7 +3386,7 @@ interface AnalysisVolatilityNights {
   z: number | null;
 }
 
-interface AnalysisVolatilityWeekdays {
+export interface AnalysisVolatilityWeekdays {
   /**
    * Volatility less elsewhere.
    */
@@ -3575,7 +3417,7 @@ interface AnalysisVolatilityWeekdays {
   weekday: number | null;
 }
 
-interface AnalysisWrongPages {
+export interface AnalysisWrongPages {
   /**
    * Greatest position in the answer: not ranked means not in the first so many.
    */
@@ -3622,7 +3464,7 @@ interface AnalysisWrongPages {
   url_key: string | null;
 }
 
-interface AnswerFields {
+export interface AnswerFields {
   /**
    * Where the answers were bought.
    */
@@ -3645,7 +3487,7 @@ interface AnswerFields {
   run_id: number;
 }
 
-interface ArchivedDays {
+export interface ArchivedDays {
   /**
    * Answers of the day that left with it.
    */
@@ -3680,15 +3522,7 @@ interface ArchivedDays {
   run_date: string;
 }
 
-interface CadenceDraws {
-  /**
-   * Pages of the first ten in which its answer differed from the one that would have been lent; null: not compared, or none would have been lent.
-   */
-  differences: number | null;
-  /**
-   * The query whose answer it would have been lent; null: none.
-   */
-  lent_by: string | null;
+export interface CadenceDraws {
   /**
    * The list.
    */
@@ -3707,7 +3541,7 @@ interface CadenceDraws {
   run_date: string;
 }
 
-interface CadenceNights {
+export interface CadenceNights {
   /**
    * Queries that could rest and were drawn by chance to be asked.
    */
@@ -3724,14 +3558,6 @@ interface CadenceNights {
    * How many queries had an interval of 1 day, of 2 days and so on.
    */
   intervals: number[];
-  /**
-   * Queries that were not asked and lent the answer of another one.
-   */
-  lent: Generated<number>;
-  /**
-   * Queries that could be lent an answer and were drawn by chance to be asked.
-   */
-  lent_by_chance: Generated<number>;
   /**
    * The list.
    */
@@ -3754,7 +3580,7 @@ interface CadenceNights {
   run_date: string;
 }
 
-interface Cadences {
+export interface Cadences {
   /**
    * True when that night asks it although it is not due: a share drawn by chance, so that what rest misses is measured.
    */
@@ -3772,10 +3598,6 @@ interface Cadences {
    */
   interval_days: number;
   /**
-   * The query whose answer it is lent while it rests; null: none.
-   */
-  lent_by: string | null;
-  /**
    * The list.
    */
   list_id: number;
@@ -3789,7 +3611,7 @@ interface Cadences {
   why: string;
 }
 
-interface Calls {
+export interface Calls {
   /**
    * The account it was paid from.
    */
@@ -3888,7 +3710,7 @@ interface Calls {
   worker: number;
 }
 
-interface Clusters {
+export interface Clusters {
   /**
    * Derived from the label.
    */
@@ -3899,7 +3721,7 @@ interface Clusters {
   label: string;
 }
 
-interface CtrCurve {
+export interface CtrCurve {
   /**
    * Share of clicks, 0 to 1; a place that the curve does not hold gets none.
    */
@@ -3914,7 +3736,7 @@ interface CtrCurve {
   position: number;
 }
 
-interface Domains {
+export interface Domains {
   /**
    * The host in lower case without a leading www.: what analysts call a domain.
    */
@@ -3933,7 +3755,7 @@ interface Domains {
   site: string | null;
 }
 
-interface Entities {
+export interface Entities {
   /**
    * Derived from name and type.
    */
@@ -3948,7 +3770,7 @@ interface Entities {
   type: string | null;
 }
 
-interface Expansions {
+export interface Expansions {
   /**
    * When it was taken.
    */
@@ -3991,7 +3813,7 @@ interface Expansions {
   weight: number;
 }
 
-interface FinishedDays {
+export interface FinishedDays {
   /**
    * What the sums rest on besides the answers, as analysis.basis() told it: kinds of answers, curve of clicks, lines of folders and hosts.
    */
@@ -4014,7 +3836,7 @@ interface FinishedDays {
   run_date: string;
 }
 
-interface FinishedLabels {
+export interface FinishedLabels {
   /**
    * The keeping in finished_days; rows without one are thrown away.
    */
@@ -4041,7 +3863,7 @@ interface FinishedLabels {
   weight: number;
 }
 
-interface FinishedShares {
+export interface FinishedShares {
   /**
    * Sum of weight times share of clicks at its best places; null where the curve ends before all of them.
    */
@@ -4080,7 +3902,7 @@ interface FinishedShares {
   top_3: number;
 }
 
-interface FinishedSteps {
+export interface FinishedSteps {
   /**
    * Greatest position in the answer.
    */
@@ -4135,7 +3957,7 @@ interface FinishedSteps {
   volatility: number | null;
 }
 
-interface FirstTens {
+export interface FirstTens {
   /**
    * The answer.
    */
@@ -4146,7 +3968,7 @@ interface FirstTens {
   sight: Buffer;
 }
 
-interface ForgettingQueries {
+export interface ForgettingQueries {
   /**
    * The list that goes, and that alone holds it; null: it goes from all lists.
    */
@@ -4157,7 +3979,7 @@ interface ForgettingQueries {
   query_id: string;
 }
 
-interface ForgettingWords {
+export interface ForgettingWords {
   /**
    * The row as it was, until it is sure that no answer which came at the same moment names it; null: it has not been taken out yet.
    */
@@ -4172,14 +3994,14 @@ interface ForgettingWords {
   kind: string;
 }
 
-interface ForgottenBodies {
+export interface ForgottenBodies {
   /**
    * The call that was answered.
    */
   call_id: number;
 }
 
-interface ForgottenTasks {
+export interface ForgottenTasks {
   /**
    * The run that it belonged to.
    */
@@ -4190,7 +4012,7 @@ interface ForgottenTasks {
   task_id: number;
 }
 
-interface Installation {
+export interface Installation {
   /**
    * When the tables were made.
    */
@@ -4201,26 +4023,7 @@ interface Installation {
   id: Generated<string>;
 }
 
-interface Lendings {
-  /**
-   * The query that lends: of the same list, and asked itself.
-   */
-  lent_by: string;
-  /**
-   * The list.
-   */
-  list_id: number;
-  /**
-   * The query that is not asked.
-   */
-  query_id: string;
-  /**
-   * The night.
-   */
-  run_date: string;
-}
-
-interface ListQueries {
+export interface ListQueries {
   /**
    * What a click costs, in the currency of the tool that made the list; the greatest of merged lines.
    */
@@ -4275,7 +4078,7 @@ interface ListQueries {
   weight: number | null;
 }
 
-interface ListQueryHistory {
+export interface ListQueryHistory {
   /**
    * The list.
    */
@@ -4302,7 +4105,7 @@ interface ListQueryHistory {
   weight: number | null;
 }
 
-interface Lists {
+export interface Lists {
   /**
    * Most credits that the runs of the list dated in one calendar month may use together; null: no limit.
    */
@@ -4333,21 +4136,21 @@ interface Lists {
   source: string;
 }
 
-interface LoadedAnswers {
+export interface LoadedAnswers {
   /**
    * The answer.
    */
   search_id: number;
 }
 
-interface LoadedDays {
+export interface LoadedDays {
   /**
    * The day.
    */
   run_date: string;
 }
 
-interface NightHealth {
+export interface NightHealth {
   /**
    * The judgement after which rank alerts were looked for; null: not yet, or there was no rule.
    */
@@ -4410,7 +4213,7 @@ interface NightHealth {
   workers: number;
 }
 
-interface Nights {
+export interface Nights {
   /**
    * When the outcome was written down.
    */
@@ -4441,7 +4244,7 @@ interface Nights {
   schedule: string;
 }
 
-interface NotesAnnotations {
+export interface NotesAnnotations {
   /**
    * The login that wrote it, unless it said another name.
    */
@@ -4468,7 +4271,7 @@ interface NotesAnnotations {
   written_at: Generated<Timestamp>;
 }
 
-interface Notices {
+export interface Notices {
   /**
    * Not sent before: a pause after a failure, or the time that a process has that is sending it.
    */
@@ -4519,7 +4322,7 @@ interface Notices {
   tries: Generated<number>;
 }
 
-interface OrganicResults {
+export interface OrganicResults {
   /**
    * Named fields as they came, where the columns cannot hold them exactly.
    */
@@ -4558,7 +4361,7 @@ interface OrganicResults {
   title: string | null;
 }
 
-interface Outlooks {
+export interface Outlooks {
   /**
    * The account.
    */
@@ -4605,7 +4408,7 @@ interface Outlooks {
   until: Timestamp | null;
 }
 
-interface OutlookSteps {
+export interface OutlookSteps {
   /**
    * The account.
    */
@@ -4668,7 +4471,7 @@ interface OutlookSteps {
   worst: number;
 }
 
-interface OwnDomainChanges {
+export interface OwnDomainChanges {
   /**
    * Its brand, where the line names one.
    */
@@ -4711,7 +4514,7 @@ interface OwnDomainChanges {
   until: string | null;
 }
 
-interface OwnDomains {
+export interface OwnDomains {
   /**
    * When the line was first told.
    */
@@ -4738,7 +4541,7 @@ interface OwnDomains {
   until: string | null;
 }
 
-interface Pages {
+export interface Pages {
   /**
    * Host of the address; null when it has none.
    */
@@ -4757,7 +4560,7 @@ interface Pages {
   url_key: string;
 }
 
-interface Prunings {
+export interface Prunings {
   /**
    * When it was begun.
    */
@@ -4772,7 +4575,7 @@ interface Prunings {
   received_before: Timestamp;
 }
 
-interface Queries {
+export interface Queries {
   /**
    * desktop, mobile or tablet as sent, or null when none is sent.
    */
@@ -4807,7 +4610,7 @@ interface Queries {
   q: string;
 }
 
-interface RawAnswers {
+export interface RawAnswers {
   /**
    * The bytes as received, after content decoding.
    */
@@ -4830,7 +4633,7 @@ interface RawAnswers {
   truncated: Generated<boolean>;
 }
 
-interface RejectedLines {
+export interface RejectedLines {
   /**
    * The beginning of the line.
    */
@@ -4849,7 +4652,7 @@ interface RejectedLines {
   run_id: number;
 }
 
-interface RelatedSearches {
+export interface RelatedSearches {
   /**
    * Derived from the text.
    */
@@ -4860,7 +4663,7 @@ interface RelatedSearches {
   q: string;
 }
 
-interface ResultDomains {
+export interface ResultDomains {
   /**
    * Host in lower case without a leading www.; *.example.com or example.com/folder where a line of ours or of rivals holds it.
    */
@@ -4903,7 +4706,7 @@ interface ResultDomains {
   url_key: string | null;
 }
 
-interface RivalDomains {
+export interface RivalDomains {
   /**
    * When the line was first told.
    */
@@ -4930,7 +4733,7 @@ interface RivalDomains {
   until: string | null;
 }
 
-interface Runs {
+export interface Runs {
   /**
    * Lines that gave a query.
    */
@@ -5005,7 +4808,7 @@ interface Runs {
   suspect: Generated<boolean>;
 }
 
-interface Schedules {
+export interface Schedules {
   /**
    * Longest interval in days that an adaptive schedule lets a query rest; null: it asks every query each night.
    */
@@ -5056,7 +4859,7 @@ interface Schedules {
   zone: string;
 }
 
-interface SearchClusters {
+export interface SearchClusters {
   /**
    * The topic.
    */
@@ -5071,7 +4874,7 @@ interface SearchClusters {
   search_id: number;
 }
 
-interface SearchEntities {
+export interface SearchEntities {
   /**
    * The entity.
    */
@@ -5086,7 +4889,7 @@ interface SearchEntities {
   search_id: number;
 }
 
-interface Searches {
+export interface Searches {
   /**
    * Host of the API that answered, with its path if it has one; bundled for the bundled service.
    */
@@ -5161,7 +4964,7 @@ interface Searches {
   task_id: number;
 }
 
-interface SearchFeatures {
+export interface SearchFeatures {
   /**
    * The host that it names, or that of its page; null: neither.
    */
@@ -5192,7 +4995,7 @@ interface SearchFeatures {
   text: string | null;
 }
 
-interface SearchRelatedSearches {
+export interface SearchRelatedSearches {
   /**
    * Place in the answer, from 1.
    */
@@ -5207,7 +5010,7 @@ interface SearchRelatedSearches {
   search_id: number;
 }
 
-interface SeenPages {
+export interface SeenPages {
   /**
    * The page.
    */
@@ -5218,7 +5021,7 @@ interface SeenPages {
   query_id: string;
 }
 
-interface Slices {
+export interface Slices {
   /**
    * When its last task ended; null while one is open.
    */
@@ -5245,7 +5048,7 @@ interface Slices {
   turn: number | null;
 }
 
-interface Stops {
+export interface Stops {
   /**
    * The account.
    */
@@ -5280,7 +5083,7 @@ interface Stops {
   until: Timestamp | null;
 }
 
-interface Tasks {
+export interface Tasks {
   /**
    * Calls that may have been charged although no answer could be read.
    */
@@ -5343,7 +5146,7 @@ interface Tasks {
   state: Generated<string>;
 }
 
-interface ViewFiles {
+export interface ViewFiles {
   /**
    * When it was put in place.
    */
@@ -5358,7 +5161,7 @@ interface ViewFiles {
   name: string;
 }
 
-interface Workers {
+export interface Workers {
   /**
    * The account it spends from.
    */
@@ -5442,8 +5245,6 @@ export interface DB {
   "analysis.latest": AnalysisLatest;
   "analysis.latest_metrics": AnalysisLatestMetrics;
   "analysis.latest_weights": AnalysisLatestWeights;
-  "analysis.lent": AnalysisLent;
-  "analysis.lent_results": AnalysisLentResults;
   "analysis.live_labels": AnalysisLiveLabels;
   "analysis.live_shares": AnalysisLiveShares;
   "analysis.live_steps": AnalysisLiveSteps;
@@ -5502,7 +5303,6 @@ export interface DB {
   forgotten_bodies: ForgottenBodies;
   forgotten_tasks: ForgottenTasks;
   installation: Installation;
-  lendings: Lendings;
   list_queries: ListQueries;
   list_query_history: ListQueryHistory;
   lists: Lists;

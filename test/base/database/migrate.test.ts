@@ -112,6 +112,38 @@ describe('migrations', () => {
     ])
   })
 
+  test('queries that were lent an answer count as rested, and the views of it are gone', async () => {
+    const { pool } = await empty()
+    await migrateDatabase(
+      pool,
+      files.filter(({ name }) => name < '0076'),
+    )
+    await pool.query(`
+      create view analysis.lent as select * from lendings;
+      create view analysis.lent_results as select * from analysis.lent;
+      create view analysis.coverage as select count(*) as lent from lendings;
+      create view analysis.cadence as select lent_by from cadences;
+      create view analysis.cadence_nights as select lent, differences from cadence_nights, cadence_draws;
+      insert into lists (name, source) values ('words', 'words.csv');
+      insert into cadence_nights
+        (list_id, run_date, longest_days, queries, due, by_chance, rested, lent, lent_by_chance, intervals)
+      values
+        (1, '2026-01-01', 14, 20, 10, 1, 9, 0, 0, '{20}'),
+        (1, '2026-01-02', 14, 20, 10, 1, 4, 3, 2, '{20}')`)
+    await migrateDatabase(pool)
+    const { rows } = await pool.query({
+      text: `
+        select due, by_chance, rested, to_regclass('analysis.lent') as lent, to_regclass('lendings') as lendings
+        from cadence_nights
+        order by run_date`,
+      rowMode: 'array',
+    })
+    expect(rows).toEqual([
+      [10, 1, 9, null, null],
+      [10, 3, 7, null, null],
+    ])
+  })
+
   test('a database that a newer release migrated is refused by an older one', async () => {
     const { pool } = await empty()
     const older = numbers('create table numbers (n integer)')
