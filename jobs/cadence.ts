@@ -11,7 +11,6 @@ await runCommand<CadenceOptions>(
       'npm run cadence -- --backtest                    what resting would have come to, for every list',
       'npm run cadence -- --backtest --list keywords    for one list, with its tags',
       'npm run cadence -- --backtest --longest 7d --share 30%',
-      'npm run cadence -- --backtest --lend             what lending twins one answer would have saved and got wrong',
       'npm run -s cadence -- --backtest --json',
     ],
     define: (program) =>
@@ -20,7 +19,6 @@ await runCommand<CadenceOptions>(
         .option('--list <name>', 'only this list')
         .option('--longest <days>', 'longest interval of the backtest, like 14d', '14d')
         .option('--share <percent>', 'most that asking may cost, of daily asking', '48%')
-        .option('--lend', 'lend twins one answer: queries that have long been answered the same')
         .option('--json', 'one JSON object on stdout'),
   },
   async (call) => (await import('../src/features/cadence/command.ts')).runCadence(call),

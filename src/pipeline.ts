@@ -1,30 +1,16 @@
-import type { CallName } from './core/ledger/settle.ts'
-import type { Reserved } from './core/ledger/reserve.ts'
+// THE MAIN PATH: reserve, call, parse, store. Everything else in this repository serves these lines.
+
+import type { Database } from './base/database/database.ts'
 import type { Query } from './base/query.ts'
-import type { Reply } from './core/search/call.ts'
-import type { Verdict } from './core/search/verdict.ts'
-
-/** A task that a worker has in hand. */
-export interface Task {
-  readonly id: number
-  readonly run: number
-  readonly priority: number
-  readonly class: string
-  readonly query: Query
-  readonly queryId: string
-  /** True: workers died while it was asked; it goes out alone, so that no other task is blamed for it. */
-  readonly suspect: boolean
-  /** True: the API once answered it as if the key were refused. */
-  readonly refused: boolean
-}
-
-/** One call that came back, with what it means. */
-export interface Bought {
-  readonly task: Task
-  readonly call: CallName
-  readonly reply: Reply
-  readonly verdict: Verdict
-}
+import { yieldInTurn } from './base/waiting.ts'
+import { type Bought, entryOf, type Provenance, type Task } from './core/ledger/entry.ts'
+import type { Wanted } from './core/ledger/admission.ts'
+import type { Clocks } from './core/ledger/leases.ts'
+import { reserve, type Reserved, type Spender } from './core/ledger/reserve.ts'
+import type { CallName, Entry } from './core/ledger/settle.ts'
+import type { Api, Reply } from './core/search/call.ts'
+import type { Lanes } from './core/search/lane.ts'
+import { judge, type Verdict } from './core/search/verdict.ts'
 
 /** How a task stands after a call of it was written down. */
 export interface Outcome {
@@ -33,19 +19,19 @@ export interface Outcome {
   readonly waitMs: number | null
 }
 
-/** The steps of the main path, each from a stage of its own. */
+/** The steps of the main path. */
 export interface Steps {
-  /** gate: reserves credits for as many of these as may be asked now. */
+  /** Reserves credits for as many of these as may be asked now. */
   readonly gate: (tasks: readonly Task[]) => Promise<Reserved>
-  /** call: one paid request, in a lane that is free again before anything is stored. */
+  /** One paid request, in a lane that is free again before anything is stored. */
   readonly call: (task: Task, name: CallName) => Promise<Reply>
-  /** parse: what the reply means for its task, the account and all workers. */
+  /** What the reply means for its task, the account and all workers. */
   readonly parse: (reply: Reply, query: Query) => Verdict
-  /** store: body, rows, money and task state in one transaction; gives back how the task stands. */
+  /** Body, rows, money and task state in one transaction; gives back how the task stands. */
   readonly store: (bought: Bought) => Promise<Outcome>
 }
 
-/** The main path. Tasks in, each bought at most once; everything else in this repository serves these lines. */
+/** Tasks in, each bought at most once. */
 export async function buy(
   tasks: readonly Task[],
   steps: Steps,
@@ -64,4 +50,118 @@ export async function answer(task: Task, call: CallName, steps: Steps): Promise<
   const reply = await steps.call(task, call)
   const verdict = steps.parse(reply, task.query)
   return steps.store({ task, call, reply, verdict })
+}
+
+/** What the steps work with: the parts of one worker. */
+export interface Tools {
+  readonly mill: { readonly db: Database; readonly supplier: Provenance }
+  readonly options: {
+    readonly tell: (line: string) => void
+    /** Called at each of the moments; for tests that kill the process there. */
+    readonly at?: (moment: Moment) => void
+    /** Told how many seconds each paid request took. */
+    readonly onCall?: (seconds: number) => void
+  }
+  readonly spender: Spender
+  readonly lease: { readonly term: Clocks }
+  readonly api: Api
+  readonly lanes: Lanes
+  /** Holds calls back when something was learnt that speaks against them. */
+  readonly brake: {
+    heldBack(term: Clocks): string | null
+    heed(bought: Bought): void
+    written(verdict: Verdict): void
+  }
+  /** Writes entries down together, with `record` of the ledger. */
+  readonly batch: { add(entry: Entry): Promise<Outcome> }
+  readonly tally: { reply(verdict: Verdict): void; took(seconds: number): void }
+  /** Holds a refused key against the answers that the same key got. */
+  readonly witnesses: { begin(task: number): void; hear(bought: Bought): Promise<Verdict> }
+  readonly outages: { markDatabase(away: boolean, tell: (line: string) => void): void }
+  /** Told of every reply. */
+  readonly onReply: (reply: Reply) => void
+  /** Called when a lane is free again. */
+  readonly nudge: () => void
+}
+
+/** Moments at which a test may end the process. */
+export type Moment = 'before_reserve' | 'reserved' | 'replied' | 'stored'
+
+const gatherMs = 3
+
+/** The four steps as a worker takes them. */
+export function stepsOf(tools: Tools): Steps {
+  // The lease as it was known before the call of a task was asked for.
+  const terms = new Map<number, Clocks>()
+  return {
+    gate: (tasks) => gate(tools, tasks, terms),
+    call: (task, name) => request(tools, { task, name }, terms),
+    parse: (reply, query) => judge(reply, query, tools.mill.supplier.origin),
+    store: (bought) => store(tools, bought),
+  }
+}
+
+async function gate(
+  tools: Tools,
+  tasks: readonly Task[],
+  terms: Map<number, Clocks>,
+): Promise<Reserved> {
+  const { mill, options, spender, outages, lease } = tools
+  options.at?.('before_reserve')
+  const { term } = lease
+  const reserved = await reserve(mill.db, spender, tasks.map(wantedOf))
+  outages.markDatabase(false, options.tell)
+  for (const id of reserved.granted.keys()) terms.set(id, term)
+  if (reserved.granted.size > 0) options.at?.('reserved')
+  return reserved
+}
+
+async function request(
+  tools: Tools,
+  { task, name }: { task: Task; name: CallName },
+  terms: Map<number, Clocks>,
+): Promise<Reply> {
+  const term = terms.get(task.id) ?? tools.lease.term
+  terms.delete(task.id)
+  const reply = await tools.lanes.run(() => send(tools, { task, name }, term))
+  // The lane is free long before the answer is stored; lanes that are freed together make one group at the gate.
+  setTimeout(tools.nudge, gatherMs)
+  await yieldInTurn()
+  return reply
+}
+
+async function store(tools: Tools, bought: Bought): Promise<Outcome> {
+  const { mill, options, tally, brake, batch, witnesses } = tools
+  options.at?.('replied')
+  brake.heed(bought)
+  const verdict = await witnesses.hear(bought)
+  tally.reply(verdict)
+  const recorded = await batch.add(entryOf({ ...bought, verdict }, mill.supplier))
+  brake.written(bought.verdict)
+  options.at?.('stored')
+  return recorded
+}
+
+/** The paid request of a call, unless something that this process has just learnt holds it back. */
+async function send(
+  { api, brake, options, tally, witnesses, onReply }: Tools,
+  { task: { id, query }, name }: { task: Task; name: CallName },
+  term: Clocks,
+): Promise<Reply> {
+  const held = brake.heldBack(term)
+  if (held !== null) return { kind: 'unsent', code: held, message: 'released before it was sent' }
+  witnesses.begin(id)
+  const begun = performance.now()
+  // The mark is the key: asked for again after a loss, the call is charged once by an API that knows such keys.
+  const reply = await api.call(query, { key: name.mark })
+  onReply(reply)
+  const seconds = (performance.now() - begun) / 1000
+  options.onCall?.(seconds)
+  if (reply.kind === 'response') tally.took(seconds)
+  return reply
+}
+
+/** What the ledger is asked for a task. */
+export function wantedOf({ id, class: kind, priority }: Task): Wanted {
+  return { task: id, class: kind, priority }
 }

@@ -8,7 +8,6 @@ create table cadences (
   due_on date not null,
   by_chance boolean not null,
   why text not null,
-  lent_by uuid,
   primary key (list_id, query_id)
 );
 comment on table cadences is 'For each query of a list with an adaptive schedule, how often it is asked and when next: the newest decision.';
@@ -19,7 +18,6 @@ comment on column cadences.interval_days is 'Days from one asking to the next.';
 comment on column cadences.due_on is 'Run date on which the query is to be asked next.';
 comment on column cadences.by_chance is 'True when that night asks it although it is not due: a share drawn by chance, so that what rest misses is measured.';
 comment on column cadences.why is 'Why this interval, in a sentence.';
-comment on column cadences.lent_by is 'The query whose answer it is lent while it rests; null: none.';
 
 create table cadence_nights (
   list_id bigint not null,
@@ -31,8 +29,6 @@ create table cadence_nights (
   by_chance integer not null,
   rested integer not null,
   intervals integer[] not null,
-  lent integer not null default 0,
-  lent_by_chance integer not null default 0,
   primary key (list_id, run_date)
 );
 comment on table cadence_nights is 'What was decided for each night of a list with an adaptive schedule.';
@@ -45,16 +41,12 @@ comment on column cadence_nights.due is 'Of these, queries whose turn it was.';
 comment on column cadence_nights.by_chance is 'Queries that could rest and were drawn by chance to be asked.';
 comment on column cadence_nights.rested is 'Queries that rested.';
 comment on column cadence_nights.intervals is 'How many queries had an interval of 1 day, of 2 days and so on.';
-comment on column cadence_nights.lent is 'Queries that were not asked and lent the answer of another one.';
-comment on column cadence_nights.lent_by_chance is 'Queries that could be lent an answer and were drawn by chance to be asked.';
 
 create table cadence_draws (
   list_id bigint not null,
   run_date date not null,
   query_id uuid not null,
   moves integer,
-  lent_by uuid,
-  differences integer,
   primary key (list_id, run_date, query_id)
 );
 comment on table cadence_draws is 'Queries that could rest and were drawn by chance to be asked: what they hid is what those that rested hide.';
@@ -62,21 +54,6 @@ comment on column cadence_draws.list_id is 'The list.';
 comment on column cadence_draws.run_date is 'The night.';
 comment on column cadence_draws.query_id is 'The query.';
 comment on column cadence_draws.moves is 'Pages that had entered or left the first ten since it was asked before; null: not compared yet, or it was not answered.';
-comment on column cadence_draws.lent_by is 'The query whose answer it would have been lent; null: none.';
-comment on column cadence_draws.differences is 'Pages of the first ten in which its answer differed from the one that would have been lent; null: not compared, or none would have been lent.';
-
-create table lendings (
-  list_id bigint not null,
-  run_date date not null,
-  query_id uuid not null,
-  lent_by uuid not null,
-  primary key (list_id, run_date, query_id)
-);
-comment on table lendings is 'For each night the queries that it does not ask since the answers of another one have been the same for long: that one lends its newest answer.';
-comment on column lendings.list_id is 'The list.';
-comment on column lendings.run_date is 'The night.';
-comment on column lendings.query_id is 'The query that is not asked.';
-comment on column lendings.lent_by is 'The query that lends: of the same list, and asked itself.';
 
 create table first_tens (
   search_id bigint primary key,

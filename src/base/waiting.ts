@@ -72,3 +72,22 @@ async function closePatiently({ name, close }: Closer): Promise<void> {
   const closed = await within(close(), { ms: patienceMs })
   if (closed === late) throw new Error(`${name} took longer than 30 s`)
 }
+
+const inTurn: (() => void)[] = []
+
+/**
+ * Resolves when each earlier caller has had a round of the event loop. Answers that come in their hundreds are parsed in
+ * a round each, and replies of PostgreSQL are read between them: a transaction that waits for its reply may hold a row
+ * that all workers wait for.
+ */
+export function yieldInTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    inTurn.push(resolve)
+    if (inTurn.length === 1) setImmediate(callNext)
+  })
+}
+
+function callNext(): void {
+  inTurn.shift()?.()
+  if (inTurn.length > 0) setImmediate(callNext)
+}

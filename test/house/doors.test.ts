@@ -32,7 +32,7 @@ describe('doors', () => {
             '../src/features/quota/quota.ts',
             '../src/features/quota/page.ts',
           ),
-          'src/core/worker/steps.ts': imports('../../pipeline.ts'),
+          'src/pipeline.ts': imports('../../pipeline.ts'),
         }),
       ),
     ).toEqual(['jobs/quota.ts -> src/features/quota/page.ts'])

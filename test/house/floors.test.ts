@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { climbs, strays, trespasses } from './floors.ts'
+import { climbs, strays, trespasses, usersOf } from './floors.ts'
 import { cyclesOf, importsOf } from './imports.ts'
 
 const tree = (files: Record<string, string>) => new Map(Object.entries(files))
@@ -45,6 +45,19 @@ describe('floors', () => {
       'src/core/worker/duties.ts -> src/features/alerts/look.ts',
       'src/features/alerts/look.ts -> src/features/notifications/news.ts',
     ])
+  })
+
+  test('who imports a feature is found, jobs and the feature itself aside', () => {
+    const files = tree({
+      'jobs/alerts.ts': imports('../src/features/alerts/command.ts'),
+      'src/desk/news.ts': imports('../features/alerts/told.ts', '../features/alerts/rules.ts'),
+      'src/features/alerts/command.ts': imports('./rules.ts', '../../core/mill.ts'),
+      'src/features/demo/demo.ts': imports('../alerts/told.ts'),
+    })
+    expect(usersOf(files)).toEqual({
+      'features/alerts': ['src/desk/news.ts', 'src/features/demo/demo.ts'],
+      'features/demo': [],
+    })
   })
 
   test('the service and the mill are kept apart, both ways', () => {

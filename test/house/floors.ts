@@ -20,11 +20,52 @@ const floors: readonly (readonly string[])[] = [
   ['base'],
 ]
 
-/** Features that other features are made of, each with those that may import it. Everything else can be deleted alone. */
-const builtOn: Readonly<Record<string, readonly string[]>> = {
-  'features/alerts': ['features/notifications'],
-  'features/analysis': ['features/alerts'],
-  'features/archive': ['features/analysis', 'features/forget'],
+/** Files outside of each feature that are made with it, jobs aside: they have to change when its folder is deleted. */
+export const featureUsers: Readonly<Record<string, readonly string[]>> = {
+  'features/admin': [],
+  'features/alerts': [
+    'src/desk/pages/tonight.ts',
+    'src/features/demo/month.ts',
+    'src/features/demo/nights.ts',
+    'src/features/notifications/news.ts',
+    'src/features/package/package.ts',
+  ],
+  'features/analysis': [
+    'src/desk/drawing/lines.ts',
+    'src/desk/drawing/parts.ts',
+    'src/desk/pages/ask.ts',
+    'src/desk/pages/choose.ts',
+    'src/desk/pages/domain.ts',
+    'src/desk/pages/lists.ts',
+    'src/desk/pages/page.ts',
+    'src/desk/pages/query-night.ts',
+    'src/desk/pages/query-read.ts',
+    'src/desk/pages/query.ts',
+    'src/desk/place.ts',
+    'src/desk/report/command.ts',
+    'src/desk/report/page.ts',
+    'src/desk/report/read.ts',
+    'src/desk/tables.ts',
+    'src/features/alerts/command.ts',
+    'src/features/alerts/queries.ts',
+    'src/features/alerts/shares.ts',
+    'src/features/demo/command.ts',
+  ],
+  'features/archive': [
+    'src/features/analysis/export-command.ts',
+    'src/features/analysis/sql-command.ts',
+  ],
+  'features/cadence': [
+    'src/desk/pages/cadence.ts',
+    'src/features/demo/command.ts',
+    'src/features/demo/nights.ts',
+  ],
+  'features/demo': [],
+  'features/expand': ['src/desk/pages/cadence.ts'],
+  'features/forget': [],
+  'features/notifications': ['src/desk/pages/tonight.ts'],
+  'features/package': [],
+  'features/verify': ['src/features/package/package.ts'],
 }
 
 /** What a file belongs to: a folder of src/core/ or src/features/, or else a folder of src/ or a single file there. */
@@ -40,20 +81,34 @@ function floorOf(room: string): number {
   return named === -1 && room.startsWith('features/') ? floorOf('features') : named
 }
 
-function allowed(from: string, to: string): boolean {
+function allowed(file: string, to: string): boolean {
+  const from = roomOf(file)
   if (from === to || from === 'test' || (from === 'jobs' && to === 'test')) return to !== 'jobs'
   // A program of its own: it and the mill meet over HTTP; a job may start either.
   if (to === 'service') return from === 'jobs'
   if (from === 'service') return to === 'base'
-  if (builtOn[to]?.includes(from) === true) return true
+  if (featureUsers[to]?.includes(file) === true) return true
   return floorOf(from) !== -1 && floorOf(from) < floorOf(to)
 }
 
 /** Imports that do not go down the floors, as `from -> to`. */
 export function climbs(tree: Tree): string[] {
   return importsOf(tree)
-    .filter(({ from, to, outside }) => !outside && !allowed(roomOf(from), roomOf(to)))
+    .filter(({ from, to, outside }) => !outside && !allowed(from, roomOf(to)))
     .map(({ from, to }) => `${from} -> ${to}`)
+}
+
+/** The files that `featureUsers` lists, as they are. */
+export function usersOf(tree: Tree): Readonly<Record<string, readonly string[]>> {
+  const found = new Map<string, Set<string>>()
+  for (const path of tree.keys()) {
+    if (path.startsWith('src/features/')) found.set(roomOf(path), new Set())
+  }
+  for (const { from, to, outside } of importsOf(tree)) {
+    if (outside || from.startsWith('jobs/') || roomOf(from) === roomOf(to)) continue
+    found.get(roomOf(to))?.add(from)
+  }
+  return Object.fromEntries([...found].map(([feature, files]) => [feature, [...files].toSorted()]))
 }
 
 /** Every room of the mill with the number of its floor, the lowest first, as `floor room`. */

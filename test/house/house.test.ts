@@ -4,7 +4,15 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { root } from '../../src/base/root.ts'
 import { idleDoors, pastDoors } from './doors.ts'
-import { climbs, owners, roomsByFloor, strays, trespasses } from './floors.ts'
+import {
+  climbs,
+  featureUsers,
+  owners,
+  roomsByFloor,
+  strays,
+  trespasses,
+  usersOf,
+} from './floors.ts'
 import { cyclesOf, importsOf } from './imports.ts'
 import { thickJobs } from './jobs.ts'
 import { environmentReaders, nameless, shortcuts, weakTitles } from './manners.ts'
@@ -67,6 +75,10 @@ describe('the rooms', () => {
 
   test('imports go down the floors only', () => {
     expect(climbs(sources)).toEqual([])
+  })
+
+  test('a feature is imported by the files that its list names, and by jobs', () => {
+    expect(usersOf(program)).toEqual(featureUsers)
   })
 
   test('what lies behind the doors of a room is imported by the room alone, and no door is idle', () => {

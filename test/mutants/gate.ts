@@ -15,7 +15,7 @@ const pure: readonly Mutant[] = core.map(({ name, file, find, put }) => ({
 
 const edges: readonly Mutant[] = [
   ...inFile(
-    'src/core/ledger/rows.ts',
+    'src/core/ledger/settle.ts',
     [...rules, schedules],
     [
       {
@@ -272,7 +272,7 @@ const edges: readonly Mutant[] = [
   ),
   ...inFile(
     'src/core/search/verdict.ts',
-    ['test/core/search/verdict.test.ts', 'test/core/worker/entry.test.ts'],
+    ['test/core/search/verdict.test.ts', 'test/core/ledger/entry.test.ts'],
     [
       {
         name: 'a server error is taken for free',

@@ -128,8 +128,8 @@ export const workMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/core/worker/entry.ts',
-    [`${room}/entry.test.ts`],
+    'src/core/ledger/entry.ts',
+    ['test/core/ledger/entry.test.ts'],
     [
       {
         name: 'an answer without a price is free',

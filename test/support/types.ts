@@ -10,7 +10,7 @@ const parsers = [
   '--type-mapping={"int8":"number"}',
 ]
 
-/** The types of all tables and views of a database that code of the pipeline reads and writes. */
+/** The types of all tables that the query builder reads and writes; views are read by SQL alone. */
 export async function generateTypes(url: string): Promise<string> {
   const entry = createRequire(import.meta.url).resolve('kysely-codegen')
   const program = join(dirname(entry), 'cli', 'bin.js')
@@ -22,7 +22,7 @@ export async function generateTypes(url: string): Promise<string> {
       `--url=${url}`,
       '--print',
       '--log-level=silent',
-      '--include-pattern={public,analysis,notes}.*',
+      '--include-pattern={public,notes}.*',
       ...parsers,
     ],
     { maxBuffer: 50_000_000 },

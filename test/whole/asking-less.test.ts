@@ -32,7 +32,7 @@ async function openNightsAndApi() {
   const schedule = scheduleOf({
     list: file,
     budget,
-    cadence: { kind: 'adaptive', longestDays: 7, lends: true },
+    cadence: { kind: 'adaptive', longestDays: 7 },
     shares: [{ tag: 'brand', share: 0.5 }],
   })
   const told: string[] = []
@@ -95,7 +95,7 @@ test('queries rest, budgets hold, nobody is alarmed by what was not asked, and a
   const { rows: lists } = await sql<{ id: number }>`select id from lists`.execute(mill.db)
   const decide = async () => {
     const { origin, api: name } = mill.supplier
-    const asked = { list: lists[0]?.id ?? 0, runDate: dateOf(12), longestDays: 7, lends: true }
+    const asked = { list: lists[0]?.id ?? 0, runDate: dateOf(12), longestDays: 7 }
     await decideCadence(mill.db, { ...asked, origin, api: name })
     return mill.db.selectFrom('cadences').selectAll().orderBy('query_id').execute()
   }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Lease } from '../../src/core/worker/lease.ts'
-import { spenderOf } from '../../src/core/worker/setup.ts'
+import { spenderOf } from '../../src/core/worker/worker.ts'
 import { reserve } from '../../src/core/ledger/reserve.ts'
 import { openDatabase, openPool } from '../../src/base/database/database.ts'
 import { openAccount, readBooks, saveReservation } from '../../src/core/ledger/books.ts'

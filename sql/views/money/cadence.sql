@@ -11,8 +11,7 @@ select
   cadences.decided_on,
   newest.run_date as last_run_date,
   newest.fetched_at,
-  newest.search_id,
-  cadences.lent_by
+  newest.search_id
 from cadences
 join lists on lists.id = cadences.list_id
 left join queries on queries.id = cadences.query_id
@@ -37,4 +36,3 @@ comment on column analysis.cadence.decided_on is 'The night that was decided.';
 comment on column analysis.cadence.last_run_date is 'Day of its newest answer; null: there is none.';
 comment on column analysis.cadence.fetched_at is 'When its newest answer was received.';
 comment on column analysis.cadence.search_id is 'Its newest answer.';
-comment on column analysis.cadence.lent_by is 'The query whose answer it is lent while it rests; null: none.';

@@ -20,17 +20,7 @@ select
     as hidden_high,
   nights.longest_days,
   nights.intervals,
-  nights.decided_at,
-  nights.lent,
-  nights.lent_by_chance,
-  draws.lent_compared,
-  draws.lent_differed,
-  draws.lent_pages,
-  draws.lent_differed / nullif(draws.lent_compared, 0) as wrong_share,
-  analysis.wilson_low(draws.lent_differed, draws.lent_compared) * (nights.lent + nights.lent_by_chance) as wrong_low,
-  draws.lent_differed / nullif(draws.lent_compared, 0) * (nights.lent + nights.lent_by_chance) as wrong,
-  (1 - analysis.wilson_low(draws.lent_compared - draws.lent_differed, draws.lent_compared))
-    * (nights.lent + nights.lent_by_chance) as wrong_high
+  nights.decided_at
 from cadence_nights as nights
 join lists on lists.id = nights.list_id
 cross join lateral (
@@ -51,11 +41,8 @@ cross join lateral (
 ) as asked
 cross join lateral (
   select
-    (count(cadence_draws.moves) filter (where cadence_draws.lent_by is null))::double precision as compared,
-    (count(*) filter (where cadence_draws.lent_by is null and cadence_draws.moves > 0))::double precision as moved,
-    count(cadence_draws.differences)::double precision as lent_compared,
-    (count(*) filter (where cadence_draws.differences > 0))::double precision as lent_differed,
-    coalesce(sum(cadence_draws.differences), 0)::bigint as lent_pages
+    count(cadence_draws.moves)::double precision as compared,
+    (count(*) filter (where cadence_draws.moves > 0))::double precision as moved
   from cadence_draws
   where cadence_draws.list_id = nights.list_id
     and cadence_draws.run_date = nights.run_date
@@ -79,12 +66,3 @@ comment on column analysis.cadence_nights.hidden_high is 'The most that these ma
 comment on column analysis.cadence_nights.longest_days is 'Longest interval that the schedule allowed.';
 comment on column analysis.cadence_nights.intervals is 'How many queries had an interval of 1 day, of 2 days and so on.';
 comment on column analysis.cadence_nights.decided_at is 'When the night was decided.';
-comment on column analysis.cadence_nights.lent is 'Queries that were not asked and lent the answer of another one (analysis.lent): neither rested nor due.';
-comment on column analysis.cadence_nights.lent_by_chance is 'Queries that could be lent an answer and were drawn by chance to be asked: neither by_chance nor due.';
-comment on column analysis.cadence_nights.lent_compared is 'Of these, queries whose answer was compared with the one that would have been lent.';
-comment on column analysis.cadence_nights.lent_differed is 'Of these, queries of which the first ten held other pages.';
-comment on column analysis.cadence_nights.lent_pages is 'Pages that these first tens had more or less, together.';
-comment on column analysis.cadence_nights.wrong_share is 'lent_differed by lent_compared: the share of lent answers that was wrong; null while none is compared.';
-comment on column analysis.cadence_nights.wrong is 'The same as so many queries.';
-comment on column analysis.cadence_nights.wrong_low is 'The least that these may be, with a confidence of 95 % (Wilson, with correction for continuity).';
-comment on column analysis.cadence_nights.wrong_high is 'The most that these may be.';

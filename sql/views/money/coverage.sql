@@ -19,7 +19,6 @@ select
   count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and not archived and suspect) as suspect,
   count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and not archived and not suspect) as hidden,
   count(*) filter (where evidence = 'not asked') as not_asked,
-  count(*) filter (where evidence = 'not asked' and lent) as lent,
   count(*) filter (where evidence is null and state in ('answered', 'reused', 'not_asked') and not broken and archived) as archived
 from (
   -- Several runs of one day may hold a query, in several states: it counts once, by the one that says most.
@@ -28,7 +27,6 @@ from (
     max(evidence) as evidence,
     max(fetched_at) as fetched_at,
     bool_or(broken) as broken,
-    bool_or(lent) as lent,
     bool_or(archived) as archived,
     bool_and(suspect) as suspect,
     ranking[min(array_position(ranking, state))] as state
@@ -36,7 +34,6 @@ from (
     select
       runs.run_date, lists.name as list, tasks.query_id, tasks.state, observations.evidence, observations.fetched_at,
       coalesce(searches.parse_error is not null, false) as broken, runs.suspect,
-      tasks.state = 'not_asked' and lendings.query_id is not null as lent,
       runs.run_date in (select away_days.run_date from analysis.away_days)
         or coalesce(searches.archived and searches.id not in (select search_id from public.loaded_answers), false) as archived,
       array['answered', 'reused', 'not_asked', 'open', 'unknown', 'failed', 'unaffordable', 'cancelled'] as ranking
@@ -44,10 +41,6 @@ from (
     join runs on runs.id = tasks.run_id
     left join lists on lists.id = runs.list_id
     left join searches on searches.id = tasks.search_id
-    left join lendings
-      on lendings.list_id = runs.list_id
-      and lendings.run_date = runs.run_date
-      and lendings.query_id = tasks.query_id
     left join analysis.observations
       on observations.query_id = tasks.query_id
       and observations.run_date = runs.run_date
@@ -77,4 +70,3 @@ comment on column analysis.coverage.share is 'Answered divided by planned, 0 to 
 comment on column analysis.coverage.newest is 'When the newest of these answers was received.';
 comment on column analysis.coverage.oldest is 'When the oldest of them was received.';
 comment on column analysis.coverage.not_asked is 'Queries that the list or its cadence let rest: their last answers stand in, and cost nothing.';
-comment on column analysis.coverage.lent is 'Of those not asked, queries for which another one lent its answer as well: analysis.lent tells which. It counts nowhere else.';

@@ -162,7 +162,6 @@ export const readable = [
   'cadences',
   'cadence_nights',
   'cadence_draws',
-  'lendings',
   'queries',
   'runs',
   'slices',

@@ -66,8 +66,6 @@ export interface Planned {
   readonly reused: number
   /** Queries that the list, or its cadence, lets rest: their last answers stand in. */
   readonly notAsked: number
-  /** Of these, queries that are lent the answer of a twin. */
-  readonly lent: number
   /** Queries that are to be asked again before their last answer is too old to be used. */
   readonly idleWishes: number
   /** Of the reused, those whose answer cannot be read. */
@@ -210,8 +208,6 @@ interface Rests {
   readonly standIn: RawBuilder<unknown>
   /** True for a query that this run does not ask. */
   readonly rests: RawBuilder<boolean>
-  /** True for one of these that is lent the answer of another query. */
-  readonly lent: RawBuilder<boolean>
   /** When it was answered last, for the order in which queries are bought. */
   readonly answered: RawBuilder<unknown>
   /** True for a query that has waited longer than twice what its list or its cadence allows. */
@@ -222,7 +218,6 @@ const asked: Rests = {
   joins: sql``,
   standIn: sql`null::bigint`,
   rests: sql<boolean>`false`,
-  lent: sql<boolean>`false`,
   answered: sql`null::timestamptz`,
   overdue: sql<boolean>`false`,
 }
@@ -252,7 +247,6 @@ export function restsOf(list: number, order: RestOrder): Rests {
     rests: night
       ? sql<boolean>`coalesce(last.id is not null and ${due} > ${runDate}::date, false)`
       : asked.rests,
-    lent: sql<boolean>`lines.every_days is null and cadence.lent_by is not null`,
     answered: sql`last.fetched_at`,
     overdue: sql<boolean>`case
         when coalesce(lines.every_days, lines.max_age_ms, cadence.interval_days) is null then false
@@ -266,7 +260,7 @@ export function restsOf(list: number, order: RestOrder): Rests {
 function cadenceOf(list: number, adaptive: boolean) {
   return adaptive
     ? sql`left join cadences as cadence on cadence.list_id = ${list} and cadence.query_id = lines.id`
-    : sql`cross join (select null::date as due_on, null::boolean as by_chance, null::integer as interval_days, null::uuid as lent_by) as cadence`
+    : sql`cross join (select null::date as due_on, null::boolean as by_chance, null::integer as interval_days) as cadence`
 }
 
 /** When each query was asked last, by the index on answers alone. */

@@ -202,8 +202,6 @@ interface Group {
   readonly already: boolean
   readonly reused: boolean
   readonly rests: boolean
-  /** Of these tasks, those that are lent an answer. */
-  readonly lent: number
   readonly priority: number
   readonly tasks: number
   readonly slices: number
@@ -222,10 +220,7 @@ async function addTasks(
   run: number,
   { keep, joined, order }: { keep: boolean; joined: boolean; order: RestOrder },
 ): Promise<
-  Pick<
-    Planned,
-    'tasks' | 'queued' | 'reused' | 'notAsked' | 'lent' | 'unreadable' | 'already' | 'shares'
-  >
+  Pick<Planned, 'tasks' | 'queued' | 'reused' | 'notAsked' | 'unreadable' | 'already' | 'shares'>
 > {
   const groups = await groupTasks(trx, run)
   const wanted = groups.filter(({ already }) => keep && !already)
@@ -236,7 +231,6 @@ async function addTasks(
     tasks: count(() => true),
     queued: count(({ already, reused, rests }) => !already && !reused && !rests),
     notAsked: count(({ rests }) => rests),
-    lent: groups.reduce((sum, { lent }) => sum + lent, 0),
     reused: count(({ reused }) => reused),
     unreadable: groups.reduce((sum, { unreadable }) => sum + unreadable, 0),
     already: count(({ already }) => already),
@@ -248,7 +242,7 @@ async function addTasks(
 async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly Group[]> {
   const { rows } = await sql<Group>`
     select
-      already, reused, rests, priority, tasks, slices, unreadable, lent, weighted, aged,
+      already, reused, rests, priority, tasks, slices, unreadable, weighted, aged,
       coalesce((select max(slice) from slices where run_id = ${run}), 0)
         + sum(slices) over (order by already, reused, rests, priority)
         - slices
@@ -257,7 +251,7 @@ async function groupTasks(trx: Transaction<DB>, run: number): Promise<readonly G
       select
         already, reused, rests, priority,
         count(*) as tasks, (count(*) + ${sliceSize} - 1) / ${sliceSize} as slices,
-        count(*) filter (where unreadable) as unreadable, count(*) filter (where lent) as lent, count(weight) > 0 as weighted,
+        count(*) filter (where unreadable) as unreadable, count(weight) > 0 as weighted,
         count(answered) > 0 or bool_or(overdue) as aged
       from pg_temp.merged
       group by already, reused, rests, priority
@@ -510,14 +504,13 @@ export async function mergeDuplicates(
   const already = joined
     ? sql`exists (select from tasks where tasks.run_id = ${run} and tasks.query_id = lines.id and ${isDecided(order)})`
     : sql`false`
-  const { joins, rests, lent, standIn, answered, overdue } = restsOf(list, order)
+  const { joins, rests, standIn, answered, overdue } = restsOf(list, order)
   const columns = shareColumns(order)
   await sql`
     create temporary table merged on commit drop as
     select
       lines.id, lines.ord, lines.priority, lines.weight, lines.every_days, lines.max_age_ms, known.already,
       case when rest.rests then ${standIn} else answer.id end as search_id, rest.rests,
-      rest.rests and ${lent} as lent,
       answer.id is not null as reused, coalesce(answer.unreadable, false) as unreadable,
       ${answered} as answered, ${overdue} as overdue ${columns.shown}
     from (

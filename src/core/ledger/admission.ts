@@ -4,7 +4,7 @@ import type { Database } from '../../base/database/database.ts'
 import { type Account, constants, lowestBalance } from './account.ts'
 import type { Books } from './books.ts'
 import { type Bound, boundOf, type Cost, type Costs, dearestOfAll, unknownCost } from './prices.ts'
-import { accountOf } from './rows.ts'
+import { accountOf } from './settle.ts'
 import { countMoreUrgent, type ListPurse, type WaitingTask } from './waiting.ts'
 
 const soon = 100

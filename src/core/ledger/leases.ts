@@ -3,6 +3,12 @@ import { sql } from '../../base/database/kysely.ts'
 import { setBack } from '../../base/database/trouble.ts'
 import { WrongDatabase } from '../../base/errors.ts'
 
+/** The two clocks of a machine: one stands still while the machine sleeps, the other may be set. */
+export interface Clocks {
+  readonly steady: number
+  readonly wall: number
+}
+
 /** Enters a worker with its first lease; gives back its number. */
 export async function openWorker(
   db: Database,

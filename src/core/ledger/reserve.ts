@@ -19,8 +19,7 @@ import {
 } from './admission.ts'
 import { type Books, readBooks, type Reservation, saveReservation } from './books.ts'
 import type { Costs } from './prices.ts'
-import { accountOf, costsOf, stateOf } from './rows.ts'
-import type { CallName } from './settle.ts'
+import { accountOf, type CallName, costsOf, stateOf } from './settle.ts'
 import { readWaiting, type WaitingTask } from './waiting.ts'
 
 /** Near the floor every change of the books makes a decision void; so many in a row are waited out. */

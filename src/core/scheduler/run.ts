@@ -17,7 +17,6 @@ export type ChooseQueries = (
     readonly listName: string
     readonly runDate: string
     readonly longestDays: number
-    readonly lends: boolean
   },
 ) => Promise<void>
 
@@ -61,12 +60,11 @@ function partNotice({ part }: Schedule): readonly string[] {
   return part === null ? [] : [`if credits run short, ${sharePhrase(part)} are for this list`]
 }
 
-function planPhrase({ queued, reused, notAsked, lent, rejected, shares }: ListPlan): string {
-  const lentNote = lent === 0 ? '' : ` (${lent} of them lent the answer of a twin)`
+function planPhrase({ queued, reused, notAsked, rejected, shares }: ListPlan): string {
   return [
     `${queued} to buy`,
     `${reused} reused`,
-    ...(notAsked === 0 ? [] : [`${notAsked} not asked${lentNote}`]),
+    ...(notAsked === 0 ? [] : [`${notAsked} not asked`]),
     ...shares.map((one) => `${sharesPhrase([one])} for ${one.queued} of them`),
     ...(rejected === 0 ? [] : [`${rejected} lines rejected`]),
   ].join(', ')
@@ -80,8 +78,8 @@ async function planNight(desk: NightDesk, schedule: Schedule, step: RunStep) {
     planList(desk, orderOf(desk, { schedule, step, from, note }))
   const { cadence } = schedule
   if (cadence.kind === 'adaptive') {
-    const { longestDays, lends } = cadence
-    await desk.chooseQueries?.(desk, { listName, runDate: step.night.date, longestDays, lends })
+    const { longestDays } = cadence
+    await desk.chooseQueries?.(desk, { listName, runDate: step.night.date, longestDays })
   }
   try {
     return { plan: await plan({ kind: 'file', path, shown }, joins), note: joins }

@@ -4,7 +4,7 @@ import { troubleOf } from '../../base/database/trouble.ts'
 import { pause } from '../../base/waiting.ts'
 import { type Clerk, type Entry, record, type Recorded } from '../ledger/settle.ts'
 import type { Mill } from '../mill.ts'
-import { lighten, withoutRows } from './entry.ts'
+import { lighten, withoutRows } from '../ledger/entry.ts'
 
 interface BatchOptions {
   readonly lanes: number

@@ -1,9 +1,10 @@
 // Hands tasks out to lanes.
 
 import { unhandled } from '../../base/errors.ts'
-import { buy, type Outcome, type Steps, type Task } from '../../pipeline.ts'
+import { buy, type Outcome, type Steps } from '../../pipeline.ts'
 import { constants, costClass } from '../ledger/account.ts'
-import type { Rest, Wanted } from '../ledger/admission.ts'
+import type { Rest } from '../ledger/admission.ts'
+import type { Task } from '../ledger/entry.ts'
 import type { Reserved } from '../ledger/reserve.ts'
 import type { OpenTask } from '../queue/open-slices.ts'
 
@@ -254,9 +255,4 @@ export function mostUrgent(
   const plain = tasks.filter(({ suspect }) => !suspect)
   if (plain.length > 0) return plain.slice(0, count)
   return flying === 0 ? tasks.slice(0, 1) : []
-}
-
-/** What a task asks of the gate. */
-export function askOf({ id, class: kind, priority }: Task): Wanted {
-  return { task: id, class: kind, priority }
 }

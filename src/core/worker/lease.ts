@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import type { Database } from '../../base/database/database.ts'
 import {
   beatWorker,
+  type Clocks,
   closeWorker,
   countUnmarked,
   findAbandoned,
@@ -9,7 +10,7 @@ import {
   openWorker,
 } from '../ledger/leases.ts'
 import { type Clerk, record } from '../ledger/settle.ts'
-import { lostCall, unsentCall } from './entry.ts'
+import { lostCall, unsentCall } from '../ledger/entry.ts'
 
 interface LeaseOptions {
   readonly db: Database
@@ -88,12 +89,6 @@ export class Lease {
   countOpen(givenUp: ReadonlySet<string>): Promise<number> {
     return countUnmarked(this.#options.db, this.worker, [...givenUp])
   }
-}
-
-/** The two clocks of a machine: one stands still while the machine sleeps, the other may be set. */
-export interface Clocks {
-  readonly steady: number
-  readonly wall: number
 }
 
 function readClocks(): Clocks {

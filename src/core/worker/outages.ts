@@ -1,8 +1,9 @@
 // Parts that work depends on, and the brake when they fail.
 
-import type { Bought } from '../../pipeline.ts'
+import type { Bought } from '../ledger/entry.ts'
 import { policy, type Verdict } from '../search/verdict.ts'
-import type { Clocks, Lease } from './lease.ts'
+import type { Clocks } from '../ledger/leases.ts'
+import type { Lease } from './lease.ts'
 
 /** Parts outside of this process that work depends on. A full disk, or a standby, may be read and not written. */
 type Part = 'the database' | 'a database that can be written' | 'the queue' | 'the API'

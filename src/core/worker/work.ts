@@ -12,10 +12,9 @@ import type { Consumer } from '../queue/jobs.ts'
 import { closeRuns } from '../queue/open-slices.ts'
 import { countFailures } from '../runs/waits.ts'
 import { idleMs, Upkeep, Waits } from './duties.ts'
-import type { WorkerOptions } from './setup.ts'
+import { Worker, type WorkerOptions } from './worker.ts'
 import { keep } from './spool.ts'
 import type { Finish, Prices, Summary } from './summary.ts'
-import { Worker } from './worker.ts'
 
 export interface WorkOptions extends WorkerOptions {
   /** True: ends when nothing is open, or when the account stands still. */

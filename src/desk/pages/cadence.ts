@@ -84,15 +84,6 @@ function drawResting(list: RestingList, nights: readonly RestingNight[], nth: nu
         value: html`${amount(list.moved)} of ${amount(list.compared)}`,
         text: 'drawn by chance that hid a move',
       },
-      ...(list.lent + list.lent_by_chance === 0
-        ? []
-        : [
-            { value: amount(list.lent), text: 'answers lent by twins' },
-            {
-              value: html`${amount(list.lent_differed)} of ${amount(list.lent_compared)}`,
-              text: 'drawn twins that differed',
-            },
-          ]),
     ])}
     ${days.length < 2 ? null : pictures(list.list, days)} ${intervalTable(list)}`,
   )

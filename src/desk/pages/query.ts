@@ -162,9 +162,8 @@ function drawNights({ query, days }: QueryFound, place: PagePlace): Html | null 
         {
           head: 'State',
           word: true,
-          cell: ({ state, errorCode, lentBy }) =>
-            html`${badge(state.replace('_', ' '), stateTones[state] ?? 'soft')} ${errorCode}
-            ${lentBy === null ? null : html`lent by ${given(lentBy)}`}`,
+          cell: ({ state, errorCode }) =>
+            html`${badge(state.replace('_', ' '), stateTones[state] ?? 'soft')} ${errorCode}`,
         },
         { head: 'Depth', number: true, cell: ({ depth }) => amount(depth) },
         { head: 'Calls', number: true, cell: ({ calls }) => amount(calls) },

@@ -117,8 +117,6 @@ export interface QueryDay {
   readonly list: string
   readonly state: string
   readonly errorCode: string | null
-  /** Text of the query whose answer was lent to this one, as it was not asked; null: none. */
-  readonly lentBy: string | null
   /** The readable answer of the day; null: there is none that is shown. */
   readonly search: number | null
   /** Why there is none: `suspect`, `unreadable`, `archived`, `hidden` (of a kind that is not shown), or the state of the task. */
@@ -138,7 +136,7 @@ export async function readQueryDays(
   const { rows } = await sql<QueryDay>`
     select
       runs.run_date as "runDate", runs.id as run, runs.list_id as "listId", lists.name as list, tasks.state,
-      tasks.error_code as "errorCode", lenders.q as "lentBy", observed.search_id as search,
+      tasks.error_code as "errorCode", observed.search_id as search,
       case
         when observed.search_id is not null then null
         when tasks.state not in ('answered', 'reused', 'not_asked') then tasks.state
@@ -153,12 +151,6 @@ export async function readQueryDays(
     join lists on lists.id = runs.list_id
     join tasks on tasks.run_id = runs.id and tasks.query_id = ${query}
     left join searches on searches.id = tasks.search_id
-    left join lendings
-      on lendings.list_id = runs.list_id
-      and lendings.run_date = runs.run_date
-      and lendings.query_id = tasks.query_id
-      and tasks.state = 'not_asked'
-    left join queries as lenders on lenders.id = lendings.lent_by
     left join (
       select *
       from analysis.observations

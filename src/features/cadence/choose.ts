@@ -7,14 +7,12 @@ import { findList } from '../../core/nights/nights.ts'
 import { keepSights } from './first-tens.ts'
 import { decideNight, type KnownQuery, usualShare } from './night.ts'
 import { knownOf, memoryOf } from './replay.ts'
-import { dateOf, differencesBetween, sightOn, unpackSights } from './sights.ts'
+import { dateOf, unpackSights } from './sights.ts'
 
 interface DatedNight {
   readonly runDate: string
   /** No query rests longer than so many days. */
   readonly longestDays: number
-  /** True: a query may be lent the answer of its twin. */
-  readonly lends?: boolean
 }
 
 interface NamedNight extends DatedNight {
@@ -42,14 +40,14 @@ export async function decideByName(
  * night may be decided again: nothing changes then but what has been answered meanwhile.
  */
 export async function decideCadence(db: Database, night: CadenceNight): Promise<void> {
-  const { list, runDate, longestDays, origin, api, lends = false } = night
+  const { list, runDate, longestDays, origin, api } = night
   const today = dayNumber(runDate)
   const since = dateOf(today - memoryOf(longestDays))
   const order = { list, since, until: runDate, origin, api, own: false }
   const queries = await keepSights(db, order)
   if (queries.length === 0) return
   const known = queries.map(({ id, sights }) => knownOf(String(list), id, unpackSights(sights)))
-  const rules = { list: String(list), longest: longestDays, share: usualShare, lends }
+  const rules = { list: String(list), longest: longestDays, share: usualShare }
   const decisions = decideNight(known, today, rules)
   const draws = await readOpenDraws(db, { list, before: runDate })
   const outcomes = outcomesOf(draws, known)
@@ -63,14 +61,11 @@ function outcomesOf(
   queries: readonly KnownQuery[],
 ): readonly DrawOutcome[] {
   const known = new Map(queries.map((query) => [query.id, query]))
-  return draws.flatMap(({ id, runDate, lentBy }) => {
+  return draws.flatMap(({ id, runDate }) => {
     const day = dayNumber(runDate)
     const step = known.get(id)?.steps.find((one) => one.day === day)
     if (step === undefined) return []
-    const own = known.get(id)?.sights.find((one) => one.day === day)
-    const lent = lentBy === null ? null : sightOn(known.get(lentBy)?.sights ?? [], day)
-    const differences = own === undefined || lent === null ? null : differencesBetween(lent, own)
-    return [{ id, runDate, moves: step.moves, differences }]
+    return [{ id, runDate, moves: step.moves }]
   })
 }
 
@@ -80,8 +75,6 @@ interface KeptDecision {
   readonly interval: number
   readonly dueOn: string
   readonly byChance: boolean
-  /** The query whose answer it is lent; null: none. */
-  readonly lentBy: string | null
   readonly why: string
 }
 
@@ -99,15 +92,12 @@ interface DrawOutcome {
   readonly id: string
   readonly runDate: string
   readonly moves: number
-  /** Pages in which its answer differed from the one that would have been lent; null: none would have been. */
-  readonly differences: number | null
 }
 
 /** A query that was drawn by chance, of which nobody has looked yet what it showed. */
 interface OpenDraw {
   readonly id: string
   readonly runDate: string
-  readonly lentBy: string | null
 }
 
 /** Those of nights before one. */
@@ -116,7 +106,7 @@ async function readOpenDraws(
   { list, before }: { readonly list: number; readonly before: string },
 ): Promise<readonly OpenDraw[]> {
   const { rows } = await sql<OpenDraw>`
-    select query_id as id, run_date as "runDate", lent_by as "lentBy"
+    select query_id as id, run_date as "runDate"
     from cadence_draws
     where list_id = ${list}
       and run_date < ${before}::date
@@ -130,7 +120,6 @@ async function keepNight(db: Database, night: KeptNight): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await keepDecisions(trx, night)
     await keepSums(trx, night)
-    await keepLendings(trx, night)
     await keepDraws(trx, night)
     await keepOutcomes(trx, night)
   })
@@ -145,17 +134,16 @@ async function keepDecisions(trx: Database, { list, runDate, decisions }: KeptNi
         ${decisions.map(({ interval }) => interval)}::integer[],
         ${decisions.map(({ dueOn }) => dueOn)}::date[],
         ${decisions.map(({ byChance }) => byChance)}::boolean[],
-        ${decisions.map(({ lentBy }) => lentBy)}::uuid[],
         ${decisions.map(({ why }) => why)}::text[]
-      ) as decision (query_id, interval_days, due_on, by_chance, lent_by, why)
+      ) as decision (query_id, interval_days, due_on, by_chance, why)
     ),
     gone as (
       delete from cadences
       where list_id = ${list}
         and not exists (select from decided where decided.query_id = cadences.query_id)
     )
-    insert into cadences (list_id, query_id, decided_on, interval_days, due_on, by_chance, lent_by, why)
-    select ${list}::bigint, query_id, ${runDate}::date, interval_days, due_on, by_chance, lent_by, why
+    insert into cadences (list_id, query_id, decided_on, interval_days, due_on, by_chance, why)
+    select ${list}::bigint, query_id, ${runDate}::date, interval_days, due_on, by_chance, why
     from decided
     order by query_id
     on conflict (list_id, query_id) do update
@@ -163,21 +151,18 @@ async function keepDecisions(trx: Database, { list, runDate, decisions }: KeptNi
       interval_days = excluded.interval_days,
       due_on = excluded.due_on,
       by_chance = excluded.by_chance,
-      lent_by = excluded.lent_by,
       why = excluded.why`.execute(trx)
 }
 
 async function keepSums(trx: Database, { list, runDate, longestDays }: KeptNight) {
   await sql`
     insert into cadence_nights
-      (list_id, run_date, longest_days, queries, due, by_chance, rested, lent, lent_by_chance, intervals)
+      (list_id, run_date, longest_days, queries, due, by_chance, rested, intervals)
     select
       ${list}::bigint, ${runDate}::date, ${longestDays}::integer, count(*),
       count(*) filter (where due_on <= decided_on),
-      count(*) filter (where by_chance and lent_by is null),
-      count(*) filter (where due_on > decided_on and not by_chance and lent_by is null),
-      count(*) filter (where not by_chance and lent_by is not null),
-      count(*) filter (where by_chance and lent_by is not null),
+      count(*) filter (where by_chance),
+      count(*) filter (where due_on > decided_on and not by_chance),
       array(
         select (select count(*)::integer from cadences as held where held.list_id = ${list} and held.interval_days = days)
         from generate_series(1, ${longestDays}::integer) as days
@@ -192,24 +177,7 @@ async function keepSums(trx: Database, { list, runDate, longestDays }: KeptNight
       due = excluded.due,
       by_chance = excluded.by_chance,
       rested = excluded.rested,
-      lent = excluded.lent,
-      lent_by_chance = excluded.lent_by_chance,
       intervals = excluded.intervals`.execute(trx)
-}
-
-/** Whose answer stands beside the last one of a query that the night does not ask. */
-async function keepLendings(trx: Database, { list, runDate }: KeptNight) {
-  await sql`
-    delete from lendings
-    where list_id = ${list}
-      and run_date = ${runDate}::date`.execute(trx)
-  await sql`
-    insert into lendings (list_id, run_date, query_id, lent_by)
-    select list_id, decided_on, query_id, lent_by
-    from cadences
-    where list_id = ${list}
-      and lent_by is not null
-      and not by_chance`.execute(trx)
 }
 
 async function keepDraws(trx: Database, { list, runDate }: KeptNight) {
@@ -220,25 +188,23 @@ async function keepDraws(trx: Database, { list, runDate }: KeptNight) {
         and run_date = ${runDate}::date
         and query_id not in (select query_id from cadences where list_id = ${list} and by_chance)
     )
-    insert into cadence_draws (list_id, run_date, query_id, lent_by)
-    select list_id, decided_on, query_id, lent_by
+    insert into cadence_draws (list_id, run_date, query_id)
+    select list_id, decided_on, query_id
     from cadences
     where list_id = ${list}
       and by_chance
-    on conflict (list_id, run_date, query_id) do update set lent_by = excluded.lent_by`.execute(trx)
+    on conflict (list_id, run_date, query_id) do nothing`.execute(trx)
 }
 
 async function keepOutcomes(trx: Database, { list, outcomes }: KeptNight) {
   await sql`
     update cadence_draws
-    set moves = outcome.moves,
-      differences = outcome.differences
+    set moves = outcome.moves
     from unnest(
       ${outcomes.map(({ id }) => id)}::uuid[],
       ${outcomes.map(({ runDate }) => runDate)}::date[],
-      ${outcomes.map(({ moves }) => moves)}::integer[],
-      ${outcomes.map(({ differences }) => differences)}::integer[]
-    ) as outcome (query_id, run_date, moves, differences)
+      ${outcomes.map(({ moves }) => moves)}::integer[]
+    ) as outcome (query_id, run_date, moves)
     where cadence_draws.list_id = ${list}
       and cadence_draws.query_id = outcome.query_id
       and cadence_draws.run_date = outcome.run_date`.execute(trx)

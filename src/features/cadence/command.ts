@@ -24,7 +24,6 @@ export interface CadenceOptions {
   readonly list?: string
   readonly longest: string
   readonly share: string
-  readonly lend?: true
   readonly json?: true
 }
 
@@ -32,7 +31,6 @@ export interface CadenceOptions {
 export async function runCadence({ options, env, closers }: Call<CadenceOptions>): Promise<Exit> {
   const longest = longestOf(options.longest)
   const share = shareOf(options.share)
-  const lends = options.lend === true
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'cadence', reading: true })
   const only = options.list ?? null
@@ -48,7 +46,7 @@ export async function runCadence({ options, env, closers }: Call<CadenceOptions>
     return exits.done
   }
   const tests = []
-  for (const list of wanted) tests.push(await backtestList(mill, list, { longest, share, lends }))
+  for (const list of wanted) tests.push(await backtestList(mill, list, { longest, share }))
   if (options.json === true) printJson({ lists: tests.map(backtestJson) })
   else print(backtestLines(tests).join('\n'))
   return exits.done
@@ -76,7 +74,6 @@ interface Backtest {
   readonly list: HistoryList
   readonly longest: number
   readonly share: number
-  readonly lends: boolean
   readonly nights: readonly ReplayedNight[]
   readonly whole: Receipt
   readonly tags: readonly { readonly tag: string; readonly receipt: Receipt }[]
@@ -86,7 +83,7 @@ interface Backtest {
 async function backtestList(
   { db, supplier: { origin, api } }: Pick<Mill, 'db' | 'supplier'>,
   list: HistoryList,
-  { longest, share, lends }: Pick<Backtest, 'longest' | 'share' | 'lends'>,
+  { longest, share }: Pick<Backtest, 'longest' | 'share'>,
 ): Promise<Backtest> {
   const all = { since: '0001-01-01', until: '9999-12-31', own: true }
   const seen = await readSights(db, { list: list.id, origin, api, ...all })
@@ -94,7 +91,7 @@ async function backtestList(
     id,
     sights: unpackSights(sights),
   }))
-  const nights = replayNights(histories, { list: String(list.id), longest, share, lends })
+  const nights = replayNights(histories, { list: String(list.id), longest, share })
   const moves = movesSeen(histories, nights)
   const tags = new Map<string, Set<string>>()
   for (const query of seen) {
@@ -104,7 +101,6 @@ async function backtestList(
     list,
     longest,
     share,
-    lends,
     nights,
     whole: sumUp(histories, nights, moves),
     tags: [...tags]
@@ -117,23 +113,21 @@ async function backtestList(
 }
 
 /** A backtest for programs. */
-function backtestJson({ list, longest, share, lends, nights, whole, tags }: Backtest) {
+function backtestJson({ list, longest, share, nights, whole, tags }: Backtest) {
   return {
     list: list.name,
     longest_days: longest,
     share,
-    lends,
     price: list.price,
     confidence:
       '95 %, Wilson with correction for continuity, a query with its moves as one cluster',
     whole,
     tags: tags.map(({ tag, receipt }) => ({ tag, ...receipt })),
-    nights: nights.map(({ day, queries, asked, byChance, lent }) => ({
+    nights: nights.map(({ day, queries, asked, byChance }) => ({
       run_date: dateOf(day),
       queries,
       asked: asked.length,
       by_chance: byChance.length,
-      lent: lent.filter(({ drawn }) => !drawn).length,
     })),
   }
 }
@@ -154,18 +148,8 @@ export function restingLines(lists: readonly RestingList[]): readonly string[] {
       `${list.list}, as decided for ${list.run_date}: ${intervalWords(list.intervals)}`,
       `  the last ${count(list.nights, 'night')}: ${list.asked} of ${list.queries} askings, ${inPercent(list.rested / Math.max(1, list.queries))} rested; ${list.credits} credits spent, about ${Math.round(list.credits_saved)} saved`,
       `  ${list.compared} that could rest were asked by chance, ${list.moved} of them hid a move: of all ${could} that could, ${range(share)} did (${Math.round(queries.low)} to ${Math.round(queries.high)})`,
-      ...lentLines(list),
     ]
   })
-}
-
-function lentLines(list: RestingList): readonly string[] {
-  const { lent, lent_by_chance: chance, lent_compared: compared, lent_differed: differed } = list
-  if (lent + chance === 0) return []
-  const { share, queries } = wrongIn(list)
-  return [
-    `  ${count(lent, 'answer')} lent by twins; of ${compared} that could be lent one and were asked by chance ${differed} differed, by ${count(list.lent_pages, 'page')}: of all ${lent + chance}, ${range(share)} do (${Math.round(queries.low)} to ${Math.round(queries.high)})`,
-  ]
 }
 
 function intervalWords(intervals: readonly number[]): string {
@@ -207,17 +191,8 @@ function wholeLines({ list, longest, share, nights, whole, tags }: Backtest): re
     `  in time      ${whole.in_time} within two nights, ${whole.at_once} of them at once: ${range(whole.seen_in_time)}`,
     `  late         ${whole.late}, the latest by ${count(whole.latest ?? 0, 'night')}`,
     `  never        ${whole.never}, as they were undone before the next asking: ${range(whole.never_seen)}`,
-    ...lentInBacktest(whole),
     ...tagTable(tags),
     '  in brackets: 95 of 100 such histories lie between (Wilson, each query with its moves as one)',
-  ]
-}
-
-function lentInBacktest({ lent }: Receipt): readonly string[] {
-  const { queries, answers, differed, pages, wrong, oldest } = lent
-  if (answers === 0) return []
-  return [
-    `  lent         ${count(answers, 'answer')} to ${count(queries, 'twin')}, the oldest of ${count(oldest ?? 0, 'night')} before: ${differed} differed, by ${count(pages, 'page')}: ${range(wrong)}`,
   ]
 }
 
@@ -248,24 +223,12 @@ function hiddenIn({ rested, by_chance: chance, compared, moved }: RestingList) {
   return unseenOf({ resting: rested + chance, drawn: compared, moved })
 }
 
-/** What the draws say of all answers that were lent: how many were wrong. */
-function wrongIn(list: RestingList) {
-  return unseenOf({
-    resting: list.lent + list.lent_by_chance,
-    drawn: list.lent_compared,
-    moved: list.lent_differed,
-  })
-}
-
 /** A list that rests, for programs. */
 function restingJson(list: RestingList) {
   const { share, queries } = hiddenIn(list)
-  const wrong = wrongIn(list)
   return {
     ...list,
     hidden_share: share,
     hidden_query_nights: queries,
-    wrong_share: wrong.share,
-    wrong_answers: wrong.queries,
   }
 }

@@ -2,16 +2,11 @@
 
 import { createHash } from 'node:crypto'
 import { count } from '../../base/cli/text.ts'
-import {
-  type Comparison,
-  findLenders,
-  type FirstTen,
-  type Lender,
-  type WatchedQuery,
-} from './sights.ts'
+import type { Comparison, FirstTen } from './sights.ts'
 
 /** What is known of a query before a night. */
-export interface KnownQuery extends WatchedQuery {
+export interface KnownQuery {
+  readonly id: string
   /** From 0 to 1, always the same for a query: equals do not all come due in one night. */
   readonly spread: number
   /** Its answers of the nights before, the oldest first, each beside the one before it. */
@@ -29,8 +24,6 @@ export interface CadenceRules {
   readonly longest: number
   /** Most that it may cost, as a share of daily asking. */
   readonly share: number
-  /** True: a query may be lent the answer of another whose answers have been the same for long. */
-  readonly lends?: boolean
 }
 
 /** Half of daily asking, less what queries that are new or were woken come to on top. */
@@ -47,8 +40,6 @@ interface CadenceDecision {
   readonly due: number
   /** True: it could rest, and is asked so that what is missed is measured. */
   readonly byChance: boolean
-  /** The query whose answer it is lent while it rests; null: its own last one is all there is. */
-  readonly lentBy: string | null
   readonly why: string
 }
 
@@ -56,28 +47,26 @@ interface CadenceDecision {
 export function decideNight(
   queries: readonly KnownQuery[],
   today: number,
-  { list, longest, share, lends = false }: CadenceRules,
+  { list, longest, share }: CadenceRules,
 ): readonly CadenceDecision[] {
-  const lenders = lends ? findLenders(queries.filter((one) => isKnown(one, today))) : noLenders
   const paced = queries.map((query) => {
     const isNew = query.last === null || nightsWatched(query.steps) < newNights
     return { query, isNew, rate: changeRate(query.steps, today), spread: query.spread }
   })
   const limits = { longest, share, chance: chanceShare }
   const patience = patienceFor(
-    paced.filter(({ isNew, query }) => !isNew && !lenders.has(query.id)),
+    paced.filter(({ isNew }) => !isNew),
     limits,
   )
   const rested = paced.map((one) => {
     const interval = one.isNew ? 1 : intervalFor(one, patience, longest)
-    return lend(rest(one, interval, today), { ...one, longest, today, lenders })
+    return rest(one, interval, today)
   })
   const woken = wokenIn(queries, rested, today)
   return rested.map((decision): CadenceDecision => {
     const { id, due } = decision
     if (due <= today) return decision
-    // What moves near a twin is seen where its lender is asked.
-    if (woken.has(id) && decision.lentBy === null) {
+    if (woken.has(id)) {
       const why = 'a query that shows the same pages moved since this one was asked'
       return { ...decision, interval: 1, due: today, why }
     }
@@ -99,40 +88,10 @@ function rest(
   // An answer of a day that is still to come was dated by a clock that was wrong: it tells nothing of tonight.
   if (last === null || last.day > today) {
     const why = 'no answer of the nights before is known'
-    return { id, interval: 1, due: today, byChance, lentBy: null, why }
+    return { id, interval: 1, due: today, byChance, why }
   }
   const due = Math.max(last.day + interval, today)
-  return { id, interval, due, byChance, lentBy: null, why: whyOf(steps, rate) }
-}
-
-/** Nothing that is dated after the night is taken for known. */
-function isKnown({ last }: KnownQuery, today: number): boolean {
-  return last !== null && last.day <= today
-}
-
-const noLenders: ReadonlyMap<string, Lender> = new Map()
-
-/** A twin is asked itself once in five to seven days, whatever it does: until then the answer of the other is lent. */
-function lend(
-  decision: CadenceDecision,
-  {
-    query: { id, last, spread },
-    longest,
-    today,
-    lenders,
-  }: {
-    query: KnownQuery
-    longest: number
-    today: number
-    lenders: ReadonlyMap<string, Lender>
-  },
-): CadenceDecision {
-  const lender = lenders.get(id)
-  const interval = Math.min(longest, 5 + Math.floor(3 * spread))
-  if (lender === undefined || last === null || interval <= decision.interval) return decision
-  const due = Math.max(last.day + interval, today)
-  const why = `its last ${count(lender.equal, 'answer')} had the same first ten as those of another query`
-  return { ...decision, interval, due, lentBy: due > today ? lender.id : null, why }
+  return { id, interval, due, byChance, why: whyOf(steps, rate) }
 }
 
 function whyOf(steps: readonly Comparison[], rate: number): string {

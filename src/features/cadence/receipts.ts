@@ -19,13 +19,6 @@ export interface RestingList {
   /** Of the drawn, those that were compared, and those that hid a move. */
   readonly compared: number
   readonly moved: number
-  /** Answers that were lent, and queries drawn by chance that would have been lent one. */
-  readonly lent: number
-  readonly lent_by_chance: number
-  /** Of these, those that were compared, those that were answered otherwise, and by how many pages. */
-  readonly lent_compared: number
-  readonly lent_differed: number
-  readonly lent_pages: number
 }
 
 const lately = 28
@@ -36,10 +29,9 @@ export async function readRestingLists(db: Database): Promise<readonly RestingLi
     select
       list, max(run_date) as run_date,
       (select newest.intervals from analysis.cadence_nights as newest where newest.list = nights.list order by newest.run_date desc limit 1) as intervals,
-      count(*) as nights, sum(queries) as queries, sum(due + by_chance + lent_by_chance) as asked, sum(rested) as rested,
+      count(*) as nights, sum(queries) as queries, sum(due + by_chance) as asked, sum(rested) as rested,
       sum(by_chance) as by_chance, coalesce(sum(credits), 0) as credits, coalesce(sum(credits_saved), 0) as credits_saved,
-      sum(compared) as compared, sum(moved) as moved, sum(lent) as lent, sum(lent_by_chance) as lent_by_chance,
-      sum(lent_compared) as lent_compared, sum(lent_differed) as lent_differed, sum(lent_pages) as lent_pages
+      sum(compared) as compared, sum(moved) as moved
     from (
       select *, row_number() over (partition by list order by run_date desc) as nth
       from analysis.cadence_nights

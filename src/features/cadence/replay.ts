@@ -2,13 +2,7 @@
 
 import { type Bounds, clustered } from './draws.ts'
 import { type CadenceRules, decideNight, drawnFrom, type KnownQuery } from './night.ts'
-import {
-  type Comparison,
-  differencesBetween,
-  type FirstTen,
-  movesBetween,
-  stepBetween,
-} from './sights.ts'
+import { type Comparison, type FirstTen, movesBetween, stepBetween } from './sights.ts'
 
 /** A query with what it was answered, night by night, the oldest first. */
 export interface QueryHistory {
@@ -25,20 +19,6 @@ export interface ReplayedNight {
   readonly asked: readonly string[]
   /** Of these, those that chance chose among the sleeping. */
   readonly byChance: readonly string[]
-  /** Queries to which the answer of another was lent, or would have been, had chance not chosen them. */
-  readonly lent: readonly LentAnswer[]
-}
-
-/** An answer that was lent, beside what daily asking was answered. */
-interface LentAnswer {
-  readonly id: string
-  readonly lender: string
-  /** True: the query was asked by chance. */
-  readonly drawn: boolean
-  /** Nights since the lender was asked. */
-  readonly age: number
-  /** Pages of the first ten that one of the two has and the other has not; null: they cannot be compared. */
-  readonly differences: number | null
 }
 
 /** How many days back a decision looks. */
@@ -68,16 +48,7 @@ export function replayNights(
       if (decision?.byChance === true) byChance.push(history.id)
       logs.get(history.id)?.add(sight)
     }
-    const lent = held.flatMap(({ history: { id }, sight }): LentAnswer[] => {
-      const decision = decisions.get(id)
-      const lender = decision?.lentBy ?? null
-      const answer = lender === null ? null : (logs.get(lender)?.newest ?? null)
-      if (lender === null || answer === null) return []
-      const drawnToo = decision?.byChance === true
-      const differences = differencesBetween(answer, sight)
-      return [{ id, lender, drawn: drawnToo, age: day - answer.day, differences }]
-    })
-    return { day, queries: held.length, asked, byChance, lent }
+    return { day, queries: held.length, asked, byChance }
   })
 }
 
@@ -134,19 +105,15 @@ class Log {
     this.#sights.push(sight)
   }
 
-  get newest(): FirstTen | null {
-    return this.#sights.at(-1) ?? null
-  }
-
   /** What is known from a day on. */
   since(day: number): KnownQuery {
     const query = { id: this.#id, spread: this.#spread }
     const first = this.#sights.findIndex((sight) => sight.day >= day)
-    if (first === -1) return { ...query, sights: [], steps: [], last: null, before: null }
+    if (first === -1) return { ...query, steps: [], last: null, before: null }
     const steps = this.#steps.slice(first + 1).filter((step) => step !== null)
     const last = this.#sights.at(-1) ?? null
     const before = this.#sights.length - first > 1 ? (this.#sights.at(-2) ?? null) : null
-    return { ...query, sights: this.#sights.slice(first), steps, last, before }
+    return { ...query, steps, last, before }
   }
 }
 
@@ -168,7 +135,6 @@ export interface Receipt {
   readonly latest: number | null
   readonly seen_in_time: Bounds
   readonly never_seen: Bounds
-  readonly lent: LentReceipt
 }
 
 /** Adds up the nights of a replay for some of its queries; the bounds are Wilson's, a query with its moves as one cluster. */
@@ -204,7 +170,6 @@ export function sumUp(
     latest: lates.length === 0 ? null : lates.reduce((most, late) => Math.max(most, late), 0),
     seen_in_time: shareOf(held, ({ late }) => late !== null && late <= inTimeNights),
     never_seen: shareOf(held, ({ late }) => late === null),
-    lent: sumUpLent(nights.flatMap(({ lent }) => lent.filter(({ id }) => calls.has(id)))),
   }
 }
 
@@ -279,44 +244,4 @@ function judge(
     return { day, page, entered, late }
   })
   return judged.toReversed()
-}
-
-/** What lending came to, or would have come to. */
-interface LentReceipt {
-  /** Queries that were lent an answer, and how many they were lent. */
-  readonly queries: number
-  readonly answers: number
-  /** Of these, those that could be held against what daily asking was answered, and those that differed from it. */
-  readonly compared: number
-  readonly differed: number
-  /** Pages of the first ten that these had more or less. */
-  readonly pages: number
-  readonly wrong: Bounds
-  /** Most nights since the lender was asked; null: nothing was lent. */
-  readonly oldest: number | null
-}
-
-/** Adds up what was lent; all that was lent to one query counts as one cluster, since it is wrong for nights on end. */
-function sumUpLent(answers: readonly LentAnswer[]): LentReceipt {
-  const lent = answers.filter(({ drawn }) => !drawn)
-  const clusters = new Map<string, { some: number; many: number }>()
-  let pages = 0
-  for (const { id, differences } of lent) {
-    const cluster = clusters.get(id) ?? { some: 0, many: 0 }
-    clusters.set(id, cluster)
-    if (differences === null) continue
-    cluster.many += 1
-    pages += differences
-    if (differences > 0) cluster.some += 1
-  }
-  const all = [...clusters.values()]
-  return {
-    queries: clusters.size,
-    answers: lent.length,
-    compared: all.reduce((sum, { many }) => sum + many, 0),
-    differed: all.reduce((sum, { some }) => sum + some, 0),
-    pages,
-    wrong: clustered(all),
-    oldest: lent.length === 0 ? null : lent.reduce((most, { age }) => Math.max(most, age), 0),
-  }
 }

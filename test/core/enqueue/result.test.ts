@@ -15,7 +15,6 @@ const list: ListPlan = {
   queued: 2,
   reused: 0,
   notAsked: 0,
-  lent: 0,
   idleWishes: 0,
   unreadable: 0,
   shares: [],

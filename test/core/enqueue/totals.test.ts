@@ -12,7 +12,6 @@ const list = {
   queued: 4,
   reused: 2,
   notAsked: 0,
-  lent: 0,
   idleWishes: 0,
   unreadable: 0,
   shares: [],

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { CompiledQuery } from '../../../src/base/database/kysely.ts'
 import { statement } from '../../../src/base/database/statement.ts'
 import type { Reservation } from '../../../src/core/ledger/books.ts'
-import { type Settlement, settling } from '../../../src/core/ledger/settle-statement.ts'
+import { type Settlement, settling } from '../../../src/core/ledger/settle.ts'
 import { mostBlocks, touchedRows } from '../../support/blocks.ts'
 import { freshDatabase } from '../../support/database.ts'
 

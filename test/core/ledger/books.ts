@@ -4,8 +4,7 @@ import { type Account, newAccount } from '../../../src/core/ledger/account.ts'
 import type { AccountRow, Books, CostRow } from '../../../src/core/ledger/books.ts'
 import type { Cost } from '../../../src/core/ledger/prices.ts'
 import type { Spender } from '../../../src/core/ledger/reserve.ts'
-import type { OpenCall } from '../../../src/core/ledger/settle-statement.ts'
-import type { Entry } from '../../../src/core/ledger/settle.ts'
+import type { Entry, OpenCall } from '../../../src/core/ledger/settle.ts'
 import type { WaitingTask } from '../../../src/core/ledger/waiting.ts'
 
 export function rowOf(account: Account): AccountRow {

@@ -6,22 +6,20 @@ import { lowestBalance } from '../../../src/core/ledger/account.ts'
 import { readBooks, type Reservation, saveReservation } from '../../../src/core/ledger/books.ts'
 import { openWorker } from '../../../src/core/ledger/leases.ts'
 import { decideOn, lookAt, reservationOf } from '../../../src/core/ledger/reserve.ts'
-import { accountOf } from '../../../src/core/ledger/rows.ts'
 import {
+  accountOf,
   booksChanged,
-  readCalls,
-  saveSettlement,
-  type Settlement,
-} from '../../../src/core/ledger/settle-statement.ts'
-import {
   type CallName,
   type Entry,
   judgeTasks,
   matchEntries,
+  readCalls,
+  saveSettlement,
+  type Settlement,
   settlementOf,
 } from '../../../src/core/ledger/settle.ts'
 import { readWaiting } from '../../../src/core/ledger/waiting.ts'
-import { lostCall, unsentCall } from '../../../src/core/worker/entry.ts'
+import { lostCall, unsentCall } from '../../../src/core/ledger/entry.ts'
 import { entry, spender } from './books.ts'
 import { promise } from './promise.ts'
 

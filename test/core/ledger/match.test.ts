@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { OpenCall } from '../../../src/core/ledger/settle-statement.ts'
-import { type Entry, matchEntries } from '../../../src/core/ledger/settle.ts'
+import { type Entry, matchEntries, type OpenCall } from '../../../src/core/ledger/settle.ts'
 import { entry, openCall } from './books.ts'
 
 const numbers = (entries: readonly Entry[], calls: readonly OpenCall[]) => {

@@ -1,7 +1,7 @@
 /** A fault put into the ledger on purpose: the schedules have to find it. */
 export interface Mutant {
   readonly name: string
-  readonly file: 'account' | 'admission' | 'prices' | 'rows' | 'settle-model'
+  readonly file: 'account' | 'admission' | 'prices' | 'settle' | 'settle-model'
   /** Text that occurs once in the source. */
   readonly find: string
   readonly put: string
@@ -72,7 +72,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'nothing is held for lost calls',
-    file: 'rows',
+    file: 'settle',
     find: "uncertain: change.uncertain + (was === 'washed' ? 0 : bound),",
     put: '',
   },
@@ -84,13 +84,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a late answer leaves its credits held',
-    file: 'rows',
+    file: 'settle',
     find: 'return { ...change, uncertain: change.uncertain - bound }',
     put: 'return change',
   },
   {
     name: 'a call that was washed out is held again',
-    file: 'rows',
+    file: 'settle',
     find: "uncertain: change.uncertain + (was === 'washed' ? 0 : bound),",
     put: 'uncertain: change.uncertain + bound,',
     seed: 8,
@@ -220,13 +220,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'lost calls do not count against the day',
-    file: 'rows',
+    file: 'settle',
     find: 'daySpent: change.daySpent + bound - counted,',
     put: '',
   },
   {
     name: 'a late answer takes the credits of another day off this one',
-    file: 'rows',
+    file: 'settle',
     find: 'daySpent: change.daySpent + Math.max(0, now.used - counted),',
     put: 'daySpent: change.daySpent + now.used - counted,',
     seed: 16,
@@ -308,7 +308,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a call that was never sent keeps its reservation',
-    file: 'rows',
+    file: 'settle',
     find: 'return { ...change, reserved: change.reserved - bound, inFlight: change.inFlight - 1 }',
     put: 'return { ...change, inFlight: change.inFlight - 1 }',
   },

@@ -17,7 +17,7 @@ import {
   changeOf,
   type Signal,
   type SlowDown,
-} from '../../../src/core/ledger/rows.ts'
+} from '../../../src/core/ledger/settle.ts'
 
 /** Credits held for a call given up earlier. */
 export interface Held {

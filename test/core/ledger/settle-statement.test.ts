@@ -11,15 +11,14 @@ import {
   changeOf,
   changeRow,
   costsOf,
+  judgeTasks,
   priceRows,
-  type Signal,
-} from '../../../src/core/ledger/rows.ts'
-import {
   readCalls,
   saveSettlement,
   type Settlement,
-} from '../../../src/core/ledger/settle-statement.ts'
-import { judgeTasks, settlementOf } from '../../../src/core/ledger/settle.ts'
+  settlementOf,
+  type Signal,
+} from '../../../src/core/ledger/settle.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { entry } from './books.ts'
 import { apply, type Held } from './settle-model.ts'

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { OpenCall } from '../../../src/core/ledger/settle-statement.ts'
 import {
   type Clerk,
   type Entry,
   judgeTasks,
   type Matched,
+  type OpenCall,
   settlementOf,
 } from '../../../src/core/ledger/settle.ts'
 import { entry, openCall } from './books.ts'

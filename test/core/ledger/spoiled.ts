@@ -6,7 +6,7 @@ import { root } from '../../../src/base/root.ts'
 import { sourceOf, type Mutant } from './mutants.ts'
 import type { Core } from './world.ts'
 
-const files = ['account', 'admission', 'prices', 'rows', 'settle-model'] as const
+const files = ['account', 'admission', 'prices', 'settle', 'settle-model'] as const
 const copied: ReadonlySet<string> = new Set(files.map((file) => join(root, sourceOf(file))))
 
 /** The ledger's core as it would be with this fault in its source. */

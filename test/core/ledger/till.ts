@@ -1,5 +1,5 @@
 import type { Ask, Rules, RunPurse } from '../../../src/core/ledger/admission.ts'
-import type { CallOutcome } from '../../../src/core/ledger/rows.ts'
+import type { CallOutcome } from '../../../src/core/ledger/settle.ts'
 import type { Watch } from './watch.ts'
 import { dayMs, type Reply, type Row, type Worker, type World } from './world.ts'
 

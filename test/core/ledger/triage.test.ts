@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { asksOf, scarcePriorities, sortTasks } from '../../../src/core/ledger/admission.ts'
 import { lookAt } from '../../../src/core/ledger/reserve.ts'
-import { costsOf } from '../../../src/core/ledger/rows.ts'
+import { costsOf } from '../../../src/core/ledger/settle.ts'
 import type { WaitingTask } from '../../../src/core/ledger/waiting.ts'
 import { booksOf, costRows, known, rich, spender, waiting } from './books.ts'
 

@@ -1,6 +1,6 @@
 import { type Account, constants, lowestBalance } from '../../../src/core/ledger/account.ts'
 import type { Grant, Rest, Rules } from '../../../src/core/ledger/admission.ts'
-import type { Signal } from '../../../src/core/ledger/rows.ts'
+import type { Signal } from '../../../src/core/ledger/settle.ts'
 import { checkBound, checkRate } from './bounds.ts'
 import { promise } from './promise.ts'
 import { checkBudgets } from './purses.ts'

@@ -3,7 +3,7 @@ import type { Account } from '../../../src/core/ledger/account.ts'
 import type * as admission from '../../../src/core/ledger/admission.ts'
 import type { Rest } from '../../../src/core/ledger/admission.ts'
 import type { Costs } from '../../../src/core/ledger/prices.ts'
-import type { CallEnding, Signal } from '../../../src/core/ledger/rows.ts'
+import type { CallEnding, Signal } from '../../../src/core/ledger/settle.ts'
 import type * as settlement from './settle-model.ts'
 
 /** The functions under test: the real ones, or copies with a fault put in. */

@@ -257,7 +257,7 @@ describe('a query of a line that says max_age', () => {
 
 describe('a list of an adaptive schedule', () => {
   const adaptive = {
-    cadence: { kind: 'adaptive', longestDays: 14, lends: false },
+    cadence: { kind: 'adaptive', longestDays: 14 },
   } as const
 
   async function decided(q: string, dueOn: string, byChance = false) {

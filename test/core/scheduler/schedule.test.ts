@@ -77,6 +77,8 @@ describe('a line of the file of schedules', () => {
     ['cadence', 'daily 3d', '"adaptive 14d"'],
     ['cadence', 'adaptive 1d', 'from 2d to 365d'],
     ['cadence', 'adaptive 14 d', '"adaptive 14d"'],
+    ['cadence', 'adaptive 14d lend', '"adaptive 14d"'],
+    ['cadence', 'adaptive lend', '"adaptive 14d"'],
     ['schedule', '', 'a short name'],
     ['schedule', 'two\nlines', 'a short name'],
     ['list', '', 'the path of a list'],

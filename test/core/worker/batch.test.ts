@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Entry } from '../../../src/core/ledger/settle.ts'
 import { Batch } from '../../../src/core/worker/batch.ts'
-import { entryOf, unsentCall } from '../../../src/core/worker/entry.ts'
+import { entryOf, unsentCall } from '../../../src/core/ledger/entry.ts'
 import { answer, bought, recordedOf } from './pieces.ts'
 
 /** How the database refuses a write: it is away, others stand in its way, or it dislikes the data. */

@@ -2,7 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Reserved } from '../../../src/core/ledger/reserve.ts'
 import { Dispatch } from '../../../src/core/worker/dispatch.ts'
-import type { Bought, Outcome, Steps } from '../../../src/pipeline.ts'
+import type { Bought } from '../../../src/core/ledger/entry.ts'
+import type { Outcome, Steps } from '../../../src/pipeline.ts'
 import { task } from './pieces.ts'
 
 /** Steps that end when the test says so, and what they were given. */

@@ -5,7 +5,7 @@ import { openAccount } from '../../../src/core/ledger/books.ts'
 import { reserve } from '../../../src/core/ledger/reserve.ts'
 import type { CallName, Clerk } from '../../../src/core/ledger/settle.ts'
 import { Lease } from '../../../src/core/worker/lease.ts'
-import { spenderOf } from '../../../src/core/worker/setup.ts'
+import { spenderOf } from '../../../src/core/worker/worker.ts'
 import { openScene, queries, type Scene } from '../../support/scene.ts'
 
 interface CallState {

@@ -4,7 +4,7 @@ import { queryId, queryKey } from '../../../src/base/query.ts'
 import type { Entry, Recorded } from '../../../src/core/ledger/settle.ts'
 import type { Reply } from '../../../src/core/search/call.ts'
 import { judge } from '../../../src/core/search/verdict.ts'
-import type { Bought, Task } from '../../../src/pipeline.ts'
+import type { Bought, Task } from '../../../src/core/ledger/entry.ts'
 
 export function task(id: number, over: Partial<Task> = {}): Task {
   const query = { q: `query ${id}`, location: null, hl: null, gl: null, num: 10, device: null }

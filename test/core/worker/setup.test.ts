@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../../src/base/config.ts'
 import { supplierOf } from '../../../src/core/mill.ts'
-import { spenderOf } from '../../../src/core/worker/setup.ts'
+import { spenderOf } from '../../../src/core/worker/worker.ts'
 
 function spender(settings: Record<string, string>) {
   const config = readConfig(settings)

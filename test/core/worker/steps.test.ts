@@ -4,8 +4,8 @@ import type { Reply } from '../../../src/core/search/call.ts'
 import { openLanes } from '../../../src/core/search/lane.ts'
 import { Batch } from '../../../src/core/worker/batch.ts'
 import { Brake, Outages, Witnesses } from '../../../src/core/worker/outages.ts'
-import { spenderOf } from '../../../src/core/worker/setup.ts'
-import { stepsOf, type Tools } from '../../../src/core/worker/steps.ts'
+import { spenderOf } from '../../../src/core/worker/worker.ts'
+import { stepsOf, type Tools } from '../../../src/pipeline.ts'
 import { Tally } from '../../../src/core/worker/summary.ts'
 import { openLedger } from './ledger.ts'
 import { answer, bought, recordedOf, refusal, task, unsent } from './pieces.ts'
@@ -26,9 +26,9 @@ async function openSteps() {
   const called: string[] = []
   const keys: unknown[] = []
   const replies: Reply[] = []
-  const tools: Tools = {
+  const tools = {
     mill,
-    options: { lanes: 2, tell: (line) => said.push(line), at: (moment) => moments.push(moment) },
+    options: { tell: (line) => said.push(line), at: (moment) => moments.push(moment) },
     lease,
     spender: spenderOf(mill, { account: clerk.account, worker: lease.worker, key: clerk.key }),
     api: {
@@ -57,7 +57,7 @@ async function openSteps() {
     outages,
     onReply: (reply) => replies.push(reply),
     nudge,
-  }
+  } satisfies Tools
   return {
     tools,
     steps: stepsOf(tools),

@@ -18,12 +18,6 @@ beforeAll(async () => {
     const hats = { results: day % 2 === 0 ? still : moved, depth: 20, credits: 2 }
     await story.night(date, { 'red shoes': shoes, hats }, at)
   }
-  for (let day = 1; day <= 28; day++) {
-    const date = `2026-03-${String(day).padStart(2, '0')}`
-    const boots = { results: still, depth: 20 }
-    const boot = { results: day === 17 ? moved : still, depth: 20 }
-    await story.night(date, { boots, boot }, { ...at, list: 'twins' })
-  }
   await story.night('2026-03-28', { once: still }, { ...at, list: 'young' })
 })
 afterAll(() => database.close())
@@ -60,21 +54,6 @@ describe('npm run cadence', () => {
       ['hats', 1],
       ['shoes', 1],
     ])
-  })
-
-  test('says what lending twins one answer would have come to, when it is asked', async () => {
-    const lentOf = async (list: string) => {
-      const { stdout } = await cadence('--backtest', '--lend', '--json', '--list', list)
-      const { lists } = JSON.parse(stdout) as { lists: { lends: boolean; whole: object }[] }
-      return lists[0]
-    }
-    expect(await lentOf('main')).toMatchObject({ lends: true, whole: { lent: { answers: 0 } } })
-    expect(await lentOf('twins')).toMatchObject({
-      lends: true,
-      whole: { lent: { queries: 1, differed: 1, pages: 2 } },
-    })
-    const { stdout } = await cadence('--backtest', '--lend', '--list', 'twins')
-    expect(stdout).toMatch(/lent {9}\d+ answers to 1 twin, .* 1 differed, by 2 pages: \d+ %/)
   })
 
   test('says of every list what resting saves, and of one night that nothing can be seen in it', async () => {

@@ -26,7 +26,6 @@ function known(
   return {
     id,
     spread: 0,
-    sights,
     steps,
     last: sights.at(-1) ?? null,
     before: sights.at(-2) ?? null,
@@ -155,7 +154,7 @@ describe('a replay', () => {
   test('of one day asks every query once, and saves nothing', () => {
     const sights = [{ day: firstDay, depth: 20, pages: still }]
     const nights = replayNights([{ id: 'one', sights }], rules)
-    expect(nights).toEqual([{ day: firstDay, queries: 1, asked: ['one'], byChance: [], lent: [] }])
+    expect(nights).toEqual([{ day: firstDay, queries: 1, asked: ['one'], byChance: [] }])
   })
 
   test('of a list whose members are others each night asks each of them', () => {

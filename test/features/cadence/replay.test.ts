@@ -12,7 +12,6 @@ import { scheduleOf } from '../../core/scheduler/world.ts'
 import { firstDay, makeHistories } from '../../support/histories.ts'
 import { type NightTable, openNights } from '../../support/nights.ts'
 import { answerRun } from '../../support/sights.ts'
-import { makeTwins } from '../../support/twins.ts'
 
 const supplier = { origin: 'sandbox', api: 'bundled' } as const
 const longest = 14
@@ -34,11 +33,11 @@ function answersOn(histories: readonly QueryHistory[], day: number) {
 }
 
 /** Lives through nights as the scheduler plans them; gives who was asked on each. */
-async function live(histories: readonly QueryHistory[], nights: number, lends = false) {
+async function live(histories: readonly QueryHistory[], nights: number) {
   const schedule = scheduleOf({
     name: 'words',
     list: table.file,
-    cadence: { kind: 'adaptive', longestDays: longest, lends },
+    cadence: { kind: 'adaptive', longestDays: longest },
   })
   writeFileSync(table.file, ['query', ...histories.map(({ id }) => id), ''].join('\n'))
   await table.tickAt(`${dateOf(firstDay - 1)}T12:00:00Z`, schedule)
@@ -69,24 +68,15 @@ async function listAndIds() {
 }
 
 /** What a replay of daily asking says of the same nights, with the queries as the tables know them. */
-async function replay(histories: readonly QueryHistory[], lends = false) {
+async function replay(histories: readonly QueryHistory[]) {
   const { list, ids } = await listAndIds()
   const named = new Map([...ids].map(([q, id]) => [id, q]))
   const told = histories
     .map(({ id, sights }): QueryHistory => ({ id: ids.get(id) ?? '', sights }))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  const nights = replayNights(told, { list: String(list), longest, share: usualShare, lends })
+  const nights = replayNights(told, { list: String(list), longest, share: usualShare })
   const replayed = nights.map(({ asked }) => asked.map((id) => named.get(id) ?? '').toSorted())
   return { nights, replayed }
-}
-
-/** Asks the views, which show live answers alone unless they are told. */
-async function ask<T>(statement: string): Promise<readonly T[]> {
-  return table.db.transaction().execute(async (trx) => {
-    await sql`set local querymill.origins = 'sandbox'`.execute(trx)
-    const { rows } = await sql<T>`${sql.raw(statement)}`.execute(trx)
-    return rows
-  })
 }
 
 describe('a backtest', () => {
@@ -105,70 +95,6 @@ describe('a backtest', () => {
     const lastDrawn = nights.at(-1)?.byChance.length ?? 0
     // The first night is planned before the list is known.
     expect(rows).toEqual([{ nights: 39, chance: drawn, compared: drawn - lastDrawn }])
-  })
-})
-
-describe('a list that lends', () => {
-  test('asks whom its backtest says, and marks what it lent as nobody else takes it for answered', async () => {
-    const some = makeHistories({ seed: 'twins', queries: 10, nights: 34 })
-    const histories = makeTwins(some, { seed: 'twins' })
-    const lived = await live(histories, 34, true)
-    const { nights, replayed } = await replay(histories, true)
-    expect(lived).toEqual(replayed)
-    const told = nights.flatMap(({ day, lent }) => lent.map((one) => ({ day, ...one })))
-    const kept = told.filter(({ drawn }) => !drawn)
-    expect(kept.length).toBeGreaterThan(10)
-    const lent = await ask<Record<string, unknown>>(
-      `select run_date, query_id, lent_by, age_days from analysis.lent order by run_date, query_id`,
-    )
-    const expected = kept.map(({ day, id, lender, age }) => {
-      return { run_date: dateOf(day), query_id: id, lent_by: lender, age_days: age }
-    })
-    expect(lent).toEqual(
-      expected.toSorted((a, b) =>
-        `${a.run_date} ${a.query_id}` < `${b.run_date} ${b.query_id}` ? -1 : 1,
-      ),
-    )
-    expect(
-      await ask(`select sum(lent)::integer as lent from analysis.coverage where lent <= not_asked`),
-    ).toEqual([{ lent: kept.length }])
-    // Ten results of each, and none of them stands where answers are counted.
-    expect(
-      await ask(`select count(*) as rows, bool_and(lent) as lent from analysis.lent_results`),
-    ).toEqual([{ rows: 10 * kept.length, lent: true }])
-    expect(
-      await ask(`
-        select count(*) as lent, bool_and(evidence = 'not asked') as rests,
-          bool_and(observations.search_id = own_search_id) as own,
-          bool_or(observations.search_id = lent.search_id) as mixed
-        from analysis.lent
-        join analysis.observations using (query_id, run_date)`),
-    ).toEqual([{ lent: kept.length, rests: true, own: true, mixed: false }])
-    // Those drawn in the newest night are compared when the next one is decided.
-    const compared = told.filter(({ drawn, day }) => drawn && day < (nights.at(-1)?.day ?? 0))
-    expect(
-      await ask(`
-        select sum(lent)::integer as lent, sum(lent_compared)::integer as compared,
-          sum(lent_differed)::integer as differed
-        from analysis.cadence_nights`),
-    ).toEqual([
-      {
-        lent: kept.length,
-        compared: compared.length,
-        differed: compared.filter(({ differences }) => (differences ?? 0) > 0).length,
-      },
-    ])
-    expect(table.told.join(' ')).toMatch(/not asked \(\d+ of them lent the answer of a twin\)/)
-  })
-
-  test('shows nothing as lent to a query that the night asked all the same', async () => {
-    const histories = makeTwins(makeHistories({ seed: 'twins', queries: 6, nights: 16 }), {
-      seed: 'wishes',
-    })
-    await live(histories, 16, true)
-    expect(await ask(`select count(*) as lent from analysis.lent`)).not.toEqual([{ lent: 0 }])
-    await sql`update tasks set state = 'answered' where state = 'not_asked'`.execute(table.db)
-    expect(await ask(`select count(*) as lent from analysis.lent`)).toEqual([{ lent: 0 }])
   })
 })
 

@@ -2,7 +2,7 @@ import type { Answer } from '../../../../src/base/answer.ts'
 import type { CallName } from '../../../../src/core/ledger/settle.ts'
 import type { Reply } from '../../../../src/core/search/call.ts'
 import type { Verdict } from '../../../../src/core/search/verdict.ts'
-import type { Bought, Task } from '../../../../src/pipeline.ts'
+import type { Bought, Task } from '../../../../src/core/ledger/entry.ts'
 import type { Party } from './plan.ts'
 import type { Message, World } from './world.ts'
 

@@ -1,5 +1,4 @@
-import type { Change } from '../../../../src/core/ledger/rows.ts'
-import type { Settlement } from '../../../../src/core/ledger/settle-statement.ts'
+import type { Change, Settlement } from '../../../../src/core/ledger/settle.ts'
 
 /** A change of the books, back from the spelling of the statement that writes it. */
 export function changeFrom({ change, prices }: Settlement): Change {

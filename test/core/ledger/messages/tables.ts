@@ -1,7 +1,7 @@
 import type { StoredAnswer } from '../../../../src/base/answer.ts'
 import { constants, newAccount } from '../../../../src/core/ledger/account.ts'
 import type { Books } from '../../../../src/core/ledger/books.ts'
-import type { OpenCall, Settlement } from '../../../../src/core/ledger/settle-statement.ts'
+import type { OpenCall, Settlement } from '../../../../src/core/ledger/settle.ts'
 import type { Waiting } from '../../../../src/core/ledger/waiting.ts'
 import { costRows, rowOf } from '../books.ts'
 import { apply } from '../settle-model.ts'

@@ -1,15 +1,39 @@
+// What the ledger and the tables have to know of a call that came back, or never did.
+
 import { refusedRows } from '../../base/answer.ts'
 import { reasonOf, unhandled } from '../../base/errors.ts'
-import type { Bought } from '../../pipeline.ts'
+import type { Query } from '../../base/query.ts'
 import type { StoredAnswer } from '../answers/store.ts'
-import type { Effect } from '../ledger/retry-policy.ts'
-import type { CallEnding } from '../ledger/rows.ts'
-import type { CallName, Entry } from '../ledger/settle.ts'
+import type { Reply } from '../search/call.ts'
 import { dropRows } from '../search/parse.ts'
 import { policy, type Verdict } from '../search/verdict.ts'
+import type { Effect } from './retry-policy.ts'
+import type { CallEnding, CallName, Entry } from './settle.ts'
+
+/** A task that a worker has in hand. */
+export interface Task {
+  readonly id: number
+  readonly run: number
+  readonly priority: number
+  readonly class: string
+  readonly query: Query
+  readonly queryId: string
+  /** True: workers died while it was asked; it goes out alone, so that no other task is blamed for it. */
+  readonly suspect: boolean
+  /** True: the API once answered it as if the key were refused. */
+  readonly refused: boolean
+}
+
+/** One call that came back, with what it means. */
+export interface Bought {
+  readonly task: Task
+  readonly call: CallName
+  readonly reply: Reply
+  readonly verdict: Verdict
+}
 
 /** Where answers come from: kept with each of them. */
-interface Provenance {
+export interface Provenance {
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
 }

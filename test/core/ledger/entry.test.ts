@@ -7,8 +7,8 @@ import {
   lostCall,
   unsentCall,
   withoutRows,
-} from '../../../src/core/worker/entry.ts'
-import { answer, bought, lost, page, refusal, response, unsent } from './pieces.ts'
+} from '../../../src/core/ledger/entry.ts'
+import { answer, bought, lost, page, refusal, response, unsent } from '../worker/pieces.ts'
 
 const bundled = { origin: 'sandbox', api: 'bundled' } as const
 

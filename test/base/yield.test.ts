@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { yieldInTurn } from '../../../src/core/worker/steps.ts'
+import { yieldInTurn } from '../../src/base/waiting.ts'
 
 test('callers that yield go on in their order, each in a round of the event loop of its own', async () => {
   const seen: string[] = []
