@@ -279,9 +279,6 @@ export const settings = {
 export type Name = keyof typeof settings
 export type Value<N extends Name> = z.output<(typeof settings)[N]['shape']>
 
-/** The names of all settings, in the order in which they are shown. */
-export const settingNames = Object.keys(settings)
-
 /** True for a name that the platform's own table of time zones knows. */
 export function isZone(zone: string): boolean {
   if (zone === '') return false

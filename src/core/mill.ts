@@ -38,7 +38,7 @@ interface MillOptions {
   readonly say: (line: string) => void
   /** What `pg_stat_activity` shows. */
   readonly name: string
-  /** PartConnections for the tables; the queue has a pool of its own. */
+  /** Connections for the tables; the queue has a pool of its own. */
   readonly connections?: number
   /** Its statements come again and again, and all of them go by key. */
   readonly byKey?: boolean

@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../src/base/root.ts'
-import { settingNames } from '../../src/base/settings.ts'
+import { settings } from '../../src/base/settings.ts'
 import { importsOf } from './imports.ts'
 import { keysShown, settingsShown } from './papers.ts'
 import { readTree } from './tree.ts'
@@ -109,10 +109,10 @@ describe('the Compose file', () => {
   })
 
   test('the settings of the metasearch can be read, and let programs ask', () => {
-    const settings = z
+    const metasearch = z
       .looseObject({ search: z.object({ formats: z.array(z.string()) }) })
       .parse(parse(compose.configs['searxng']?.content ?? ''))
-    expect(settings.search.formats).toContain('json')
+    expect(metasearch.search.formats).toContain('json')
   })
 })
 
@@ -157,7 +157,7 @@ describe('the example of settings', () => {
   test('it shows every setting once, and nothing that is none', () => {
     const ofContainers = ['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'SEARXNG_SECRET']
     const shown = settingsShown(read('.env.example'))
-    expect(shown.toSorted()).toEqual([...settingNames, ...ofContainers].toSorted())
+    expect(shown.toSorted()).toEqual([...Object.keys(settings), ...ofContainers].toSorted())
   })
 
   test('it holds no key that could be real', () => {

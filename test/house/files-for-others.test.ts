@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { root } from '../../src/base/root.ts'
-import { settingNames } from '../../src/base/settings.ts'
+import { settings } from '../../src/base/settings.ts'
 
 const folder = join(root, 'docs', 'deploy')
 const page = readFileSync(join(folder, 'README.md'), 'utf8')
@@ -21,7 +21,7 @@ describe('the page of files for other programs', () => {
     const named = [...text.matchAll(/^#? ?([A-Z][A-Z_]+)=/gm)].map(([, name = '']) => name)
     expect(named.length).toBeGreaterThan(3)
     // What Node itself reads stands there as well.
-    const known = [...settingNames, 'NODE_ENV', 'NODE_OPTIONS', 'HOME']
+    const known = [...Object.keys(settings), 'NODE_ENV', 'NODE_OPTIONS', 'HOME']
     expect(named.filter((name) => !known.includes(name))).toEqual([])
   })
 

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { root } from '../../src/base/root.ts'
-import { settingNames } from '../../src/base/settings.ts'
+import { settings } from '../../src/base/settings.ts'
 
 const file = join(root, 'docs', 'deploy', 'kubernetes.yaml')
 const manifests = parseAllDocuments(readFileSync(file, 'utf8')).map((document) =>
@@ -106,10 +106,10 @@ describe('the manifests for Kubernetes', () => {
     const { data } = z
       .looseObject({ data: z.record(z.string(), z.string()) })
       .parse(manifests.find(({ kind }) => kind === 'ConfigMap'))
-    const known: readonly string[] = settingNames
+    const known: readonly string[] = Object.keys(settings)
     const named = pods.flatMap((pod) => pod.containers.flatMap(({ env }) => env))
-    const settings = [...Object.keys(data), ...named.map(({ name }) => name)]
-    expect(settings.filter((name) => !known.includes(name))).toEqual([])
+    const given = [...Object.keys(data), ...named.map(({ name }) => name)]
+    expect(given.filter((name) => !known.includes(name))).toEqual([])
     const commands = pods.flatMap((pod) => pod.containers.map(({ command }) => command.at(-1)))
     expect(commands).toEqual(['dist/jobs/migrate.js', 'dist/jobs/work.js', 'dist/jobs/nightly.js'])
   })

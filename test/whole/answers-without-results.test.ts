@@ -1,7 +1,7 @@
 // Paid replies that are no answer to their query: a refusal that was charged, and an answer that names another query.
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { verifyPromises } from '../../src/features/verify/verify.ts'
+import { verifyPromises } from '../support/promises.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries, type Scene } from '../support/scene.ts'
 

@@ -12,7 +12,7 @@ import {
   listAlerts,
   replaceAlertRules,
 } from '../../src/features/alerts/statements.ts'
-import { verifyPromises } from '../../src/features/verify/verify.ts'
+import { verifyPromises } from '../support/promises.ts'
 import { scheduleOf } from '../core/scheduler/world.ts'
 import { openScene, queries } from '../support/scene.ts'
 

@@ -1,7 +1,7 @@
 // Budgets and the cap on calls in flight, held over several workers that are real processes, on two accounts.
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { verifyPromises } from '../../src/features/verify/verify.ts'
+import { verifyPromises } from '../support/promises.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 import type { TestMill } from '../support/mill.ts'

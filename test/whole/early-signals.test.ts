@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { verifyPromises } from '../../src/features/verify/verify.ts'
+import { verifyPromises } from '../support/promises.ts'
 import type { TestMill } from '../support/mill.ts'
 import { backends } from '../support/redis.ts'
 import { start, type Result, type Running } from '../support/run.ts'

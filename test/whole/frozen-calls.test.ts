@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
-import { verifyPromises } from '../../src/features/verify/verify.ts'
+import { verifyPromises } from '../support/promises.ts'
 import { start } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { composeNotices } from '../../src/features/notifications/news.ts'
 import { takeNews } from '../../src/features/alerts/statements.ts'
-import { verifyPromises } from '../../src/features/verify/verify.ts'
+import { verifyPromises } from '../support/promises.ts'
 import { run } from '../support/run.ts'
 import { openScene, queries, type Scene, type SceneOptions } from '../support/scene.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { verifyPromises } from '../../src/features/verify/verify.ts'
+import { verifyPromises } from '../support/promises.ts'
 import { allow, refuse } from '../support/refusal.ts'
 import { run as runCommand } from '../support/run.ts'
 import { openScene, queries, type Scene } from '../support/scene.ts'

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { verifyPromises } from '../../src/features/verify/verify.ts'
+import { verifyPromises } from '../support/promises.ts'
 import { openPool } from '../../src/base/database/database.ts'
 import { start } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'

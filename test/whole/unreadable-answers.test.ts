@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { verifyPromises } from '../../src/features/verify/verify.ts'
+import { verifyPromises } from '../support/promises.ts'
 import type { TestMill } from '../support/mill.ts'
 import { openScene } from '../support/scene.ts'
 

@@ -1,42 +1,93 @@
 import { installed } from '../root.ts'
 
-/** Every command in a line, in the order in which a newcomer meets them. */
-export const commands = {
-  demo: 'from nothing to answered tables on this machine',
-  enqueue: 'reads lists, plans a run of each, queues what has to be bought',
-  work: 'buys an answer for each open task, and stores it',
-  status: 'runs, credits, why it stands still, what to type next',
-  nightly: 'plans the runs of the schedules when they are due',
-  expand: 'buys the most promising related searches of a list, within credits',
-  desk: 'serves the page where people look',
-  sql: 'asks the tables: a question of the library, or any SQL that reads',
-  report: 'writes one page of pictures',
-  export: 'writes a view, a table or an answer into a file',
-  outlook: 'what open runs and coming nights will cost',
-  statement: 'explains every change of the balance',
-  cadence: 'how often each query is asked, and what asking less saves',
-  budget: 'shows and sets budgets',
-  alerts: 'what moved in ranks and shares, with evidence',
-  notify: 'what the webhook was told, and a test of it',
-  domains: 'which domains are ours or of rivals, and since when',
-  verify: 'proves the promises on the live data',
-  resume: 'lifts a stop',
-  retry: 'opens tasks again that failed',
-  cancel: 'ends a run',
-  rebuild: 'makes the queue again from the tables',
-  reparse: 'reads kept bodies again, without a call',
-  prune: 'removes old raw bodies',
-  archive: 'moves old nights into Parquet files, and brings them back',
-  forget: 'forgets a list, a query or a domain; the ledger keeps its sums',
-  health: 'whether a process is well, by its exit code: for containers',
-  migrate: 'prepares a database',
-  stack: 'the database and the service that this machine runs for itself',
-  service: 'runs the search service',
-  keys: 'keys of the search service',
-  corpus: 'documents of the search service',
-} as const
+/** One command. Help, the README's table and the scripts of package.json are all made of these, or held to them. */
+interface Command {
+  readonly about: string
+  /** What Node is started with, where its memory is bounded. */
+  readonly bounds?: readonly string[]
+  /** Its page, as the README links to it. */
+  readonly page?: string
+}
 
-const names = Object.keys(commands).join('|')
+/** Every command there is for users, by what it is for, those of every day first. */
+export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
+  'Every day': {
+    enqueue: {
+      about: 'reads lists, plans a run of each, queues what has to be bought',
+      bounds: ['--max-old-space-size=256'],
+    },
+    work: {
+      about: 'buys an answer for each open task, and stores it; --drain ends when nothing is left',
+      bounds: ['--max-old-space-size=512'],
+    },
+    status: { about: 'runs, credits, why it stands still, what to type next' },
+    nightly: { about: 'plans the runs of the schedules when they are due' },
+    desk: {
+      about: 'serves the page where people look',
+      bounds: ['--max-old-space-size=128', '--max-semi-space-size=2'],
+      page: 'docs/desk.md',
+    },
+    sql: { about: 'asks the tables: a question of the library, or any SQL that reads' },
+    report: { about: 'writes one page of pictures' },
+    export: { about: 'writes a view, a table or an answer into a file' },
+    verify: { about: 'proves the promises on the live data' },
+    demo: { about: 'from nothing to answered tables on this machine' },
+  },
+  Runs: {
+    resume: { about: 'lifts a stop' },
+    retry: { about: 'opens failed tasks again' },
+    cancel: { about: 'ends a run' },
+    expand: {
+      about: 'buys the most promising related searches of a list, within credits',
+      page: 'docs/expand.md',
+    },
+  },
+  Credits: {
+    budget: { about: 'shows and sets budgets' },
+    outlook: { about: 'what open runs and coming nights will cost' },
+    statement: { about: 'explains every change of the balance' },
+    cadence: {
+      about: 'how often each query is asked, and what asking less saves',
+      page: 'docs/ask-less.md',
+    },
+  },
+  News: {
+    alerts: { about: 'what moved in ranks and shares, with evidence' },
+    notify: { about: 'what the webhook was told, and a test of it' },
+    domains: { about: 'which domains are ours or of rivals, and since when' },
+  },
+  'Old data': {
+    archive: {
+      about: 'moves old nights into Parquet files, and brings them back',
+      bounds: ['--max-old-space-size=192', '--max-semi-space-size=2'],
+      page: 'docs/archive.md',
+    },
+    prune: { about: 'removes old raw bodies' },
+    forget: {
+      about: 'forgets a list, a query or a domain; the ledger keeps its sums',
+      page: 'docs/operations.md#forget-a-list-a-query-or-a-domain',
+    },
+    reparse: { about: 'reads kept bodies again, without a call' },
+  },
+  'This installation': {
+    migrate: { about: 'prepares a database' },
+    rebuild: { about: 'makes the queue again from the tables' },
+    health: { about: 'whether a process is well, by its exit code' },
+    stack: { about: 'the database and the service of this machine' },
+  },
+  'The search service': {
+    service: { about: 'runs the search service' },
+    keys: { about: 'its keys' },
+    corpus: { about: 'its documents' },
+  },
+}
+
+/** The same by their names. */
+export const commands: ReadonlyMap<string, Command> = new Map(
+  Object.values(groups).flatMap((group) => Object.entries(group)),
+)
+
+const names = [...commands.keys()].join('|')
 
 /** Other texts may begin so: `npm run build` may be a query of a list. */
 const command = new RegExp(`\\bnpm run (?:-s )?(${names})\\b( --(?= |$))?`, 'g')

@@ -93,31 +93,6 @@ export const constants = {
   longestSlowdownMs: 60_000,
 } as const
 
-/** An account that has never been used. */
-export const newAccount: Account = {
-  seq: 0,
-  usedTotal: 0,
-  seen: null,
-  spentSince: 0,
-  told: null,
-  toldNext: null,
-  reserved: 0,
-  inFlight: 0,
-  uncertain: 0,
-  drainedFloor: null,
-  blindCalls: 0,
-  probeGranted: false,
-  lastProbeAt: null,
-  notBefore: null,
-  rateNextAt: null,
-  slowdowns: 0,
-  blockedKeys: [],
-  day: null,
-  daySpent: 0,
-  month: null,
-  monthSpent: 0,
-}
-
 /** The class of a call: the parameters that prices depend on. */
 export function costClass(query: { readonly num: number; readonly device: string | null }): string {
   return `${query.num}/${query.device ?? '-'}`

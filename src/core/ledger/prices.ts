@@ -38,7 +38,7 @@ export const unknownCost: Cost = {
 }
 
 /** The two greatest prices of both together. */
-function higher(a: Peak, b: Peak): Peak {
+export function higher(a: Peak, b: Peak): Peak {
   return {
     first: Math.max(a.first, b.first),
     second: Math.max(Math.min(a.first, b.first), a.second, b.second),
@@ -63,22 +63,6 @@ export function hear(heard: Heard | undefined, price: number | null, tried: bool
     peak: price === null ? before.peak : higher(before.peak, { first: price, second: 0, count: 1 }),
     cheapest: price === null ? before.cheapest : Math.min(before.cheapest, price),
     tried: before.tried || tried,
-  }
-}
-
-/** What is known of a class after some prices of it were heard. */
-export function learn(cost: Cost, { peak, cheapest, tried }: Heard): Cost {
-  // A call that was given up before ended its try then: the one in flight now is another.
-  if (peak.count === 0) return { ...cost, trying: cost.trying && !tried }
-  const recent = higher(cost.recent, peak)
-  const full = recent.count >= constants.trustedAfter
-  return {
-    dearest: Math.max(cost.dearest, peak.first),
-    cheapest: cost.seen === 0 ? cheapest : Math.min(cost.cheapest, cheapest),
-    seen: cost.seen + peak.count,
-    trying: false,
-    recent: full ? noPeak : recent,
-    earlier: full ? recent : cost.earlier,
   }
 }
 

@@ -282,7 +282,7 @@ const statementShape = z.object({
   error: z.object({ code: textField, message: textField }).optional().catch(undefined),
 })
 
-/** RowColumns of a result in the spelling of the interface; null where the interface would say nothing. */
+/** Columns of a result in the spelling of the interface; null where the interface would say nothing. */
 interface ResultColumns {
   readonly position: number | null
   readonly title: string | null
@@ -291,7 +291,7 @@ interface ResultColumns {
   readonly domain: string | null
 }
 
-/** RowColumns of an answer, apart from its lists. */
+/** Columns of an answer, apart from its lists. */
 interface AnswerColumns {
   readonly intent: string | null
   readonly sentiment: string | null

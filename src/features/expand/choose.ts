@@ -91,7 +91,7 @@ export interface TypedFilter {
   readonly not?: readonly string[]
 }
 
-/** TextFilter is what fits at least one --match, if there is any, and no --not. */
+/** What is typed as a filter: a text fits at least one --match, if there is any, and no --not. */
 export function readFilter({ match = [], not = [] }: TypedFilter): TextFilter {
   const fits = match.map((typed) => readPattern('match', typed))
   const spoils = not.map((typed) => readPattern('not', typed))

@@ -9,7 +9,7 @@ import { readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { type RawBuilder, sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/statement.ts'
-import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { type Exit, exits, Misuse, unhandled } from '../../base/errors.ts'
 import { canonicalText, devices, type Query } from '../../base/query.ts'
 import { openMill } from '../../core/mill.ts'
 import { expectList } from '../../core/runs/run.ts'
@@ -228,7 +228,7 @@ function newAgain(subject: Forgettable): string {
     case 'domain':
       return 'an answer that comes later may name it again; results keep their places, with nobody at them'
     default:
-      throw new Error(`unhandled subject ${JSON.stringify(subject satisfies never)}`)
+      throw unhandled('subject', subject)
   }
 }
 
@@ -368,6 +368,6 @@ function namedBy(subject: Forgettable): RawBuilder<boolean> {
     case 'domain':
       return sql`true`
     default:
-      throw new Error(`unhandled subject ${JSON.stringify(subject satisfies never)}`)
+      throw unhandled('subject', subject)
   }
 }

@@ -4,6 +4,7 @@ import type { Database } from '../../base/database/database.ts'
 import { type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { only } from '../../base/database/statement.ts'
+import { unhandled } from '../../base/errors.ts'
 import {
   aloneIn,
   clearDays,
@@ -60,7 +61,7 @@ function wantedOf(subject: Forgettable): WantedTexts {
     case 'domain':
       return { pattern: domainPattern(subject.name), list: null, queries: null, domain: true }
     default:
-      throw new Error(`unhandled subject ${JSON.stringify(subject satisfies never)}`)
+      throw unhandled('subject', subject)
   }
 }
 
@@ -136,7 +137,7 @@ async function forgetFacts(db: Database, subject: Forgettable, tell: TellGone): 
       await noteDomain(db, subject.name)
       return emptyFacts(db, subject.name, tell)
     default:
-      throw new Error(`unhandled subject ${JSON.stringify(subject satisfies never)}`)
+      throw unhandled('subject', subject)
   }
 }
 

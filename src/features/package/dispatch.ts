@@ -4,11 +4,11 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { print, say } from '../../base/cli/command.ts'
-import { commands } from '../../base/cli/commands.ts'
+import { commands, groups } from '../../base/cli/commands.ts'
 import { exits } from '../../base/errors.ts'
 import { root } from '../../base/root.ts'
 
-const manifest = z.object({ version: z.string(), scripts: z.record(z.string(), z.string()) })
+const manifest = z.object({ version: z.string() })
 
 /** A command as it was typed, and how its program is loaded. */
 interface Typing {
@@ -18,39 +18,43 @@ interface Typing {
 
 /** Runs the command that was named; without a name it shows them all. */
 export async function dispatch({ name, load }: Typing): Promise<void> {
-  const { version, scripts } = readManifest()
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     print(manual())
     return
   }
   if (name === '--version') {
-    print(version)
+    print(readVersion())
     return
   }
-  if (!Object.hasOwn(commands, name)) {
+  const command = commands.get(name)
+  if (command === undefined) {
     const got = JSON.stringify(name)
     say(`error: expected a command, got ${got}; npx querymill --help shows them all`)
     process.exitCode = exits.usage
     return
   }
-  const flags = (scripts[name] ?? '').match(/--max[\w-]+=\d+/g) ?? []
-  if (flags.every((flag) => process.execArgv.includes(flag))) {
+  const { bounds = [] } = command
+  if (bounds.every((bound) => process.execArgv.includes(bound))) {
     process.argv.splice(2, 1)
     await load(name)
     return
   }
-  process.exitCode = await runBounded(flags)
+  process.exitCode = await runBounded(bounds)
 }
 
-function readManifest() {
-  return manifest.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
+function readVersion(): string {
+  return manifest.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))).version
 }
 
 /** The same once more with bounds for its memory, which a process can only be started with. */
-function runBounded(flags: readonly string[]): Promise<number> {
-  const child = spawn(process.execPath, [...process.execArgv, ...flags, ...process.argv.slice(1)], {
-    stdio: 'inherit',
-  })
+function runBounded(bounds: readonly string[]): Promise<number> {
+  const child = spawn(
+    process.execPath,
+    [...process.execArgv, ...bounds, ...process.argv.slice(1)],
+    {
+      stdio: 'inherit',
+    },
+  )
   // Ctrl-C reaches both from the terminal; told twice, the command would break off.
   process.on('SIGINT', () => undefined)
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
@@ -65,12 +69,15 @@ function runBounded(flags: readonly string[]): Promise<number> {
 }
 
 function manual(): string {
-  const width = Math.max(...Object.keys(commands).map(({ length }) => length))
-  const lines = Object.entries(commands).map(([name, about]) => `  ${name.padEnd(width)}  ${about}`)
+  const width = Math.max(...[...commands.keys()].map(({ length }) => length))
+  const sections = Object.entries(groups).flatMap(([title, group]) => [
+    '',
+    `${title}:`,
+    ...Object.entries(group).map(([name, { about }]) => `  ${name.padEnd(width)}  ${about}`),
+  ])
   return [
     'Usage: npx querymill COMMAND [flags]',
-    '',
-    ...lines,
+    ...sections,
     '',
     'npx querymill COMMAND --help explains one, with examples.',
     'Settings stand in the environment, or in .env of this folder; what the program keeps goes to .querymill here.',

@@ -11,12 +11,7 @@ export interface Check {
   readonly violations: number
 }
 
-/** Asks every question over one snapshot: rows that change between two questions would look like a broken promise. */
-export async function verifyPromises(db: Database, zone = 'UTC'): Promise<readonly Check[]> {
-  return onSnapshot(db, (snapshot) => askPromises(snapshot, { zone, days: null }))
-}
-
-/** Looks at the tables as they are at one moment. */
+/** Looks at the tables as they are at one moment: rows that change between two questions would look like a broken promise. */
 export async function onSnapshot<T>(db: Database, look: (snapshot: Database) => Promise<T>) {
   return db
     .transaction()

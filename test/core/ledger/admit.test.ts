@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Account, newAccount } from '../../../src/core/ledger/account.ts'
+import type { Account } from '../../../src/core/ledger/account.ts'
+import { newAccount } from './new-account.ts'
 import { admit, type Ask, type Rules, type RunPurse } from '../../../src/core/ledger/admission.ts'
 import { type Cost, unknownCost } from '../../../src/core/ledger/prices.ts'
 

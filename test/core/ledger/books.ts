@@ -1,6 +1,7 @@
 // rowOf(account): the account's row in the tables; booksOf(account, more): the books as they are read; waiting(id, more):
 // a task at the gate; spender(more): who buys; entry(call, more): a call that ended; openCall(id, more): its row.
-import { type Account, newAccount } from '../../../src/core/ledger/account.ts'
+import type { Account } from '../../../src/core/ledger/account.ts'
+import { newAccount } from './new-account.ts'
 import type { AccountRow, Books, CostRow } from '../../../src/core/ledger/books.ts'
 import type { Cost } from '../../../src/core/ledger/prices.ts'
 import type { Spender } from '../../../src/core/ledger/reserve.ts'

@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { newAccount } from '../../../src/core/ledger/account.ts'
 import { admit } from '../../../src/core/ledger/admission.ts'
 import { fewModelRuns, modelRuns, modelSeed } from '../../support/schedules.ts'
 import { live, schedule } from './schedule.ts'
 import { settle } from './settle-model.ts'
 
-const core = { admit, settle, newAccount }
+const core = { admit, settle }
 
 describe('any schedule of calls, deaths, losses and late replies', () => {
   test('leaves every promise of the ledger kept', () => {

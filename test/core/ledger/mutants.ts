@@ -135,7 +135,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'prices are not learned',
-    file: 'prices',
+    file: 'settle-model',
     find: 'dearest: Math.max(cost.dearest, peak.first),',
     put: 'dearest: cost.dearest,',
   },
@@ -153,13 +153,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a lost try of a class shuts it for ever',
-    file: 'prices',
+    file: 'settle-model',
     find: 'return { ...cost, trying: cost.trying && !tried }',
     put: 'return cost',
   },
   {
     name: 'a late loss reopens a class whose first call is in flight',
-    file: 'prices',
+    file: 'settle-model',
     find: 'return { ...cost, trying: cost.trying && !tried }',
     put: 'return { ...cost, trying: false }',
     seed: 51,

@@ -8,7 +8,9 @@ import {
   boundOf,
   type Cost,
   type Costs,
-  learn,
+  type Heard,
+  higher,
+  noPeak,
   unknownCost,
 } from '../../../src/core/ledger/prices.ts'
 import {
@@ -182,4 +184,20 @@ function lower(costs: Costs, { call, class: name, bound }: Held) {
   if ((costs.get(name)?.seen ?? 0) < constants.trustedAfter) return []
   const { among } = boundOf(costs, name)
   return among < bound ? [{ call, bound: among, less: bound - among }] : []
+}
+
+/** What is known of a class after some prices of it were heard. */
+function learn(cost: Cost, { peak, cheapest, tried }: Heard): Cost {
+  // A call that was given up before ended its try then: the one in flight now is another.
+  if (peak.count === 0) return { ...cost, trying: cost.trying && !tried }
+  const recent = higher(cost.recent, peak)
+  const full = recent.count >= constants.trustedAfter
+  return {
+    dearest: Math.max(cost.dearest, peak.first),
+    cheapest: cost.seen === 0 ? cheapest : Math.min(cost.cheapest, cheapest),
+    seen: cost.seen + peak.count,
+    trying: false,
+    recent: full ? noPeak : recent,
+    earlier: full ? recent : cost.earlier,
+  }
 }

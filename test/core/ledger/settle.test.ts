@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Account, newAccount } from '../../../src/core/ledger/account.ts'
+import type { Account } from '../../../src/core/ledger/account.ts'
+import { newAccount } from './new-account.ts'
 import type { CallEnding, CallOutcome, Signal } from '../../../src/core/ledger/settle.ts'
 import { type Held, settle } from './settle-model.ts'
 

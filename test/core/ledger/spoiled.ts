@@ -21,10 +21,9 @@ export async function spoil(mutant: Mutant): Promise<Core> {
     }
     const load = (file: (typeof files)[number]) =>
       import(pathToFileURL(join(folder, `${file}.ts`)).href)
-    const { newAccount } = await load('account')
     const { admit } = await load('admission')
     const { settle } = await load('settle-model')
-    return { newAccount, admit, settle }
+    return { admit, settle }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,16 +1,15 @@
-import type * as accounts from '../../../src/core/ledger/account.ts'
 import type { Account } from '../../../src/core/ledger/account.ts'
 import type * as admission from '../../../src/core/ledger/admission.ts'
 import type { Rest } from '../../../src/core/ledger/admission.ts'
 import type { Costs } from '../../../src/core/ledger/prices.ts'
 import type { CallEnding, Signal } from '../../../src/core/ledger/settle.ts'
+import { newAccount } from './new-account.ts'
 import type * as settlement from './settle-model.ts'
 
 /** The functions under test: the real ones, or copies with a fault put in. */
 export interface Core {
   readonly admit: typeof admission.admit
   readonly settle: typeof settlement.settle
-  readonly newAccount: typeof accounts.newAccount
 }
 
 /** What a call of one class costs: always the same, any of a range, or suddenly more. */
@@ -129,7 +128,7 @@ export class World {
   constructor(plan: Plan, core: Core) {
     this.plan = plan
     this.core = core
-    this.account = core.newAccount
+    this.account = newAccount
     this.now = plan.start
     this.balance = plan.balance
     this.served = plan.prices.map(() => 0)

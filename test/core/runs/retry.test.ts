@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { rebuild } from '../../../src/core/runs/rebuild.ts'
 import { chooseRuns, reopenTasks, type Selection } from '../../../src/core/runs/retry.ts'
-import { verifyPromises } from '../../../src/features/verify/verify.ts'
+import { verifyPromises } from '../../support/promises.ts'
 import { run as runCommand } from '../../support/run.ts'
 import { openScene, queries, type Scene } from '../../support/scene.ts'
 

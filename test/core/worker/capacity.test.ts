@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { aheadOf, mostUnwritten, slotsFor } from '../../../src/core/worker/batch.ts'
-import { verifyPromises } from '../../../src/features/verify/verify.ts'
+import { verifyPromises } from '../../support/promises.ts'
 import { openScene, queries } from '../../support/scene.ts'
 
 const free = { rateLimit: null, mostInFlight: null }

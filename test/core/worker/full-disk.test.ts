@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { verifyPromises } from '../../../src/features/verify/verify.ts'
+import { verifyPromises } from '../../support/promises.ts'
 import { mayMount, smallDisk } from '../../support/disk.ts'
 import { allow, refuse } from '../../support/refusal.ts'
 import { start } from '../../support/run.ts'

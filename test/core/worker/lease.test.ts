@@ -5,7 +5,7 @@ import { openAccount } from '../../../src/core/ledger/books.ts'
 import { type Clerk, record } from '../../../src/core/ledger/settle.ts'
 import { entryOf, unsentCall } from '../../../src/core/ledger/entry.ts'
 import { Lease } from '../../../src/core/worker/lease.ts'
-import { verifyPromises } from '../../../src/features/verify/verify.ts'
+import { verifyPromises } from '../../support/promises.ts'
 import { openLedger, outlive } from './ledger.ts'
 import { bought, response } from './pieces.ts'
 

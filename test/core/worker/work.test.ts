@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { liftStops } from '../../../src/core/ledger/change-tasks.ts'
-import { verifyPromises } from '../../../src/features/verify/verify.ts'
+import { verifyPromises } from '../../support/promises.ts'
 import { type TestMill, testMill } from '../../support/mill.ts'
 import { backends } from '../../support/redis.ts'
 import { openScene, queries } from '../../support/scene.ts'

@@ -13,7 +13,7 @@ import {
   readLeavingDays,
 } from '../../../src/features/archive/days.ts'
 import { loadArchive } from '../../../src/features/archive/load.ts'
-import { verifyPromises } from '../../../src/features/verify/verify.ts'
+import { verifyPromises } from '../../support/promises.ts'
 import { makePast, moveAll, placesOf, readTables, returnAll } from '../../support/archive.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { mayMount, smallDisk } from '../../support/disk.ts'

@@ -5,7 +5,7 @@ import { planList, queueRun } from '../../../src/core/enqueue/planning.ts'
 import { readReading } from '../../../src/core/lists/options.ts'
 import { expand, type ExpandOutcome, type ExpandTalk } from '../../../src/features/expand/expand.ts'
 import { type ExpandOrder, readOrder } from '../../../src/features/expand/flags.ts'
-import { verifyPromises } from '../../../src/features/verify/verify.ts'
+import { verifyPromises } from '../../support/promises.ts'
 import type { TestMill } from '../../support/mill.ts'
 
 export const silent: ExpandTalk = { dryRun: false, yes: true, show: () => undefined, ask: null }

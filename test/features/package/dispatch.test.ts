@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { commands } from '../../../src/base/cli/commands.ts'
+import { groups } from '../../../src/base/cli/commands.ts'
 import { root } from '../../../src/base/root.ts'
 import { start } from '../../support/run.ts'
 import { openScene } from '../../support/scene.ts'
@@ -15,21 +15,23 @@ const away = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing' }
 const querymill = (...args: readonly string[]) => start('querymill', args, away).ended
 
 describe('querymill, the program of the package', () => {
-  test('has every command of a checkout but those for its developers, and no other', () => {
-    const jobs = readdirSync(join(root, 'jobs')).map((file) => file.replace(/\.ts$/, ''))
-    expect(Object.keys(commands).toSorted()).toEqual(
-      jobs.filter((name) => !['bench', 'chaos', 'stand-in', 'querymill'].includes(name)).toSorted(),
-    )
-  })
-
   test.each([[[]], [['--help']], [['help']]])(
-    'shows all commands when asked with %j',
+    'shows all commands by their purpose, those of every day first, when asked with %j',
     async (args) => {
       const { code, stdout } = await querymill(...args)
       expect(code).toBe(0)
-      for (const [name, about] of Object.entries(commands)) {
-        expect(stdout).toMatch(new RegExp(`^  ${name} +${about}$`, 'm'))
-      }
+      const sections = stdout.split('\n\n').slice(1, -1)
+      const shown = sections.map((section) => {
+        const [title = '', ...lines] = section.split('\n')
+        return [title, lines.map((line) => line.trim().split(/ {2,}/))]
+      })
+      expect(shown).toEqual(
+        Object.entries(groups).map(([title, group]) => [
+          `${title}:`,
+          Object.entries(group).map(([name, { about }]) => [name, about]),
+        ]),
+      )
+      expect(shown[0]?.[0]).toBe('Every day:')
     },
   )
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { queryId, queryKey } from '../../../src/base/query.ts'
 import { planList } from '../../../src/core/enqueue/planning.ts'
 import { rebuild } from '../../../src/core/runs/rebuild.ts'
-import { verifyPromises } from '../../../src/features/verify/verify.ts'
+import { verifyPromises } from '../../support/promises.ts'
 import { type Office, openOffice } from '../../support/office.ts'
 import { openScene } from '../../support/scene.ts'
 

@@ -1,5 +1,6 @@
 import type { StoredAnswer } from '../../../../src/base/answer.ts'
-import { constants, newAccount } from '../../../../src/core/ledger/account.ts'
+import { constants } from '../../../../src/core/ledger/account.ts'
+import { newAccount } from '../new-account.ts'
 import type { Books } from '../../../../src/core/ledger/books.ts'
 import type { OpenCall, Settlement } from '../../../../src/core/ledger/settle.ts'
 import type { Waiting } from '../../../../src/core/ledger/waiting.ts'

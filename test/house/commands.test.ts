@@ -1,0 +1,41 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { commands } from '../../src/base/cli/commands.ts'
+import { root } from '../../src/base/root.ts'
+import { withCommands } from '../support/readme.ts'
+
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+
+const { scripts } = z
+  .looseObject({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(read('package.json')))
+
+/** Commands for the developers of querymill, which the package does not have. */
+const forDevelopers = ['bench', 'chaos', 'stand-in']
+
+const startOf = (name: string, bounds: readonly string[] = []) =>
+  ['node', ...bounds, '--import', 'tsx', `jobs/${name}.ts`].join(' ')
+
+describe('the list of commands', () => {
+  test('has every job but those for developers and the program of the package, and no other', () => {
+    const jobs = readdirSync(join(root, 'jobs')).map((file) => file.replace(/\.ts$/, ''))
+    expect([...commands.keys(), ...forDevelopers, 'querymill'].toSorted()).toEqual(jobs.toSorted())
+  })
+
+  test('is what the scripts of package.json start, with the same bounds for memory', () => {
+    const started = Object.entries(scripts).filter(([, line]) => line.includes('jobs/'))
+    expect(Object.fromEntries(started)).toEqual(
+      Object.fromEntries([
+        ...[...commands].map(([name, { bounds }]) => [name, startOf(name, bounds)]),
+        ...forDevelopers.map((name) => [name, startOf(name)]),
+      ]),
+    )
+  })
+
+  test('is the table of the README; npm run generate brings it up to date', () => {
+    const readme = read('README.md')
+    expect(readme).toBe(withCommands(readme))
+  })
+})
