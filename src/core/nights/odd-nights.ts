@@ -7,18 +7,21 @@ import { sql } from '../../base/database/kysely.ts'
 export async function countSuspects(
   db: Database,
 ): Promise<readonly { readonly list: string; readonly nights: number; readonly last: boolean }[]> {
-  const { rows } = await sql<{ list: string; nights: number; last: boolean }>`
-    select
-      lists.name as list,
-      count(*) filter (where runs.suspect) as nights,
-      (array_agg(runs.suspect order by runs.run_date desc, runs.id desc))[1] as last
-    from runs
-    join lists on lists.id = runs.list_id
-    where runs.state in ('done', 'cancelled')
-      and runs.finished_at > clock_timestamp() - interval '7 days'
-    group by lists.name
-    order by lists.name`.execute(db)
-  return rows
+  return db
+    .selectFrom('runs')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .select((eb) => [
+      'lists.name as list',
+      eb.fn.countAll<number>().filterWhere('runs.suspect', '=', true).as('nights'),
+      sql<boolean>`(
+        array_agg(${eb.ref('runs.suspect')} order by ${eb.ref('runs.run_date')} desc, ${eb.ref('runs.id')} desc)
+      )[1]`.as('last'),
+    ])
+    .where('runs.state', 'in', ['done', 'cancelled'])
+    .where('runs.finished_at', '>', sql<Date>`clock_timestamp() - interval '7 days'`)
+    .groupBy('lists.name')
+    .orderBy('lists.name')
+    .execute()
 }
 
 /** A run about which something is odd, with all that is odd in one line. */
@@ -31,17 +34,25 @@ export interface OddNight {
 
 /** The odd runs of a list, the oldest first: those that are left out, and those that are shown all the same. */
 export async function listOddNights(db: Database, list: string): Promise<readonly OddNight[]> {
-  const { rows } = await sql<OddNight>`
-    select
-      runs.run_date::text as run_date, runs.id as run, runs.suspect,
-      array_to_string(health.reasons || health.remarks, '; ') as why
-    from night_health as health
-    join runs on runs.id = health.run_id
-    join lists on lists.id = runs.list_id
-    where lists.name = ${list}
-      and cardinality(health.reasons || health.remarks) > 0
-    order by runs.run_date, runs.id`.execute(db)
-  return rows
+  return db
+    .selectFrom('night_health')
+    .innerJoin('runs', 'runs.id', 'night_health.run_id')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .select(({ eb, fn }) => [
+      'runs.run_date',
+      'runs.id as run',
+      'runs.suspect',
+      fn<string>('array_to_string', [eb('reasons', '||', eb.ref('remarks')), sql.lit('; ')]).as(
+        'why',
+      ),
+    ])
+    .where('lists.name', '=', list)
+    .where(({ eb, fn }) =>
+      eb(fn<number>('cardinality', [eb('reasons', '||', eb.ref('remarks'))]), '>', 0),
+    )
+    .orderBy('runs.run_date')
+    .orderBy('runs.id')
+    .execute()
 }
 
 /**
