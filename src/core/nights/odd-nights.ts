@@ -84,27 +84,37 @@ interface GoodNight {
 
 /** The last good night of each schedule that is on: its run is done, not suspect, and has an answer that can be read. */
 export async function readGoodNights(db: Database): Promise<readonly GoodNight[]> {
-  const { rows } = await sql<GoodNight>`
-    select
-      schedules.name as schedule,
-      extract(epoch from good.due_at)::float8 as seconds,
-      (
-        select count(*)
-        from nights n
-        where n.schedule = schedules.name
-          and n.outcome is not null
-          and n.due_at > coalesce(good.due_at, '-infinity')
-      ) as nights_since
-    from schedules
-    left join lateral (
-      select n.due_at
-      from nights n
-      join runs r on r.id = n.run_id
-      where n.schedule = schedules.name and r.state = 'done' and not r.suspect and ${hasAnswer}
-      order by n.due_at desc
-      limit 1
-    ) good on true
-    where schedules.enabled
-    order by schedules.name`.execute(db)
-  return rows
+  return db
+    .selectFrom('schedules')
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('nights')
+          .innerJoin('runs as r', 'r.id', 'nights.run_id')
+          .select('nights.due_at')
+          .whereRef('nights.schedule', '=', 'schedules.name')
+          .where('r.state', '=', 'done')
+          .where('r.suspect', '=', false)
+          .where(hasAnswer)
+          .orderBy('nights.due_at', 'desc')
+          .limit(1)
+          .as('good'),
+      (join) => join.onTrue(),
+    )
+    .select((eb) => [
+      'schedules.name as schedule',
+      sql<number | null>`extract(epoch from ${eb.ref('good.due_at')})::float8`.as('seconds'),
+      eb
+        .selectFrom('nights')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .whereRef('nights.schedule', '=', 'schedules.name')
+        .where('nights.outcome', 'is not', null)
+        .where('nights.due_at', '>', eb.fn.coalesce('good.due_at', sql<Date>`'-infinity'`))
+        .$asScalar()
+        .$notNull()
+        .as('nights_since'),
+    ])
+    .where('schedules.enabled', '=', true)
+    .orderBy('schedules.name')
+    .execute()
 }

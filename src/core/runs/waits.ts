@@ -246,40 +246,53 @@ export async function readAccountGauges(
   db: Database,
   { name, kind }: { name: string; kind: string },
 ): Promise<AccountGauges | null> {
-  const { rows } = await sql<AccountGauges>`
-    select
-      ${shownBalance} as remaining,
-      a.reserved, a.uncertain, a.in_flight, a.used_total as used,
-      ${floorInForce} as floor,
-      (
-        select coalesce(array_agg(s.reason), '{}')
-        from stops s
-        where s.account_id = a.id
-          and s.cleared_at is null
-          and (s.until is null or s.until > clock_timestamp())
-      ) as stops
-    from accounts a
-    where a.name = ${name}
-      and a.kind = ${kind}`.execute(db)
-  return rows[0] ?? null
+  const gauges = await db
+    .selectFrom('accounts as a')
+    .select((eb) => [
+      shownBalance.as('remaining'),
+      'a.reserved',
+      'a.uncertain',
+      'a.in_flight',
+      'a.used_total as used',
+      floorInForce.as('floor'),
+      sql<string[]>`array(${eb
+        .selectFrom('stops')
+        .select('stops.reason')
+        .whereRef('stops.account_id', '=', 'a.id')
+        .where('stops.cleared_at', 'is', null)
+        .where((stop) =>
+          stop.or([stop('stops.until', 'is', null), stop('stops.until', '>', clock)]),
+        )})`.as('stops'),
+    ])
+    .where('a.name', '=', name)
+    .where('a.kind', '=', kind)
+    .executeTakeFirst()
+  return gauges ?? null
 }
 
 /** When each list last had a run that ended with an answer that can be read: one of which every task failed is none. */
 export async function readSuccesses(
   db: Database,
 ): Promise<readonly { list: string; seconds: number }[]> {
-  const { rows } = await sql<{ list: string; seconds: number }>`
-    select l.name as list, extract(epoch from newest.finished_at)::float8 as seconds
-    from lists l
-    cross join lateral (
-      select r.finished_at
-      from runs r
-      where r.list_id = l.id and r.state = 'done' and ${hasAnswer}
-      order by r.finished_at desc
-      limit 1
-    ) newest
-    order by l.name`.execute(db)
-  return rows
+  return db
+    .selectFrom('lists')
+    .crossJoinLateral((eb) =>
+      eb
+        .selectFrom('runs as r')
+        .select('r.finished_at')
+        .whereRef('r.list_id', '=', 'lists.id')
+        .where('r.state', '=', 'done')
+        .where(hasAnswer)
+        .orderBy('r.finished_at', 'desc')
+        .limit(1)
+        .as('newest'),
+    )
+    .select((eb) => [
+      'lists.name as list',
+      sql<number>`extract(epoch from ${eb.ref('newest.finished_at')})::float8`.as('seconds'),
+    ])
+    .orderBy('lists.name')
+    .execute()
 }
 
 /** Counts open tasks that work can still reach: those of open runs and of slices that are not done. */
