@@ -230,15 +230,22 @@ async function balanceAfter(
   { account, origin }: Buyer,
   at: Date,
 ): Promise<number | null> {
-  const { rows } = await sql<{ balance: number | null }>`
-    select max(calls.credits_remaining + coalesce(calls.credits_used, 0))::float8 as balance
-    from calls
-    join accounts on accounts.id = calls.account_id
-    where accounts.name = ${account}
-      and accounts.kind = ${origin}
-      and calls.sent_at >= ${at}
-      and calls.sent_at < ${at}::timestamptz + interval '1 day'`.execute(db)
-  return rows[0]?.balance ?? null
+  const { balance } = await db
+    .selectFrom('calls')
+    .innerJoin('accounts', 'accounts.id', 'calls.account_id')
+    .select((eb) =>
+      eb.fn
+        .max<number | null>(
+          eb('calls.credits_remaining', '+', eb.fn.coalesce('calls.credits_used', sql.lit(0))),
+        )
+        .as('balance'),
+    )
+    .where('accounts.name', '=', account)
+    .where('accounts.kind', '=', origin)
+    .where('calls.sent_at', '>=', at)
+    .where('calls.sent_at', '<', sql<Date>`${at}::timestamptz + interval '1 day'`)
+    .executeTakeFirstOrThrow()
+  return balance
 }
 
 /** Credits that the account used on a day and in a month, with what is set aside for calls on their way. */

@@ -1,5 +1,6 @@
 // A forecast that is kept for those who look often.
 
+import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { dayMs } from '../../base/time/zone.ts'
@@ -108,17 +109,34 @@ async function claimOutlook(
   { account, origin }: Whose,
   { everyMs, restShare }: { readonly everyMs: number; readonly restShare: number },
 ): Promise<number | null> {
-  const { rows } = await sql<{ account: number }>`
-    insert into outlooks (account_id, asked_at)
-    select id, clock_timestamp()
-    from accounts
-    where name = ${account} and kind = ${origin}
-    on conflict (account_id) do update set asked_at = excluded.asked_at
-    where outlooks.asked_at
-      < clock_timestamp() - greatest(${everyMs}, outlooks.took_ms * ${restShare}) * interval '1 millisecond'
-    returning account_id as account`.execute(db)
-  return rows[0]?.account ?? null
+  const claimed = await db
+    .insertInto('outlooks')
+    .columns(['account_id', 'asked_at'])
+    .expression((eb) =>
+      eb
+        .selectFrom('accounts')
+        .select(['id', clock.as('asked_at')])
+        .where('name', '=', account)
+        .where('kind', '=', origin),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .column('account_id')
+        .doUpdateSet((eb) => ({ asked_at: eb.ref('excluded.asked_at') }))
+        .where(
+          'outlooks.asked_at',
+          '<',
+          (eb) => sql<Date>`
+            clock_timestamp() - greatest(${everyMs}, ${eb.ref('outlooks.took_ms')} * ${restShare}) * interval '1 millisecond'`,
+        ),
+    )
+    .returning('account_id')
+    .executeTakeFirst()
+  return claimed?.account_id ?? null
 }
+
+/** A statement takes 65,535 values. */
+const insertedAtOnce = 1000
 
 /** Keeps an outlook in the place of the one before. */
 async function keepOutlook(
@@ -128,29 +146,23 @@ async function keepOutlook(
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
     // The row first: two that compute it at once come one after the other, and their steps do not mix.
-    await sql`
-      update outlooks
-      set
-        made_at = clock_timestamp(),
-        took_ms = extract(epoch from clock_timestamp() - asked_at) * 1000,
-        until = ${outlook.until},
-        balance = ${outlook.balance},
-        observed_at = ${outlook.observed_at},
-        floor = ${outlook.floor},
-        missing = ${outlook.missing},
-        day_credits = ${outlook.day_credits},
-        floor_at = ${outlook.floor_at}
-      where account_id = ${account}`.execute(trx)
-    await sql`delete from outlook_steps where account_id = ${account}`.execute(trx)
-    await sql`
-      insert into outlook_steps
-      select
-        ${account}, row_number() over (), s.kind, s.name, s.list, s.at, s.asked, s.fresh, s.bought, s.credits, s.worst,
-        s.after, s.cut, s.sure, s.floor_at
-      from jsonb_to_recordset(${JSON.stringify(steps)}::jsonb) as s (
-        kind text, name text, list text, at timestamptz, asked bigint, fresh bigint, bought bigint, credits bigint,
-        worst bigint, after bigint, cut text, sure boolean, floor_at timestamptz
-      )`.execute(trx)
+    await trx
+      .updateTable('outlooks')
+      .set((eb) => ({
+        ...outlook,
+        made_at: clock,
+        took_ms: sql<number>`extract(epoch from clock_timestamp() - ${eb.ref('asked_at')}) * 1000`,
+      }))
+      .where('account_id', '=', account)
+      .execute()
+    await trx.deleteFrom('outlook_steps').where('account_id', '=', account).execute()
+    const rows = steps.map((step, nth) => ({ ...step, account_id: account, step: nth + 1 }))
+    for (let from = 0; from < rows.length; from += insertedAtOnce) {
+      await trx
+        .insertInto('outlook_steps')
+        .values(rows.slice(from, from + insertedAtOnce))
+        .execute()
+    }
   })
 }
 
@@ -163,17 +175,20 @@ export async function readKeptOutlook(
   readonly day_credits: number | null
   readonly floor_in_s: number | null
 } | null> {
-  const { rows } = await sql<{
-    made_s: number
-    day_credits: number | null
-    floor_in_s: number | null
-  }>`
-    select
-      extract(epoch from o.made_at)::float8 as made_s,
-      o.day_credits,
-      extract(epoch from o.floor_at - clock_timestamp())::float8 as floor_in_s
-    from outlooks o
-    join accounts a on a.id = o.account_id
-    where a.name = ${account} and a.kind = ${origin} and o.made_at is not null`.execute(db)
-  return rows[0] ?? null
+  const kept = await db
+    .selectFrom('outlooks')
+    .innerJoin('accounts', 'accounts.id', 'outlooks.account_id')
+    .select((eb) => [
+      sql<number>`extract(epoch from ${eb.ref('outlooks.made_at')})::float8`.as('made_s'),
+      'outlooks.day_credits',
+      sql<number | null>`
+        extract(epoch from ${eb.ref('outlooks.floor_at')} - clock_timestamp())::float8`.as(
+        'floor_in_s',
+      ),
+    ])
+    .where('accounts.name', '=', account)
+    .where('accounts.kind', '=', origin)
+    .where('outlooks.made_at', 'is not', null)
+    .executeTakeFirst()
+  return kept ?? null
 }

@@ -1,5 +1,7 @@
+import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { type ExpressionBuilder, sql } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 
 // Whoever buys waits for the row of the run and for tasks that change: no longer than so many take.
@@ -10,52 +12,81 @@ const portion = 2000
  * is in flight is still settled and kept. A run whose cancelling broke off may be cancelled once more.
  */
 export async function cancelRun(db: Database, run: number): Promise<{ cancelled: number } | null> {
-  const { rows } = await sql<{ id: number }>`
-    update runs
-    set state = 'cancelled', finished_at = coalesce(finished_at, clock_timestamp())
-    where id = ${run}
-      and (
-        state in ('planning', 'open')
-        or state = 'cancelled' and exists (select from tasks t where t.run_id = runs.id and t.state = 'open')
-      )
-    returning id`.execute(db)
-  if (rows.length === 0) return null
+  const ended = await db
+    .updateTable('runs')
+    .set(({ fn }) => ({ state: 'cancelled', finished_at: fn.coalesce('finished_at', clock) }))
+    .where('id', '=', run)
+    .where(mayEnd)
+    .returning('id')
+    .executeTakeFirst()
+  if (ended === undefined) return null
   let cancelled = 0
   for (;;) {
     const dropped = await insisting(() => dropTasks(db, run))
     cancelled += dropped
     if (dropped < portion) break
   }
-  await sql`
-    update slices
-    set done_at = clock_timestamp()
-    where run_id = ${run} and done_at is null`.execute(db)
+  await db
+    .updateTable('slices')
+    .set({ done_at: clock })
+    .where('run_id', '=', run)
+    .where('done_at', 'is', null)
+    .execute()
   return { cancelled }
+}
+
+/** A run that is open, or whose cancelling broke off. */
+function mayEnd(eb: ExpressionBuilder<DB, 'runs'>) {
+  return eb.or([
+    eb('runs.state', 'in', ['planning', 'open']),
+    eb.and([
+      eb('runs.state', '=', 'cancelled'),
+      eb.exists(
+        eb
+          .selectFrom('tasks')
+          .whereRef('tasks.run_id', '=', 'runs.id')
+          .where('tasks.state', '=', 'open'),
+      ),
+    ]),
+  ])
 }
 
 /** Runs of a list that `cancelRun` would end, the oldest first. */
 export async function openRunsOf(db: Database, list: string): Promise<readonly number[]> {
-  const { rows } = await sql<{ id: number }>`
-    select r.id
-    from runs r
-    join lists l on l.id = r.list_id
-    where l.name = ${list}
-      and (
-        r.state in ('planning', 'open')
-        or r.state = 'cancelled' and exists (select from tasks t where t.run_id = r.id and t.state = 'open')
-      )
-    order by r.id`.execute(db)
-  return rows.map(({ id }) => id)
+  const runs = await db
+    .selectFrom('runs')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .select('runs.id')
+    .where('lists.name', '=', list)
+    .where(mayEnd)
+    .orderBy('runs.id')
+    .execute()
+  return runs.map(({ id }) => id)
 }
 
 async function dropTasks(db: Database, run: number): Promise<number> {
-  const { numAffectedRows } = await sql`
-    update tasks
-    set state = 'cancelled', finished_at = clock_timestamp()
-    where state = 'open' and id = any(array(
-      select id from tasks where run_id = ${run} and state = 'open' order by id limit ${portion} for no key update
-    ))`.execute(db)
-  return Number(numAffectedRows ?? 0)
+  const { numUpdatedRows } = await db
+    .updateTable('tasks')
+    .set({ state: 'cancelled', finished_at: clock })
+    .where('state', '=', 'open')
+    .where((eb) =>
+      eb(
+        'id',
+        '=',
+        eb.fn.any(
+          sql<number[]>`array${eb
+            .selectFrom('tasks')
+            .select('id')
+            .where('run_id', '=', run)
+            .where('state', '=', 'open')
+            .orderBy('id')
+            .limit(portion)
+            .forNoKeyUpdate()}`,
+        ),
+      ),
+    )
+    .executeTakeFirst()
+  return Number(numUpdatedRows)
 }
 
 /** Does a portion again that met a settlement of the same tasks. */
@@ -80,16 +111,25 @@ export async function liftStops(
   account: number,
 ): Promise<readonly { reason: string }[]> {
   return db.transaction().execute(async (trx) => {
-    await sql`select from accounts where id = ${account} for no key update`.execute(trx)
-    await sql`
-      update accounts
-      set probe_granted = true, blocked_keys = '{}', not_before = null, slowdowns = 0, last_probe_at = null
-      where id = ${account}`.execute(trx)
-    const { rows } = await sql<{ reason: string }>`
-      update stops
-      set cleared_at = clock_timestamp(), cleared_by = 'resume'
-      where account_id = ${account} and cleared_at is null and reason <> 'budget'
-      returning reason`.execute(trx)
-    return rows
+    await trx.selectFrom('accounts').where('id', '=', account).forNoKeyUpdate().execute()
+    await trx
+      .updateTable('accounts')
+      .set({
+        probe_granted: true,
+        blocked_keys: [],
+        not_before: null,
+        slowdowns: 0,
+        last_probe_at: null,
+      })
+      .where('id', '=', account)
+      .execute()
+    return trx
+      .updateTable('stops')
+      .set({ cleared_at: clock, cleared_by: 'resume' })
+      .where('account_id', '=', account)
+      .where('cleared_at', 'is', null)
+      .where('reason', '<>', 'budget')
+      .returning('reason')
+      .execute()
   })
 }

@@ -1,5 +1,6 @@
+import { clock, clockIn } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
-import { sql } from '../../base/database/kysely.ts'
+import { type NotNull, sql } from '../../base/database/kysely.ts'
 import { setBack } from '../../base/database/trouble.ts'
 import { WrongDatabase } from '../../base/errors.ts'
 
@@ -21,16 +22,17 @@ export async function openWorker(
     leaseMs: number
   },
 ): Promise<number> {
-  const { rows } = await sql<{ id: number }>`
-    insert into workers (account_id, host, pid, floor, concurrency, lease_until)
-    values (
-      ${worker.account}, ${worker.host}, ${worker.pid}, ${worker.floor}, ${worker.lanes},
-      clock_timestamp() + ${worker.leaseMs} * interval '1 millisecond'
-    )
-    returning id`.execute(db)
-  const row = rows[0]
-  if (row === undefined) throw new Error('expected the number of a new worker, got none')
-  return row.id
+  const { account, host, pid, floor, lanes, leaseMs } = worker
+  const { id } = await db
+    .insertInto('workers')
+    .values({
+      account_id: account,
+      ...{ host, pid, floor, concurrency: lanes },
+      lease_until: clockIn(leaseMs),
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
 }
 
 /** Extends the lease. False when it ran out before: others may have declared the calls lost. */
@@ -38,26 +40,29 @@ export async function beatWorker(
   db: Database,
   { id, host, pid, leaseMs }: { id: number; host: string; pid: number; leaseMs: number },
 ): Promise<boolean> {
-  const { rows } = await sql<{ alive: boolean }>`
-    with old as (
-      select id, lease_until > clock_timestamp() as alive
-      from workers
-      where id = ${id} and host = ${host} and pid = ${pid}
-      for update
+  const beaten = await db
+    .with('old', (known) =>
+      known
+        .selectFrom('workers')
+        .select(({ eb }) => ['id', eb('lease_until', '>', clock).$castTo<boolean>().as('alive')])
+        .where('id', '=', id)
+        .where('host', '=', host)
+        .where('pid', '=', pid)
+        .forUpdate(),
     )
-    update workers
-    set lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'
-    from old
-    where workers.id = old.id
-    returning old.alive`.execute(db)
-  const row = rows[0]
-  if (row === undefined) throw setBack(`it does not know worker ${id}`)
-  return row.alive
+    .updateTable('workers')
+    .from('old')
+    .set({ lease_until: clockIn(leaseMs) })
+    .whereRef('workers.id', '=', 'old.id')
+    .returning('old.alive')
+    .executeTakeFirst()
+  if (beaten === undefined) throw setBack(`it does not know worker ${id}`)
+  return beaten.alive
 }
 
 /** Marks a worker as ended in good order. */
 export async function closeWorker(db: Database, id: number): Promise<void> {
-  await sql`update workers set stopped_at = clock_timestamp() where id = ${id}`.execute(db)
+  await db.updateTable('workers').set({ stopped_at: clock }).where('id', '=', id).execute()
 }
 
 /** Calls in flight whose worker's lease has run out, oldest first, and the account each belongs to. */
@@ -65,15 +70,17 @@ export async function findAbandoned(
   db: Database,
   limit: number,
 ): Promise<readonly { id: number; mark: string | null; account: number }[]> {
-  const { rows } = await sql<{ id: number; mark: string | null; account: number }>`
-    select c.id, c.mark, c.account_id as account
-    from calls c
-    join workers w on w.id = c.worker
-    where c.outcome is null
-      and (w.lease_until < clock_timestamp() or w.stopped_at is not null)
-    order by c.id
-    limit ${limit}`.execute(db)
-  return rows
+  return db
+    .selectFrom('calls')
+    .innerJoin('workers', 'workers.id', 'calls.worker')
+    .select(['calls.id', 'calls.mark', 'calls.account_id as account'])
+    .where('calls.outcome', 'is', null)
+    .where((eb) =>
+      eb.or([eb('workers.lease_until', '<', clock), eb('workers.stopped_at', 'is not', null)]),
+    )
+    .orderBy('calls.id')
+    .limit(limit)
+    .execute()
 }
 
 /** Difference between the clock of this process and that of the database, in milliseconds. */
@@ -93,13 +100,14 @@ export async function findMarked(
   worker: number,
   marks: readonly string[],
 ): Promise<readonly { id: number; mark: string }[]> {
-  const { rows } = await sql<{ id: number; mark: string }>`
-    select id, mark
-    from calls
-    where worker = ${worker}
-      and outcome is null
-      and mark = any(${marks}::uuid[])`.execute(db)
-  return rows
+  return db
+    .selectFrom('calls')
+    .select(['id', 'mark'])
+    .where('worker', '=', worker)
+    .where('outcome', 'is', null)
+    .where(({ eb, fn }) => eb('mark', '=', fn.any(sql<string[]>`${marks}::uuid[]`)))
+    .$narrowType<{ mark: NotNull }>()
+    .execute()
 }
 
 /** Calls of a worker in flight that bear none of these marks. */
@@ -108,13 +116,16 @@ export async function countUnmarked(
   worker: number,
   marks: readonly string[],
 ): Promise<number> {
-  const { rows } = await sql<{ calls: number }>`
-    select count(*) as calls
-    from calls
-    where worker = ${worker}
-      and outcome is null
-      and coalesce(mark <> all(${marks}::uuid[]), true)`.execute(db)
-  return rows[0]?.calls ?? 0
+  const { calls } = await db
+    .selectFrom('calls')
+    .select(({ fn }) => fn.countAll<number>().as('calls'))
+    .where('worker', '=', worker)
+    .where('outcome', 'is', null)
+    .where((eb) =>
+      eb.or([eb('mark', 'is', null), eb('mark', '<>', sql<string>`all(${marks}::uuid[])`)]),
+    )
+    .executeTakeFirstOrThrow()
+  return calls
 }
 
 const largestSkewMs = 5_000

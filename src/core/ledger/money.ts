@@ -43,21 +43,37 @@ export interface SpentRow {
 
 /** All accounts, with what each used in a span. */
 export async function readPurses(db: Database, span: ZonedSpan): Promise<readonly AccountPurse[]> {
-  const { rows } = await sql<AccountPurse>`
-    select
-      a.id, a.name as account, a.kind as origin, ${shownBalance} as remaining, a.obs_at as observed_at,
-      coalesce(
-        ${floorInForce},
-        (select w.floor from workers w where w.account_id = a.id order by w.id desc limit 1)
-      ) as floor,
-      (
-        select coalesce(sum(c.credits_used), 0)
-        from calls c
-        where c.account_id = a.id and ${within(span)}
-      ) as used
-    from accounts a
-    order by a.obs_at desc nulls last, a.id`.execute(db)
-  return rows
+  return db
+    .selectFrom('accounts as a')
+    .select((eb) => [
+      'a.id',
+      'a.name as account',
+      'a.kind as origin',
+      'a.obs_at as observed_at',
+      shownBalance.as('remaining'),
+      eb.fn
+        .coalesce(
+          floorInForce,
+          eb
+            .selectFrom('workers')
+            .select('workers.floor')
+            .whereRef('workers.account_id', '=', 'a.id')
+            .orderBy('workers.id', 'desc')
+            .limit(1),
+        )
+        .as('floor'),
+      eb
+        .selectFrom('calls as c')
+        .select(({ fn }) => fn.coalesce(fn.sum<number>('c.credits_used'), sql.lit(0)).as('sum'))
+        .whereRef('c.account_id', '=', 'a.id')
+        .where(within(span))
+        .$asScalar()
+        .$notNull()
+        .as('used'),
+    ])
+    .orderBy('a.obs_at', (order) => order.desc().nullsLast())
+    .orderBy('a.id')
+    .execute()
 }
 
 /** At most 200 points for each account. */
@@ -65,18 +81,32 @@ export async function readPursePoints(
   db: Database,
   span: ZonedSpan,
 ): Promise<readonly PursePoint[]> {
-  const { rows } = await sql<PursePoint>`
-    select account_id, max(finished_at) as at, min(credits_remaining) as remaining
-    from (
-      select
-        c.account_id, c.finished_at, c.credits_remaining,
-        ntile(200) over (partition by c.account_id order by c.finished_at) as stretch
-      from calls c
-      where c.credits_remaining is not null and ${within(span)}
-    ) told
-    group by account_id, stretch
-    order by account_id, at`.execute(db)
-  return rows
+  return db
+    .selectFrom((eb) =>
+      eb
+        .selectFrom('calls as c')
+        .select(({ fn }) => [
+          'c.account_id',
+          'c.finished_at',
+          'c.credits_remaining',
+          fn
+            .agg<number>('ntile', [sql.lit(200)])
+            .over((over) => over.partitionBy('c.account_id').orderBy('c.finished_at'))
+            .as('stretch'),
+        ])
+        .where('c.credits_remaining', 'is not', null)
+        .where(within(span))
+        .as('told'),
+    )
+    .select(({ fn }) => [
+      'account_id',
+      fn.max('finished_at').$castTo<Date>().as('at'),
+      fn.min('credits_remaining').$castTo<number>().as('remaining'),
+    ])
+    .groupBy(['account_id', 'stretch'])
+    .orderBy('account_id')
+    .orderBy('at')
+    .execute()
 }
 
 /** What the calls of a span used, by the list that they were for and by their class, the dearest first. */
@@ -105,6 +135,6 @@ export async function readCosts(db: Database, span: ZonedSpan): Promise<readonly
 }
 
 function within({ since, until, zone }: ZonedSpan) {
-  return sql`c.finished_at >= ${since}::date::timestamp at time zone ${zone}::text
+  return sql<boolean>`c.finished_at >= ${since}::date::timestamp at time zone ${zone}::text
     and c.finished_at < (${until}::date + 1)::timestamp at time zone ${zone}::text`
 }

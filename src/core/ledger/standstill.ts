@@ -1,5 +1,6 @@
 // The floor in force, and the stops that hold work.
 
+import { clock, clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
@@ -8,38 +9,46 @@ export async function standingStop(
   db: Database,
   { account, key, floor }: { account: number; key: string; floor: number },
 ): Promise<'credit_floor' | 'budget' | 'auth' | null> {
-  const { rows } = await sql<{ reason: 'credit_floor' | 'budget' | 'auth' }>`
-    select s.reason
-    from stops s
-    join accounts a on a.id = s.account_id
-    where s.account_id = ${account}
-      and s.cleared_at is null
-      and (s.until is null or s.until > clock_timestamp())
-      and case s.reason
-        when 'auth' then ${key} = any(a.blocked_keys)
-        when 'credit_floor' then a.drained_floor <= greatest(${floor}, ${floorInForce}) and not a.probe_granted
-        when 'budget' then true
-        else false
-      end
-    order by s.since desc
-    limit 1`.execute(db)
-  return rows[0]?.reason ?? null
+  const stop = await db
+    .selectFrom('stops as s')
+    .innerJoin('accounts as a', 'a.id', 's.account_id')
+    .select((eb) => eb.ref('s.reason').$castTo<'credit_floor' | 'budget' | 'auth'>().as('reason'))
+    .where('s.account_id', '=', account)
+    .where('s.cleared_at', 'is', null)
+    .where((eb) => eb.or([eb('s.until', 'is', null), eb('s.until', '>', clock)]))
+    .where((eb) =>
+      eb.or([
+        eb.and([eb('s.reason', '=', 'auth'), eb(eb.val(key), '=', eb.fn.any('a.blocked_keys'))]),
+        eb.and([
+          eb('s.reason', '=', 'credit_floor'),
+          eb('a.drained_floor', '<=', eb.fn<number>('greatest', [eb.val(floor), floorInForce])),
+          eb('a.probe_granted', '=', false),
+        ]),
+        eb('s.reason', '=', 'budget'),
+      ]),
+    )
+    .orderBy('s.since', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return stop?.reason ?? null
 }
 
 /** True when a call of this task was answered with a refused key, and one of its account that began later with results. */
 export async function keyAnsweredSince(db: Database, task: number): Promise<boolean> {
-  const { rows } = await sql<{ answered: boolean }>`
-    select exists (
-      select from calls refused
-      join calls later on later.account_id = refused.account_id and later.id > refused.id
-      where refused.task_id = ${task}
-        and refused.http_status in (401, 403)
-        and later.start_seq > refused.start_seq
-        and later.outcome = 'settled'
-        and later.http_status = 200
-        and later.error_code is null
-    ) as answered`.execute(db)
-  return rows[0]?.answered ?? false
+  const later = await db
+    .selectFrom('calls as refused')
+    .innerJoin('calls as later', 'later.account_id', 'refused.account_id')
+    .select('later.id')
+    .whereRef('later.id', '>', 'refused.id')
+    .where('refused.task_id', '=', task)
+    .where('refused.http_status', 'in', [401, 403])
+    .whereRef('later.start_seq', '>', 'refused.start_seq')
+    .where('later.outcome', '=', 'settled')
+    .where('later.http_status', '=', 200)
+    .where('later.error_code', 'is', null)
+    .limit(1)
+    .executeTakeFirst()
+  return later !== undefined
 }
 
 /** Whose budget left tasks unaffordable within that time: a run's own, or that of its list; null: nobody's. */
@@ -47,16 +56,26 @@ export async function leftUnaffordable(
   db: Database,
   withinMs: number,
 ): Promise<'run' | 'list' | null> {
-  const { rows } = await sql<{ by: 'run' | 'list' }>`
-    select case when t.error_code = 'LIST_BUDGET' then 'list' else 'run' end as by
-    from runs r
-    join lists l on l.id = r.list_id
-    join tasks t on t.run_id = r.id and t.state = 'unaffordable'
-    where (r.budget is not null or l.budget is not null)
-      and t.finished_at >= clock_timestamp() - ${withinMs} * interval '1 millisecond'
-    order by 1 desc
-    limit 1`.execute(db)
-  return rows[0]?.by ?? null
+  const left = await db
+    .selectFrom('runs')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .innerJoin('tasks', 'tasks.run_id', 'runs.id')
+    .select(({ eb }) =>
+      eb
+        .case()
+        .when('tasks.error_code', '=', 'LIST_BUDGET')
+        .then(sql.lit('list' as const))
+        .else(sql.lit('run' as const))
+        .end()
+        .as('by'),
+    )
+    .where('tasks.state', '=', 'unaffordable')
+    .where((eb) => eb.or([eb('runs.budget', 'is not', null), eb('lists.budget', 'is not', null)]))
+    .where('tasks.finished_at', '>=', clockBefore(withinMs))
+    .orderBy('by', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return left?.by ?? null
 }
 
 /**
@@ -74,11 +93,12 @@ export const shownBalance = sql<number | null>`(
 
 /** The newest known balance of an account; null before the first. */
 export async function knownBalance(db: Database, account: number): Promise<number | null> {
-  const { rows } = await sql<{ balance: number | null }>`
-    select ${shownBalance} as balance
-    from accounts a
-    where a.id = ${account}`.execute(db)
-  return rows[0]?.balance ?? null
+  const known = await db
+    .selectFrom('accounts as a')
+    .select(shownBalance.as('balance'))
+    .where('a.id', '=', account)
+    .executeTakeFirst()
+  return known?.balance ?? null
 }
 
 /** The floor in force for an account `a`: the highest among its live workers, which holds for all of them; else null. */

@@ -1,5 +1,6 @@
 // Keeps the sums of finished days.
 
+import { clock, clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { type RawBuilder, sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/statement.ts'
@@ -8,7 +9,10 @@ import { codeOf } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
 
 /** Somebody who began to keep a day and is not done by then has died. */
-const abandoned = sql`interval '15 minutes'`
+const abandonedMs = 15 * 60_000
+
+/** What sums are made by, as text; null: they cannot be kept. */
+const basis = sql<string>`analysis.basis()`
 
 /** Which days are kept, and who hears of each. */
 interface FinishOptions {
@@ -37,7 +41,11 @@ export async function finishDays(
     const finish = await beginFinish(db, day)
     if (finish === null) continue
     if (!(await othersEnded(db)) || !(await addUp(db, finish, day))) {
-      await sql`delete from finished_days where id = ${finish} and made_at is null`.execute(db)
+      await db
+        .deleteFrom('finished_days')
+        .where('id', '=', finish)
+        .where('made_at', 'is', null)
+        .execute()
       break
     }
     kept += 1
@@ -48,31 +56,42 @@ export async function finishDays(
 
 /** Sums that nobody may use any more. */
 async function throwAway(db: Database): Promise<void> {
-  await sql`
-    delete from finished_days
-    where (
-        basis is distinct from analysis.basis()
-        -- Nothing in the tables could make them again.
-        and run_date not in (select archived_days.run_date from archived_days)
-      )
-      or (made_at is null and begun_at < clock_timestamp() - ${abandoned})`.execute(db)
-  for (const table of ['finished_labels', 'finished_shares', 'finished_steps']) {
-    await sql`
-      delete from ${sql.table(table)} as kept
-      where not exists (select from finished_days where finished_days.id = kept.finish_id)`.execute(
-      db,
+  await db
+    .deleteFrom('finished_days')
+    .where((eb) =>
+      eb.or([
+        eb.and([
+          eb('basis', 'is distinct from', basis),
+          // Nothing in the tables could make them again.
+          eb('run_date', 'not in', eb.selectFrom('archived_days').select('archived_days.run_date')),
+        ]),
+        eb.and([eb('made_at', 'is', null), eb('begun_at', '<', clockBefore(abandonedMs))]),
+      ]),
     )
+    .execute()
+  for (const table of ['finished_labels', 'finished_shares', 'finished_steps'] as const) {
+    await db
+      .deleteFrom(table)
+      .where((eb) =>
+        eb.not(
+          eb.exists(
+            eb.selectFrom('finished_days').whereRef('finished_days.id', '=', `${table}.finish_id`),
+          ),
+        ),
+      )
+      .execute()
   }
 }
 
 /** From here on a change of the day removes the row; null: somebody else is at it. */
 async function beginFinish(db: Database, day: string): Promise<number | null> {
-  const { rows } = await sql<{ id: number }>`
-    insert into finished_days (run_date, basis)
-    values (${day}, analysis.basis())
-    on conflict (run_date) do nothing
-    returning id`.execute(db)
-  return rows[0]?.id ?? null
+  const begun = await db
+    .insertInto('finished_days')
+    .values({ run_date: day, basis })
+    .onConflict((conflict) => conflict.column('run_date').doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  return begun?.id ?? null
 }
 
 /**
@@ -112,13 +131,14 @@ async function addUp(db: Database, finish: number, day: string): Promise<boolean
       .execute(async (trx) => {
         await prepareReading(trx, {})
         for (const statement of sumsOf(finish, day)) await statement.execute(trx)
-        const { rows } = await sql`
-          update finished_days
-          set made_at = clock_timestamp()
-          where id = ${finish}
-            and basis = analysis.basis()
-          returning id`.execute(trx)
-        if (rows.length === 0) throw new Changed()
+        const made = await trx
+          .updateTable('finished_days')
+          .set({ made_at: clock })
+          .where('id', '=', finish)
+          .where('basis', '=', basis)
+          .returning('id')
+          .executeTakeFirst()
+        if (made === undefined) throw new Changed()
         return true
       })
   } catch (error) {
@@ -166,24 +186,42 @@ export async function readDaysToFinish(
   db: Database,
   since = '-infinity',
 ): Promise<readonly string[]> {
-  const { rows } = await sql<{ day: string }>`
-    select distinct runs.run_date as day
-    from runs
-    where analysis.basis() is not null
-      and runs.run_date >= ${since}::date
-      and runs.run_date < coalesce(
-        (select min(run_date) from runs where state in ('planning', 'open')), 'infinity'
-      )
-      -- What is in the archive cannot be added up.
-      and runs.run_date not in (select archived_days.run_date from archived_days)
-      and not exists (
-        select
-        from finished_days
-        where finished_days.run_date = runs.run_date
-          and finished_days.basis = analysis.basis()
-      )
-    order by day`.execute(db)
-  return rows.map(({ day }) => day)
+  const days = await db
+    .selectFrom('runs')
+    .select('run_date as day')
+    .distinct()
+    .where(basis, 'is not', null)
+    .where('run_date', '>=', since)
+    .where((eb) =>
+      eb(
+        'run_date',
+        '<',
+        eb.fn.coalesce(
+          eb
+            .selectFrom('runs as going')
+            .select((going) => going.fn.min('going.run_date').as('first'))
+            .where('going.state', 'in', ['planning', 'open']),
+          sql.lit('infinity'),
+        ),
+      ),
+    )
+    // What is in the archive cannot be added up.
+    .where((eb) =>
+      eb('run_date', 'not in', eb.selectFrom('archived_days').select('archived_days.run_date')),
+    )
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('finished_days')
+            .whereRef('finished_days.run_date', '=', 'runs.run_date')
+            .where('finished_days.basis', '=', basis),
+        ),
+      ),
+    )
+    .orderBy('day')
+    .execute()
+  return days.map(({ day }) => day)
 }
 
 /** True while the sums of a day could be kept and are not. */

@@ -2,7 +2,7 @@
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
-import { type RawBuilder, sql } from '../../base/database/kysely.ts'
+import { type Expression, sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/statement.ts'
 
 /** What a finished run came to. */
@@ -47,22 +47,35 @@ export interface NightJudgement {
 
 /** Runs that ended and were not judged since, the oldest first. */
 export async function readEnded(db: Database): Promise<readonly EndedRun[]> {
-  const { rows } = await sql<EndedRun>`
-    select
-      runs.id, runs.list_id as list,
-      runs.state = 'done' and exists (
-        select
-        from tasks
-        where tasks.run_id = runs.id
-          and tasks.state not in ('reused', 'not_asked', 'unaffordable', 'cancelled')
-      ) as complete
-    from runs
-    left join night_health as health on health.run_id = runs.id
-    where runs.state in ('done', 'cancelled')
-      and runs.finished_at is not null
-      and (health.judged_at is null or health.judged_at < runs.finished_at)
-    order by runs.id`.execute(db)
-  return rows
+  return db
+    .selectFrom('runs')
+    .leftJoin('night_health as health', 'health.run_id', 'runs.id')
+    .select((eb) => [
+      'runs.id',
+      'runs.list_id as list',
+      eb
+        .and([
+          eb('runs.state', '=', 'done'),
+          eb.exists(
+            eb
+              .selectFrom('tasks')
+              .whereRef('tasks.run_id', '=', 'runs.id')
+              .where('tasks.state', 'not in', ['reused', 'not_asked', 'unaffordable', 'cancelled']),
+          ),
+        ])
+        .$castTo<boolean>()
+        .as('complete'),
+    ])
+    .where('runs.state', 'in', ['done', 'cancelled'])
+    .where('runs.finished_at', 'is not', null)
+    .where((eb) =>
+      eb.or([
+        eb('health.judged_at', 'is', null),
+        eb('health.judged_at', '<', eb.ref('runs.finished_at')),
+      ]),
+    )
+    .orderBy('runs.id')
+    .execute()
 }
 
 /** What a run came to, without the queries that rested or whose older answers were young enough. */
@@ -107,7 +120,7 @@ export async function readNight(db: Database, run: number): Promise<JudgedNight>
  * Figures of the newest runs of a list before one of its runs that show what is usual, at most fourteen: nothing is odd
  * about them. Where three odd runs alike have become the usual, it begins with these three.
  */
-export function usualNights(list: RawBuilder<unknown>, run: RawBuilder<unknown>) {
+export function usualNights(list: Expression<number>, run: Expression<number>) {
   return sql<NightFigures>`
     select ${figureColumns}
     from night_health as health
@@ -153,7 +166,10 @@ export async function readNightsBefore(
   db: Database,
   { id, list }: EndedRun,
 ): Promise<NightsBefore> {
-  const { rows: usual } = await usualNights(sql`${list}::bigint`, sql`${id}::bigint`).execute(db)
+  const { rows: usual } = await usualNights(
+    sql<number>`${list}::bigint`,
+    sql<number>`${id}::bigint`,
+  ).execute(db)
   const { rows: last } = await sql<NightFigures>`
     select ${figureColumns}
     from night_health as health

@@ -1,3 +1,4 @@
+import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
@@ -17,11 +18,14 @@ export async function databaseNow(db: Database): Promise<Date> {
 
 /** Notes that all times up to `known` have been decided. */
 export async function advance(db: Database, schedule: string, known: Date): Promise<void> {
-  await sql`
-    update schedules
-    set known_until = greatest(known_until, ${known}),
-      seen_at = clock_timestamp()
-    where name = ${schedule}`.execute(db)
+  await db
+    .updateTable('schedules')
+    .set((eb) => ({
+      known_until: eb.fn<Date>('greatest', ['known_until', eb.val(known)]),
+      seen_at: clock,
+    }))
+    .where('name', '=', schedule)
+    .execute()
 }
 
 /** The open run that stands in the way of a list's next one. */
@@ -57,16 +61,19 @@ export async function readFacts(
         .where('name', '=', subject.schedule)
         .executeTakeFirst()
       const since = known?.known_until ?? new Date()
-      const nights = await sql<{ at: Date; date: string; waits: boolean }>`
-        select due_at as at, run_date as date, outcome is null as waits
-        from nights
-        where schedule = ${subject.schedule}
-          and (due_at > ${since} or outcome is null)
-        order by due_at`.execute(trx)
+      const nights = await trx
+        .selectFrom('nights')
+        .select(['due_at as at', 'run_date as date', 'outcome'])
+        .where('schedule', '=', subject.schedule)
+        .where((eb) => eb.or([eb('due_at', '>', since), eb('outcome', 'is', null)]))
+        .orderBy('due_at')
+        .execute()
       return {
         known: since,
-        decided: nights.rows.map(({ at }) => at),
-        waiting: nights.rows.filter(({ waits }) => waits).map(({ at, date }) => ({ at, date })),
+        decided: nights.map(({ at }) => at),
+        waiting: nights
+          .filter(({ outcome }) => outcome === null)
+          .map(({ at, date }) => ({ at, date })),
         busy: await readBusy(trx, subject),
       }
     })
@@ -76,32 +83,51 @@ async function readBusy(
   trx: Transaction<DB>,
   { list, account, kind }: { list: string; account: string; kind: string },
 ): Promise<BusyRow | null> {
-  const { rows } = await sql<BusyRow>`
-    select
-      r.id as run, r.run_date as date,
-      (select n.schedule from nights n where n.run_id = r.id order by n.due_at limit 1) as schedule,
-      exists (
-        select
-        from stops s
-        join accounts a on a.id = s.account_id
-        where a.name = ${account}
-          and a.kind = ${kind}
-          and s.reason in ('credit_floor', 'budget')
-          and s.cleared_at is null
-          and (s.until is null or s.until > clock_timestamp())
-      ) as starved,
-      counted.tasks, counted.open
-    from runs r
-    join lists l on l.id = r.list_id and l.name = ${list}
-    cross join lateral (
-      select count(*) as tasks, count(*) filter (where t.state = 'open') as open
-      from tasks t
-      where t.run_id = r.id
-    ) counted
-    where r.state in ('planning', 'open')
-    order by r.id
-    limit 1`.execute(trx)
-  return rows[0] ?? null
+  const busy = await trx
+    .selectFrom('runs')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .crossJoinLateral((eb) =>
+      eb
+        .selectFrom('tasks')
+        .select(({ fn }) => [
+          fn.countAll<number>().as('tasks'),
+          fn.countAll<number>().filterWhere('tasks.state', '=', 'open').as('open'),
+        ])
+        .whereRef('tasks.run_id', '=', 'runs.id')
+        .as('counted'),
+    )
+    .select((eb) => [
+      'runs.id as run',
+      'runs.run_date as date',
+      'counted.tasks',
+      'counted.open',
+      eb
+        .selectFrom('nights')
+        .select('nights.schedule')
+        .whereRef('nights.run_id', '=', 'runs.id')
+        .orderBy('nights.due_at')
+        .limit(1)
+        .as('schedule'),
+      eb.exists(creditStops(trx, { account, kind })).$castTo<boolean>().as('starved'),
+    ])
+    .where('lists.name', '=', list)
+    .where('runs.state', 'in', ['planning', 'open'])
+    .orderBy('runs.id')
+    .limit(1)
+    .executeTakeFirst()
+  return busy ?? null
+}
+
+/** Stops that hold an account until it has credit again. */
+function creditStops(db: Database, { account, kind }: { account: string; kind: string }) {
+  return db
+    .selectFrom('stops')
+    .innerJoin('accounts', 'accounts.id', 'stops.account_id')
+    .where('accounts.name', '=', account)
+    .where('accounts.kind', '=', kind)
+    .where('stops.reason', 'in', ['credit_floor', 'budget'])
+    .where('stops.cleared_at', 'is', null)
+    .where((eb) => eb.or([eb('stops.until', 'is', null), eb('stops.until', '>', clock)]))
 }
 
 /** Nights that make no run: put off (no outcome), missed, skipped or failed. A decided one stays as it is; gives the others. */
@@ -117,24 +143,48 @@ export async function recordNights(
 ): Promise<readonly DueTime[]> {
   const { nights, outcome, note, known } = what
   return db.transaction().execute(async (trx) => {
-    const { rows } = await sql<{ at: Date }>`
-      insert into nights (schedule, due_at, run_date, outcome, note)
-      select ${schedule}, at, date, ${outcome}, ${note}
-      from unnest(
-        ${nights.map(({ at }) => at.toISOString())}::timestamptz[],
-        ${nights.map(({ date }) => date)}::date[]
-      ) as due (at, date)
-      on conflict (schedule, due_at) do update
-      set outcome = excluded.outcome,
-        note = excluded.note,
-        decided_at = clock_timestamp()
-      where nights.outcome is null
-        and excluded.outcome is not null
-      returning due_at as at`.execute(trx)
+    const rows = await trx
+      .insertInto('nights')
+      .columns(['schedule', 'due_at', 'run_date', 'outcome', 'note'])
+      .expression((eb) =>
+        eb
+          .selectFrom(rowsOf(nights).as('due'))
+          .select([
+            eb.val(schedule).as('schedule'),
+            'due.at',
+            'due.date',
+            eb.val(outcome).as('outcome'),
+            eb.val(note).as('note'),
+          ]),
+      )
+      .onConflict((conflict) =>
+        conflict
+          .columns(['schedule', 'due_at'])
+          .doUpdateSet((eb) => ({
+            outcome: eb.ref('excluded.outcome'),
+            note: eb.ref('excluded.note'),
+            decided_at: clock,
+          }))
+          .where('nights.outcome', 'is', null)
+          .where('excluded.outcome', 'is not', null),
+      )
+      .returning('due_at')
+      .execute()
     await advance(trx, schedule, known)
-    const recorded = new Set(rows.map(({ at }) => at.getTime()))
+    const recorded = new Set(rows.map(({ due_at: at }) => at.getTime()))
     return nights.filter(({ at }) => recorded.has(at.getTime()))
   })
+}
+
+/** Times as a table. */
+function rowsOf(nights: readonly DueTime[]) {
+  return sql<DueTime>`(
+    select at, date
+    from unnest(
+      ${nights.map(({ at }) => at.toISOString())}::timestamptz[],
+      ${nights.map(({ date }) => date)}::date[]
+    ) as nights (at, date)
+  )`
 }
 
 /** Why a night could not be taken: another scheduler had it, or another run of the list came in between. */
@@ -150,44 +200,66 @@ export async function takeNight(
     readonly note: string | null
   },
 ): Promise<void> {
-  const taken = await sql`
-    insert into nights (schedule, due_at, run_date, outcome, run_id, note)
-    values (${night.schedule}, ${night.at}, ${night.date}, ${night.outcome}, ${night.run}, ${night.note})
-    on conflict (schedule, due_at) do update
-    set outcome = excluded.outcome,
-      run_id = excluded.run_id,
-      note = excluded.note,
-      decided_at = clock_timestamp()
-    where nights.outcome is null
-    returning 1`.execute(trx)
-  if (taken.rows.length === 0) throw new NightTaken('another scheduler took the night')
+  const { schedule, outcome, note } = night
+  const taken = await trx
+    .insertInto('nights')
+    .values({
+      ...{ schedule, due_at: night.at, run_date: night.date, outcome, note },
+      run_id: night.run,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['schedule', 'due_at'])
+        .doUpdateSet((eb) => ({
+          outcome: eb.ref('excluded.outcome'),
+          run_id: eb.ref('excluded.run_id'),
+          note: eb.ref('excluded.note'),
+          decided_at: clock,
+        }))
+        .where('nights.outcome', 'is', null),
+    )
+    .returning('schedule')
+    .executeTakeFirst()
+  if (taken === undefined) throw new NightTaken('another scheduler took the night')
   // The row of the list is locked here: nobody else can be planning a run of it.
-  const others = await sql`
-    select
-    from runs r
-    join runs own on own.list_id = r.list_id and own.id = ${night.run}
-    where r.id <> own.id
-      and r.state in ('planning', 'open')
-    limit 1`.execute(trx)
-  if (others.rows.length > 0) throw new NightTaken('another run of the list is open')
+  const other = await trx
+    .selectFrom('runs')
+    .innerJoin('runs as own', 'own.list_id', 'runs.list_id')
+    .select('runs.id')
+    .where('own.id', '=', night.run)
+    .whereRef('runs.id', '<>', 'own.id')
+    .where('runs.state', 'in', ['planning', 'open'])
+    .limit(1)
+    .executeTakeFirst()
+  if (other !== undefined) throw new NightTaken('another run of the list is open')
 }
 
 /** Adds a sentence to the nights of a run, without touching their outcome. */
 export async function noteRun(db: Database, run: number, note: string): Promise<void> {
-  await sql`
-    update nights
-    set note = concat_ws('; ', note, ${note}::text)
-    where run_id = ${run}`.execute(db)
+  await db
+    .updateTable('nights')
+    .set((eb) => ({
+      note: eb.fn<string>('concat_ws', [
+        sql.lit('; '),
+        'note',
+        eb.cast<string>(eb.val(note), 'text'),
+      ]),
+    }))
+    .where('run_id', '=', run)
+    .execute()
 }
 
 /** The number of a list that has been read before; null for one that has not. */
 export async function findList(db: Database, name: string): Promise<number | null> {
-  const { rows } = await sql<{ id: number }>`
-    select id
-    from lists
-    where name = ${name}
-      and exists (select from list_queries where list_id = lists.id)`.execute(db)
-  return rows[0]?.id ?? null
+  const found = await db
+    .selectFrom('lists')
+    .select('id')
+    .where('name', '=', name)
+    .where((eb) =>
+      eb.exists(eb.selectFrom('list_queries').whereRef('list_queries.list_id', '=', 'lists.id')),
+    )
+    .executeTakeFirst()
+  return found?.id ?? null
 }
 
 /** What is kept about a schedule between two ticks. */
@@ -220,27 +292,18 @@ export async function readWatches(db: Database): Promise<readonly WatchRow[]> {
 }
 
 /** Stores a schedule as its file has it now; `known_until` never goes back. */
-export async function saveWatch(db: Database, watch: WatchedNight): Promise<void> {
-  await sql`
-    insert into schedules
-      (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at, max_age_ms, budget, adaptive_days)
-    values (
-      ${watch.name}, ${watch.list}, ${watch.cron}, ${watch.zone}, ${watch.missed}, ${watch.overlap},
-      ${watch.enabled}, ${watch.known_until}, clock_timestamp(), ${watch.max_age_ms}, ${watch.budget},
-      ${watch.adaptive_days}
+export async function saveWatch(db: Database, { name, ...watch }: WatchedNight): Promise<void> {
+  const kept = { ...watch, seen_at: clock }
+  await db
+    .insertInto('schedules')
+    .values({ name, ...kept })
+    .onConflict((conflict) =>
+      conflict.column('name').doUpdateSet(({ fn }) => ({
+        ...kept,
+        known_until: fn<Date>('greatest', ['schedules.known_until', 'excluded.known_until']),
+      })),
     )
-    on conflict (name) do update
-    set list = excluded.list,
-      cron = excluded.cron,
-      zone = excluded.zone,
-      missed = excluded.missed,
-      overlap = excluded.overlap,
-      enabled = excluded.enabled,
-      known_until = greatest(schedules.known_until, excluded.known_until),
-      seen_at = excluded.seen_at,
-      max_age_ms = excluded.max_age_ms,
-      budget = excluded.budget,
-      adaptive_days = excluded.adaptive_days`.execute(db)
+    .execute()
 }
 
 /** Turns a schedule off that is not in the file any more. */
@@ -251,26 +314,28 @@ export async function disable(db: Database, name: string): Promise<void> {
 /** Makes a schedule that was decided ahead of time known until now; what runs ahead of time goes on. */
 export async function callBack(db: Database, name: string, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    await sql`
-      update schedules
-      set known_until = ${now}
-      where name = ${name}`.execute(trx)
+    await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()
     // Nights that were decided ahead of time: their rows would make them look decided when they are due.
-    await sql`
-      delete from nights
-      where schedule = ${name}
-        and due_at > ${now}
-        and run_id is null`.execute(trx)
+    await trx
+      .deleteFrom('nights')
+      .where('schedule', '=', name)
+      .where('due_at', '>', now)
+      .where('run_id', 'is', null)
+      .execute()
   })
 }
 
 /** Milliseconds since any scheduler last looked at its schedules; null when none ever did. Times ahead of the clock do not count. */
 export async function lastLook(db: Database): Promise<number | null> {
-  const { rows } = await sql<{ ago: number | null }>`
-    select extract(epoch from clock_timestamp() - max(seen_at))::float8 * 1000 as ago
-    from schedules
-    where seen_at <= clock_timestamp()`.execute(db)
-  return rows[0]?.ago ?? null
+  const { ago } = await db
+    .selectFrom('schedules')
+    .select(({ fn }) =>
+      sql<number | null>`
+        extract(epoch from clock_timestamp() - ${fn.max('seen_at')})::float8 * 1000`.as('ago'),
+    )
+    .where('seen_at', '<=', clock)
+    .executeTakeFirstOrThrow()
+  return ago
 }
 
 // Twice the time within which a night counts as on time: a scheduler that is there has decided long before.
@@ -343,23 +408,40 @@ export interface LastNight {
 
 /** The newest night of each schedule. */
 export async function readLastNights(db: Database): Promise<readonly LastNight[]> {
-  const { rows } = await sql<LastNight>`
-    select
-      n.schedule, n.due_at, n.run_date, n.outcome, n.note, r.id as run, r.state as run_state,
-      counted.tasks, counted.open
-    from (
-      select distinct on (schedule) *
-      from nights
-      order by schedule, due_at desc
-    ) n
-    left join runs r on r.id = n.run_id
-    cross join lateral (
-      select count(*) as tasks, count(*) filter (where t.state = 'open') as open
-      from tasks t
-      where t.run_id = r.id
-    ) counted
-    order by n.schedule`.execute(db)
-  return rows
+  return db
+    .selectFrom((eb) =>
+      eb
+        .selectFrom('nights')
+        .distinctOn('schedule')
+        .selectAll()
+        .orderBy('schedule')
+        .orderBy('due_at', 'desc')
+        .as('night'),
+    )
+    .leftJoin('runs', 'runs.id', 'night.run_id')
+    .crossJoinLateral((eb) =>
+      eb
+        .selectFrom('tasks')
+        .select(({ fn }) => [
+          fn.countAll<number>().as('tasks'),
+          fn.countAll<number>().filterWhere('tasks.state', '=', 'open').as('open'),
+        ])
+        .whereRef('tasks.run_id', '=', 'runs.id')
+        .as('counted'),
+    )
+    .select([
+      'night.schedule',
+      'night.due_at',
+      'night.run_date',
+      'night.outcome',
+      'night.note',
+      'runs.id as run',
+      'runs.state as run_state',
+      'counted.tasks',
+      'counted.open',
+    ])
+    .orderBy('night.schedule')
+    .execute()
 }
 
 /** Counts the nights that were decided since a time, by their outcome. */
@@ -367,39 +449,39 @@ export async function countNights(
   db: Database,
   since: Date,
 ): Promise<readonly { schedule: string; outcome: string; nights: number }[]> {
-  const { rows } = await sql<{ schedule: string; outcome: string; nights: number }>`
-    select schedule, coalesce(outcome, 'waiting') as outcome, count(*) as nights
-    from nights
-    where decided_at > ${since}
-    group by 1, 2
-    order by 1, 2`.execute(db)
-  return rows
+  return db
+    .selectFrom('nights')
+    .select(({ fn }) => [
+      'schedule',
+      fn.coalesce('outcome', sql.lit('waiting')).as('outcome'),
+      fn.countAll<number>().as('nights'),
+    ])
+    .where('decided_at', '>', since)
+    .groupBy(['schedule', 'nights.outcome'])
+    .orderBy('schedule')
+    .orderBy('outcome')
+    .execute()
 }
 
 /** Schedules that are on, with the oldest night that each has put off. */
-async function readOutlook(db: Database): Promise<
-  readonly {
-    readonly name: string
-    readonly cron: string
-    readonly zone: string
-    readonly known_until: Date
-    readonly waiting: Date | null
-  }[]
-> {
-  const { rows } = await sql<{
-    name: string
-    cron: string
-    zone: string
-    known_until: Date
-    waiting: Date | null
-  }>`
-    select
-      name, cron, zone, known_until,
-      (select min(due_at) from nights n where n.schedule = s.name and n.outcome is null) as waiting
-    from schedules s
-    where enabled
-    order by name`.execute(db)
-  return rows
+async function readOutlook(db: Database) {
+  return db
+    .selectFrom('schedules')
+    .select((eb) => [
+      'name',
+      'cron',
+      'zone',
+      'known_until',
+      eb
+        .selectFrom('nights')
+        .select(({ fn }) => fn.min('due_at').as('first'))
+        .whereRef('nights.schedule', '=', 'schedules.name')
+        .where('nights.outcome', 'is', null)
+        .as('waiting'),
+    ])
+    .where('enabled', '=', true)
+    .orderBy('name')
+    .execute()
 }
 
 /** What became of one list on one date: a run, or a time at which a schedule made none. */

@@ -7,18 +7,21 @@ import { sql } from '../../base/database/kysely.ts'
 export async function countSuspects(
   db: Database,
 ): Promise<readonly { readonly list: string; readonly nights: number; readonly last: boolean }[]> {
-  const { rows } = await sql<{ list: string; nights: number; last: boolean }>`
-    select
-      lists.name as list,
-      count(*) filter (where runs.suspect) as nights,
-      (array_agg(runs.suspect order by runs.run_date desc, runs.id desc))[1] as last
-    from runs
-    join lists on lists.id = runs.list_id
-    where runs.state in ('done', 'cancelled')
-      and runs.finished_at > clock_timestamp() - interval '7 days'
-    group by lists.name
-    order by lists.name`.execute(db)
-  return rows
+  return db
+    .selectFrom('runs')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .select((eb) => [
+      'lists.name as list',
+      eb.fn.countAll<number>().filterWhere('runs.suspect', '=', true).as('nights'),
+      sql<boolean>`(
+        array_agg(${eb.ref('runs.suspect')} order by ${eb.ref('runs.run_date')} desc, ${eb.ref('runs.id')} desc)
+      )[1]`.as('last'),
+    ])
+    .where('runs.state', 'in', ['done', 'cancelled'])
+    .where('runs.finished_at', '>', sql<Date>`clock_timestamp() - interval '7 days'`)
+    .groupBy('lists.name')
+    .orderBy('lists.name')
+    .execute()
 }
 
 /** A run about which something is odd, with all that is odd in one line. */
@@ -31,17 +34,25 @@ export interface OddNight {
 
 /** The odd runs of a list, the oldest first: those that are left out, and those that are shown all the same. */
 export async function listOddNights(db: Database, list: string): Promise<readonly OddNight[]> {
-  const { rows } = await sql<OddNight>`
-    select
-      runs.run_date::text as run_date, runs.id as run, runs.suspect,
-      array_to_string(health.reasons || health.remarks, '; ') as why
-    from night_health as health
-    join runs on runs.id = health.run_id
-    join lists on lists.id = runs.list_id
-    where lists.name = ${list}
-      and cardinality(health.reasons || health.remarks) > 0
-    order by runs.run_date, runs.id`.execute(db)
-  return rows
+  return db
+    .selectFrom('night_health')
+    .innerJoin('runs', 'runs.id', 'night_health.run_id')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .select(({ eb, fn }) => [
+      'runs.run_date',
+      'runs.id as run',
+      'runs.suspect',
+      fn<string>('array_to_string', [eb('reasons', '||', eb.ref('remarks')), sql.lit('; ')]).as(
+        'why',
+      ),
+    ])
+    .where('lists.name', '=', list)
+    .where(({ eb, fn }) =>
+      eb(fn<number>('cardinality', [eb('reasons', '||', eb.ref('remarks'))]), '>', 0),
+    )
+    .orderBy('runs.run_date')
+    .orderBy('runs.id')
+    .execute()
 }
 
 /**
@@ -73,27 +84,37 @@ interface GoodNight {
 
 /** The last good night of each schedule that is on: its run is done, not suspect, and has an answer that can be read. */
 export async function readGoodNights(db: Database): Promise<readonly GoodNight[]> {
-  const { rows } = await sql<GoodNight>`
-    select
-      schedules.name as schedule,
-      extract(epoch from good.due_at)::float8 as seconds,
-      (
-        select count(*)
-        from nights n
-        where n.schedule = schedules.name
-          and n.outcome is not null
-          and n.due_at > coalesce(good.due_at, '-infinity')
-      ) as nights_since
-    from schedules
-    left join lateral (
-      select n.due_at
-      from nights n
-      join runs r on r.id = n.run_id
-      where n.schedule = schedules.name and r.state = 'done' and not r.suspect and ${hasAnswer}
-      order by n.due_at desc
-      limit 1
-    ) good on true
-    where schedules.enabled
-    order by schedules.name`.execute(db)
-  return rows
+  return db
+    .selectFrom('schedules')
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('nights')
+          .innerJoin('runs as r', 'r.id', 'nights.run_id')
+          .select('nights.due_at')
+          .whereRef('nights.schedule', '=', 'schedules.name')
+          .where('r.state', '=', 'done')
+          .where('r.suspect', '=', false)
+          .where(hasAnswer)
+          .orderBy('nights.due_at', 'desc')
+          .limit(1)
+          .as('good'),
+      (join) => join.onTrue(),
+    )
+    .select((eb) => [
+      'schedules.name as schedule',
+      sql<number | null>`extract(epoch from ${eb.ref('good.due_at')})::float8`.as('seconds'),
+      eb
+        .selectFrom('nights')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .whereRef('nights.schedule', '=', 'schedules.name')
+        .where('nights.outcome', 'is not', null)
+        .where('nights.due_at', '>', eb.fn.coalesce('good.due_at', sql<Date>`'-infinity'`))
+        .$asScalar()
+        .$notNull()
+        .as('nights_since'),
+    ])
+    .where('schedules.enabled', '=', true)
+    .orderBy('schedules.name')
+    .execute()
 }

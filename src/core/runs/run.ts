@@ -63,38 +63,95 @@ export interface RunMove {
   readonly page: string | null
 }
 
+const none = sql<string[]>`'{}'`
+
+const factColumns = [
+  'runs.id as run',
+  'lists.name as list',
+  'runs.run_date',
+  'runs.kind',
+  'runs.state',
+  'runs.created_at',
+  'runs.finished_at',
+  'runs.budget',
+  'runs.spent',
+  'runs.max_age_ms',
+  'runs.accepted',
+  'runs.duplicates',
+  'runs.rejected',
+  'runs.suspect',
+  'night.schedule',
+  'night.due_at',
+  'night.outcome',
+  'night.note',
+  'health.asked',
+  'health.answered',
+  'health.price',
+  'health.depth',
+  'health.empty',
+  'health.unreadable',
+  'health.workers',
+] as const
+
 /** The facts of a run; null: there is none of that number. */
 export async function readRunFacts(db: Database, run: number): Promise<RunFacts | null> {
-  const { rows } = await sql<RunFacts>`
-    select
-      r.id as run, l.name as list, r.run_date, r.kind, r.state, r.created_at, r.finished_at, r.budget, r.spent,
-      r.max_age_ms, r.accepted, r.duplicates, r.rejected, r.suspect, n.schedule, n.due_at, n.outcome, n.note,
-      coalesce(h.reasons, '{}') as reasons, coalesce(h.remarks, '{}') as remarks, h.asked, h.answered, h.price, h.depth, h.empty, h.unreadable, h.workers,
-      (
+  const facts = await db
+    .selectFrom('runs')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .leftJoin('night_health as health', 'health.run_id', 'runs.id')
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom('nights')
+          .select(['schedule', 'due_at', 'outcome', 'note'])
+          .whereRef('run_id', '=', 'runs.id')
+          .orderBy('due_at', 'desc')
+          .limit(1)
+          .as('night'),
+      (join) => join.onTrue(),
+    )
+    .select(factColumns)
+    .select((eb) => [
+      eb.fn.coalesce('health.reasons', none).as('reasons'),
+      eb.fn.coalesce('health.remarks', none).as('remarks'),
+      sql<number | null>`(
         select avg(before.price)::float8
-        from (${usualNights(sql`r.list_id`, sql`r.id`)}) before
-      ) as usual_price,
-      (select max(o.id) from runs o where o.list_id = r.list_id and o.id < r.id) as previous,
-      (select min(o.id) from runs o where o.list_id = r.list_id and o.id > r.id) as next
-    from runs r
-    join lists l on l.id = r.list_id
-    left join night_health h on h.run_id = r.id
-    left join lateral (
-      select schedule, due_at, outcome, note from nights where run_id = r.id order by due_at desc limit 1
-    ) n on true
-    where r.id = ${run}`.execute(db)
-  return rows[0] ?? null
+        from (${usualNights(eb.ref('runs.list_id'), eb.ref('runs.id'))}) as before
+      )`.as('usual_price'),
+      eb
+        .selectFrom('runs as earlier')
+        .select((earlier) => earlier.fn.max('earlier.id').as('id'))
+        .whereRef('earlier.list_id', '=', 'runs.list_id')
+        .whereRef('earlier.id', '<', 'runs.id')
+        .as('previous'),
+      eb
+        .selectFrom('runs as later')
+        .select((later) => later.fn.min('later.id').as('id'))
+        .whereRef('later.list_id', '=', 'runs.list_id')
+        .whereRef('later.id', '>', 'runs.id')
+        .as('next'),
+    ])
+    .where('runs.id', '=', run)
+    .executeTakeFirst()
+  return facts ?? null
 }
 
 /** Tasks by state and error, the most frequent first. */
 export async function countTasks(db: Database, run: number): Promise<readonly TaskCount[]> {
-  const { rows } = await sql<TaskCount>`
-    select state, error_code as error, min(error_message) as example, count(*) as tasks
-    from tasks
-    where run_id = ${run}
-    group by state, error_code
-    order by tasks desc, state, error_code`.execute(db)
-  return rows
+  return db
+    .selectFrom('tasks')
+    .select((eb) => [
+      eb.ref('state').$castTo<TaskState>().as('state'),
+      'error_code as error',
+      eb.fn.min('error_message').as('example'),
+      eb.fn.countAll<number>().as('tasks'),
+    ])
+    .where('run_id', '=', run)
+    .groupBy(['state', 'error_code'])
+    .orderBy('tasks', 'desc')
+    .orderBy('state')
+    .orderBy('error_code')
+    .execute()
 }
 
 /** The greatest moves between the answers of a run and those before them. */
@@ -146,8 +203,12 @@ export async function expectList(db: Database, list: string): Promise<void> {
 
 /** Refuses a label that no query of any list has. */
 export async function expectTag(db: Database, tag: string): Promise<void> {
-  const { rows } = await sql<{ tag: string }>`
-    select distinct tag from list_queries, unnest(tags) as tag order by tag`.execute(db)
+  const rows = await db
+    .selectFrom('list_queries')
+    .select(({ fn }) => fn<string>('unnest', ['tags']).as('tag'))
+    .distinct()
+    .orderBy('tag')
+    .execute()
   const tags = rows.map((row) => row.tag)
   if (tags.includes(tag)) return
   throw new Misuse(

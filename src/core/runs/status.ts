@@ -1,6 +1,7 @@
 // The state of runs as the tables have it.
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
+import { clockBefore, utcText } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { floorInForce, shownBalance } from '../ledger/standstill.ts'
@@ -86,8 +87,11 @@ export async function readRuns(
 }
 
 export async function countRuns(db: Database): Promise<number> {
-  const { rows } = await sql<{ runs: number }>`select count(*) as runs from runs`.execute(db)
-  return rows[0]?.runs ?? 0
+  const { runs } = await db
+    .selectFrom('runs')
+    .select(({ fn }) => fn.countAll<number>().as('runs'))
+    .executeTakeFirstOrThrow()
+  return runs
 }
 
 const noTasks = Object.fromEntries(taskStates.map((state) => [state, 0])) as Record<
@@ -147,13 +151,16 @@ export async function readAccount(
 
 /** Tasks ended in the last minute: what the present speed is taken from. */
 export async function endedLastMinute(db: Database): Promise<number> {
-  const { rows } = await sql<{ ended: number }>`
-    select count(*) as ended
-    from calls
-    where id > (select coalesce(max(id), 0) - 100000 from calls)
-      and finished_at > clock_timestamp() - interval '1 minute'
-      and outcome = 'settled'`.execute(db)
-  return rows[0]?.ended ?? 0
+  const { ended } = await db
+    .selectFrom('calls')
+    .select(({ fn }) => fn.countAll<number>().as('ended'))
+    .where('id', '>', (eb) =>
+      eb.selectFrom('calls').select(sql<number>`coalesce(max(id), 0) - 100000`.as('newest')),
+    )
+    .where('finished_at', '>', clockBefore(60_000))
+    .where('outcome', '=', 'settled')
+    .executeTakeFirstOrThrow()
+  return ended
 }
 
 export interface UnknownCall {
@@ -170,28 +177,36 @@ export interface UnknownCall {
 
 /** Calls whose outcome nobody could read, newest first, with the credits at risk. */
 export async function readUnknown(db: Database, limit: number): Promise<readonly UnknownCall[]> {
-  const { rows } = await sql<UnknownCall>`
-    select
-      c.id as call, t.id as task, t.run_id as run, q.q, t.state as task_state,
-      to_char(c.sent_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as sent_at,
-      c.credits_reserved as credits_at_risk,
-      c.washed_at is null as held,
-      concat_ws(': ', c.error_code, c.error_message) as error
-    from calls c
-    join tasks t on t.id = c.task_id
-    join queries q on q.id = t.query_id
-    where c.outcome = 'unknown'
-    order by c.id desc
-    limit ${limit}`.execute(db)
-  return rows
+  return db
+    .selectFrom('calls')
+    .innerJoin('tasks', 'tasks.id', 'calls.task_id')
+    .innerJoin('queries', 'queries.id', 'tasks.query_id')
+    .select((eb) => [
+      'calls.id as call',
+      'tasks.id as task',
+      'tasks.run_id as run',
+      'queries.q',
+      'tasks.state as task_state',
+      utcText(eb.ref('calls.sent_at')).as('sent_at'),
+      'calls.credits_reserved as credits_at_risk',
+      eb('calls.washed_at', 'is', null).$castTo<boolean>().as('held'),
+      eb
+        .fn<string>('concat_ws', [sql.lit(': '), 'calls.error_code', 'calls.error_message'])
+        .as('error'),
+    ])
+    .where('calls.outcome', '=', 'unknown')
+    .orderBy('calls.id', 'desc')
+    .limit(limit)
+    .execute()
 }
 
 /** The dearest call of an account so far; null before the first. */
 export async function dearestSeen(db: Database, account: string): Promise<number | null> {
-  const { rows } = await sql<{ dearest: number | null }>`
-    select max(c.dearest) as dearest
-    from account_costs c
-    join accounts a on a.id = c.account_id
-    where a.name = ${account}`.execute(db)
-  return rows[0]?.dearest ?? null
+  const { dearest } = await db
+    .selectFrom('account_costs')
+    .innerJoin('accounts', 'accounts.id', 'account_costs.account_id')
+    .select(({ fn }) => fn.max('account_costs.dearest').as('dearest'))
+    .where('accounts.name', '=', account)
+    .executeTakeFirstOrThrow()
+  return dearest
 }

@@ -1,6 +1,7 @@
 // Why open work does not go on: nobody works, or something is waited for.
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
+import { clock, utcText } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { statement } from '../../base/database/statement.ts'
@@ -28,30 +29,47 @@ const mostSlices = 1_000
 
 /** Calls that other workers have in flight, and tasks that are not to be tried before a time; nothing of other runs. */
 export async function readWaits(db: Database, own: number): Promise<readonly Wait[]> {
-  const leases = await sql<Wait>`
-    select
-      'lease' as kind, count(*) as calls, w.id as worker, w.host, w.pid,
-      to_char(w.lease_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as until
-    from calls c
-    join workers w on w.id = c.worker
-    where c.outcome is null and w.id <> ${own}
-    group by w.id
-    order by w.id`.execute(db)
-  const pauses = await sql<Wait>`
-    select
-      'pause' as kind, count(*) as tasks, min(t.error_code) as error,
-      to_char(min(t.not_before) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as until
-    from (
-      select s.run_id, s.slice
-      from slices s
-      join runs r on r.id = s.run_id and r.state = 'open'
-      where s.done_at is null
-      limit ${mostSlices}
-    ) open
-    join tasks t on t.run_id = open.run_id and t.slice = open.slice
-    where t.state = 'open' and t.not_before > clock_timestamp()
-    having count(*) > 0`.execute(db)
-  return [...leases.rows, ...pauses.rows]
+  const leases = await db
+    .selectFrom('calls')
+    .innerJoin('workers', 'workers.id', 'calls.worker')
+    .select((eb) => [
+      sql.lit('lease' as const).as('kind'),
+      eb.fn.countAll<number>().as('calls'),
+      'workers.id as worker',
+      'workers.host',
+      'workers.pid',
+      utcText(eb.ref('workers.lease_until')).as('until'),
+    ])
+    .where('calls.outcome', 'is', null)
+    .where('workers.id', '<>', own)
+    .groupBy('workers.id')
+    .orderBy('workers.id')
+    .execute()
+  const pauses = await db
+    .selectFrom((eb) =>
+      eb
+        .selectFrom('slices')
+        .innerJoin('runs', 'runs.id', 'slices.run_id')
+        .select(['slices.run_id', 'slices.slice'])
+        .where('slices.done_at', 'is', null)
+        .where('runs.state', '=', 'open')
+        .limit(mostSlices)
+        .as('open'),
+    )
+    .innerJoin('tasks', (join) =>
+      join.onRef('tasks.run_id', '=', 'open.run_id').onRef('tasks.slice', '=', 'open.slice'),
+    )
+    .select(({ fn }) => [
+      sql.lit('pause' as const).as('kind'),
+      fn.countAll<number>().as('tasks'),
+      fn.min('tasks.error_code').as('error'),
+      utcText(fn.min<Date>('tasks.not_before')).as('until'),
+    ])
+    .where('tasks.state', '=', 'open')
+    .where('tasks.not_before', '>', clock)
+    .having(({ fn }) => fn.countAll(), '>', 0)
+    .execute()
+  return [...leases, ...pauses]
 }
 
 /** Open work that no live worker is there for. */
@@ -62,11 +80,13 @@ export interface Unattended {
 
 /** Workers whose lease holds, of all accounts. */
 export async function countLiveWorkers(db: Database): Promise<number> {
-  const { rows } = await sql<{ live: number }>`
-    select count(*) as live
-    from workers
-    where stopped_at is null and lease_until > clock_timestamp()`.execute(db)
-  return rows[0]?.live ?? 0
+  const { live } = await db
+    .selectFrom('workers')
+    .select(({ fn }) => fn.countAll<number>().as('live'))
+    .where('stopped_at', 'is', null)
+    .where('lease_until', '>', clock)
+    .executeTakeFirstOrThrow()
+  return live
 }
 
 /**
@@ -112,19 +132,31 @@ export interface LiveWorker {
 
 /** Workers whose lease has not run out, with the calls that each has on its way. */
 export async function readCrew(db: Database): Promise<readonly LiveWorker[]> {
-  const { rows } = await sql<LiveWorker>`
-    select
-      w.id as worker, a.name as account, w.host, w.pid, w.concurrency as lanes, w.floor, w.started_at,
-      count(c.id) as in_flight,
-      round(extract(epoch from clock_timestamp() - min(c.sent_at)))::float8 as oldest_s
-    from workers w
-    join accounts a on a.id = w.account_id
-    left join calls c on c.worker = w.id and c.outcome is null
-    where w.stopped_at is null
-      and w.lease_until > clock_timestamp()
-    group by w.id, a.name
-    order by w.id`.execute(db)
-  return rows
+  return db
+    .selectFrom('workers')
+    .innerJoin('accounts', 'accounts.id', 'workers.account_id')
+    .leftJoin('calls', (join) =>
+      join.onRef('calls.worker', '=', 'workers.id').on('calls.outcome', 'is', null),
+    )
+    .select(({ fn }) => [
+      'workers.id as worker',
+      'accounts.name as account',
+      'workers.host',
+      'workers.pid',
+      'workers.concurrency as lanes',
+      'workers.floor',
+      'workers.started_at',
+      fn.count<number>('calls.id').as('in_flight'),
+      sql<number | null>`
+        round(extract(epoch from clock_timestamp() - ${fn.min('calls.sent_at')}))::float8`.as(
+        'oldest_s',
+      ),
+    ])
+    .where('workers.stopped_at', 'is', null)
+    .where('workers.lease_until', '>', clock)
+    .groupBy(['workers.id', 'accounts.name'])
+    .orderBy('workers.id')
+    .execute()
 }
 
 /** Code of an answer `s` without results that count; null where nothing is wrong with it. */
@@ -173,21 +205,24 @@ export interface NewFields {
  * sent before. Of an API whose first answers these are nothing is new.
  */
 export async function takeNewFields(db: Database, since: Date): Promise<readonly NewFields[]> {
-  const { rows } = await sql<{ id: number }>`
-    update runs
-    set fields_read_at = clock_timestamp()
-    where id in (
-      select id
-      from runs
-      where state in ('done', 'cancelled')
-        and finished_at > ${since}
-        and fields_read_at is null
-      order by id
-      for update skip locked
+  const runs = await db
+    .updateTable('runs')
+    .set({ fields_read_at: clock })
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('runs')
+        .select('id')
+        .where('state', 'in', ['done', 'cancelled'])
+        .where('finished_at', '>', since)
+        .where('fields_read_at', 'is', null)
+        .orderBy('id')
+        .forUpdate()
+        .skipLocked(),
     )
-    returning id`.execute(db)
+    .returning('id')
+    .execute()
   const found: NewFields[] = []
-  for (const { id } of rows.toSorted((a, b) => a.id - b.id)) {
+  for (const { id } of runs.toSorted((a, b) => a.id - b.id)) {
     const read = await db.executeQuery(statement<NewFields>('take_fields', [id]))
     found.push(...read.rows)
   }
@@ -211,49 +246,67 @@ export async function readAccountGauges(
   db: Database,
   { name, kind }: { name: string; kind: string },
 ): Promise<AccountGauges | null> {
-  const { rows } = await sql<AccountGauges>`
-    select
-      ${shownBalance} as remaining,
-      a.reserved, a.uncertain, a.in_flight, a.used_total as used,
-      ${floorInForce} as floor,
-      (
-        select coalesce(array_agg(s.reason), '{}')
-        from stops s
-        where s.account_id = a.id
-          and s.cleared_at is null
-          and (s.until is null or s.until > clock_timestamp())
-      ) as stops
-    from accounts a
-    where a.name = ${name}
-      and a.kind = ${kind}`.execute(db)
-  return rows[0] ?? null
+  const gauges = await db
+    .selectFrom('accounts as a')
+    .select((eb) => [
+      shownBalance.as('remaining'),
+      'a.reserved',
+      'a.uncertain',
+      'a.in_flight',
+      'a.used_total as used',
+      floorInForce.as('floor'),
+      sql<string[]>`array(${eb
+        .selectFrom('stops')
+        .select('stops.reason')
+        .whereRef('stops.account_id', '=', 'a.id')
+        .where('stops.cleared_at', 'is', null)
+        .where((stop) =>
+          stop.or([stop('stops.until', 'is', null), stop('stops.until', '>', clock)]),
+        )})`.as('stops'),
+    ])
+    .where('a.name', '=', name)
+    .where('a.kind', '=', kind)
+    .executeTakeFirst()
+  return gauges ?? null
 }
 
 /** When each list last had a run that ended with an answer that can be read: one of which every task failed is none. */
 export async function readSuccesses(
   db: Database,
 ): Promise<readonly { list: string; seconds: number }[]> {
-  const { rows } = await sql<{ list: string; seconds: number }>`
-    select l.name as list, extract(epoch from newest.finished_at)::float8 as seconds
-    from lists l
-    cross join lateral (
-      select r.finished_at
-      from runs r
-      where r.list_id = l.id and r.state = 'done' and ${hasAnswer}
-      order by r.finished_at desc
-      limit 1
-    ) newest
-    order by l.name`.execute(db)
-  return rows
+  return db
+    .selectFrom('lists')
+    .crossJoinLateral((eb) =>
+      eb
+        .selectFrom('runs as r')
+        .select('r.finished_at')
+        .whereRef('r.list_id', '=', 'lists.id')
+        .where('r.state', '=', 'done')
+        .where(hasAnswer)
+        .orderBy('r.finished_at', 'desc')
+        .limit(1)
+        .as('newest'),
+    )
+    .select((eb) => [
+      'lists.name as list',
+      sql<number>`extract(epoch from ${eb.ref('newest.finished_at')})::float8`.as('seconds'),
+    ])
+    .orderBy('lists.name')
+    .execute()
 }
 
 /** Counts open tasks that work can still reach: those of open runs and of slices that are not done. */
 export async function countOpenTasks(db: Database): Promise<number> {
-  const { rows } = await sql<{ open: number }>`
-    select count(*) as open
-    from tasks t
-    join slices s on s.run_id = t.run_id and s.slice = t.slice and s.done_at is null
-    join runs r on r.id = t.run_id and r.state = 'open'
-    where t.state = 'open'`.execute(db)
-  return rows[0]?.open ?? 0
+  const { open } = await db
+    .selectFrom('tasks')
+    .innerJoin('slices', (join) =>
+      join.onRef('slices.run_id', '=', 'tasks.run_id').onRef('slices.slice', '=', 'tasks.slice'),
+    )
+    .innerJoin('runs', 'runs.id', 'tasks.run_id')
+    .select(({ fn }) => fn.countAll<number>().as('open'))
+    .where('tasks.state', '=', 'open')
+    .where('slices.done_at', 'is', null)
+    .where('runs.state', '=', 'open')
+    .executeTakeFirstOrThrow()
+  return open
 }

@@ -254,13 +254,14 @@ async function showOrigin(trx: Database, origin: string): Promise<void> {
 
 /** Where the answers of a run come from; null: it has none. */
 async function readRunOrigin(trx: Database, run: number): Promise<string | null> {
-  const { rows } = await sql<{ origin: string }>`
-    select searches.origin
-    from tasks
-    join searches on searches.id = tasks.search_id
-    where tasks.run_id = ${run}
-      and searches.parse_error is null
-    order by searches.id desc
-    limit 1`.execute(trx)
-  return rows[0]?.origin ?? null
+  const newest = await trx
+    .selectFrom('tasks')
+    .innerJoin('searches', 'searches.id', 'tasks.search_id')
+    .select('searches.origin')
+    .where('tasks.run_id', '=', run)
+    .where('searches.parse_error', 'is', null)
+    .orderBy('searches.id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return newest?.origin ?? null
 }

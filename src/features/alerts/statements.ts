@@ -14,18 +14,33 @@ export interface UnlookedRun {
 
 /** The next run to look at, by its day; only those judged since there are rules. */
 export async function nextUnlooked(db: Database): Promise<UnlookedRun | null> {
-  const { rows } = await sql<UnlookedRun>`
-    select runs.id, lists.name as list, runs.run_date, runs.suspect, health.judged_at::text as judged_at
-    from night_health as health
-    join runs on runs.id = health.run_id
-    join lists on lists.id = runs.list_id
-    where health.judged_at > (select min(since) from alert_rules)
-      and (health.alerts_at is null or health.alerts_at < health.judged_at)
-      and health.judged_at >= runs.finished_at
-      and runs.state in ('done', 'cancelled')
-    order by runs.run_date, runs.id
-    limit 1`.execute(db)
-  return rows[0] ?? null
+  const next = await db
+    .selectFrom('night_health as health')
+    .innerJoin('runs', 'runs.id', 'health.run_id')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .select((eb) => [
+      'runs.id',
+      'lists.name as list',
+      'runs.run_date',
+      'runs.suspect',
+      eb.cast<string>('health.judged_at', 'text').as('judged_at'),
+    ])
+    .where('health.judged_at', '>', (eb) =>
+      eb.selectFrom('alert_rules').select(({ fn }) => fn.min('since').as('since')),
+    )
+    .where((eb) =>
+      eb.or([
+        eb('health.alerts_at', 'is', null),
+        eb('health.alerts_at', '<', eb.ref('health.judged_at')),
+      ]),
+    )
+    .whereRef('health.judged_at', '>=', 'runs.finished_at')
+    .where('runs.state', 'in', ['done', 'cancelled'])
+    .orderBy('runs.run_date')
+    .orderBy('runs.id')
+    .limit(1)
+    .executeTakeFirst()
+  return next ?? null
 }
 
 /** Makes this transaction the one that looks for alerts; false: another one does. */
@@ -40,10 +55,13 @@ export async function markLooked(
   db: Database,
   { id, judged_at: judged }: UnlookedRun,
 ): Promise<void> {
-  await sql`
-    update night_health
-    set alerts_at = greatest(alerts_at, ${judged}::timestamptz)
-    where run_id = ${id}`.execute(db)
+  await db
+    .updateTable('night_health')
+    .set((eb) => ({
+      alerts_at: eb.fn<Date>('greatest', ['alerts_at', sql<Date>`${judged}::timestamptz`]),
+    }))
+    .where('run_id', '=', id)
+    .execute()
 }
 
 /** Names of the rules that were in force when a run was judged. */
@@ -51,11 +69,12 @@ export async function rulesInForce(
   db: Database,
   { judged_at: judged }: UnlookedRun,
 ): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ name: string }>`
-    select name
-    from alert_rules
-    where since < ${judged}::timestamptz`.execute(db)
-  return new Set(rows.map(({ name }) => name))
+  const rules = await db
+    .selectFrom('alert_rules')
+    .select('name')
+    .where('since', '<', sql<Date>`${judged}::timestamptz`)
+    .execute()
+  return new Set(rules.map(({ name }) => name))
 }
 
 /** Takes back what stands on the answers of a run that has turned out suspect, or on a share of its day; gives how many. */
@@ -63,22 +82,25 @@ export async function withdrawAlerts(
   trx: Database,
   { id: run, list, run_date: date }: UnlookedRun,
 ): Promise<number> {
-  const { rows } = await sql`
-    update alerts
-    set withdrawn_at = now(), withdrawn_because = ${`run ${run} turned out suspect`}
-    where (
-        run_id = ${run}
-        or base_run_id = ${run}
-        or (
-          query_id is null
-          and ${date}::date in (base_run_date, run_date)
-          and (tag not like 'list=%' or tag = ${`list=${list}`})
-        )
-      )
-      and recovered_at is null
-      and withdrawn_at is null
-    returning 1`.execute(trx)
-  return rows.length
+  const withdrawn = await trx
+    .updateTable('alerts')
+    .set({ withdrawn_at: sql<Date>`now()`, withdrawn_because: `run ${run} turned out suspect` })
+    .where((eb) =>
+      eb.or([
+        eb('run_id', '=', run),
+        eb('base_run_id', '=', run),
+        eb.and([
+          eb('query_id', 'is', null),
+          eb.or([eb('base_run_date', '=', date), eb('run_date', '=', date)]),
+          eb.or([eb('tag', 'not like', 'list=%'), eb('tag', '=', `list=${list}`)]),
+        ]),
+      ]),
+    )
+    .where('recovered_at', 'is', null)
+    .where('withdrawn_at', 'is', null)
+    .returning('id')
+    .execute()
+  return withdrawn.length
 }
 
 /** The newest alert of a rule about a subject that was not taken back. */
@@ -103,17 +125,34 @@ export async function readKnownAlerts(
   trx: Database,
   about: readonly string[] | 'shares',
 ): Promise<readonly KnownAlert[]> {
-  const which =
-    about === 'shares' ? sql`query_id is null` : sql`query_id = any(${[...about]}::uuid[])`
-  const { rows } = await sql<KnownAlert>`
-    select distinct on (rule, subject)
-      id, rule, subject, query_id, domain, other_domain, feature, direction, base_search_id, base_run_date,
-      search_id, run_date, recovered_run_date
-    from alerts
-    where ${which}
-      and withdrawn_at is null
-    order by rule, subject, id desc`.execute(trx)
-  return rows
+  return trx
+    .selectFrom('alerts')
+    .distinctOn(['rule', 'subject'])
+    .select((eb) => [
+      'id',
+      'rule',
+      'subject',
+      'query_id',
+      'domain',
+      'other_domain',
+      'feature',
+      eb.ref('direction').$castTo<'up' | 'down' | null>().as('direction'),
+      'base_search_id',
+      'base_run_date',
+      'search_id',
+      'run_date',
+      'recovered_run_date',
+    ])
+    .where((eb) =>
+      about === 'shares'
+        ? eb('query_id', 'is', null)
+        : eb('query_id', '=', eb.fn.any(sql<string[]>`${[...about]}::uuid[]`)),
+    )
+    .where('withdrawn_at', 'is', null)
+    .orderBy('rule')
+    .orderBy('subject')
+    .orderBy('id', 'desc')
+    .execute()
 }
 
 /** An alert to be written down. */
@@ -172,15 +211,19 @@ export async function recoverAlert(
   trx: Database,
   { id, run, run_date: date, search_id: search, position, share }: Recovery,
 ): Promise<void> {
-  await sql`
-    update alerts
-    set recovered_at = now(),
-      recovered_run_id = ${run},
-      recovered_run_date = ${date},
-      recovered_search_id = ${search},
-      recovered_position = ${position},
-      recovered_share = ${share}
-    where id = ${id} and recovered_at is null`.execute(trx)
+  await trx
+    .updateTable('alerts')
+    .set({
+      recovered_at: sql<Date>`now()`,
+      recovered_run_id: run,
+      recovered_run_date: date,
+      recovered_search_id: search,
+      recovered_position: position,
+      recovered_share: share,
+    })
+    .where('id', '=', id)
+    .where('recovered_at', 'is', null)
+    .execute()
 }
 
 /** An alert with its evidence, as it stands. */
@@ -207,33 +250,71 @@ interface AlertFilter {
   readonly limit: number
 }
 
+const shownColumns = [
+  'alerts.id',
+  'alerts.rule as alert',
+  'alerts.what',
+  'alerts.said as text',
+  'alerts.question',
+  'alerts.list',
+  'alerts.tag',
+  'alerts.query_id',
+  'alerts.domain',
+  'alerts.other_domain',
+  'alerts.feature',
+  'alerts.origin',
+  'alerts.previous_position',
+  'alerts.position',
+  'alerts.previous_share',
+  'alerts.share',
+  'alerts.base_search_id',
+  'alerts.search_id',
+  'alerts.base_run_date',
+  'alerts.run_date',
+  'alerts.run_id as run',
+  'alerts.raised_at',
+  'alerts.recovered_run_date',
+  'alerts.recovered_search_id',
+  'alerts.recovered_position',
+  'alerts.recovered_share',
+  'alerts.recovered_at',
+  'alerts.withdrawn_at',
+  'alerts.withdrawn_because',
+] as const
+
 /** The newest alerts first. */
 export async function listAlerts(
   db: Database,
   { id, rule, standing, limit }: AlertFilter,
 ): Promise<readonly AlertRow[]> {
-  const { rows } = await sql<AlertRow>`
-    select
-      alerts.id, alerts.rule as alert, alerts.what,
-      case
-        when withdrawn_at is not null then 'withdrawn'
-        when recovered_at is not null then 'recovered'
-        else 'standing'
-      end as state,
-      alerts.said as text, alerts.question, alerts.list, alerts.tag, alerts.query_id,
-      (select queries.q from queries where queries.id = alerts.query_id) as q,
-      alerts.domain, alerts.other_domain, alerts.feature, alerts.direction, alerts.origin,
-      alerts.previous_position, alerts.position, alerts.previous_share, alerts.share,
-      alerts.base_search_id, alerts.search_id, alerts.base_run_date, alerts.run_date, alerts.run_id as run,
-      alerts.raised_at, alerts.recovered_run_date, alerts.recovered_search_id, alerts.recovered_position,
-      alerts.recovered_share, alerts.recovered_at, alerts.withdrawn_at, alerts.withdrawn_because
-    from alerts
-    where (${id}::bigint is null or alerts.id = ${id}::bigint)
-      and (${rule}::text is null or alerts.rule = ${rule}::text)
-      and (not ${standing}::boolean or (recovered_at is null and withdrawn_at is null))
-    order by alerts.id desc
-    limit ${limit}`.execute(db)
-  return rows
+  return db
+    .selectFrom('alerts')
+    .select(shownColumns)
+    .select((eb) => [
+      eb.ref('direction').$castTo<'up' | 'down' | null>().as('direction'),
+      eb
+        .case()
+        .when('withdrawn_at', 'is not', null)
+        .then(sql.lit('withdrawn' as const))
+        .when('recovered_at', 'is not', null)
+        .then(sql.lit('recovered' as const))
+        .else(sql.lit('standing' as const))
+        .end()
+        .as('state'),
+      eb
+        .selectFrom('queries')
+        .select('queries.q')
+        .whereRef('queries.id', '=', 'alerts.query_id')
+        .as('q'),
+    ])
+    .$if(id !== null, (alerts) => alerts.where('id', '=', id))
+    .$if(rule !== null, (alerts) => alerts.where('rule', '=', rule))
+    .$if(standing, (alerts) =>
+      alerts.where('recovered_at', 'is', null).where('withdrawn_at', 'is', null),
+    )
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
 }
 
 /** An alert as it is told, with both answers. */
@@ -348,12 +429,13 @@ export async function takeNews(
 
 /** Notes one piece of news that does not come from the tables; false when it was noted before. */
 export async function takeNotice(db: Database, kind: string, subject: string): Promise<boolean> {
-  const { rows } = await sql`
-    insert into notices (kind, subject)
-    values (${kind}, ${subject})
-    on conflict do nothing
-    returning 1`.execute(db)
-  return rows.length > 0
+  const taken = await db
+    .insertInto('notices')
+    .values({ kind, subject })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  return taken !== undefined
 }
 
 export const alertKinds = [
@@ -386,11 +468,23 @@ export interface AlertRule {
 
 /** The rules in force, in the order of their file. */
 export async function readAlertRules(db: Database): Promise<readonly AlertRule[]> {
-  const { rows } = await sql<AlertRule>`
-    select name, what, threshold, direction, list, tag, domain, rival, feature, confirm
-    from alert_rules
-    order by line, name`.execute(db)
-  return rows
+  return db
+    .selectFrom('alert_rules')
+    .select((eb) => [
+      'name',
+      eb.ref('what').$castTo<AlertRule['what']>().as('what'),
+      'threshold',
+      eb.ref('direction').$castTo<AlertRule['direction']>().as('direction'),
+      'list',
+      'tag',
+      'domain',
+      'rival',
+      'feature',
+      'confirm',
+    ])
+    .orderBy('line')
+    .orderBy('name')
+    .execute()
 }
 
 /** A rule that came, went or changed. */
@@ -412,21 +506,28 @@ export async function replaceAlertRules(
     const before = await readAlertRules(trx)
     const removed = before.filter((rule) => !has(rules, rule)).map(({ name }) => name)
     const added = rules.filter((rule) => !has(before, rule))
-    await sql`delete from alert_rules where name = any(${removed}::text[])`.execute(trx)
-    await sql`
-      update alerts
-      set withdrawn_at = now(), withdrawn_because = 'its rule was changed or taken out'
-      where rule = any(${removed}::text[])
-        and recovered_at is null
-        and withdrawn_at is null`.execute(trx)
+    if (removed.length > 0) {
+      await trx.deleteFrom('alert_rules').where('name', 'in', removed).execute()
+      await trx
+        .updateTable('alerts')
+        .set({
+          withdrawn_at: sql<Date>`now()`,
+          withdrawn_because: 'its rule was changed or taken out',
+        })
+        .where('rule', 'in', removed)
+        .where('recovered_at', 'is', null)
+        .where('withdrawn_at', 'is', null)
+        .execute()
+    }
     if (added.length > 0) {
       const lines = added.map((rule) => ({ ...rule, line: 0 }))
       await trx.insertInto('alert_rules').values(lines).execute()
     }
     const names = rules.map(({ name }) => name)
-    await sql`
-      update alert_rules
-      set line = array_position(${names}::text[], name)`.execute(trx)
+    await trx
+      .updateTable('alert_rules')
+      .set((eb) => ({ line: sql<number>`array_position(${names}::text[], ${eb.ref('name')})` }))
+      .execute()
     return [
       ...removed.map((name) => ({ change: 'removed' as const, name })),
       ...added.map(({ name }) => ({ change: 'added' as const, name })),

@@ -105,14 +105,15 @@ async function readOpenDraws(
   db: Database,
   { list, before }: { readonly list: number; readonly before: string },
 ): Promise<readonly OpenDraw[]> {
-  const { rows } = await sql<OpenDraw>`
-    select query_id as id, run_date as "runDate"
-    from cadence_draws
-    where list_id = ${list}
-      and run_date < ${before}::date
-      and moves is null
-    order by run_date, query_id`.execute(db)
-  return rows
+  return db
+    .selectFrom('cadence_draws')
+    .select(['query_id as id', 'run_date as runDate'])
+    .where('list_id', '=', list)
+    .where('run_date', '<', before)
+    .where('moves', 'is', null)
+    .orderBy('run_date')
+    .orderBy('query_id')
+    .execute()
 }
 
 /** Keeps what was decided in place of what was decided before; deciding the same night again changes nothing. */
@@ -181,19 +182,31 @@ async function keepSums(trx: Database, { list, runDate, longestDays }: KeptNight
 }
 
 async function keepDraws(trx: Database, { list, runDate }: KeptNight) {
-  await sql`
-    with undone as (
-      delete from cadence_draws
-      where list_id = ${list}
-        and run_date = ${runDate}::date
-        and query_id not in (select query_id from cadences where list_id = ${list} and by_chance)
+  await trx
+    .with('undone', (kept) =>
+      kept
+        .deleteFrom('cadence_draws')
+        .where('list_id', '=', list)
+        .where('run_date', '=', runDate)
+        .where('query_id', 'not in', (eb) =>
+          eb
+            .selectFrom('cadences')
+            .select('query_id')
+            .where('list_id', '=', list)
+            .where('by_chance', '=', true),
+        ),
     )
-    insert into cadence_draws (list_id, run_date, query_id)
-    select list_id, decided_on, query_id
-    from cadences
-    where list_id = ${list}
-      and by_chance
-    on conflict (list_id, run_date, query_id) do nothing`.execute(trx)
+    .insertInto('cadence_draws')
+    .columns(['list_id', 'run_date', 'query_id'])
+    .expression((eb) =>
+      eb
+        .selectFrom('cadences')
+        .select(['list_id', 'decided_on', 'query_id'])
+        .where('list_id', '=', list)
+        .where('by_chance', '=', true),
+    )
+    .onConflict((conflict) => conflict.columns(['list_id', 'run_date', 'query_id']).doNothing())
+    .execute()
 }
 
 async function keepOutcomes(trx: Database, { list, outcomes }: KeptNight) {

@@ -145,16 +145,25 @@ export async function readHistoryLists(
   db: Database,
   { origin, api }: Pick<SightOrder, 'origin' | 'api'>,
 ): Promise<readonly HistoryList[]> {
-  const { rows } = await sql<HistoryList>`
-    select lists.id, lists.name, avg(searches.credits_used)::double precision as price,
-      (select min(run_date) from cadence_nights where cadence_nights.list_id = lists.id) as rests_since
-    from lists
-    join runs on runs.list_id = lists.id
-    join tasks on tasks.run_id = runs.id and tasks.state = 'answered'
-    join searches on searches.id = tasks.search_id
-    where searches.origin = ${origin}
-      and searches.api = ${api}
-    group by lists.id
-    order by lists.name`.execute(db)
-  return rows
+  return db
+    .selectFrom('lists')
+    .innerJoin('runs', 'runs.list_id', 'lists.id')
+    .innerJoin('tasks', 'tasks.run_id', 'runs.id')
+    .innerJoin('searches', 'searches.id', 'tasks.search_id')
+    .select((eb) => [
+      'lists.id',
+      'lists.name',
+      eb.cast<number | null>(eb.fn.avg('searches.credits_used'), 'double precision').as('price'),
+      eb
+        .selectFrom('cadence_nights')
+        .select(({ fn }) => fn.min('run_date').as('first'))
+        .whereRef('cadence_nights.list_id', '=', 'lists.id')
+        .as('rests_since'),
+    ])
+    .where('tasks.state', '=', 'answered')
+    .where('searches.origin', '=', origin)
+    .where('searches.api', '=', api)
+    .groupBy('lists.id')
+    .orderBy('lists.name')
+    .execute()
 }

@@ -136,18 +136,28 @@ function formatNights(nights: readonly OddNight[]): string {
   return formatTable(['date', 'run', 'why'], rows, { right: ['run'] })
 }
 
+const answerTables = [
+  'queries',
+  'searches',
+  'organic_results',
+  'pages',
+  'domains',
+  'search_entities',
+  'search_clusters',
+  'search_related_searches',
+] as const
+
 /** How many rows each table of answers holds. */
 export async function countRows(db: Database): Promise<readonly (readonly [string, number])[]> {
-  const { rows } = await sql<{ name: string; rows: number }>`
-    select 'queries' as name, count(*) as rows from queries
-    union all select 'searches', count(*) from searches
-    union all select 'organic_results', count(*) from organic_results
-    union all select 'pages', count(*) from pages
-    union all select 'domains', count(*) from domains
-    union all select 'search_entities', count(*) from search_entities
-    union all select 'search_clusters', count(*) from search_clusters
-    union all select 'search_related_searches', count(*) from search_related_searches`.execute(db)
-  return rows.map(({ name, rows: count }) => [name, count] as const)
+  const counts: (readonly [string, number])[] = []
+  for (const table of answerTables) {
+    const { rows } = await db
+      .selectFrom(table)
+      .select(({ fn }) => fn.countAll<number>().as('rows'))
+      .executeTakeFirstOrThrow()
+    counts.push([table, rows])
+  }
+  return counts
 }
 
 /** The question that the demo asks: written as an analyst would type it. */
@@ -174,9 +184,13 @@ export async function askQuestion(
 
 /** True when the tables hold an answer that was paid for with real credits. */
 export async function hasLiveAnswers(db: Database): Promise<boolean> {
-  const { rows } = await sql<{ live: boolean }>`
-    select exists (select from searches where origin = 'live') as live`.execute(db)
-  return rows[0]?.live ?? false
+  const live = await db
+    .selectFrom('searches')
+    .select('id')
+    .where('origin', '=', 'live')
+    .limit(1)
+    .executeTakeFirst()
+  return live !== undefined
 }
 
 /** What is seen in a database in which a list is bought anew each night; nothing of that stays. */
@@ -187,11 +201,14 @@ async function imagineSchedule<T>(
 ): Promise<T> {
   const trx = await db.startTransaction().execute()
   try {
-    await sql`
-      insert into schedules (name, list, cron, zone, missed, overlap, enabled, known_until, seen_at, max_age_ms)
-      values ('each night', ${list}, '0 2 * * *', ${zone}, 'latest', 'skip', true, now(), now(), 0)`.execute(
-      trx,
-    )
+    await trx
+      .insertInto('schedules')
+      .values({
+        ...{ name: 'each night', list, cron: '0 2 * * *', zone, missed: 'latest', overlap: 'skip' },
+        ...{ enabled: true, known_until: sql<Date>`now()`, seen_at: sql<Date>`now()` },
+        max_age_ms: 0,
+      })
+      .execute()
     return await look(trx)
   } finally {
     await trx.rollback().execute()

@@ -4,6 +4,7 @@ import { say } from '../../base/cli/command.ts'
 import { asTyped } from '../../base/cli/commands.ts'
 import { count, firstNames } from '../../base/cli/text.ts'
 import type { Webhook } from '../../base/config.ts'
+import { clock, clockBefore, clockIn, utcText } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { reasonOf, unhandled } from '../../base/errors.ts'
@@ -344,33 +345,43 @@ export async function claimNotice(
   db: Database,
   { kinds, forMs }: { readonly kinds: readonly string[]; readonly forMs: number },
 ): Promise<Claimed | null> {
-  const { rows } = await sql<Claimed>`
-    update notices
-    set tries = tries + 1, due_at = clock_timestamp() + ${forMs} * interval '1 millisecond'
-    where id = (
-      select id
-      from notices
-      where told_at is null
-        and given_up_at is null
-        and part_of is null
-        and due_at <= clock_timestamp()
-        and kind = any(${kinds}::text[])
-      order by due_at, noted_at
-      limit 1
-      for update skip locked
+  const claimed = await db
+    .updateTable('notices')
+    .set((eb) => ({ tries: eb('tries', '+', 1), due_at: clockIn(forMs) }))
+    .where('id', '=', (eb) =>
+      eb
+        .selectFrom('notices')
+        .select('id')
+        .where('told_at', 'is', null)
+        .where('given_up_at', 'is', null)
+        .where('part_of', 'is', null)
+        .where('due_at', '<=', clock)
+        .where('kind', '=', eb.fn.any(sql<string[]>`${kinds}::text[]`))
+        .orderBy('due_at')
+        .orderBy('noted_at')
+        .limit(1)
+        .forUpdate()
+        .skipLocked(),
     )
-    returning
-      id, kind, said as text, fields, tries,
-      to_char(noted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at`.execute(db)
-  return rows[0] ?? null
+    .returning((eb) => [
+      'id',
+      'kind',
+      'said as text',
+      eb.ref('fields').$castTo<Claimed['fields']>().as('fields'),
+      'tries',
+      utcText(eb.ref('noted_at')).as('at'),
+    ])
+    .executeTakeFirst()
+  return claimed ?? null
 }
 
 /** The receiver took it. */
 async function settleNotice(db: Database, id: string): Promise<void> {
-  await sql`
-    update notices
-    set told_at = clock_timestamp(), problem = null
-    where id = ${id}`.execute(db)
+  await db
+    .updateTable('notices')
+    .set({ told_at: clock, problem: null })
+    .where('id', '=', id)
+    .execute()
 }
 
 /** Puts a notice off after a failure; one that was noted too long ago is given up, which is said by `true`. */
@@ -380,17 +391,18 @@ async function putOffNotice(
   failure: { readonly problem: string; readonly waitMs: number; readonly giveUpMs: number },
 ): Promise<boolean> {
   const { problem, waitMs, giveUpMs } = failure
-  const { rows } = await sql<{ given_up: boolean }>`
-    update notices
-    set
-      problem = ${problem},
-      due_at = clock_timestamp() + ${waitMs} * interval '1 millisecond',
-      given_up_at = case
-        when noted_at < clock_timestamp() - ${giveUpMs} * interval '1 millisecond' then clock_timestamp()
-      end
-    where id = ${id} and told_at is null
-    returning given_up_at is not null as given_up`.execute(db)
-  return rows[0]?.given_up ?? false
+  const put = await db
+    .updateTable('notices')
+    .set((eb) => ({
+      problem,
+      due_at: clockIn(waitMs),
+      given_up_at: eb.case().when('noted_at', '<', clockBefore(giveUpMs)).then(clock).end(),
+    }))
+    .where('id', '=', id)
+    .where('told_at', 'is', null)
+    .returning('given_up_at')
+    .executeTakeFirst()
+  return put !== undefined && put.given_up_at !== null
 }
 
 /** A notice as it stands, for people. */
@@ -407,33 +419,48 @@ export interface NoticeRow {
 
 /** The newest notices first, with what became of each. */
 export async function listNotices(db: Database, limit: number): Promise<readonly NoticeRow[]> {
-  const { rows } = await sql<NoticeRow>`
-    select
-      id, kind as event,
-      case
-        when told_at is not null then 'told'
-        when given_up_at is not null then 'given up'
-        else 'waiting'
-      end as state,
-      to_char(noted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as noted_at,
-      to_char(told_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as told_at,
-      tries, said as text, problem
-    from notices
-    where part_of is null
-    order by notices.noted_at desc, kind, subject
-    limit ${limit}`.execute(db)
-  return rows
+  return db
+    .selectFrom('notices')
+    .select((eb) => [
+      'id',
+      'kind as event',
+      eb
+        .case()
+        .when('told_at', 'is not', null)
+        .then(sql.lit('told' as const))
+        .when('given_up_at', 'is not', null)
+        .then(sql.lit('given up' as const))
+        .else(sql.lit('waiting' as const))
+        .end()
+        .as('state'),
+      utcText(eb.ref('noted_at')).as('noted_at'),
+      utcText(eb.ref('told_at')).as('told_at'),
+      'tries',
+      'said as text',
+      'problem',
+    ])
+    .where('part_of', 'is', null)
+    .orderBy('notices.noted_at', 'desc')
+    .orderBy('kind')
+    .orderBy('subject')
+    .limit(limit)
+    .execute()
 }
 
 /** Notices that wait, and those of the last day that were given up. */
 export async function countNotices(
   db: Database,
 ): Promise<{ readonly waiting: number; readonly given_up: number }> {
-  const { rows } = await sql<{ waiting: number; given_up: number }>`
-    select
-      count(*) filter (where given_up_at is null) as waiting,
-      count(*) filter (where given_up_at > clock_timestamp() - interval '1 day') as given_up
-    from notices
-    where told_at is null and part_of is null`.execute(db)
-  return rows[0] ?? { waiting: 0, given_up: 0 }
+  return db
+    .selectFrom('notices')
+    .select(({ fn }) => [
+      fn.countAll<number>().filterWhere('given_up_at', 'is', null).as('waiting'),
+      fn
+        .countAll<number>()
+        .filterWhere('given_up_at', '>', sql<Date>`clock_timestamp() - interval '1 day'`)
+        .as('given_up'),
+    ])
+    .where('told_at', 'is', null)
+    .where('part_of', 'is', null)
+    .executeTakeFirstOrThrow()
 }

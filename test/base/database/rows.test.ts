@@ -39,8 +39,6 @@ const leftOut = [
 const knownBetter = [
   // The statement takes calls with a mark alone.
   'src/core/ledger/waiting.ts mark may be null',
-  // The statement asks for calls with a mark of a list.
-  'src/core/ledger/leases.ts mark may be null',
   // The statements leave out runs and lists without a budget of their own.
   'src/core/ledger/account.ts budget may be null',
   'src/core/ledger/account.ts budget may be null',
