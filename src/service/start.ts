@@ -227,10 +227,6 @@ export async function foldUsage(pool: pg.Pool, keepMs: number): Promise<void> {
     const { rows } = await pool.query<{ folded: number }>(foldStatement, [keepMs / 1000])
     if ((rows[0]?.folded ?? 0) < foldedAtOnce) break
   }
-  await pool.query(
-    "delete from asked where last_on < (now() at time zone 'utc' - make_interval(secs => $1))::date",
-    [keepMs / 1000],
-  )
 }
 
 const foldStatement = `

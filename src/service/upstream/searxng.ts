@@ -1,6 +1,5 @@
 // Finds pages on the live web through a SearXNG of one's own.
 
-import type pg from 'pg'
 import { z } from 'zod'
 import type { Log } from '../../base/log.ts'
 import { enrich } from '../enrich/enrich.ts'
@@ -9,7 +8,6 @@ import { type Answered, type Asker, type Provider, sentParams, shownOf } from '.
 import { Refusal } from '../refusal.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
-import type { AskedWords, Statements } from './question.ts'
 
 const mostPages = 10
 const usualBudgetMs = 20_000
@@ -72,7 +70,6 @@ async function answer(web: Web & Upstream, search: Search, asker: Asker): Promis
         first: found.results.slice(0, search.num),
         pool: found.results.map(({ title, url, snippet }) => ({ title, url, text: snippet })),
         suggestions,
-        asked: [],
         known: found.entities,
       },
       unnamed,
@@ -406,57 +403,6 @@ function withoutMarkup(text: string): string {
     .replace(/<(b|i|em|strong|mark|span)(?: [^<>]{0,200})?>([^<]*)<\/\1>/gi, '$2')
     .replace(/\s+/g, ' ')
     .trim()
-}
-
-// What a person types; longer texts are nothing to be shown to others.
-const longestAsked = 200
-const most = 8
-// Ranked by likeness are so many: which of ten thousand alike are shown makes no difference.
-const candidates = 200
-const fewWords = 6
-
-/** Queries with these words that at least two accounts have asked: nobody's own query is shown to others. */
-export async function findAsked(run: Statements, { words }: AskedWords): Promise<string[]> {
-  if (words.length === 0) return []
-  const query = words
-    .slice(0, fewWords)
-    .map((word) => `'${word.replaceAll("'", "''")}'`)
-    .join(' & ')
-  const rows = await run.rows<{ q: string }>({
-    name: 'find-asked',
-    text: `
-      select q
-      from (
-        select q
-        from asked
-        where shared
-          and to_tsvector('simple'::regconfig, q) @@ $1::tsquery
-        limit ${candidates}
-      ) as few
-      order by length(q), q
-      limit ${most}`,
-    values: [query],
-  })
-  return rows.map(({ q }) => q)
-}
-
-/** Notes that an account asked this. The second account to ask makes it a query that is shown. */
-export async function noteAsked(pool: pg.Pool, account: number, q: string): Promise<void> {
-  const text = q.replaceAll('\0', ' ').trim().replace(/\s+/g, ' ').toLowerCase()
-  if (text === '' || text.length > longestAsked) return
-  await pool.query({
-    name: 'note-asked',
-    text: `
-      insert into asked (q, account_id)
-      values ($1, $2)
-      on conflict (q) do update
-      set
-        shared = asked.shared or asked.account_id <> excluded.account_id,
-        last_on = excluded.last_on
-      where asked.last_on < excluded.last_on
-        or (not asked.shared and asked.account_id <> excluded.account_id)`,
-    values: [text, account],
-  })
 }
 
 /** Countries by the names that people write. */
