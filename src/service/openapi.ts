@@ -142,6 +142,20 @@ ${body}
 `
 }
 
+/** The page at the base address. */
+export function frontPage(path: string): string {
+  return page(
+    'Web Search Results Service',
+    `<p>One endpoint: <code>GET ${path}/v1/search?q=…</code> with a key in the header <code>Authorization: Bearer API_KEY</code>.</p>
+<ul>
+<li><a href="${path}/docs/authentication">Authentication</a></li>
+<li><a href="${path}/docs/errors">Errors</a></li>
+<li><a href="${path}/openapi.json">Description as OpenAPI</a></li>
+<li><a href="${path}/dashboard">Dashboard</a></li>
+</ul>`,
+  )
+}
+
 /** The page that 401 and 403 point at. */
 export const keyPage = page(
   'Authentication',

@@ -117,7 +117,7 @@ export function newRequestId(): string {
 }
 
 /** The address of the client: what a proxy on this machine says of it, or who has connected. */
-function clientOf(c: Context<DoorEnv>): string {
+export function clientOf(c: Context<DoorEnv>): string {
   const peer = peerOf(c.env.incoming.socket)
   const said = c.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() ?? ''
   return loopbackPeer.test(peer) && isIP(said) > 0 ? said : peer
