@@ -124,6 +124,13 @@ describe('what is found offline', () => {
     }
   })
 
+  test('words of ordinary English are meant as they are written', async () => {
+    for (const q of ['buy domain name', 'cheap hosting', 'best pizza dough']) {
+      const { json } = await shop.ask(`/v1/search?q=${encodeURIComponent(q)}`, live)
+      expect([q, json.interpretation?.corrections ?? []]).toEqual([q, []])
+    }
+  })
+
   test('what was put right is said: the query as it was understood leads the related searches', async () => {
     expect((await search('css varaibles')).related[0]).toBe('css variables')
     expect((await search('css variables')).related).not.toContain('css variables')
