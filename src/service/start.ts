@@ -82,7 +82,7 @@ export interface Keys {
 const sweepMs = 60_000
 const usualKeepMs = 90 * dayMs
 const graceMs = 8000
-// A request waits for credits before its deadline begins, and is settled after it.
+// A request is settled after its deadline.
 const leaseMarginMs = 20_000
 
 /** Starts the search service; it answers when this returns. */
