@@ -1,7 +1,7 @@
 import { OpenAPIHono } from '@hono/zod-openapi'
 import { addDashboard, type DashboardParts } from './dashboard/dashboard.ts'
 import { checkRequest, compress } from './listen.ts'
-import { errorPage, keyPage, openapiHead, securitySchemes } from './openapi.ts'
+import { errorPage, frontPage, keyPage, openapiHead, securitySchemes } from './openapi.ts'
 import type { DoorEnv } from './keys.ts'
 import { Refusal } from './refusal.ts'
 import { refuse, trace, type Tracing } from './reply.ts'
@@ -33,6 +33,9 @@ export function buildApp(parts: AppParts): OpenAPIHono<DoorEnv> {
     await parts.pool.query('select 1')
     return c.json({ ok: true })
   })
+  for (const path of new Set([parts.basePath, `${parts.basePath}/`])) {
+    root.get(path, (c) => c.html(frontPage(parts.basePath)))
+  }
   app.get('/docs/authentication', (c) => c.html(keyPage))
   app.get('/docs/errors', (c) => c.html(errorPage))
   return root

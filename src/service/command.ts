@@ -53,6 +53,12 @@ async function startFromFlags(
   const logged = wordFlag('log', options.log, loggings)
   const flags = options.publicUrl === undefined ? {} : { SERVICE_PUBLIC_URL: options.publicUrl }
   const { databaseUrl, home, searxngUrl, publicUrl, ...config } = readConfig(env, flags)
+  // Errors name their help page: there is no address for it that is right for everybody.
+  if (publicUrl === null && ['0.0.0.0', '::'].includes(options.host)) {
+    throw new Misuse(
+      `expected SERVICE_PUBLIC_URL to be set with --host ${options.host}, got nothing; say with --public-url where clients reach the service`,
+    )
+  }
   const upstream = wordFlag('upstream', options.upstream ?? config.upstream, upstreams)
   return startService({
     databaseUrl: databaseUrl ?? (await embedded(home)),

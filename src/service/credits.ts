@@ -167,6 +167,8 @@ const usualPatienceMs = 10_000
 interface PurseWish extends CreditWish {
   /** Aborted when the client has gone away. */
   readonly gone: AbortSignal
+  /** Time of `performance.now()` from which on nobody waits for the answer; unset: the patience alone counts. */
+  readonly deadline?: number
 }
 
 interface Patience {
@@ -197,7 +199,7 @@ export class Purse {
   /** `busy` only when the others kept theirs for longer than anybody should wait. */
   async reserve(key: FoundKey, want: PurseWish): Promise<Charge | Unpaid> {
     // Counted from here: nobody waits for the patience of those before, one after the other.
-    const end = performance.now() + this.#patienceMs
+    const end = Math.min(performance.now() + this.#patienceMs, want.deadline ?? Infinity)
     if (!this.#lines.has(key.accountId)) {
       const first = await reserveCredits(this.#pool, key, want)
       if (first.kind !== 'busy') return first

@@ -67,8 +67,12 @@ export async function claimAnswer(pool: pg.Pool, again: Again): Promise<Claim | 
 
 /** What was asked, as text. An addition that was not sent is not in it: keys from before there was any stay good. */
 function identityOf({ page, safe, freshness, ...search }: Search): string {
+  const { hl, device } = search
   return JSON.stringify({
     ...search,
+    // What is asked for by its default is the same as what is not asked for.
+    hl: hl?.toLowerCase() === 'en' ? null : hl,
+    device: device === 'desktop' ? null : device,
     ...(page === 1 ? {} : { page }),
     ...(safe === null ? {} : { safe }),
     ...(freshness === null ? {} : { freshness }),

@@ -5,7 +5,7 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http'
-import type { AddressInfo, Server as TcpServer } from 'node:net'
+import { type AddressInfo, Socket, type Server as TcpServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
@@ -15,7 +15,7 @@ import { Unreachable } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { DoorEnv } from './keys.ts'
 import { Refusal } from './refusal.ts'
-import { newRequestId } from './reply.ts'
+import { newRequestId, peerOf } from './reply.ts'
 
 type Answering = (request: Request, connection: HttpBindings) => Response | Promise<Response>
 
@@ -168,6 +168,7 @@ function refuseSocket(refusal: Refusal, socket: Duplex | null, { docsUrl, log }:
     return
   }
   const id = newRequestId()
+  const client = socket instanceof Socket ? peerOf(socket) : ''
   const body = JSON.stringify(refusal.body(docsUrl()))
   const headers = {
     ...refusal.headers,
@@ -179,7 +180,7 @@ function refuseSocket(refusal: Refusal, socket: Duplex | null, { docsUrl, log }:
   socket.end(
     `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ''}\r\n${lines.join('')}\r\n${body}`,
   )
-  log.info({ request: id, status: refusal.status }, 'answered before it was a request')
+  log.info({ request: id, client, status: refusal.status }, 'answered before it was a request')
 }
 
 /** Checked before any route: other methods spend nothing (HEAD would run a search), and length has a limit. */

@@ -12,7 +12,10 @@ const everyAnswer = {
 
 const keyedAnswer = {
   ...everyAnswer,
-  'X-Credits-Used': header('credits that this request consumed.', 'integer'),
+  'X-Credits-Used': header(
+    'credits that this request consumed; of an answer that was given before, what it cost then.',
+    'integer',
+  ),
   'X-Credits-Remaining': header('credits left.', 'integer'),
   'X-Credits-Reset': header('seconds until the plan renews; only where it does.', 'integer'),
   'X-RateLimit-Limit': header('most requests a second.', 'integer'),
@@ -48,10 +51,15 @@ const refusals = {
     ...everyAnswer,
     Allow: header('GET.'),
   }),
+  408: refusal(`${open} the request took too long to arrive; code REQUEST_TIMEOUT.`, everyAnswer),
   413: refusal(`${open} the body is longer than 64 KB; code CONTENT_TOO_LARGE.`, everyAnswer),
   414: refusal(`${open} the address is longer than 16 KB; code URI_TOO_LONG.`, everyAnswer),
+  417: refusal(
+    `${open} the request expects something that is not offered; code EXPECTATION_FAILED.`,
+    everyAnswer,
+  ),
   429: refusal(
-    `${open} too many requests in this second, or too many searches before this one for it to be answered in time; code TOO_MANY_REQUESTS, not charged.`,
+    `${open} too many requests in this second, too many searches before this one for it to be answered in time, or the credits that are left are set aside for requests in work; code TOO_MANY_REQUESTS, not charged.`,
     {
       ...keyedAnswer,
       ...retryAfter,
@@ -134,6 +142,20 @@ ${body}
 `
 }
 
+/** The page at the base address. */
+export function frontPage(path: string): string {
+  return page(
+    'Web Search Results Service',
+    `<p>One endpoint: <code>GET ${path}/v1/search?q=…</code> with a key in the header <code>Authorization: Bearer API_KEY</code>.</p>
+<ul>
+<li><a href="${path}/docs/authentication">Authentication</a></li>
+<li><a href="${path}/docs/errors">Errors</a></li>
+<li><a href="${path}/openapi.json">Description as OpenAPI</a></li>
+<li><a href="${path}/dashboard">Dashboard</a></li>
+</ul>`,
+  )
+}
+
 /** The page that 401 and 403 point at. */
 export const keyPage = page(
   'Authentication',
@@ -171,7 +193,7 @@ To ask about one, name the <code>X-Request-Id</code> of its answer.</p>
 <tr><td>414</td><td><code>URI_TOO_LONG</code></td><td>The address is longer than 16 KB.</td></tr>
 <tr><td>417</td><td><code>EXPECTATION_FAILED</code></td><td>The request expects something that is not offered.</td></tr>
 <tr><td>422</td><td><code>UNPROCESSABLE_CONTENT</code></td><td>This <code>Idempotency-Key</code> was used for another search. Take a new one.</td></tr>
-<tr><td>429</td><td><code>TOO_MANY_REQUESTS</code></td><td>Too many requests in this second, or too many searches before this one for it to be answered in time. Nothing is charged. Wait as long as <code>Retry-After</code> says.</td></tr>
+<tr><td>429</td><td><code>TOO_MANY_REQUESTS</code></td><td>Too many requests in this second, too many searches before this one for it to be answered in time, or the credits that are left are set aside for requests in work. Nothing is charged. Wait as long as <code>Retry-After</code> says.</td></tr>
 <tr><td>431</td><td><code>REQUEST_HEADER_FIELDS_TOO_LARGE</code></td><td>The headers are too large.</td></tr>
 <tr><td>500</td><td><code>INTERNAL_SERVER_ERROR</code></td><td>A bug of ours.</td></tr>
 <tr><td>502</td><td><code>BAD_GATEWAY</code></td><td>A search engine behind us answered nonsense. Try again later.</td></tr>

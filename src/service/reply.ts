@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { isIP, type Socket } from 'node:net'
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { Log } from '../base/log.ts'
@@ -42,7 +43,7 @@ export function answerHeaders(sold: Sold): Record<string, string> {
     ...jsonType,
     ...partHeaders(sold),
     ...(sold.again ? { 'x-idempotency-replayed': 'true' } : {}),
-    'x-credits-used': String(sold.again ? 0 : sold.used),
+    'x-credits-used': String(sold.used),
     'x-credits-remaining': String(sold.remaining),
   }
 }
@@ -115,6 +116,20 @@ export function newRequestId(): string {
   return `req_${randomUUID().replaceAll('-', '')}`
 }
 
+/** The address of the client: what a proxy on this machine says of it, or who has connected. */
+export function clientOf(c: Context<DoorEnv>): string {
+  const peer = peerOf(c.env.incoming.socket)
+  const said = c.req.header('x-forwarded-for')?.split(',').at(-1)?.trim() ?? ''
+  return loopbackPeer.test(peer) && isIP(said) > 0 ? said : peer
+}
+
+const loopbackPeer = /^(::1$|127\.)/
+
+/** The other end of a connection, the same whether the port listens on IPv6 or not. */
+export function peerOf({ remoteAddress = '' }: Socket): string {
+  return remoteAddress.replace(/^::ffff:/, '')
+}
+
 // Without parameters, and no address that nobody knows: a key may stand in either.
 const known = /\/(v1\/search|v1\/usage|healthz|openapi\.json|docs\/\w+|dashboard.*)$/
 
@@ -124,12 +139,15 @@ export function trace({ log, logged }: Tracing) {
     const start = performance.now()
     const id = newRequestId()
     c.set('requestId', id)
+    // A connection that has ended by then has no address any more.
+    const client = clientOf(c)
     await next()
     c.res.headers.set('x-request-id', id)
     if (logged === 'none') return
     const key = c.get('key')
     const line = {
       request: id,
+      client,
       method: c.req.raw.method,
       path: known.exec(c.req.path)?.[0] ?? 'other',
       status: c.res.status,

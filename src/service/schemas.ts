@@ -128,6 +128,8 @@ const longestQuery = 2048
 
 // Written out: a pattern in a description of an API has no flags.
 const languageTag = /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/
+// Neither a space nor a sign that nobody sees.
+const letter = /[^\s\p{Cc}\p{Cf}]/u
 const countryCode = /^[A-Za-z]{2}$/
 
 const qRule = {
@@ -141,7 +143,7 @@ const deviceRule = rule('device', `one of ${devices.join(', ')}`)
 export const searchParams = z.object({
   q: z
     .string(qRule)
-    .refine((q) => q.trim() !== '', rule('q', 'a search query that is not blank'))
+    .refine((q) => letter.test(q), rule('q', 'a search query that is not blank'))
     .refine((q) => [...q].length <= longestQuery, rule('q', `at most ${longestQuery} characters`))
     .openapi({
       description: 'Search query.',

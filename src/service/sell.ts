@@ -38,7 +38,8 @@ export interface Order {
 /** The answer given before under the same Idempotency-Key, or a new one. */
 export async function sellAnswer(shop: Shop, order: Order): Promise<Sold> {
   const { idempotencyKey, key, search } = order
-  if (idempotencyKey === null) return await sellOnce(shop, order, null)
+  const deadline = performance.now() + shop.deadlineMs
+  if (idempotencyKey === null) return await sellOnce(shop, { ...order, deadline }, null)
   const claim = await claimAnswer(shop.pool, {
     account: key.accountId,
     key: idempotencyKey,
@@ -52,17 +53,23 @@ export async function sellAnswer(shop: Shop, order: Order): Promise<Sold> {
     return { ...answered, used: claim.used, remaining: claim.remaining, again: true }
   }
   try {
-    return await sellOnce(shop, order, claim)
+    return await sellOnce(shop, { ...order, deadline }, claim)
   } catch (error) {
     await giveUpClaim(shop.pool, claim)
     throw error
   }
 }
 
+/** One deadline for everything that is waited for: an earlier answer, credits, the provider. */
+interface Timed extends Order {
+  /** Time of `performance.now()`. */
+  readonly deadline: number
+}
+
 /** Credits aside, search, settle. Whatever goes wrong between gives every credit back. */
-async function sellOnce(shop: Shop, order: Order, claim: Claim | null): Promise<Sold> {
-  const { key, search } = order
-  const want = { search, credits: cost(search.num), gone: order.gone }
+async function sellOnce(shop: Shop, order: Timed, claim: Claim | null): Promise<Sold> {
+  const { key, search, gone, deadline } = order
+  const want = { search, credits: cost(search.num), gone, deadline }
   const charge = await shop.purse.reserve(key, want)
   if (charge.kind !== 'charge') throw unpaid(charge, cost(search.num))
   const start = performance.now()
@@ -99,7 +106,7 @@ function keepable({ answer, ignored, partial }: Answered): string {
 
 async function beforeDeadline(
   shop: Shop,
-  { key, search, gone }: Order,
+  { key, search, gone, deadline }: Timed,
   over: AbortSignal,
 ): Promise<Answered> {
   const stop = new AbortController()
@@ -113,11 +120,10 @@ async function beforeDeadline(
   })
   const late = () => end(new Refusal(504, 'The search took too long; nothing was charged'))
   const left = () => end(clientLeft())
-  const timer = setTimeout(late, shop.deadlineMs)
+  const timer = setTimeout(late, Math.max(0, deadline - performance.now()))
   over.addEventListener('abort', left, { once: true })
   try {
     if (over.aborted) left()
-    const deadline = performance.now() + shop.deadlineMs
     const asker = { account: key.accountId, signal: stop.signal, gone, deadline }
     return await Promise.race([ended, shop.provider.answer(search, asker)])
   } finally {

@@ -82,7 +82,7 @@ export interface Keys {
 const sweepMs = 60_000
 const usualKeepMs = 90 * dayMs
 const graceMs = 8000
-// A request waits for credits before its deadline begins, and is settled after it.
+// A request is settled after its deadline.
 const leaseMarginMs = 20_000
 
 /** Starts the search service; it answers when this returns. */
@@ -227,10 +227,6 @@ export async function foldUsage(pool: pg.Pool, keepMs: number): Promise<void> {
     const { rows } = await pool.query<{ folded: number }>(foldStatement, [keepMs / 1000])
     if ((rows[0]?.folded ?? 0) < foldedAtOnce) break
   }
-  await pool.query(
-    "delete from asked where last_on < (now() at time zone 'utc' - make_interval(secs => $1))::date",
-    [keepMs / 1000],
-  )
 }
 
 const foldStatement = `

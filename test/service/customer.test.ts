@@ -57,7 +57,8 @@ describe('a request id', () => {
   test('stands in what is answered before there is a request', async () => {
     const text = await raw('nonsense\r\n\r\n')
     const id = /x-request-id: (req_\w+)/.exec(text)?.[1] ?? 'none'
-    expect(log).toContain(id)
+    const line = log.split('\n').find((one) => one.includes(id)) ?? '{}'
+    expect(JSON.parse(line)).toMatchObject({ client: '127.0.0.1' })
   })
 })
 
@@ -72,6 +73,7 @@ describe('the log', () => {
     const lines = told.trim().split('\n')
     const line = JSON.parse(lines.find((one) => one.includes('secret garden')) ?? '{}') as object
     expect(line).toMatchObject({ status: 200, path: '/v1/search', kind: 'live' })
+    expect(line).toMatchObject({ client: '127.0.0.1' })
     expect(line).toHaveProperty('ms')
     expect(log).not.toContain('secret')
   })

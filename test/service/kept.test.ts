@@ -38,9 +38,21 @@ describe('a search with an Idempotency-Key', () => {
     expect(first.headers['x-idempotency-replayed']).toBeUndefined()
     expect(second.headers).toMatchObject({
       'x-idempotency-replayed': 'true',
-      'x-credits-used': '0',
+      'x-credits-used': '3',
     })
     expect(await left(key)).toBe('97')
+  })
+
+  test('is the same request when it names the defaults', async () => {
+    const key = await shop.live(100)
+    const first = await shop.ask('/v1/search?q=tea', key, again('defaults'))
+    const defaults = 'num=10&page=1&hl=en&device=desktop&freshness=any'
+    const second = await shop.ask(`/v1/search?q=tea&${defaults}`, key, again('defaults'))
+    expect(second.status).toBe(200)
+    expect(second.body).toEqual(first.body)
+    expect(second.headers['x-idempotency-replayed']).toBe('true')
+    expect((await shop.ask('/v1/search?q=tea&hl=fr', key, again('defaults'))).status).toBe(422)
+    expect(await left(key)).toBe('99')
   })
 
   test('is charged once when twenty come at the same time to two processes', async () => {

@@ -69,6 +69,15 @@ describe('the service command', () => {
     }
   })
 
+  test.each(['0.0.0.0', '::'])(
+    'on every address (%s) has to be told where clients reach it, since errors name it',
+    async (host) => {
+      const { code, stderr } = await run('service', ['--host', host], env)
+      expect(code).toBe(2)
+      expect(stderr).toMatch(/^error: expected SERVICE_PUBLIC_URL .*--public-url/m)
+    },
+  )
+
   test('on an address that is none of this machine names --host, not --port', async () => {
     const { code, stderr } = await run('service', ['--host', '999.1.1.1'], env)
     expect(code).toBe(5)

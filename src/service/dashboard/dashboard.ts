@@ -17,6 +17,7 @@ import {
   revokeKey,
 } from '../keys.ts'
 import { Refusal } from '../refusal.ts'
+import { clientOf } from '../reply.ts'
 import { readDays } from '../usage-route.ts'
 import { dashboardStyle, renderDashboard } from './page.ts'
 
@@ -44,10 +45,13 @@ const largestForm = 10_000
 export function addDashboard(app: OpenAPIHono<DoorEnv>, parts: DashboardParts): void {
   const guard = new Guard(parts.password, parts.publicUrl)
   const tickets = new Set<string>()
-  app.get('/dashboard', async (c) => {
-    guard.check(c)
-    return await show(c, parts, { issued: null, problem: null })
-  })
+  // A form that did not fit is shown at its own address, which browsers load again and keep.
+  for (const path of ['/dashboard', '/dashboard/keys']) {
+    app.get(path, async (c) => {
+      guard.check(c)
+      return await show(c, parts, { issued: null, problem: null })
+    })
+  }
   app.get('/dashboard/style.css', (c) => {
     guard.check(c)
     return c.body(dashboardStyle, 200, {
@@ -176,7 +180,7 @@ const wrongAMinute = 10
 class Guard {
   readonly #password: Secret | null
   readonly #publicUrl: () => string
-  #wrong: number[] = []
+  #wrong: { readonly client: string; readonly at: number }[] = []
 
   constructor(password: Secret | null, publicUrl: () => string) {
     this.#password = password
@@ -191,13 +195,15 @@ class Guard {
         'The dashboard opens on its own machine only; SERVICE_PASSWORD opens it elsewhere'
       throw new Refusal(403, text)
     }
-    this.#wrong = this.#wrong.filter((at) => at > Date.now() - 60_000)
-    if (this.#wrong.length >= wrongAMinute) {
+    const client = clientOf(c)
+    this.#wrong = this.#wrong.filter(({ at }) => at > Date.now() - 60_000)
+    // Of this client alone: a guesser must not shut the operator out.
+    if (this.#wrong.filter((one) => one.client === client).length >= wrongAMinute) {
       throw new Refusal(429, 'Too many wrong passwords', { 'retry-after': '60' })
     }
     const given = givenPassword(c.req.header('authorization'))
     if (given !== null && isSame(given, this.#password.reveal())) return
-    if (given !== null) this.#wrong.push(Date.now())
+    if (given !== null) this.#wrong.push({ client, at: Date.now() })
     const headers = { 'www-authenticate': 'Basic realm="dashboard", charset="UTF-8"' }
     throw new Refusal(401, 'The dashboard needs its password', headers)
   }

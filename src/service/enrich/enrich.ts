@@ -13,7 +13,6 @@ interface Findings {
   /** Results and further candidates: labels rest on more pages than are shown. */
   readonly pool: readonly { readonly title: string; readonly url: string; readonly text: string }[]
   readonly suggestions: readonly string[]
-  readonly asked: readonly string[]
   readonly known: readonly NamedEntity[]
 }
 
@@ -23,7 +22,7 @@ export async function enrich(
   found: Findings,
   gazetteer: Gazetteer,
 ): Promise<FoundAnswer> {
-  const { results, first, pool, suggestions, asked, known } = found
+  const { results, first, pool, suggestions, known } = found
   const top = first.slice(0, 10)
   const texts = top.map(({ title, snippet }) => `${titleAlone(title)}. ${snippet}`)
   const clusters = labelClusters(q, freshTexts(pool), (text) => gazetteer.isName(text))
@@ -38,7 +37,6 @@ export async function enrich(
     organic_results: results,
     related_searches: relateSearches(q, {
       suggestions,
-      asked,
       titles: pool.map(({ title }) => title),
       clusters,
     }),

@@ -95,8 +95,6 @@ const fillers = new Set(
 /** What related searches are made of, best source first. */
 interface Sources {
   readonly suggestions: readonly string[]
-  /** Queries of other people that resemble this one. */
-  readonly asked: readonly string[]
   /** Titles of further pages. */
   readonly titles: readonly string[]
   readonly clusters: readonly string[]
@@ -113,7 +111,6 @@ export function relateSearches(q: string, sources: Sources): string[] {
     found.set(key, text.toLowerCase())
   }
   sources.suggestions.forEach(add)
-  sources.asked.forEach(add)
   for (const title of sources.titles) if (leadsOn(own, title)) add(headOf(title))
   for (const label of sources.clusters) {
     const words = subject(label)

@@ -6,7 +6,6 @@ import type { Drift } from './mock.ts'
 import { enrich } from '../enrich/enrich.ts'
 import { Gazetteer } from '../enrich/entities.ts'
 import { Refusal } from '../refusal.ts'
-import { findAsked, noteAsked } from './searxng.ts'
 import { findPages, type FoundPage, languageOf, leastPool, makeSnippet, readTexts } from './find.ts'
 import { FairQueue } from './fair-queue.ts'
 import { readQuestion, withStatements } from './question.ts'
@@ -64,13 +63,13 @@ const reserve = 12
 async function answer(
   { tables, drift, gazetteer }: Parts,
   search: Search,
-  { account, signal }: Asker,
+  { signal }: Asker,
 ): Promise<Answered> {
   const question = readQuestion(search.q)
   const reach = search.page * search.num
   const shown = drift.moves ? reach + reserve : reach
   const subjectsIn = (text: string) => gazetteer.findAny(text).map(({ name }) => name.toLowerCase())
-  const { pages, ranked, meant, asked } = await withStatements(tables, signal, async (run) => {
+  const { pages, ranked, meant } = await withStatements(tables, signal, async (run) => {
     const wish = { search, question, shown, subjectsIn, trigrams: tables.trigrams }
     const found = await findPages(run, wish)
     const moved = drift.rank(search.q, found.pages.slice(0, shown)).slice(0, reach)
@@ -82,12 +81,10 @@ async function answer(
       pages: found.pages.slice(0, leastPool).map(withText),
       ranked: moved.map(withText),
       meant: found.meant,
-      asked: await findAsked(run, question),
     }
   }).catch(tellLate)
   const results = ranked.map((page, index) => toResult(search.q, page, index))
   const given = shownOf(search, results)
-  if (given.length > 0) await noteAsked(tables.pool, account, search.q)
   const said = await enrich(
     search.q,
     {
@@ -96,7 +93,6 @@ async function answer(
       pool: closePages(pages),
       // Said where the specification has room for it: what was looked for instead of what was typed.
       suggestions: meant === null || meant.corrections.length === 0 ? [] : [meant.query],
-      asked,
       known: [],
     },
     gazetteer,

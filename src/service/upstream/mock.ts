@@ -19,20 +19,21 @@ const hosts = [
   'www.example.de',
   'ratings.example.net',
 ] as const
-const angles = [
-  'A complete guide',
-  'Questions and answers',
-  'Compared and explained',
-  'What to know first',
-  'Examples',
-  'Reference',
-  'For beginners',
-  'In depth',
-  'Tips',
-  'History',
-  'Prices',
-  'Near you',
-] as const
+type Angle = readonly [title: string, about: string]
+const angles: readonly [Angle, ...Angle[]] = [
+  ['A complete guide', 'from the first steps to what only few people know'],
+  ['Questions and answers', 'what readers ask most often, and what our editors answer'],
+  ['Compared and explained', 'what sets the usual choices apart, side by side'],
+  ['What to know first', 'five things that everybody wishes to have heard earlier'],
+  ['Examples', 'a collection to look at, to copy and to change'],
+  ['Reference', 'every term in alphabetical order, with notes'],
+  ['For beginners', 'nothing is taken for granted, and every word is explained'],
+  ['In depth', 'how it works, where it came from and where it may go'],
+  ['Tips', 'small things that save time, sent in by readers'],
+  ['History', 'how it began, who changed it, and what is left of that today'],
+  ['Prices', 'what it costs this year, and when waiting pays'],
+  ['Near you', 'opening hours, directions and what visitors say'],
+]
 const labels = [
   'Getting Started',
   'Best Practices',
@@ -85,9 +86,11 @@ function invent(search: Search, drift: Drift): FoundAnswer {
   return {
     intent: pick(random, intents),
     sentiment: pick(random, sentiments),
-    clusters: some(random, labels, 4),
-    entities: some(random, entities, 5),
-    related_searches: some(random, endings, 8).map((ending) => `${words} ${ending}`),
+    clusters: some(random, labels, { most: 4 }),
+    entities: some(random, entities, { most: 5 }),
+    related_searches: some(random, endings, { least: 1, most: 8 }).map(
+      (ending) => `${words} ${ending}`,
+    ),
     organic_results: inventResults(search, drift, random),
   }
 }
@@ -105,22 +108,28 @@ function inventResults(search: Search, drift: Drift, random: Random): OrganicRes
 
 function inventPage(q: string, index: number, random: Random): OrganicResult {
   const domain = pick(random, hosts)
-  const angle = pick(random, angles)
+  const [angle, about] = pick(random, angles)
+  const words = q.trim().replace(/\s+/g, ' ')
   const slug = encodeURIComponent(q.trim().toLowerCase().replace(/\s+/g, '-').slice(0, 60))
-  const title = `${q.trim().replace(/\s+/g, ' ')}: ${angle}`
   return {
     position: index + 1,
-    title,
+    title: `${words}: ${angle}`,
     url: `https://${domain}/${slug}/${index + 1}-${Math.floor(random() * 1e6).toString(36)}`,
-    snippet: `Mock result ${index + 1}. ${angle} for a search in development; nothing here is real.`,
+    snippet: `${words}: ${about}.`,
     domain,
   }
 }
 
-function some<T>(random: Random, items: readonly T[], most: number): T[] {
+function some<T>(
+  random: Random,
+  items: readonly T[],
+  { least = 0, most }: { least?: number; most: number },
+): T[] {
   const shuffled = items.map((item) => ({ item, order: random() }))
   shuffled.sort((a, b) => a.order - b.order)
-  return shuffled.slice(0, Math.floor(random() * (most + 1))).map(({ item }) => item)
+  return shuffled
+    .slice(0, Math.max(least, Math.floor(random() * (most + 1))))
+    .map(({ item }) => item)
 }
 
 /** How answers move from day to day, for histories that are made rather than lived through. */

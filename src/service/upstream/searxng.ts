@@ -1,6 +1,5 @@
 // Finds pages on the live web through a SearXNG of one's own.
 
-import type pg from 'pg'
 import { z } from 'zod'
 import type { Log } from '../../base/log.ts'
 import { enrich } from '../enrich/enrich.ts'
@@ -9,7 +8,6 @@ import { type Answered, type Asker, type Provider, sentParams, shownOf } from '.
 import { Refusal } from '../refusal.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
-import type { AskedWords, Statements } from './question.ts'
 
 const mostPages = 10
 const usualBudgetMs = 20_000
@@ -72,7 +70,6 @@ async function answer(web: Web & Upstream, search: Search, asker: Asker): Promis
         first: found.results.slice(0, search.num),
         pool: found.results.map(({ title, url, snippet }) => ({ title, url, text: snippet })),
         suggestions,
-        asked: [],
         known: found.entities,
       },
       unnamed,
@@ -173,32 +170,40 @@ const typeByProperty: readonly (readonly [string, readonly string[]])[] = [
 
 /** What kind of thing an infobox is about, told by the Wikidata properties that it lists. */
 function typeOf({ attributes }: EnginePage['infoboxes'][number]): string {
-  const properties = (attributes ?? []).map(({ entity }) => entity)
+  const properties = attributes.map(({ entity }) => entity)
   const found = typeByProperty.find(([, ids]) => ids.some((id) => properties.includes(id)))
   return found?.[0] ?? 'Thing'
 }
 
+/** Those of a list that have the shape: one that has not does not spoil the others. */
+function listOf<Shape extends z.ZodType>(shape: Shape) {
+  return z.array(z.unknown()).transform((list) =>
+    list.flatMap((one) => {
+      const read = shape.safeParse(one)
+      return read.success ? [read.data] : []
+    }),
+  )
+}
+
+const texts = listOf(z.string()).catch([])
 /** What SearXNG answers, as far as it is used. Anything may be missing or null: engines differ. */
 const pageShape = z.object({
-  results: z.array(
-    z.looseObject({
-      url: z.string().nullish(),
-      title: z.string().nullish(),
-      content: z.string().nullish(),
+  results: listOf(
+    z.object({
+      url: z.string(),
+      title: z.string().nullish().catch(null),
+      content: z.string().nullish().catch(null),
     }),
   ),
-  suggestions: z.array(z.string()).catch([]).default([]),
-  corrections: z.array(z.string()).catch([]).default([]),
-  infoboxes: z
-    .array(
-      z.looseObject({
-        infobox: z.string(),
-        attributes: z.array(z.looseObject({ entity: z.string().nullish() })).nullish(),
-      }),
-    )
-    .catch([])
-    .default([]),
-  unresponsive_engines: z.array(z.unknown()).catch([]).default([]),
+  suggestions: texts,
+  corrections: texts,
+  infoboxes: listOf(
+    z.object({
+      infobox: z.string(),
+      attributes: listOf(z.object({ entity: z.string() })).catch([]),
+    }),
+  ).catch([]),
+  unresponsive_engines: z.array(z.unknown()).catch([]),
 })
 
 type EnginePage = z.output<typeof pageShape>
@@ -366,18 +371,12 @@ interface WebPage {
   readonly domain: string
 }
 
-interface Given {
-  readonly url?: string | null | undefined
-  readonly title?: string | null | undefined
-  readonly content?: string | null | undefined
-}
-
 const longestText = 20_000
 const tracking = /^(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|igshid)$/i
 
 /** Null for a result that is no page: images and maps come without an address, or with one that is not of the web. */
-function plainPage({ url, title, content }: Given): WebPage | null {
-  if (url === null || url === undefined || !URL.canParse(url)) return null
+function plainPage({ url, title, content }: EnginePage['results'][number]): WebPage | null {
+  if (!URL.canParse(url)) return null
   const address = new URL(url)
   if (address.protocol !== 'http:' && address.protocol !== 'https:') return null
   const domain = address.hostname
@@ -399,64 +398,28 @@ function keyOf(address: URL): string {
   return url.href.slice(url.protocol.length)
 }
 
+const pair =
+  /<(a|b|code|div|em|font|i|li|mark|p|small|span|strong|sub|sup|u)(?: [^<>]{0,200})?>((?:[^<]|<(?!\/?\1\b))*)<\/\1>/gi
+const written: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  '#39': "'",
+  '#x27': "'",
+  nbsp: ' ',
+}
+const deepest = 4
+
 /** Marks in pairs, as engines set them around what was found. Anything else in angle brackets is the text itself. */
 function withoutMarkup(text: string): string {
-  return text
-    .slice(0, longestText)
-    .replace(/<(b|i|em|strong|mark|span)(?: [^<>]{0,200})?>([^<]*)<\/\1>/gi, '$2')
+  let plain = text.slice(0, longestText).replace(/(?<=\S)<br ?\/?>(?=\S)/gi, ' ')
+  for (let depth = 0; depth < deepest; depth += 1) plain = plain.replace(pair, '$2')
+  return plain
+    .replace(/&(#?\w{2,4});/g, (sign, name: string) => written[name.toLowerCase()] ?? sign)
     .replace(/\s+/g, ' ')
     .trim()
-}
-
-// What a person types; longer texts are nothing to be shown to others.
-const longestAsked = 200
-const most = 8
-// Ranked by likeness are so many: which of ten thousand alike are shown makes no difference.
-const candidates = 200
-const fewWords = 6
-
-/** Queries with these words that at least two accounts have asked: nobody's own query is shown to others. */
-export async function findAsked(run: Statements, { words }: AskedWords): Promise<string[]> {
-  if (words.length === 0) return []
-  const query = words
-    .slice(0, fewWords)
-    .map((word) => `'${word.replaceAll("'", "''")}'`)
-    .join(' & ')
-  const rows = await run.rows<{ q: string }>({
-    name: 'find-asked',
-    text: `
-      select q
-      from (
-        select q
-        from asked
-        where shared
-          and to_tsvector('simple'::regconfig, q) @@ $1::tsquery
-        limit ${candidates}
-      ) as few
-      order by length(q), q
-      limit ${most}`,
-    values: [query],
-  })
-  return rows.map(({ q }) => q)
-}
-
-/** Notes that an account asked this. The second account to ask makes it a query that is shown. */
-export async function noteAsked(pool: pg.Pool, account: number, q: string): Promise<void> {
-  const text = q.replaceAll('\0', ' ').trim().replace(/\s+/g, ' ').toLowerCase()
-  if (text === '' || text.length > longestAsked) return
-  await pool.query({
-    name: 'note-asked',
-    text: `
-      insert into asked (q, account_id)
-      values ($1, $2)
-      on conflict (q) do update
-      set
-        shared = asked.shared or asked.account_id <> excluded.account_id,
-        last_on = excluded.last_on
-      where asked.last_on < excluded.last_on
-        or (not asked.shared and asked.account_id <> excluded.account_id)`,
-    values: [text, account],
-  })
 }
 
 /** Countries by the names that people write. */

@@ -5,6 +5,7 @@ import {
   correctWords,
   findJoined,
   findSplit,
+  isOrdinary,
   type Mend,
   misspellings,
 } from './spelling.ts'
@@ -57,7 +58,10 @@ export async function readTerms(
   const words = applyMends(question.words, joined)
   const whole = joined.length === 0 ? asked : await lookUp(run, words, config)
   const terms = await putRight(run, sortOut(words, whole), whole)
-  const split = await findSplit(run, terms.strange.slice(0, mostCorrected))
+  const split = await findSplit(
+    run,
+    terms.strange.filter((word) => !isOrdinary(word)).slice(0, mostCorrected),
+  )
   const mends = [...joined, ...terms.mends]
   if (split.length === 0) return { ...terms, mends }
   const parts = sortOut(
@@ -123,7 +127,9 @@ async function putRight(
 ): Promise<KnownTerms> {
   const rare = known.filter(({ documents }) => documents <= rarely)
   const sure = known.filter(({ documents }) => documents > rarely)
-  const wrong = [...strange, ...rare.map(({ word }) => word)].slice(0, mostCorrected)
+  const wrong = [...strange, ...rare.map(({ word }) => word)]
+    .filter((word) => !isOrdinary(word))
+    .slice(0, mostCorrected)
   const telling = sure.filter(({ word }) => !stopWords.has(word))
   const titled = allOf(telling, ':A')
   const found = await correctWords(run, wrong, { titled, bold: sure.length > wrong.length })

@@ -53,6 +53,27 @@ describe('who may see the dashboard', () => {
     )
     expect(guesses.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(10)
     expect(guesses.some(({ status }) => status === 429)).toBe(true)
+    const from = (address: string) =>
+      see({ ...basic('correct horse battery'), 'x-forwarded-for': address })
+    expect((await from('192.0.2.7')).status).toBe(200)
+    // What stands before the last address is the client's own word.
+    expect((await from('192.0.2.7, 127.0.0.1')).status).toBe(429)
+    await lone.service.close()
+  })
+
+  test('the addresses that people type are pages', async () => {
+    const lone = await openShop({ databaseUrl: shop.databaseUrl, basePath: '/search-api' })
+    for (const path of ['/', '/dashboard/keys', '/search-api', '/search-api/']) {
+      const at = path.startsWith('/search-api') ? lone.service.url.slice(0, -11) : shop.service.url
+      const response = await fetch(`${at}${path}`)
+      expect([path, response.status]).toEqual([path, 200])
+      const links = [...(await response.text()).matchAll(/href="([^"]+)"/g)]
+      expect(links.length).toBeGreaterThan(0)
+      for (const [, href = ''] of links) {
+        const { status } = await fetch(new URL(href, `${at}${path}`))
+        expect([href, status]).toEqual([href, 200])
+      }
+    }
     await lone.service.close()
   })
 

@@ -73,7 +73,7 @@ describe('entities', () => {
       domain: 'example.com',
     })
     const results = [result(1), result(2)]
-    const found = { results, first: results, pool: [], suggestions: [], asked: [], known: [] }
+    const found = { results, first: results, pool: [], suggestions: [], known: [] }
     expect((await enrich('map', found, gazetteer)).entities).toEqual([])
   })
 
@@ -152,13 +152,19 @@ describe('clusters', () => {
 })
 
 describe('related searches', () => {
-  const nothing = { suggestions: [], asked: [], titles: [], clusters: [] }
+  const nothing = { suggestions: [], titles: [], clusters: [] }
 
   test('never hold the query, nor one twice in other words', () => {
     const related = relateSearches('css grid', {
       ...nothing,
-      suggestions: ['CSS grid', 'grid css', 'css grids', 'css grid gap'],
-      asked: ['css grid gaps', 'css flexbox'],
+      suggestions: [
+        'CSS grid',
+        'grid css',
+        'css grids',
+        'css grid gap',
+        'css grid gaps',
+        'css flexbox',
+      ],
     })
     expect(related).toEqual(['css grid gap', 'css flexbox'])
   })
@@ -186,7 +192,7 @@ describe('related searches', () => {
 
 describe('an answer', () => {
   test('about nothing says nothing', async () => {
-    const found = { results: [], first: [], pool: [], suggestions: [], asked: [], known: [] }
+    const found = { results: [], first: [], pool: [], suggestions: [], known: [] }
     expect(await enrich('zzqqxx', found, none)).toEqual({
       intent: 'informational',
       sentiment: 'neutral',

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 
 /** What a stand-in for SearXNG answers for one page. */
 export interface FakePage {
-  readonly results?: readonly object[]
-  readonly suggestions?: readonly string[]
+  readonly results?: readonly unknown[]
+  readonly suggestions?: readonly unknown[]
   readonly corrections?: readonly string[]
   readonly infoboxes?: readonly object[]
   readonly unresponsive_engines?: readonly (readonly [string, string])[]

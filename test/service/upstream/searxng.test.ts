@@ -108,6 +108,33 @@ describe('a healthy upstream', () => {
     ])
   })
 
+  test('may send one result, suggestion or box that is malformed: the others are given', async () => {
+    upstream.behave(() => ({
+      results: [...ten.slice(0, 4), { url: 7, title: ['x'] }, 'no result', null, ...ten.slice(4)],
+      suggestions: ['garden tools', 7, null, 'garden chairs'],
+      infoboxes: [{ infobox: null }, { infobox: 'Garden', attributes: 'none' }],
+    }))
+    const { status, json } = await shop.ask('/v1/search?q=garden', key)
+    expect(status).toBe(200)
+    expect(json.organic_results?.map(({ title }) => title)).toEqual(
+      ten.map((_, index) => `Result ${index + 1}`),
+    )
+    expect(json.related_searches).toEqual(expect.arrayContaining(['garden tools', 'garden chairs']))
+  })
+
+  test('may send markup within markup and signs that are written out: snippets are plain text', async () => {
+    const content =
+      '<p>Beds <b>and <i>soil</i></b> &amp; <a href="/x">seeds</a>:<br/>it&#39;s &quot;dry&quot;&nbsp;now, see &lt;dialog&gt; and the <em> element</p>'
+    upstream.behave(() => ({
+      results: [{ url: 'https://a.example/', title: 'A &amp; B', content }],
+    }))
+    const { json } = await shop.ask('/v1/search?q=garden', key)
+    expect(json.organic_results?.[0]).toMatchObject({
+      title: 'A & B',
+      snippet: 'Beds and soil & seeds: it\'s "dry" now, see <dialog> and the <em> element',
+    })
+  })
+
   test('gives corrections and suggestions, which become related searches in a steady order', async () => {
     upstream.behave(() => ({
       results: ten,
