@@ -68,7 +68,7 @@ comment on column usage.key_id is 'The key that asked.';
 comment on column usage.account_id is 'The account that was charged.';
 comment on column usage.at is 'When the credits were set aside.';
 comment on column usage.period is 'Month they were taken from: a refund never flows into another one.';
-comment on column usage.q is 'The query; feeds related searches once two accounts have asked it.';
+comment on column usage.q is 'The query.';
 comment on column usage.num is 'Results asked for.';
 comment on column usage.reserved is 'Credits set aside before the search.';
 comment on column usage.credits is 'Credits charged in the end, 0 for a failure; null while in work.';
@@ -160,20 +160,6 @@ comment on column corpora.name is 'shipped: the one that comes with the program.
 comment on column corpora.sha256 is 'Of the file: another one is loaded again.';
 comment on column corpora.documents is 'Pages that it held.';
 comment on column corpora.loaded_at is 'When it was loaded.';
-
--- Kept apart from usage: related searches read this and never the whole ledger.
-create table asked (
-  q text primary key,
-  account_id bigint not null references accounts,
-  shared boolean not null default false,
-  last_on date not null default (now() at time zone 'utc')::date
-);
-create index asked_words on asked using gin (to_tsvector('simple'::regconfig, q)) where shared;
-comment on table asked is 'Queries that found something, once each: those that two accounts have asked are shown as related searches.';
-comment on column asked.q is 'The query in lower case.';
-comment on column asked.account_id is 'The account that asked first.';
-comment on column asked.shared is 'True once another account has asked too: nobody''s own query is shown to others.';
-comment on column asked.last_on is 'Day (UTC) on which it was last asked by an account that made a difference.';
 
 create table kept_answers (
   account_id bigint not null references accounts,
