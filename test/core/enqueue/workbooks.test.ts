@@ -139,3 +139,19 @@ describe('a country that nobody knows', () => {
     ])
   })
 })
+
+test('a list of unclosed quotes takes no more than four times the work of a clean one of its size', async () => {
+  const listOf = (quote: string): Buffer =>
+    Buffer.from(
+      `q,weight\n${Array.from({ length: 20_000 }, (_, at) => `${quote}shoes ${at},1\n`).join('')}last,1\n`,
+    )
+  const workOf = async (bytes: Buffer): Promise<number> => {
+    const before = process.cpuUsage()
+    expect((await tried('list.csv', bytes)).code).toBe(0)
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  }
+  await workOf(Buffer.from('q,weight\nshoes,1\n'))
+  const clean = await workOf(listOf('x'))
+  expect((await workOf(listOf('"'))) / clean).toBeLessThan(4)
+})
