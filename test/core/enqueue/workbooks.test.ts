@@ -155,3 +155,21 @@ test('a list of unclosed quotes takes no more than four times the work of a clea
   const clean = await workOf(listOf('x'))
   expect((await workOf(listOf('"'))) / clean).toBeLessThan(4)
 })
+
+describe('a list of one column', () => {
+  test.each(['Keyword Phrase', 'Target keyword', 'Suchphrase', 'Фраза', 'Email', 'SKU'])(
+    'that begins with %j is refused instead of bought with its header',
+    async (name) => {
+      const { code, stderr } = await tried('list.csv', Buffer.from(`${name}\nshoes\nwool hats\n`))
+      expect(code).toBe(2)
+      expect(stderr).toContain(`type --column ${JSON.stringify(name)} if it is the header`)
+    },
+  )
+
+  test('that holds whole rows inside quotes is refused', async () => {
+    const text = '"keyword;volume"\n"red shoes;10"\n"wool hats;5"\n'
+    const { code, stderr } = await tried('list.csv', Buffer.from(text))
+    expect(code).toBe(2)
+    expect(stderr).toContain('got whole rows inside quotes')
+  })
+})
