@@ -1,4 +1,5 @@
 import { Misuse } from '../../base/errors.ts'
+import { plainName } from './columns.ts'
 
 /** Text that is no list of queries: what it seems to be, judged by how most of its lines begin and end. */
 interface Format {
@@ -31,9 +32,15 @@ const formats: readonly Format[] = [
 
 // Words that stand over a column, and that nobody types into a search by themselves.
 const headings: ReadonlySet<string> = new Set(
-  'phrase phrases suggestion suggestions text title name topic topics value values item items word words prompt prompts question questions string strings input list begriff begriffe wort wörter mot frase frases términos expression expressions keyphrase keyphrases'.split(
-    ' ',
-  ),
+  `phrase, phrases, suggestion, suggestions, text, title, name, topic, topics, value, values, item, items, word, words, prompt, prompts, question, questions, string, strings, input, list, begriff, begriffe, wort, wörter, mot, frase, frases, términos, expression, expressions, keyphrase, keyphrases,
+keyword phrase, keyword phrases, keyword list, target keyword, target keywords, focus keyword, main keyword,
+primary keyword, seed keyword, seed keywords, search phrase, search phrases, search string, key phrase, key phrases,
+suchphrase, suchphrasen, suchwort, suchwörter, suchtext, phrase clé, expression clé, frase clave, frase de búsqueda,
+frase chiave, termo, termos, término, termine, termini, zoekzin, fraza, frazy, fras, фраза, фразы, слово, слова, ключ,
+ключи, フレーズ, 语句, 구문, email, e-mail, mail, sku, asin, ean, gtin, isbn, product id, product name, url, urls,
+website, domain, domains, phone, address, id`
+    .split(',')
+    .map((name) => plainName(name)),
 )
 
 const looked = 400
@@ -60,7 +67,17 @@ export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
       `${shown}:1: expected one query a line, or a table whose rows have as many cells as its first line, got ${cells} cells in ${quoted(first)} and rows of other widths; type --no-header --column 1 --delimiter comma (or another sign) if it is a table, or --delimiter none if each line is one query`,
     )
   }
-  if (rest.length === 0 || !headings.has(first.trim().toLowerCase())) return
+  const rows = [first, ...rest].map((line) => /^"([^"]*)"$/.exec(line.trim())?.[1])
+  const inside = [',', ';', '\t', '|'].find((sign) => {
+    const [width = 1, ...others] = rows.map((row) => cellsOf(row ?? '', sign))
+    return width > 1 && others.length > 0 && others.every((other) => other === width)
+  })
+  if (inside !== undefined) {
+    throw new Misuse(
+      `${shown}:1: expected one query a line, got whole rows inside quotes, such as ${quoted(first)}; take the quotes around the rows away, or type --delimiter none if each line is one query`,
+    )
+  }
+  if (rest.length === 0 || !headings.has(plainName(first))) return
   throw new Misuse(
     `${shown}:1: expected a query or a known name of a column, got ${quoted(first)}, which may be either; type --column ${JSON.stringify(first.trim())} if it is the header, or --no-header if it is a query`,
   )

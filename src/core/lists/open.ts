@@ -1,10 +1,10 @@
 // Opens a list as bytes, whatever it is wrapped in.
 
 import { Misuse } from '../../base/errors.ts'
-import { openList } from './read.ts'
 import type { ReadOptions } from './reader.ts'
 import { openFile, openStream, peek, type Source } from './source.ts'
-import { sharedTexts, sheetLines, sheetsOf } from './xlsx.ts'
+import { chooseTable, namesOf, type Table } from './tables.ts'
+import { dateStyles, sharedTexts, sheetLines, sheetsOf } from './xlsx.ts'
 import { type Archive, gunzipped, openArchive } from './zip.ts'
 
 /** Where the bytes of a list come from. */
@@ -32,13 +32,6 @@ export async function openSource(from: ListBytes, options: ReadOptions): Promise
   }
 }
 
-/** A table inside an archive. */
-interface Table {
-  readonly name: string
-  readonly size: number
-  readonly chunks: () => AsyncGenerator<Buffer>
-}
-
 /** The one table with queries of a spreadsheet or an archive, or the one that was named. */
 async function openInside(bare: Source, path: string, options: ReadOptions): Promise<Source> {
   const { shown } = bare
@@ -46,13 +39,18 @@ async function openInside(bare: Source, path: string, options: ReadOptions): Pro
   try {
     const tables = await tablesOf(archive, shown)
     const { sheet } = options
-    const wanted = tables.filter(({ name }) => sheet === undefined || isNamed(name, sheet))
+    const wanted = tables.filter(({ name, hidden }) =>
+      sheet === undefined ? !hidden : isNamed(name, sheet),
+    )
+    const [first] = wanted
+    if (first === undefined) throw noTable(tables, { shown, sheet })
+    const opened = (table: Table): Source => sourceOf(bare, table)
     const table =
-      wanted.length > 1
-        ? await firstWithQueries(bare, wanted, options)
-        : only(wanted, { tables, shown, sheet })
+      wanted.length === 1 ? first : await chooseTable(wanted, shown, { opened, options })
+    const left = sheet === undefined ? tables.filter((other) => other !== table) : []
     return {
       ...sourceOf(bare, table),
+      notices: left.length === 0 ? [] : [`left out ${namesOf(left)}; name a table with --sheet`],
       close: async () => {
         archive.close()
         await bare.close()
@@ -64,7 +62,7 @@ async function openInside(bare: Source, path: string, options: ReadOptions): Pro
   }
 }
 
-function sourceOf(bare: Source, { name, size, chunks }: Table): Source {
+function sourceOf(bare: Source, { name, size, chunks, hiddenRows }: Table): Source {
   let taken = 0
   async function* metered(): AsyncGenerator<Buffer> {
     for await (const chunk of chunks()) {
@@ -73,7 +71,7 @@ function sourceOf(bare: Source, { name, size, chunks }: Table): Source {
     }
   }
   const shown = `${bare.shown} (${name})`
-  return { ...bare, shown, chunks: metered(), size, taken: () => taken }
+  return { ...bare, shown, chunks: metered(), size, taken: () => taken, hiddenRows }
 }
 
 function isNamed(name: string, wanted: string): boolean {
@@ -86,11 +84,13 @@ async function tablesOf(archive: Archive, shown: string): Promise<readonly Table
   if (names.includes('xl/workbook.xml')) {
     const sheets = await sheetsOf(archive, shown)
     const texts = await sharedTexts(archive, shown)
-    return sheets.map(({ name, part }) => ({
-      name,
-      size: sizeOf(part),
-      chunks: () => sheetLines(archive, { part, shown }, texts),
-    }))
+    const dates = await dateStyles(archive, shown)
+    return sheets.map(({ name, part, hidden }) => {
+      const hiddenRows = new Set<number>()
+      const book = { texts, dates, hiddenRows }
+      const chunks = () => sheetLines(archive, { part, shown }, book)
+      return { name, hidden, size: sizeOf(part), chunks, hiddenRows }
+    })
   }
   if (names.includes('[Content_Types].xml') || names.includes('mimetype')) {
     throw new Misuse(
@@ -99,41 +99,16 @@ async function tablesOf(archive: Archive, shown: string): Promise<readonly Table
   }
   return names
     .filter((name) => /\.(?:csv|tsv|txt)$/i.test(name) && !/(?:^|\/)(?:\.|__MACOSX)/.test(name))
-    .map((name) => ({ name, size: sizeOf(name), chunks: () => read(name) }))
+    .map((name) => ({ name, hidden: false, size: sizeOf(name), chunks: () => read(name) }))
 }
 
-function only(
-  wanted: readonly Table[],
-  { tables, shown, sheet }: { tables: readonly Table[]; shown: string; sheet: string | undefined },
-): Table {
-  const [table] = wanted
-  if (table !== undefined) return table
-  const names = tables.slice(0, 20).map(({ name }) => JSON.stringify(name))
-  const expected = sheet === undefined ? 'a table' : `a table ${JSON.stringify(sheet)}`
-  throw new Misuse(
-    `expected ${expected} in ${shown}, got ${names.length === 0 ? 'none' : names.join(', ')}; name one with --sheet`,
-  )
-}
-
-/** The first table with a column of queries, as its own header names it. */
-async function firstWithQueries(
-  bare: Source,
+function noTable(
   tables: readonly Table[],
-  options: ReadOptions,
-): Promise<Table> {
-  for (const table of tables.slice(0, 200)) {
-    const { heading } = await openList(sourceOf(bare, table), options).catch(noList)
-    if (heading !== null && heading.dialect.headerLine !== null) return table
-  }
-  const names = tables.slice(0, 20).map(({ name }) => JSON.stringify(name))
-  throw new Misuse(
-    `expected a table with a column of queries in ${bare.shown}, got ${names.join(', ')}; name one with --sheet, and its column with --column`,
-  )
-}
-
-function noList(error: unknown): { readonly heading: null } {
-  if (error instanceof Misuse) return { heading: null }
-  throw error
+  { shown, sheet }: { shown: string; sheet: string | undefined },
+): Misuse {
+  const expected = sheet === undefined ? 'a table' : `a table ${JSON.stringify(sheet)}`
+  const got = tables.length === 0 ? 'none' : namesOf(tables)
+  return new Misuse(`expected ${expected} in ${shown}, got ${got}; name one with --sheet`)
 }
 
 /** What a file is wrapped in: told by its first bytes, whatever its name says. */

@@ -47,11 +47,14 @@ export async function openList(
   const dialect = findDialect(text, source.shown, options)
   refuseOtherShape(source.shown, options, dialect)
   const verdict = known ?? surveyOf(text, dialect, options)
-  const reader = new Reader({ shown: source.shown, dialect, verdict }, options)
+  const reader = new Reader(
+    { shown: source.shown, dialect, verdict, hiddenRows: source.hiddenRows },
+    options,
+  )
   return {
     heading: { encoding, dialect, verdict },
     headersAgain: reader.headersAgain,
-    notices: noticesOf(dialect, verdict),
+    notices: [...(source.notices ?? []), ...noticesOf(dialect, verdict)],
     pieces: readAll(source, skipLines(decode(all, encoding, source), options.skip), reader),
     again: () => {
       const last = reader.survey.verdict()

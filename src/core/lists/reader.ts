@@ -60,6 +60,7 @@ interface Known {
   readonly shown: string
   readonly dialect: Dialect
   readonly verdict: ColumnFindings
+  readonly hiddenRows?: ReadonlySet<number> | undefined
 }
 
 /** Turns the text of a list, piece by piece, into its queries. */
@@ -110,7 +111,8 @@ export class Reader {
 
   #readRow(record: RecordOfList, found: Found): void {
     const { cells, line } = record
-    const row = this.#rows.read(cells, line)
+    const hidden = this.#known.hiddenRows?.has(line) === true
+    const row = hidden ? 'a hidden row of the spreadsheet' : this.#rows.read(cells, line)
     this.#blankBefore = row === undefined
     if (row === undefined) return
     if (this.#columns === this.#known.dialect.columns) this.survey.look(cells)

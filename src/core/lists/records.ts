@@ -30,6 +30,7 @@ const mark = Buffer.from('\ufeff')
 /** Cuts UTF-8 text into records; a quote that is never closed costs its own line, not the rest of the file. */
 export class Cutter {
   readonly #options: Options & { readonly delimiter: string }
+  readonly #delimiter: Buffer
   readonly #literal: boolean
   readonly #trims: boolean
   readonly #shown: string
@@ -42,6 +43,7 @@ export class Cutter {
     this.#shown = shown
     this.#literal = delimiter === null
     this.#trims = delimiter !== '\t'
+    this.#delimiter = Buffer.from(delimiter ?? noDelimiter)
     this.#options = {
       delimiter: delimiter ?? noDelimiter,
       relax_column_count: true,
@@ -67,22 +69,35 @@ export class Cutter {
 
   #cut(bytes: Buffer, last: boolean, found: Records): number {
     let at = 0
+    let whole = true
     while (at < bytes.length) {
       at = this.#cutUnquoted(bytes, at, found)
-      const part = at === 0 ? bytes : bytes.subarray(at)
-      if (part.length === 0 || this.#cutWhole(part, found)) return bytes.length
-      const good = this.#cutUntilError(part, found)
-      at += good.bytes
-      if (good.open && !last && bytes.length - at <= longestRecord) {
+      if (at === bytes.length) return at
+      whole &&= this.#cutWhole(at === 0 ? bytes : bytes.subarray(at), found)
+      if (whole) return bytes.length
+      // Once a piece holds an error it is cut record by record: the parser would begin anew behind each of them.
+      const record = recordAt(bytes, at, this.#delimiter)
+      if (typeof record === 'object') {
+        this.#keep(record.cells, found)
+        at = record.end
+        continue
+      }
+      if (record === neverClosed && !last && bytes.length - at <= longestRecord) {
         this.#patience = Math.min(2 * (bytes.length - at), longestRecord + 1)
         return at
       }
       const end = firstLineEnd(bytes, at)
       if (end < 0 && bytes.length - at > longestRecord) throw this.#tooLong()
-      this.#cutBroken(bytes.subarray(at, end < 0 ? bytes.length : end), good.reason, found)
+      this.#cutBroken(bytes.subarray(at, end < 0 ? bytes.length : end), record, found)
       at = end < 0 ? bytes.length : end
     }
     return at
+  }
+
+  #keep(cells: readonly string[], found: Records): void {
+    found.cells.push(cells)
+    found.lines.push(this.#line)
+    this.#line += linesOf(cells)
   }
 
   /** The lines before the first one in which a cell begins with a quote: elsewhere a quote is a sign like any other. */
@@ -124,27 +139,6 @@ export class Cutter {
     return { ...this.#options, record_delimiter: ends }
   }
 
-  /** The slow way, only for a piece that holds an error: it knows how far the good records reach. */
-  #cutUntilError(part: Buffer, found: Records): { bytes: number; open: boolean; reason: string } {
-    let bytes = 0
-    const keep = (cells: string[], context: { readonly bytes: number }): null => {
-      found.cells.push(cells)
-      found.lines.push(this.#line)
-      this.#line += linesOf(cells)
-      bytes = context.bytes
-      return null
-    }
-    const options: Options = { ...this.#optionsFor(part), on_record: keep }
-    try {
-      parse(part, options)
-    } catch (error) {
-      if (!(error instanceof CsvError)) throw error
-      const open = error.code === 'CSV_QUOTE_NOT_CLOSED'
-      return { bytes, open, reason: open ? neverClosed : 'a stray quote' }
-    }
-    return { bytes: part.length, open: false, reason: '' }
-  }
-
   #cutBroken(line: Buffer, reason: string, found: Records): void {
     const number = this.#line++
     // The mark of a joined file stands before the quote of its first cell.
@@ -169,6 +163,7 @@ export class Cutter {
       const text = line.toString('utf8', 0, textEnd(line, line.length))
       return cutLine(text, this.#options.delimiter, this.#trims)
     }
+    if (line[0] === quote && line.lastIndexOf(quote) === 0) return neverClosed
     const records = attempt(line, { ...this.#optionsFor(line), relax_quotes: true })
     if (typeof records === 'string') return records === 'CSV_QUOTE_NOT_CLOSED' ? neverClosed : ''
     return records.length === 1 ? records[0] : undefined
@@ -201,10 +196,52 @@ export function linesOf(cells: readonly string[]): number {
 }
 
 const neverClosed = 'a quote that is never closed'
+const stray = 'a stray quote'
 
 const quote = 34
 const blanks: readonly (number | undefined)[] = [32, 9]
 const starts: readonly (number | undefined)[] = [undefined, 10, 13]
+
+/** The record that begins here and where it ends, or why its cells cannot be told apart; as the parser reads it. */
+function recordAt(
+  bytes: Buffer,
+  from: number,
+  delimiter: Buffer,
+): { readonly cells: readonly string[]; readonly end: number } | string {
+  const cells: string[] = []
+  let line = lineAt(bytes, from)
+  for (let at = from; ;) {
+    if (bytes[at] === quote) {
+      const close = closingQuote(bytes, at + 1)
+      if (close < 0) return neverClosed
+      cells.push(bytes.toString('utf8', at + 1, close).replaceAll('""', '"'))
+      at = close + 1
+      if (at > line.end) line = lineAt(bytes, at)
+    } else {
+      const found = bytes.subarray(at, line.text).indexOf(delimiter)
+      const end = found < 0 ? line.text : at + found
+      if (bytes.subarray(at, end).includes(quote)) return stray
+      cells.push(bytes.toString('utf8', at, end))
+      at = end
+    }
+    if (at >= line.text) return { cells, end: line.end }
+    if (!bytes.subarray(at, at + delimiter.length).equals(delimiter)) return stray
+    at += delimiter.length
+  }
+}
+
+function lineAt(bytes: Buffer, at: number): { readonly end: number; readonly text: number } {
+  const next = firstLineEnd(bytes, at)
+  const end = next < 0 ? bytes.length : next
+  return { end, text: textEnd(bytes, end) }
+}
+
+/** Two quotes stand for one; below 0 when none closes. */
+function closingQuote(bytes: Buffer, from: number): number {
+  let close = bytes.indexOf(quote, from)
+  while (close >= 0 && bytes[close + 1] === quote) close = bytes.indexOf(quote, close + 2)
+  return close
+}
 
 /** Where the next cell begins with a quote, below 0 when none does; a byte order mark before it does not count. */
 function openingQuote(bytes: Buffer, from: number, delimiter: string): number {
@@ -240,7 +277,7 @@ function cutLine(text: string, delimiter: string, trims: boolean): readonly stri
       at = end < 0 ? text.length : end
     }
     if (at >= text.length) return cells
-    if (text[at] !== delimiter) return 'a stray quote'
+    if (text[at] !== delimiter) return stray
   }
 }
 

@@ -16,9 +16,9 @@ import {
   checkTarget,
   checkText,
   checkWeight,
-  countryCode,
   type DecimalSign,
-  languageCode,
+  knownCountry,
+  knownLanguage,
   noRhythm,
   readNumber,
   readRhythm,
@@ -246,6 +246,8 @@ class Requests {
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #defaults: Defaults
   readonly #read: readonly number[]
+  readonly #language: typeof checkLanguage
+  readonly #country: typeof checkCountry
   readonly #known = new Map<string, Checked<readonly Requested[]>>()
   #kept = 0
 
@@ -253,6 +255,9 @@ class Requests {
     refuseTooMany(defaults)
     this.#columns = columns
     this.#defaults = defaults
+    // Two letters of a column of ours are sent as they stand; in a tool's they have to be known.
+    this.#language = columns.get('hl')?.tool === true ? knownLanguage : checkLanguage
+    this.#country = columns.get('gl')?.tool === true ? knownCountry : checkCountry
     this.#read = requestRoles.flatMap((role) => {
       const column = columns.get(role)
       return column === undefined || defaults[role].length > 0 ? [] : [column.index]
@@ -275,9 +280,9 @@ class Requests {
     const defaults = this.#defaults
     const location = checkAll(defaults.location, this.#parts(cells, 'location'), checkPlace)
     if (!location.ok) return location
-    const hl = checkAll(defaults.hl, this.#parts(cells, 'hl'), checkLanguage)
+    const hl = checkAll(defaults.hl, this.#parts(cells, 'hl'), this.#language)
     if (!hl.ok) return hl
-    const gl = checkAll(defaults.gl, this.#parts(cells, 'gl'), checkCountry)
+    const gl = checkAll(defaults.gl, this.#parts(cells, 'gl'), this.#country)
     if (!gl.ok) return gl
     const num = checkAll(defaults.num, this.#parts(cells, 'num'), checkNum)
     if (!num.ok) return num
@@ -304,10 +309,7 @@ class Requests {
   #parts(cells: readonly string[], role: (typeof requestRoles)[number]): readonly string[] {
     const column = this.#columns.get(role)
     const cell = column === undefined ? '' : (cells[column.index] ?? '')
-    if (column?.tool === true) {
-      const code = role === 'gl' ? countryCode(cell) : languageCode(cell)
-      return [code ?? (column.asked === true ? cell : '')]
-    }
+    if (role === 'device' && isGap(cell)) return ['']
     return column?.several === true ? cell.split('|') : [cell]
   }
 }

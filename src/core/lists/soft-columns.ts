@@ -1,13 +1,10 @@
 import { type Columns, type Dialect, type ListColumn, missedColumns, show } from './columns.ts'
 import { isGap, tryOut } from './trial.ts'
 import {
-  checkDevice,
   checkEvery,
   checkMaxAge,
   checkPriority,
-  countryCode,
   type DecimalSign,
-  languageCode,
   NumberStyle,
   readNumber,
 } from './values.ts'
@@ -32,7 +29,7 @@ interface SurveyOptions {
   readonly delimiter: string | null
 }
 
-/** Looks at whole columns of priorities, weights, devices, countries and languages before one of them costs a query. */
+/** Looks at whole columns of priorities, weights and rhythms before one of them costs a query. */
 export class Survey {
   readonly #tallies: Tally[]
   readonly #options: SurveyOptions
@@ -60,7 +57,7 @@ export class Survey {
     const decimals = new Map<number, DecimalSign>()
     for (const tally of this.#tallies) {
       const { column, style, filled, fits: fitting, misfit } = tally
-      const enough = isRegion(column) ? fitting === filled : fitting * 2 >= filled
+      const enough = fitting * 2 >= filled
       if (!enough) ignored.set(column.index, reasonOf(column, JSON.stringify(misfit)))
       if (!isNumeric(column)) continue
       const decimal = style.decide(this.#options.decimal, this.#options.delimiter)
@@ -84,10 +81,10 @@ function spelled({ ignored, decimals }: ColumnFindings): string {
   return JSON.stringify([[...ignored.keys()], [...decimals].filter(([at]) => !ignored.has(at))])
 }
 
-const softRoles: ReadonlySet<string> = new Set(['priority', 'weight', 'device', 'every', 'max_age'])
+const softRoles: ReadonlySet<string> = new Set(['priority', 'weight', 'every', 'max_age'])
 
-function isSoft({ role, tool, asked }: ListColumn): boolean {
-  if (asked === true && (role === 'gl' || role === 'hl')) return false
+function isSoft({ role, tool }: ListColumn): boolean {
+  if (role === 'gl' || role === 'hl') return false
   return tool === true || softRoles.has(role)
 }
 
@@ -95,28 +92,15 @@ function isNumeric({ role }: ListColumn): boolean {
   return role === 'weight' || role === 'cpc' || role === 'difficulty'
 }
 
-function isRegion({ role }: ListColumn): boolean {
-  return role === 'gl' || role === 'hl'
-}
-
-function fits(column: ListColumn, cell: string): boolean {
-  const { role, several } = column
-  if (role === 'gl') return countryCode(cell) !== undefined
-  if (role === 'hl') return languageCode(cell) !== undefined
+function fits({ role }: ListColumn, cell: string): boolean {
   if (role === 'priority') return checkPriority(cell).ok
   if (role === 'every') return checkEvery(cell).ok
   if (role === 'max_age') return checkMaxAge(cell).ok
-  if (role === 'device') {
-    return cell.split(several ? '|' : '\n').every((part) => checkDevice(part).ok)
-  }
   return typeof (readNumber(cell, '.') ?? readNumber(cell, ',')) === 'number'
 }
 
 const kinds: Partial<Record<ListColumn['role'], string>> = {
-  gl: 'country that is known',
-  hl: 'language that is known',
   priority: 'priority from 1 to 9',
-  device: 'device that is known',
   every: 'interval that is known',
   max_age: 'duration that is known',
 }

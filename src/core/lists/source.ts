@@ -13,6 +13,10 @@ export interface Source {
   /** Throws when the file has changed since reading began. */
   readonly check: () => Promise<void>
   readonly close: () => Promise<void>
+  /** What a person might believe to be read of it, and is not. */
+  readonly notices?: readonly string[]
+  /** Rows of a spreadsheet that nobody sees, as far as it was read. */
+  readonly hiddenRows?: ReadonlySet<number> | undefined
 }
 
 // Small pieces are freed while they are young: with larger ones half of the time goes into collecting garbage.

@@ -156,6 +156,11 @@ const addressCell = /^\s*https?:\/\//i
 const dateCell =
   /^\s*(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d)(?:[T\s]\s*\d\d?:\d\d.*)?\s*$/
 
+/** True for an address or a date. */
+export function isOtherThing(cell: string): boolean {
+  return addressCell.test(cell) || dateCell.test(cell)
+}
+
 /** True for a list of addresses, or of dates, under whatever first line. */
 export function holdsNoQueries({ records }: Trial): boolean {
   const cells = records.filter((row) => !isBlank(row)).map(([cell]) => cell ?? '')

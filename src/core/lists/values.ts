@@ -1,5 +1,6 @@
 // Checks the values of cells: numbers, countries, languages, ages.
 
+import { createRequire } from 'node:module'
 import { canonicalText, defaultNum, type Device, devices, priorities } from '../../base/query.ts'
 import { readDuration } from '../../base/time/zone.ts'
 import type { ListColumn } from './columns.ts'
@@ -24,7 +25,11 @@ const longestName = 200
 const control = /[\u0000-\u0008\u000e-\u001f\u007f]/
 
 // A cell that a spreadsheet would have computed: what it was meant to say is not in the file.
-const formula = /^=\s*(?:["'(\d]|[A-Z]+\(|\$?[A-Z]{1,3}\$?\d)/
+const formula = /^=\s*(?:["'(\d]|[\w.]+[(!]|\$?[A-Z]{1,3}\$?\d)/
+
+// What spreadsheets show where they could not compute, and a cell that they took for a date.
+const sheetError = /^#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NULL!|NUM!|SPILL!|CALC!|GETTING_DATA)$/
+const sheetDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/
 
 function good<T>(value: T): Checked<T> {
   return { ok: true, value }
@@ -46,8 +51,11 @@ export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse')
       `query longer than ${longestSent} characters as an address spells it, though not than ${longestText} of its own`,
     )
   }
-  if (formulas === 'refuse' && text.startsWith('=') && formula.test(text))
-    return bad('a formula instead of a query')
+  if (formulas === 'keep') return good(text)
+  if (text.startsWith('=') && formula.test(text)) return bad('a formula instead of a query')
+  if (text.startsWith('#') && sheetError.test(text))
+    return bad('an error of a spreadsheet instead of a query')
+  if (sheetDate.test(text)) return bad('a date instead of a query')
   return good(text)
 }
 
@@ -83,6 +91,20 @@ export function checkCountry(given: string): Checked<string | null> {
   if (text === '') return good(null)
   if (/^[A-Za-z]{2}$/.test(text)) return good(text)
   return bad('gl is no country code of two letters such as "us"')
+}
+
+/** A language as tools name it; a gap is none. */
+export function knownLanguage(given: string): Checked<string | null> {
+  const code = languageCode(given)
+  if (code !== undefined || isGap(given)) return good(code ?? null)
+  return bad('hl is no language that is known by its code or name')
+}
+
+/** A country as tools name it; a gap is none. */
+export function knownCountry(given: string): Checked<string | null> {
+  const code = countryCode(given)
+  if (code !== undefined || isGap(given)) return good(code ?? null)
+  return bad('gl is no country that is known by its code or name')
 }
 
 /** How many results are asked for. */
@@ -255,84 +277,138 @@ export class NumberStyle {
   }
 }
 
-const languagesOfNames = [
-  'en',
-  'de',
-  'fr',
-  'es',
-  'it',
-  'pt',
-  'nl',
-  'pl',
-  'ru',
-  'tr',
-  'ja',
-  'ko',
-  'zh',
-]
+const languagesOfNames =
+  'en de fr es it pt nl pl ru tr ja ko zh zh-Hant sv da nb fi cs hu ro el uk ar he vi id'.split(' ')
 
+// As people and older exports write them, where neither CLDR nor ISO does.
 const otherCountries: Readonly<Record<string, string>> = {
-  usa: 'us',
   uk: 'gb',
-  'united states of america': 'us',
   'great britain': 'gb',
   england: 'gb',
   uae: 'ae',
   holland: 'nl',
-  'south korea': 'kr',
-  'czech republic': 'cz',
-  'hong kong': 'hk',
-  'viet nam': 'vn',
-  'russian federation': 'ru',
+  macau: 'mo',
+  macedonia: 'mk',
+  'macedonia fyrom': 'mk',
+  burma: 'mm',
+  swaziland: 'sz',
+  'cape verde': 'cv',
+  'ivory coast': 'ci',
+  'vatican city': 'va',
+  kosovo: 'xk',
+  xkx: 'xk',
 }
 
-const letters = [...'abcdefghijklmnopqrstuvwxyz']
+/** A name without case, accents and signs, which people write or leave out. */
+function nameKey(name: string): string {
+  return name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+}
 
-/** The codes and names of one kind, each name in lower case with its code. */
-function codesByName(type: 'region' | 'language'): Map<string, string> {
+const iso = createRequire(import.meta.url)
+
+interface CountryNames {
+  readonly countries: Readonly<Record<string, string | readonly string[]>>
+}
+
+/** The names of all countries with their codes of two letters: as CLDR and ISO call them, and by their codes. */
+function countryNames(): Map<string, string> {
+  const codes = iso('i18n-iso-countries/codes.json') as readonly (readonly string[])[]
   const names = new Map<string, string>()
+  const add = (name: string | undefined, code: string): void => {
+    const key = nameKey(name ?? '')
+    if (key !== '' && !names.has(key)) names.set(key, code.toLowerCase())
+  }
+  for (const [two = '', three] of codes) {
+    add(two, two)
+    add(three, two)
+  }
+  add('xk', 'xk')
+  for (const [name, code] of Object.entries(otherCountries)) add(name, code)
   for (const language of languagesOfNames) {
-    const shown = new Intl.DisplayNames([language], { type, fallback: 'none' })
-    for (const one of letters) {
-      for (const other of letters) {
-        const code = one + other
-        const name = shown.of(type === 'region' ? code.toUpperCase() : code)
-        if (name === undefined || isUnassigned(code, type)) continue
-        names.set(code, code)
-        if (!names.has(name.toLowerCase())) names.set(name.toLowerCase(), code)
-      }
+    const type = 'region'
+    const long = new Intl.DisplayNames([language], { type, fallback: 'none' })
+    const short = new Intl.DisplayNames([language], { type, fallback: 'none', style: 'short' })
+    for (const [two = ''] of codes) {
+      add(long.of(two), two)
+      add(short.of(two), two)
+    }
+  }
+  for (const language of languagesOfNames.filter((name) => !name.includes('-'))) {
+    const { countries: known } = iso(`i18n-iso-countries/langs/${language}.json`) as CountryNames
+    for (const [two, called] of Object.entries(known)) {
+      for (const name of [called].flat()) add(name, two)
     }
   }
   return names
 }
 
-// Codes that were given up, or stand for no country: the unknown one, those of tests and of unions.
-function isUnassigned(code: string, type: 'region' | 'language'): boolean {
-  const tag = type === 'region' ? `und-${code.toUpperCase()}` : code
-  const none = type === 'region' && ['zz', 'xa', 'xb', 'eu', 'un', 'ez', 'qo'].includes(code)
-  return none || Intl.getCanonicalLocales(tag)[0] !== tag
+// Kinds of a language that have names of their own, with the code that search engines know them by.
+const languageKinds: Readonly<Record<string, string>> = {
+  'zh-Hans': 'zh-CN',
+  'zh-Hant': 'zh-TW',
+  'pt-BR': 'pt-BR',
+  'pt-PT': 'pt-PT',
+  'en-US': 'en-US',
+  'en-GB': 'en-GB',
+  'es-419': 'es-419',
+  'es-ES': 'es-ES',
+  'fr-CA': 'fr-CA',
+  fil: 'fil',
 }
 
-let countries: Map<string, string> | undefined
-let languages: Map<string, string> | undefined
+const letters = [...'abcdefghijklmnopqrstuvwxyz']
+
+/** The names of all languages with their codes. */
+function languageNames(): Map<string, string> {
+  const twos = letters.flatMap((one) => letters.map((other) => one + other))
+  const codes = twos.filter((code) => Intl.getCanonicalLocales(code)[0] === code)
+  const kinds = new Map([
+    ...codes.map((code) => [code, code] as const),
+    ...Object.entries(languageKinds),
+  ])
+  const names = new Map<string, string>()
+  for (const language of languagesOfNames) {
+    for (const languageDisplay of ['standard', 'dialect'] as const) {
+      const type = 'language'
+      const shown = new Intl.DisplayNames([language], { type, fallback: 'none', languageDisplay })
+      for (const [code, sent] of kinds) {
+        const key = nameKey(shown.of(code) ?? '')
+        if (key !== '' && !names.has(key)) names.set(key, sent)
+      }
+    }
+  }
+  names.set('tagalog', 'fil')
+  return names
+}
+
+let countries: ReadonlyMap<string, string> | undefined
+let languages: ReadonlyMap<string, string> | undefined
 
 /** The code of a country that a tool names by its code or its name; undefined for what is none. */
 export function countryCode(text: string): string | undefined {
-  const name = text.trim().toLowerCase()
-  countries ??= new Map([...codesByName('region'), ...Object.entries(otherCountries)])
-  return countries.get(name)
+  countries ??= countryNames()
+  return countries.get(nameKey(text))
 }
 
-/** The code of a language that a tool names by its code or its name; undefined for what is none. */
+/** The code of a language that a tool names by its code, an old one too, or its name; undefined for what is none. */
 export function languageCode(text: string): string | undefined {
-  const name = text.trim().toLowerCase()
-  languages ??= codesByName('language')
-  const known = languages.get(name)
-  if (known !== undefined) return known
-  const [code = '', ...more] = text.trim().split(/[-_]/)
-  const isCode = languages.get(code.toLowerCase()) === code.toLowerCase()
-  const parts = more.length > 0 && more.every((part) => /^[A-Za-z0-9]{2,8}$/.test(part))
-  return isCode && parts ? [code, ...more].join('-') : undefined
+  const trimmed = text.trim()
+  languages ??= languageNames()
+  const [first = '', ...more] = trimmed.split(/[-_]/)
+  const parts = more.every((part) => /^[A-Za-z0-9]{2,8}$/.test(part))
+  if (/^[A-Za-z]{2,3}$/.test(first) && parts) {
+    const code = Intl.getCanonicalLocales(first)[0] ?? first
+    // Of codes without a name there are thousands that nobody means.
+    const isKnown = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' }).of(code)
+    const kept = code === first.toLowerCase() && more.length > 0 ? first : code
+    if (isKnown !== undefined) return [kept, ...more].join('-')
+  }
+  return languages.get(nameKey(trimmed))
 }
 
 /** How often a line wants its query asked at night, and how old an answer it takes; null: it says nothing. */

@@ -6,6 +6,7 @@ import type { Archive } from './zip.ts'
 /** A table of a spreadsheet, and the file of the archive that holds it. */
 interface Sheet {
   readonly name: string
+  readonly hidden: boolean
   readonly part: string
 }
 
@@ -32,7 +33,8 @@ export async function sheetsOf(archive: Archive, shown: string): Promise<readonl
       open: (name, attributes) => {
         const part = targets.get(attributes['r:id'] ?? '')
         if (name === 'sheet' && part !== undefined && archive.names.includes(part)) {
-          sheets.push({ name: attributes['name'] ?? part, part })
+          const hidden = (attributes['state'] ?? 'visible') !== 'visible'
+          sheets.push({ name: attributes['name'] ?? part, part, hidden })
         }
       },
     },
@@ -69,11 +71,54 @@ export async function sharedTexts(archive: Archive, shown: string): Promise<read
       close: (name) => {
         inText = false
         if (name === 'rPh') spoken = false
-        if (name === 'si') texts.push(text)
+        if (name === 'si') texts.push(unescaped(text))
       },
     },
   )
   return texts
+}
+
+/** Signs that XML cannot hold stand as their numbers: `_x000D_`. */
+function unescaped(text: string): string {
+  return text.replace(/_x([\dA-Fa-f]{4})_/g, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  )
+}
+
+/** The styles that show a number as a date, by their places. */
+export async function dateStyles(archive: Archive, shown: string): Promise<ReadonlySet<number>> {
+  const part = 'xl/styles.xml'
+  const dates = new Set<number>()
+  if (!archive.names.includes(part)) return dates
+  const custom = new Set<string>()
+  let styles = 0
+  let inCells = false
+  const open = (name: string, { numFmtId = '', formatCode = '' }: Attributes): void => {
+    if (name === 'cellXfs') inCells = true
+    if (name === 'numFmt' && showsDate(formatCode)) custom.add(numFmtId)
+    if (name !== 'xf' || !inCells) return
+    const id = Number(numFmtId)
+    const known = (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 58)
+    if ((known && id !== 48 && id !== 49) || custom.has(numFmtId)) dates.add(styles)
+    styles++
+  }
+  const close = (name: string): void => {
+    if (name === 'cellXfs') inCells = false
+  }
+  await parseWhole(archive, { part, shown }, { open, close })
+  return dates
+}
+
+/** A format with days, months, years or hours outside its quoted words and its colours. */
+function showsDate(format: string): boolean {
+  return /[dmyhs]/i.test(format.replace(/"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|general/gi, ''))
+}
+
+/** What a sheet needs of its spreadsheet, and what is noted of it as it is read. */
+interface Book {
+  readonly texts: readonly string[]
+  readonly dates: ReadonlySet<number>
+  readonly hiddenRows: Set<number>
 }
 
 async function parseWhole(
@@ -120,82 +165,122 @@ function bare(name: string): string {
 export async function* sheetLines(
   archive: Archive,
   of: { readonly part: string; readonly shown: string },
-  texts: readonly string[],
+  book: Book,
 ): AsyncGenerator<Buffer> {
-  const rows = new SheetRows(texts)
+  const rows = new SheetRows(book)
   for await (const _ of parsed(archive, of, rows)) {
-    const lines = rows.take()
+    const lines = rows.take(false)
     if (lines !== '') yield Buffer.from(lines)
   }
+  const lines = rows.take(true)
+  if (lines !== '') yield Buffer.from(lines)
 }
+
+type Attributes = Readonly<Record<string, string>>
 
 /** What is told of a piece of XML as it is read. */
 interface XmlReader {
-  readonly open?: (name: string, attributes: Readonly<Record<string, string>>) => void
+  readonly open?: (name: string, attributes: Attributes) => void
   readonly text?: (text: string) => void
   readonly close?: (name: string) => void
 }
 
 /** Turns the XML of a sheet into lines of CSV. */
 class SheetRows implements XmlReader {
-  readonly #texts: readonly string[]
-  #out = ''
+  readonly #book: Book
+  #rows: { readonly row: number; readonly cells: readonly (string | undefined)[] }[] = []
+  /** The widest of the first rows: a header over merged cells is as wide as its rows. */
+  #width: number | null = null
   #written = 0
   #row = 0
+  #hidden = false
   #cells: (string | undefined)[] = []
   #column = 0
   #kind = 'n'
+  #isDate = false
   #value = ''
-  #inValue = false
+  #formula: string | null = null
+  #within = ''
 
-  constructor(texts: readonly string[]) {
-    this.#texts = texts
+  constructor(book: Book) {
+    this.#book = book
   }
 
-  readonly open = (name: string, { r, t }: Readonly<Record<string, string>>): void => {
+  readonly open = (name: string, { r, t, s, hidden }: Attributes): void => {
     if (name === 'row') {
       this.#row = r === undefined ? this.#row + 1 : Number(r)
+      this.#hidden = hidden === '1' || hidden === 'true'
       this.#cells = []
       this.#column = 0
     } else if (name === 'c') {
       this.#column = r === undefined ? this.#column : columnOf(r)
       this.#kind = t ?? 'n'
+      this.#isDate = this.#kind === 'n' && this.#book.dates.has(Number(s ?? 0))
       this.#value = ''
-    }
-    this.#inValue = name === 'v' || name === 't'
+      this.#formula = null
+    } else if (name === 'f') this.#formula = ''
+    this.#within = name
   }
 
   readonly text = (text: string): void => {
-    if (this.#inValue) this.#value += text
+    if (this.#within === 'v' || this.#within === 't') this.#value += text
+    if (this.#within === 'f') this.#formula += text
   }
 
   readonly close = (name: string): void => {
-    this.#inValue = false
+    this.#within = ''
     if (name === 'c') this.#endCell()
     if (name === 'row') this.#endRow()
   }
 
   #endCell(): void {
-    const text = this.#kind === 's' ? (this.#texts[Number(this.#value)] ?? '') : this.#value
+    const text = this.#shown()
     // A line end in a cell would move the rows below it away from their numbers.
     if (text !== '') this.#cells[this.#column] = text.replace(/\s+/g, ' ')
     this.#column++
   }
 
-  /** Rows without a value are written only when one with a value follows. */
-  #endRow(): void {
-    if (this.#cells.length === 0) return
-    const gap = Math.max(0, Math.min(this.#row, 2_000_000) - this.#written - 1)
-    const cells = Array.from(this.#cells, (cell) => csvCell(cell ?? ''))
-    this.#out += `${'\n'.repeat(gap)}${cells.join(',')}\n`
-    this.#written += gap + 1
+  #shown(): string {
+    const value = this.#value
+    if (this.#kind === 's') return this.#book.texts[Number(value)] ?? ''
+    // The program that wrote it left the computing to others: its row must not vanish uncounted.
+    if (value === '' && this.#formula !== null && this.#kind === 'n') {
+      return this.#formula === '' ? '=(…)' : `=${this.#formula}`
+    }
+    if (value !== '' && this.#isDate) return dateOf(Number(value))
+    return this.#kind === 'inlineStr' || this.#kind === 'str' ? unescaped(value) : value
   }
 
-  take(): string {
-    const out = this.#out
-    this.#out = ''
+  #endRow(): void {
+    if (this.#cells.length === 0) return
+    if (this.#hidden) this.#book.hiddenRows.add(this.#row)
+    this.#rows.push({ row: this.#row, cells: this.#cells })
+  }
+
+  /** The rows read so far; the first ones wait for each other, so that their width is known. */
+  take(last: boolean): string {
+    if (this.#width === null && !last && this.#rows.length < firstRows) return ''
+    this.#width ??= Math.max(0, ...this.#rows.slice(0, firstRows).map(({ cells }) => cells.length))
+    let out = ''
+    for (const { row, cells } of this.#rows) {
+      // Rows without a value are written only when one with a value follows.
+      const gap = Math.max(0, Math.min(row, 2_000_000) - this.#written - 1)
+      const length = Math.max(cells.length, this.#width)
+      const texts = Array.from({ length }, (_, at) => csvCell(cells[at] ?? ''))
+      out += `${'\n'.repeat(gap)}${texts.join(',')}\n`
+      this.#written += gap + 1
+    }
+    this.#rows = []
     return out
   }
+}
+
+const firstRows = 100
+
+/** A day of a spreadsheet as a date: what was typed there, such as "may 1", is not in the file any more. */
+function dateOf(days: number): string {
+  const date = new Date(Math.round((days - 25_569) * 86_400_000))
+  return Number.isNaN(date.getTime()) ? String(days) : date.toISOString().slice(0, 19)
 }
 
 const mostColumns = 16_384

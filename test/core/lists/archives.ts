@@ -35,19 +35,25 @@ export function zipOf(files: Readonly<Record<string, string | Buffer>>): Buffer 
 }
 
 /** A spreadsheet with these sheets, each given as the XML of its rows. */
-export function xlsxOf(sheets: Readonly<Record<string, string>>, texts: readonly string[]): Buffer {
+export function xlsxOf(
+  sheets: Readonly<Record<string, string>>,
+  texts: readonly string[],
+  { hidden = [], styles }: { readonly hidden?: readonly string[]; readonly styles?: string } = {},
+): Buffer {
   const names = Object.keys(sheets)
   const relations = names.map(
     (_, index) => `<Relationship Id="r${index}" Target="worksheets/s${index}.xml"/>`,
   )
   const listed = names.map(
-    (name, index) => `<sheet name="${name}" sheetId="${index + 1}" r:id="r${index}"/>`,
+    (name, index) =>
+      `<sheet name="${name}" sheetId="${index + 1}"${hidden.includes(name) ? ' state="hidden"' : ''} r:id="r${index}"/>`,
   )
   const items = texts.map((text) => `<si><t>${text}</t><rPh><t>x</t></rPh></si>`)
   return zipOf({
     '[Content_Types].xml': '<Types/>',
     'xl/_rels/workbook.xml.rels': `<Relationships>${relations.join('')}</Relationships>`,
     'xl/workbook.xml': `<workbook xmlns:r="r"><sheets>${listed.join('')}</sheets></workbook>`,
+    ...(styles === undefined ? {} : { 'xl/styles.xml': styles }),
     'xl/sharedStrings.xml': `<sst>${items.join('')}</sst>`,
     ...Object.fromEntries(
       Object.values(sheets).map((rows, index) => [

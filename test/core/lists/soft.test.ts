@@ -3,10 +3,9 @@ import { openList } from '../../../src/core/lists/read.ts'
 import { openStream } from '../../../src/core/lists/source.ts'
 import { options, read } from './support.ts'
 
-describe('a column of priorities, weights or devices', () => {
+describe('a column of priorities or weights', () => {
   test.each([
     ['Keyword,Priority\nshoes,84\nhats,91\nboots,40\n', 'the column "Priority" is ignored: "84"'],
-    ['q,device\nshoes,TV\nhats,watch\n', 'the column "device" is ignored: "TV"'],
     ['q,weight\nshoes,heavy\nhats,light\n', 'the column "weight" is ignored: "heavy"'],
   ])('that means something else, as in %j, costs no query and is named', async (text, notice) => {
     const { usable, rejected, notices, queries } = await read(text)
@@ -110,13 +109,35 @@ describe('the columns of known tools', () => {
     ])
   })
 
-  test('named country are left alone with a word when one of them is none', async () => {
-    const { queries, notices, rejected } = await read('Keyword,Country\nshoes,us\nhats,Worldwide\n')
-    expect(queries.map(({ query }) => query.gl)).toEqual([null, null])
+  test('named country and language take names in other languages, codes of three letters and old codes', async () => {
+    const text =
+      'Keyword,Country,Language\na,Turkey,iw\nb,Macau,tl\nc,Macedonia,fil\nd,Palestine,Chinese (Simplified)\ne,TUR,ger\nf,Allemagne,Portuguese (Brazil)\ng,-,\n'
+    const { queries, rejected } = await read(text)
     expect(rejected).toEqual([])
-    expect(notices).toEqual([
-      'the column "Country" is ignored: "Worldwide" is no country that is known',
+    expect(queries.map(({ query }) => [query.gl, query.hl])).toEqual([
+      ['tr', 'he'],
+      ['mo', 'fil'],
+      ['mk', 'fil'],
+      ['ps', 'zh-CN'],
+      ['tr', 'de'],
+      ['de', 'pt-BR'],
+      [null, null],
     ])
+  })
+
+  test('named country, language or device lose the line whose value is unknown, never the others', async () => {
+    const { queries, notices, rejected } = await read(
+      'Keyword,Country,Language,device\nshoes,us,,mobile\nhats,Worldwide,,\nboots,,Python,\nsocks,,,TV\n',
+    )
+    expect(queries.map(({ query }) => [query.q, query.gl, query.device])).toEqual([
+      ['shoes', 'us', 'mobile'],
+    ])
+    expect(rejected.map(({ line, reason }) => [line, reason])).toEqual([
+      [3, 'gl is no country that is known by its code or name'],
+      [4, 'hl is no language that is known by its code or name'],
+      [5, 'device is none of desktop, mobile, tablet'],
+    ])
+    expect(notices).toEqual([])
   })
 
   test.each(['Locale', 'Market'])('that are not read are warned about: %s', async (name) => {

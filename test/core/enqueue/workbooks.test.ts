@@ -1,0 +1,175 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { run } from '../../support/run.ts'
+import { openScene } from '../../support/scene.ts'
+import { xlsxOf, zipOf } from '../lists/archives.ts'
+
+/** What a dry run says about a file. */
+async function tried(name: string, bytes: Buffer, flags: readonly string[] = []) {
+  const { mill } = await openScene()
+  const file = join(mkdtempSync(join(tmpdir(), 'querymill-workbooks-')), name)
+  writeFileSync(file, bytes)
+  const args = [file, '--dry-run', '--json', ...flags]
+  const { code, stdout, stderr } = await run('enqueue', args, mill.env)
+  return { code, list: code === 0 ? JSON.parse(stdout).runs[0] : null, stderr }
+}
+
+const cell = (text: string, at: string): string =>
+  `<c r="${at}" t="inlineStr"><is><t>${text}</t></is></c>`
+
+/** The rows of a sheet, each cell a text. */
+function rowsOf(...rows: readonly (readonly string[])[]): string {
+  return rows
+    .map((cells, row) => {
+      const marked = cells.map((text, at) => cell(text, `${'ABCD'[at] ?? ''}${row + 1}`))
+      return `<row r="${row + 1}">${marked.join('')}</row>`
+    })
+    .join('')
+}
+
+const asked = rowsOf(['Search phrase', 'Volume'], ['red shoes', '10'], ['wool hats', '5'])
+const negative = rowsOf(['Keyword'], ['free'], ['cheap'])
+const filters = rowsOf(['Filter', 'Value'], ['Search type', 'Web'], ['Date', 'Last 3 months'])
+const lands = rowsOf(['Land', 'Klicks'], ['Deutschland', '3'], ['Schweiz', '1'])
+
+describe('several tables that may be meant', () => {
+  test('in a workbook are refused with their columns and what to type', async () => {
+    const book = xlsxOf({ Keywords: asked, 'Negative keywords': negative, Filters: filters }, [])
+    const { code, stderr } = await tried('book.xlsx', book)
+    expect(code).toBe(2)
+    expect(stderr).toContain(
+      'got "Keywords" ("Search phrase", "Volume"), "Negative keywords" ("Keyword"); type --sheet "Keywords" or the name of another',
+    )
+    const named = await tried('book.xlsx', book, ['--sheet', 'negative keywords'])
+    expect(named.list.sample.first.map(({ q }: { q: string }) => q)).toEqual(['free', 'cheap'])
+  })
+
+  test('in an archive are refused when the first of them cannot be read', async () => {
+    const archive = zipOf({
+      'november.csv': Buffer.from('keyword,volume\ncaf\u00e9 cr\u00e8me,10\nfoo,12\n', 'latin1'),
+      'old/january.csv': 'keyword,volume\nboots,10\nhats,12\n',
+    })
+    const { code, stderr } = await tried('months.zip', archive)
+    expect(code).toBe(2)
+    expect(stderr).toContain(
+      'got "november.csv" ("keyword", "volume"), "old/january.csv" ("keyword", "volume")',
+    )
+  })
+})
+
+describe('one table that may be meant', () => {
+  test('is read beside others that are no lists, which are named', async () => {
+    const book = xlsxOf({ Filter: filters, Länder: lands, Terms: negative }, [])
+    const { list } = await tried('book.xlsx', book)
+    expect(list.sample.first[0].q).toBe('free')
+    expect(list.notices).toEqual(['left out "Filter", "Länder"; name a table with --sheet'])
+  })
+
+  test('is refused by its own name and reason when no column of it is known', async () => {
+    const { code, stderr } = await tried(
+      'book.xlsx',
+      xlsxOf({ Länder: lands, Keywords: asked }, []),
+    )
+    expect(code).toBe(2)
+    expect(stderr).toContain('book.xlsx (Keywords):1: expected a column of queries')
+  })
+
+  test('is read beside a hidden one, which is named', async () => {
+    const book = xlsxOf({ Old: rowsOf(['Keyword'], ['last year']), Terms: negative }, [], {
+      hidden: ['Old'],
+    })
+    const { list } = await tried('book.xlsx', book)
+    expect(list.sample.first[0].q).toBe('free')
+    expect(list.notices).toEqual(['left out "Old" (hidden); name a table with --sheet'])
+    const named = await tried('book.xlsx', book, ['--sheet', 'Old'])
+    expect(named.list.sample.first[0].q).toBe('last year')
+  })
+})
+
+describe('a cell of a workbook', () => {
+  test('that is no text is rejected with its reason, and each row is counted', async () => {
+    const styles =
+      '<styleSheet><numFmts><numFmt numFmtId="170" formatCode="0.00&quot;d&quot;"/></numFmts>' +
+      '<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>' +
+      '<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="170"/></cellXfs></styleSheet>'
+    const sheet = [
+      `<row r="1">${cell('Keyword', 'A1')}</row>`,
+      '<row r="2"><c r="A2" s="1"><v>46024</v></c></row>',
+      '<row r="3"><c r="A3" t="e"><v>#N/A</v></c></row>',
+      '<row r="4"><c r="A4"><f>B1&amp;" shoes"</f></c></row>',
+      '<row r="5"><c r="A5"><f t="shared" si="0"/></c></row>',
+      `<row r="6" hidden="1">${cell('hidden shoes', 'A6')}</row>`,
+      `<row r="7">${cell('red_x000D_ shoes', 'A7')}</row>`,
+      '<row r="8"><c r="A8" s="2"><v>501</v></c></row>',
+    ]
+    const { list } = await tried('book.xlsx', xlsxOf({ Terms: sheet.join('') }, [], { styles }))
+    expect(list.sample.first.map(({ q }: { q: string }) => q)).toEqual(['red shoes', '501'])
+    const reasons = list.reasons.map(({ reason, lines }: { reason: string; lines: number }) => [
+      reason,
+      lines,
+    ])
+    expect(Object.fromEntries(reasons)).toEqual({
+      'a date instead of a query': 1,
+      'an error of a spreadsheet instead of a query': 1,
+      'a formula instead of a query': 2,
+      'a hidden row of the spreadsheet': 1,
+    })
+  })
+
+  test('that is merged over several columns keeps the rows below it', async () => {
+    const sheet = `<row r="1">${cell('Keyword', 'A1')}<c r="B1"/></row>${rowsOf(['x', 'x'], ['red shoes', 'wide'], ['hats', 'wool']).replace(/^.*?<\/row>/, '')}`
+    const { list } = await tried('book.xlsx', xlsxOf({ Terms: sheet }, []))
+    expect(list.sample.first.map(({ q }: { q: string }) => q)).toEqual(['red shoes', 'hats'])
+    expect(list.rejected).toBe(0)
+  })
+})
+
+describe('a country that nobody knows', () => {
+  test('costs its own line, and the answered ones keep their country', async () => {
+    const text = 'Keyword,Country\nboots,us\nsandals,Turkey\nhats,Atlantis\n'
+    const { list } = await tried('list.csv', Buffer.from(text))
+    expect(list.sample.first.map(({ q, gl }: { q: string; gl: string }) => [q, gl])).toEqual([
+      ['boots', 'us'],
+      ['sandals', 'tr'],
+    ])
+    expect(list.reasons).toMatchObject([
+      { reason: 'gl is no country that is known by its code or name', lines: 1 },
+    ])
+  })
+})
+
+test('a list of unclosed quotes takes no more than four times the work of a clean one of its size', async () => {
+  const listOf = (quote: string): Buffer =>
+    Buffer.from(
+      `q,weight\n${Array.from({ length: 20_000 }, (_, at) => `${quote}shoes ${at},1\n`).join('')}last,1\n`,
+    )
+  const workOf = async (bytes: Buffer): Promise<number> => {
+    const before = process.cpuUsage()
+    expect((await tried('list.csv', bytes)).code).toBe(0)
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  }
+  await workOf(Buffer.from('q,weight\nshoes,1\n'))
+  const clean = await workOf(listOf('x'))
+  expect((await workOf(listOf('"'))) / clean).toBeLessThan(4)
+})
+
+describe('a list of one column', () => {
+  test.each(['Keyword Phrase', 'Target keyword', 'Suchphrase', 'Фраза', 'Email', 'SKU'])(
+    'that begins with %j is refused instead of bought with its header',
+    async (name) => {
+      const { code, stderr } = await tried('list.csv', Buffer.from(`${name}\nshoes\nwool hats\n`))
+      expect(code).toBe(2)
+      expect(stderr).toContain(`type --column ${JSON.stringify(name)} if it is the header`)
+    },
+  )
+
+  test('that holds whole rows inside quotes is refused', async () => {
+    const text = '"keyword;volume"\n"red shoes;10"\n"wool hats;5"\n'
+    const { code, stderr } = await tried('list.csv', Buffer.from(text))
+    expect(code).toBe(2)
+    expect(stderr).toContain('got whole rows inside quotes')
+  })
+})
