@@ -102,7 +102,7 @@ describe('the body of an error has the fields of the specification and no other'
     [400, `${search}&freshness=old`],
     [400, search, { headers: { 'idempotency-key': 'a b' } }],
     [400, '/v1/usage?days=0'],
-    [404, '/'],
+    [404, '/nowhere'],
     [404, '/v1/searches'],
     [404, '/v1/%zz'],
     [404, '/%ff/..%2f'],
