@@ -9,7 +9,7 @@ import type { Clocks } from './core/ledger/leases.ts'
 import { reserve, type Reserved, type Spender } from './core/ledger/reserve.ts'
 import type { CallName, Entry } from './core/ledger/settle.ts'
 import type { Api, Reply } from './core/search/call.ts'
-import type { Lanes } from './core/search/lane.ts'
+import type { Lanes } from './core/search/concurrency.ts'
 import { judge, type Verdict } from './core/search/verdict.ts'
 
 /** How a task stands after a call of it was written down. */

@@ -13,7 +13,7 @@ import { ensurePostgres } from '../base/embedded/postgres.ts'
 import { ensureService } from '../base/embedded/service.ts'
 import type { Secret } from '../base/secret.ts'
 import type { Closers } from '../base/waiting.ts'
-import { openQueue, type SliceQueue } from './queue/jobs.ts'
+import { openQueue, type SliceQueue } from './queue/slice-jobs.ts'
 import { installationId } from './queue/open-slices.ts'
 import { migrateQueue, openPart, type QueuePlace, sliceConnections } from './queue/queue.ts'
 

@@ -1,4 +1,4 @@
-import { inTime, withinTime } from '../base/database/statement.ts'
+import { inTime, withinTime } from '../base/database/sql-file.ts'
 import { localDate } from '../base/time/zone.ts'
 import { lookAhead } from '../core/runs/look.ts'
 import { readOrigins } from '../features/analysis/origins.ts'

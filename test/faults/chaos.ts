@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Database } from '../../src/base/database/database.ts'
 import { sql } from '../../src/base/database/kysely.ts'
-import { only } from '../../src/base/database/statement.ts'
+import { only } from '../../src/base/database/sql-file.ts'
 import { pause } from '../../src/base/waiting.ts'
 import { Crew } from './crew.ts'
 import { filesHolding, judgeChaos, type Judgement } from './judge.ts'

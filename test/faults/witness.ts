@@ -1,6 +1,6 @@
 import type { Database } from '../../src/base/database/database.ts'
 import { sql } from '../../src/base/database/kysely.ts'
-import { only } from '../../src/base/database/statement.ts'
+import { only } from '../../src/base/database/sql-file.ts'
 
 /** A task and its state, to be compared with the API's own books. */
 export interface TaskWitness {

@@ -48,7 +48,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     'values',
   ],
   'core/nights': ['after-runs', 'finish', 'health', 'judge', 'nights', 'odd-nights'],
-  'core/queue': ['jobs', 'open-slices', 'queue', 'refill', 'tick'],
+  'core/queue': ['minute-clock', 'open-slices', 'queue', 'refill', 'slice-jobs'],
   'core/runs': [
     'look',
     'rebuild',
@@ -61,7 +61,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     'waits',
   ],
   'core/scheduler': ['command', 'schedule', 'show'],
-  'core/search': ['call', 'lane', 'parse', 'verdict'],
+  'core/search': ['call', 'concurrency', 'parse', 'verdict'],
   'core/worker': ['command', 'summary', 'work'],
   desk: ['command', 'report/command'],
   'features/admin': ['budget', 'health', 'migrate', 'rebuild', 'stack'],
@@ -90,7 +90,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   'features/expand': ['command', 'flags', 'statements'],
   'features/forget': ['command', 'prune'],
   'features/notifications': ['command', 'monitor', 'news'],
-  'features/package': ['dispatch'],
+  'features/package': ['querymill'],
   'features/verify': ['command', 'verify'],
   service: ['command', 'corpus/command', 'corpus/load', 'keys-command', 'spoiling-front', 'start'],
 }

@@ -312,27 +312,27 @@ export const ledgerMutants: readonly Mutant[] = [
   ),
   ...inFile(
     'src/core/ledger/leases.ts',
-    ['test/core/worker/lease.test.ts'],
+    ['test/core/ledger/leases.test.ts'],
     [
       {
         name: 'calls of workers that were closed are never given up',
-        find: ' or w.stopped_at is not null)\n    order by c.id',
-        put: ')\n    order by c.id',
+        find: ", eb('workers.stopped_at', 'is not', null)]",
+        put: ']',
       },
       {
         name: 'calls are given up although their worker lives',
-        find: '(w.lease_until < clock_timestamp() or w.stopped_at is not null)',
-        put: 'true',
+        find: "eb.or([eb('workers.lease_until', '<', clock),",
+        put: "eb.or([sql<boolean>`true`, eb('workers.lease_until', '<', clock),",
       },
       {
         name: 'calls that this process does not know are released',
-        find: '\n      and mark = any(${marks}::uuid[])',
+        find: "\n    .where(({ eb, fn }) => eb('mark', '=', fn.any(sql<string[]>`${marks}::uuid[]`)))",
         put: '',
       },
       {
         name: 'a worker takes over the entry of another one with its number',
-        find: 'where id = ${id} and host = ${host} and pid = ${pid}',
-        put: 'where id = ${id}',
+        find: "\n        .where('host', '=', host)\n        .where('pid', '=', pid)",
+        put: '',
       },
     ],
   ),

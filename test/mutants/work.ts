@@ -4,8 +4,8 @@ const room = 'test/core/worker'
 
 export const workMutants: readonly Mutant[] = [
   ...inFile(
-    'src/core/worker/lease.ts',
-    [`${room}/lease.test.ts`, `${room}/upkeep.test.ts`],
+    'src/core/ledger/leases.ts',
+    ['test/core/ledger/leases.test.ts', `${room}/upkeep.test.ts`],
     [
       {
         name: 'a lease covers everything',
@@ -30,8 +30,8 @@ export const workMutants: readonly Mutant[] = [
     ],
   ),
   ...inFile(
-    'src/core/worker/lease.ts',
-    [`${room}/lease.test.ts`, `${room}/upkeep.test.ts`],
+    'src/core/ledger/leases.ts',
+    ['test/core/ledger/leases.test.ts', `${room}/upkeep.test.ts`],
     [
       {
         name: 'what was given up is never released',

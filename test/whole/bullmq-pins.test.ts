@@ -1,7 +1,7 @@
 // What the mill leans on in BullMQ, so that an upgrade that changes it is noticed.
 import type { Queue, Worker } from 'bullmq'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type Backend, openBackend } from '../../src/core/queue/backend.ts'
+import { type Backend, openBackend } from '../../src/core/queue/bullmq.ts'
 import { openPool } from '../../src/base/database/database.ts'
 import { freshUrl } from '../support/database.ts'
 import { backends, type TestBackend } from '../support/redis.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { Lease } from '../../src/core/worker/lease.ts'
+import { Lease } from '../../src/core/ledger/leases.ts'
 import { spenderOf } from '../../src/core/worker/worker.ts'
 import { reserve } from '../../src/core/ledger/reserve.ts'
 import { openDatabase, openPool } from '../../src/base/database/database.ts'

@@ -25,7 +25,7 @@ import {
 import type { Database } from '../../base/database/database.ts'
 import { type CompiledQuery, sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { statement } from '../../base/database/statement.ts'
+import { statement } from '../../base/database/sql-file.ts'
 
 export type { StoredAnswer } from '../../base/answer.ts'
 

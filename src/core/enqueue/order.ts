@@ -4,7 +4,7 @@ import { basename, dirname } from 'node:path'
 import type { Origin } from '../../base/answer.ts'
 import { type Kysely, type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { only } from '../../base/database/statement.ts'
+import { only } from '../../base/database/sql-file.ts'
 import { Misuse } from '../../base/errors.ts'
 
 /** A share of a night's credits, from 0 to 1, for the queries of a label. */

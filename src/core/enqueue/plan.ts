@@ -9,7 +9,7 @@ import {
   type Transaction,
 } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { only } from '../../base/database/statement.ts'
+import { only } from '../../base/database/sql-file.ts'
 import { isDuplicate } from '../../base/database/trouble.ts'
 import { Misuse } from '../../base/errors.ts'
 import { awaitedLater } from '../../base/waiting.ts'

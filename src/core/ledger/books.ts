@@ -2,7 +2,7 @@
 
 import { type Database, travel, type Trip } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { only, statement } from '../../base/database/statement.ts'
+import { only, statement } from '../../base/database/sql-file.ts'
 import { floorInForce } from './standstill.ts'
 import type { ListPurse } from './waiting.ts'
 

@@ -1,8 +1,13 @@
+// Workers and their leases: taken, renewed, and the calls of a crashed worker freed.
+
+import { hostname } from 'node:os'
 import { clock, clockIn } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { type NotNull, sql } from '../../base/database/kysely.ts'
 import { setBack } from '../../base/database/trouble.ts'
 import { WrongDatabase } from '../../base/errors.ts'
+import { lostCall, unsentCall } from './entry.ts'
+import { type Clerk, record } from './settle.ts'
 
 /** The two clocks of a machine: one stands still while the machine sleeps, the other may be set. */
 export interface Clocks {
@@ -36,7 +41,7 @@ export async function openWorker(
 }
 
 /** Extends the lease. False when it ran out before: others may have declared the calls lost. */
-export async function beatWorker(
+async function beatWorker(
   db: Database,
   { id, host, pid, leaseMs }: { id: number; host: string; pid: number; leaseMs: number },
 ): Promise<boolean> {
@@ -66,7 +71,7 @@ export async function closeWorker(db: Database, id: number): Promise<void> {
 }
 
 /** Calls in flight whose worker's lease has run out, oldest first, and the account each belongs to. */
-export async function findAbandoned(
+async function findAbandoned(
   db: Database,
   limit: number,
 ): Promise<readonly { id: number; mark: string | null; account: number }[]> {
@@ -95,7 +100,7 @@ async function clockSkew(db: Database): Promise<number> {
 }
 
 /** Calls of a worker in flight that bear one of these marks. */
-export async function findMarked(
+async function findMarked(
   db: Database,
   worker: number,
   marks: readonly string[],
@@ -111,7 +116,7 @@ export async function findMarked(
 }
 
 /** Calls of a worker in flight that bear none of these marks. */
-export async function countUnmarked(
+async function countUnmarked(
   db: Database,
   worker: number,
   marks: readonly string[],
@@ -137,4 +142,111 @@ export async function refuseSkew(db: Database): Promise<void> {
   throw new WrongDatabase(
     `expected the clock of this machine within ${largestSkewMs / 1000} s of the database's, got ${Math.round(skew / 1000)} s; set the clock`,
   )
+}
+
+interface LeaseOptions {
+  readonly db: Database
+  readonly account: number
+  readonly floor: number
+  readonly lanes: number
+  readonly leaseMs: number
+}
+
+const together = 100
+
+/** Until when other workers leave the calls of this one alone: on the database's clock, and on those of this machine. */
+export class Lease {
+  readonly worker: number
+  readonly #options: LeaseOptions
+  #term: Clocks
+
+  private constructor(worker: number, options: LeaseOptions, asked: Clocks) {
+    this.worker = worker
+    this.#options = options
+    this.#term = termOf(asked, options.leaseMs)
+  }
+
+  static async open(options: LeaseOptions): Promise<Lease> {
+    const asked = readClocks()
+    const worker = await openWorker(options.db, { ...options, host: hostname(), pid: process.pid })
+    return new Lease(worker, options, asked)
+  }
+
+  /** The lease as far as it is known now: until it ends nobody gives up a call that is in the tables by then. */
+  get term(): Clocks {
+    return this.#term
+  }
+
+  /** True when a call begun now ends within the lease, as it was known at some moment. */
+  covers(callMs: number, term: Clocks): boolean {
+    return coversCall(term, readClocks(), callMs)
+  }
+
+  async beat(): Promise<void> {
+    const asked = readClocks()
+    const { db, leaseMs } = this.#options
+    await beatWorker(db, { id: this.worker, host: hostname(), pid: process.pid, leaseMs })
+    this.#term = termOf(asked, leaseMs)
+  }
+
+  close(): Promise<void> {
+    return closeWorker(this.#options.db, this.worker)
+  }
+
+  /** Gives up calls whose worker's lease ran out: perhaps charged, and nobody waits for their answers. */
+  async reap(clerk: Omit<Clerk, 'account'>): Promise<number> {
+    const abandoned = await findAbandoned(this.#options.db, together)
+    for (const account of new Set(abandoned.map((call) => call.account))) {
+      const lost = abandoned.filter((call) => call.account === account)
+      await record(this.#options.db, { ...clerk, account }, lost.map(lostCall))
+    }
+    return abandoned.length
+  }
+
+  /**
+   * Releases calls in flight that this worker gave up asking for: nobody will ever send them. Any other call is left
+   * alone, also one that this process does not know: it may have been charged, and be there by a copy of the database.
+   */
+  async release(clerk: Clerk, givenUp: Set<string>): Promise<void> {
+    if (givenUp.size === 0) return
+    const forgotten = await findMarked(this.#options.db, this.worker, [...givenUp])
+    if (forgotten.length > 0) await record(this.#options.db, clerk, forgotten.map(unsentCall))
+    for (const { mark } of forgotten) givenUp.delete(mark)
+  }
+
+  /**
+   * Calls that the tables have in flight for this worker, apart from those that it gave up asking for. When it has
+   * nothing on its way, they were settled and are open again: the database was set back.
+   */
+  countOpen(givenUp: ReadonlySet<string>): Promise<number> {
+    return countUnmarked(this.#options.db, this.worker, [...givenUp])
+  }
+}
+
+function readClocks(): Clocks {
+  return { steady: performance.now(), wall: Date.now() }
+}
+
+/** When a lease ends that was asked for at this moment: the database counts from later on. */
+export function termOf(asked: Clocks, leaseMs: number): Clocks {
+  return { steady: asked.steady + leaseMs, wall: asked.wall + leaseMs }
+}
+
+/** True when a call begun now ends within the term by both clocks: whichever of them ran shows that it is over. */
+export function coversCall(term: Clocks, now: Clocks, callMs: number): boolean {
+  return now.steady + callMs < term.steady && now.wall + callMs < term.wall
+}
+
+/** A worker beats this often within a lease. */
+export const beats = 6
+/** After an outage of more than so many beats, the others get as many before their calls are given up. */
+const sparedBeats = 2
+
+/** Until when nobody is given up after a beat: what kept this worker from beating may have kept the others from it. */
+export function sparedUntil(
+  before: number,
+  { now, beatAt, leaseMs }: { now: number; beatAt: number; leaseMs: number },
+): number {
+  const spared = (sparedBeats * leaseMs) / beats
+  return now - beatAt > spared ? now + spared : before
 }

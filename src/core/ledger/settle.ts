@@ -1,6 +1,6 @@
 import { type Database, travel } from '../../base/database/database.ts'
 import { type CompiledQuery, sql } from '../../base/database/kysely.ts'
-import { statement } from '../../base/database/statement.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { codeOf, unhandled } from '../../base/errors.ts'
 import { type StoredAnswer, storing } from '../answers/store.ts'
 import { type Account, constants, type Sighting, type Told } from './account.ts'

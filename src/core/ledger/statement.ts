@@ -1,6 +1,6 @@
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/statement.ts'
+import { only } from '../../base/database/sql-file.ts'
 
 /** What a statement is asked for. */
 interface StatementOrder {

@@ -1,6 +1,6 @@
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/statement.ts'
+import { only } from '../../base/database/sql-file.ts'
 import type { Device, Query } from '../../base/query.ts'
 
 /** So often an answer is asked for again, over a bit more than a minute: then its query is bought again, as anywhere else. */

@@ -3,7 +3,7 @@
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
 import { type Expression, sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/statement.ts'
+import { only } from '../../base/database/sql-file.ts'
 
 /** What a finished run came to. */
 export interface NightFigures {

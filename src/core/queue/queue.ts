@@ -3,7 +3,7 @@ import type { Config } from '../../base/config.ts'
 import { connectionFailure, openPool, type Pool } from '../../base/database/database.ts'
 import { letGo } from '../../base/database/trouble.ts'
 import { codeOf, WrongDatabase } from '../../base/errors.ts'
-import type { QueueStore } from './backend.ts'
+import type { QueueStore } from './bullmq.ts'
 
 /** Where a queue lives, and whose it is. */
 export interface QueuePlace {

@@ -2,7 +2,7 @@
 
 import type { Database } from '../../base/database/database.ts'
 import { awaitedLater } from '../../base/waiting.ts'
-import type { QueuedSlice } from './jobs.ts'
+import type { QueuedSlice } from './slice-jobs.ts'
 import { listOpenSlices } from './open-slices.ts'
 
 /** Where slices are handed to. */

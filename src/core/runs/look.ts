@@ -1,7 +1,7 @@
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
-import { withinTime } from '../../base/database/statement.ts'
+import { withinTime } from '../../base/database/sql-file.ts'
 import { type Exit, exits } from '../../base/errors.ts'
 import { pause } from '../../base/waiting.ts'
 import { outlookJson, readCreditOutlook } from '../forecast/foresee.ts'

@@ -4,7 +4,7 @@ import { count } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/statement.ts'
+import { only } from '../../base/database/sql-file.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { instantsOf, isDay, readDuration } from '../../base/time/zone.ts'
 import {

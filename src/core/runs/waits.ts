@@ -4,7 +4,7 @@ import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import { clock, utcText } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { statement } from '../../base/database/statement.ts'
+import { statement } from '../../base/database/sql-file.ts'
 import { floorInForce, shownBalance } from '../ledger/standstill.ts'
 import { hasAnswer } from '../nights/odd-nights.ts'
 

@@ -8,7 +8,7 @@ import type { Mill } from '../mill.ts'
 import type { AfterRuns } from '../nights/after-runs.ts'
 import { anyOpen, listOpenSlices } from '../queue/open-slices.ts'
 import { readWaits, type Wait } from '../runs/waits.ts'
-import { beats, sparedUntil } from './lease.ts'
+import { beats, sparedUntil } from '../ledger/leases.ts'
 import { replay } from './spool.ts'
 import type { Worker } from './worker.ts'
 

@@ -2,8 +2,7 @@
 
 import type { Bought } from '../ledger/entry.ts'
 import { policy, type Verdict } from '../search/verdict.ts'
-import type { Clocks } from '../ledger/leases.ts'
-import type { Lease } from './lease.ts'
+import type { Clocks, Lease } from '../ledger/leases.ts'
 
 /** Parts outside of this process that work depends on. A full disk, or a standby, may be read and not written. */
 type Part = 'the database' | 'a database that can be written' | 'the queue' | 'the API'

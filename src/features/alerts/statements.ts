@@ -1,6 +1,6 @@
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { statement } from '../../base/database/statement.ts'
+import { statement } from '../../base/database/sql-file.ts'
 
 /** A run that was judged and after which nobody has looked for alerts yet. */
 export interface UnlookedRun {

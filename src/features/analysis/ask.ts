@@ -4,7 +4,7 @@ import pg, { type Pool, type PoolClient } from 'pg'
 import { openPool, type Pool as MillPool } from '../../base/database/database.ts'
 import { askOnce, type CellBatch, fetchAll } from '../../base/database/fetch.ts'
 import { findReader, withheld } from '../../base/database/reader-role.ts'
-import { only } from '../../base/database/statement.ts'
+import { only } from '../../base/database/sql-file.ts'
 import { onlyList, readingSettings, setSettings, type Slice } from '../../base/database/views.ts'
 import { Misuse } from '../../base/errors.ts'
 

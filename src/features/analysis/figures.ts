@@ -2,7 +2,7 @@
 
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/statement.ts'
+import { only } from '../../base/database/sql-file.ts'
 import { listFilter, type Slice, sliceWords, wantedLabels } from '../../base/database/views.ts'
 import { type HeldDay, readHeldDays } from './domains.ts'
 import { type Note, readNotes } from './notes.ts'

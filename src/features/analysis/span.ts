@@ -1,6 +1,6 @@
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/statement.ts'
+import { only } from '../../base/database/sql-file.ts'
 
 /** Days from one to another, as they are read. */
 export interface ReadSpan {

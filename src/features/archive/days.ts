@@ -2,7 +2,7 @@ import pg, { type PoolClient } from 'pg'
 import type { Database, Pool } from '../../base/database/database.ts'
 import { askOnce, type CellColumn, kindOfCell } from '../../base/database/fetch.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/statement.ts'
+import { only } from '../../base/database/sql-file.ts'
 import { codeOf, Misuse, WrongDatabase } from '../../base/errors.ts'
 
 /** A connection that holds the archive: whoever has it is the only one at it. */

@@ -3,7 +3,7 @@
 import type { Database } from '../../base/database/database.ts'
 import { type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { only } from '../../base/database/statement.ts'
+import { only } from '../../base/database/sql-file.ts'
 import { unhandled } from '../../base/errors.ts'
 import {
   aloneIn,

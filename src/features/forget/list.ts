@@ -1,7 +1,7 @@
 import type { Database } from '../../base/database/database.ts'
 import { type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { only } from '../../base/database/statement.ts'
+import { only } from '../../base/database/sql-file.ts'
 import type { Query } from '../../base/query.ts'
 import { addGone, type Gone, patiently, removeAnswers, tally } from './naming.ts'
 

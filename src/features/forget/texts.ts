@@ -2,7 +2,7 @@
 
 import type { Database } from '../../base/database/database.ts'
 import { type RawBuilder, sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/statement.ts'
+import { only } from '../../base/database/sql-file.ts'
 import { pause } from '../../base/waiting.ts'
 import { aloneIn } from './list.ts'
 import { addGone, dictionaries, type Gone, tally, type WordTable } from './naming.ts'

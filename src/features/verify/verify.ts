@@ -2,7 +2,7 @@
 
 import type { Database } from '../../base/database/database.ts'
 import { type RawBuilder, sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/statement.ts'
+import { only } from '../../base/database/sql-file.ts'
 
 /** One promise, as a question that finds every row that breaks it. */
 export interface Check {

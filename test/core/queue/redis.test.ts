@@ -2,7 +2,7 @@
 // Redis as Debian has it: with TLS and a user of few rights, watched by a sentinel, and as a cluster of three.
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openRedis } from '../../../src/core/queue/backend.ts'
+import { openRedis } from '../../../src/core/queue/bullmq.ts'
 import { has } from '../../support/parts.ts'
 import {
   startCluster,

@@ -1,6 +1,6 @@
 import { fc } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import { jobPriority } from '../../../src/core/queue/jobs.ts'
+import { jobPriority } from '../../../src/core/queue/slice-jobs.ts'
 
 /** What BullMQ takes for a priority at most. */
 const most = 2 ** 21 - 1

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { openAccount } from '../../../src/core/ledger/books.ts'
 import { reserve } from '../../../src/core/ledger/reserve.ts'
 import type { CallName, Clerk } from '../../../src/core/ledger/settle.ts'
-import { Lease } from '../../../src/core/worker/lease.ts'
+import { Lease } from '../../../src/core/ledger/leases.ts'
 import { spenderOf } from '../../../src/core/worker/worker.ts'
 import { openScene, queries, type Scene } from '../../support/scene.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import type { Mill } from '../../../src/core/mill.ts'
-import type { QueuedSlice } from '../../../src/core/queue/jobs.ts'
+import type { QueuedSlice } from '../../../src/core/queue/slice-jobs.ts'
 import { endSliceRound } from '../../../src/core/worker/worker.ts'
 import { openLedger } from './ledger.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { CallName, Entry } from '../../../src/core/ledger/settle.ts'
 import type { Reply } from '../../../src/core/search/call.ts'
-import { openLanes } from '../../../src/core/search/lane.ts'
+import { openLanes } from '../../../src/core/search/concurrency.ts'
 import { Batch } from '../../../src/core/worker/batch.ts'
 import { Brake, Outages, Witnesses } from '../../../src/core/worker/outages.ts'
 import { spenderOf } from '../../../src/core/worker/worker.ts'

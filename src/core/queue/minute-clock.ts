@@ -1,5 +1,5 @@
 import { pause, within } from '../../base/waiting.ts'
-import { openBackend, type QueueStore } from './backend.ts'
+import { openBackend, type QueueStore } from './bullmq.ts'
 
 /** Calls one function every minute, in one of the processes that ask for it. */
 interface Ticker {

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openAccount } from '../../../src/core/ledger/books.ts'
-import { type Clerk, record } from '../../../src/core/ledger/settle.ts'
 import { entryOf, unsentCall } from '../../../src/core/ledger/entry.ts'
-import { Lease } from '../../../src/core/worker/lease.ts'
+import { Lease } from '../../../src/core/ledger/leases.ts'
+import { type Clerk, record } from '../../../src/core/ledger/settle.ts'
 import { verifyPromises } from '../../support/promises.ts'
-import { openLedger, outlive } from './ledger.ts'
-import { bought, response } from './pieces.ts'
+import { openLedger, outlive } from '../worker/ledger.ts'
+import { bought, response } from '../worker/pieces.ts'
 
 describe('a lease', () => {
   test('covers calls that end before it does, and with each beat later ones', async () => {

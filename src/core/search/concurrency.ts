@@ -1,3 +1,5 @@
+// How many paid calls may be in flight at once, bounded with p-limit.
+
 import pLimit from 'p-limit'
 
 /** The lanes of one process: how many paid calls may be in flight. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { openLanes } from '../../../src/core/search/lane.ts'
+import { openLanes } from '../../../src/core/search/concurrency.ts'
 
 function hold() {
   let release = () => undefined as void

@@ -2,7 +2,7 @@ import type { Job, Worker } from 'bullmq'
 import { z } from 'zod'
 import { Unreachable } from '../../base/errors.ts'
 import { late, within } from '../../base/waiting.ts'
-import { type Backend, type BackendName, openBackend, type QueueStore } from './backend.ts'
+import { type Backend, type BackendName, openBackend, type QueueStore } from './bullmq.ts'
 
 /** A slice of a run, in one of its rounds: all that a job carries. */
 export interface SliceJob {
