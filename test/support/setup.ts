@@ -38,9 +38,12 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 function compile(): void {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const info = join(root, 'dist', '.tsbuildinfo')
-  execFileSync(
-    process.execPath,
-    [compiler, '-p', 'tsconfig.build.json', '--incremental', '--tsBuildInfoFile', info],
-    { cwd: root, stdio: 'inherit' },
-  )
+  const how = ['-p', 'tsconfig.build.json', '--incremental', '--tsBuildInfoFile', info]
+  try {
+    execFileSync(process.execPath, [compiler, ...how], { cwd: root, stdio: 'inherit' })
+  } catch {
+    // It has said why, and has written the files all the same: a fault that was put in on purpose may leave a name unused,
+    // and it is for a test to find it.
+    process.stderr.write('the program was compiled in spite of these errors\n')
+  }
 }
