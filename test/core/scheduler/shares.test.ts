@@ -78,8 +78,8 @@ async function knowPrices(): Promise<void> {
     with account as (
       insert into accounts (name, kind) values ('bundled', 'sandbox') returning id
     )
-    insert into account_costs (account_id, class, dearest)
-    select account.id, class, price
+    insert into account_costs (account_id, class, dearest, seen)
+    select account.id, class, price, 1
     from account, (values ('10/-', 1), ('50/-', 3)) as known (class, price)`.execute(table.db)
 }
 
