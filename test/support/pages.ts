@@ -87,7 +87,7 @@ function settingsSection(text: string): string {
 }
 
 function defaultOf(name: string): string | undefined {
-  const setting: { readonly fallback?: string } = settings[name as Name] ?? {}
+  const setting: object = settings[name as Name] ?? {}
   // The folder of this checkout is no default of anybody else's.
-  return setting.fallback?.replace(`${workplace}/`, '')
+  return 'fallback' in setting ? String(setting.fallback).replace(`${workplace}/`, '') : undefined
 }
