@@ -1183,7 +1183,7 @@ export interface NightHealth {
    */
   sameness: number | null;
   /**
-   * Of the answers that changed since an earlier day, the share that shows exactly the pages of that day again; the greatest of the days before. Null for fewer than four.
+   * Of the answers that changed since an earlier day, the share that shows exactly the pages of that day again; the greatest of the days before. Null for fewer than eight.
    */
   stale: number | null;
   /**
