@@ -277,6 +277,22 @@ create trigger run_changed after update of run_date, state, suspect, created_at,
 create trigger run_went after delete on runs
   for each row execute function forget_days_of_run();
 
+-- An answer that is quarantined or released may have served every later day.
+create function forget_days_of_quarantine() returns trigger language plpgsql as $$
+begin
+  perform forget_days(min(runs.run_date))
+  from changed
+  join runs on runs.id = changed.run_id;
+  return null;
+end
+$$;
+create trigger answers_quarantined after insert on quarantine
+  referencing new table as changed
+  for each statement execute function forget_days_of_quarantine();
+create trigger answers_released after delete on quarantine
+  referencing old table as changed
+  for each statement execute function forget_days_of_quarantine();
+
 create function forget_days_of_task() returns trigger language plpgsql as $$
 begin
   perform forget_days(runs.run_date) from runs where runs.id = old.run_id;

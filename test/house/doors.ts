@@ -47,7 +47,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     'table',
     'values',
   ],
-  'core/nights': ['after-runs', 'finish', 'health', 'judge', 'nights', 'odd-nights'],
+  'core/nights': ['after-runs', 'finish', 'health', 'judge', 'nights', 'odd-nights', 'quarantine'],
   'core/queue': ['minute-clock', 'open-slices', 'queue', 'refill', 'slice-jobs'],
   'core/runs': [
     'look',
@@ -65,7 +65,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   'core/worker': ['command', 'summary', 'work'],
   desk: ['command', 'report/command'],
   'features/admin': ['budget', 'health', 'migrate', 'rebuild', 'stack'],
-  'features/alerts': ['command', 'look', 'statements'],
+  'features/alerts': ['command', 'look', 'statements', 'trust-command'],
   'features/analysis': [
     'ask',
     'domains',

@@ -53,6 +53,10 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>>
   },
   News: {
     alerts: { about: 'what moved in ranks and shares, with evidence' },
+    trust: {
+      about: 'which nights and answers are quarantined, and what people decided about them',
+      page: 'docs/operations.md#nights-that-are-not-trusted',
+    },
     notify: { about: 'what the webhook was told, and a test of it' },
     domains: { about: 'which domains are ours or of rivals, and since when' },
   },
