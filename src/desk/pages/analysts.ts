@@ -1,6 +1,7 @@
 import type { DeskPage, FilePage } from '../page.ts'
 import { askPage, questionFile, questionPage, sqlFile, sqlPage } from './ask.ts'
 import { domainPage, domainsPage } from './domain.ts'
+import { keywordsFile, keywordsPage } from './keywords.ts'
 import { listPage, listsPage } from './lists.ts'
 import { onePage } from './page.ts'
 import { keptBody, queryNightPage } from './query-night.ts'
@@ -8,6 +9,7 @@ import { queriesPage, queryPage, suggestions } from './query.ts'
 
 /** What analysts ask: queries, domains, pages, lists, and questions of their own. */
 export const analystPages: readonly DeskPage[] = [
+  keywordsPage,
   queriesPage,
   queryPage,
   queryNightPage,
@@ -22,4 +24,10 @@ export const analystPages: readonly DeskPage[] = [
 ]
 
 /** Their answers as files. */
-export const analystFiles: readonly FilePage[] = [suggestions, keptBody, questionFile, sqlFile]
+export const analystFiles: readonly FilePage[] = [
+  keywordsFile,
+  suggestions,
+  keptBody,
+  questionFile,
+  sqlFile,
+]
