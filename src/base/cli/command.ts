@@ -1,7 +1,7 @@
 // What every command is given, and how its flags are read.
 
 import { Command, CommanderError } from 'commander'
-import { type Environment, processEnvironment, refuseUnknownSettings } from '../config.ts'
+import type { Environment } from '../config.ts'
 import { codeOf, type Exit, exits, MillError, Misuse, reasonOf } from '../errors.ts'
 import { scrub } from '../secret.ts'
 import { Closers } from '../waiting.ts'
@@ -39,7 +39,6 @@ export async function runCommand<Options>(
   manual: Manual,
   action: (call: Call<Options>) => Promise<Exit>,
 ): Promise<void> {
-  const env = processEnvironment()
   const program = buildProgram(manual)
   const closers = new Closers()
   // A reader that has seen enough (`| head`) is no error.
@@ -50,6 +49,9 @@ export async function runCommand<Options>(
   try {
     refuseFlagsAsValues(program, process.argv.slice(2))
     program.parse()
+    // Loaded behind the help, which needs no settings and comes at once.
+    const { processEnvironment, refuseUnknownSettings } = await import('../config.ts')
+    const env = processEnvironment()
     refuseSwallowed(program, manual.name, env)
     refuseUnknownSettings(env)
     const signal = watchSignals(manual.drains ?? false)
