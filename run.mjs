@@ -39,7 +39,7 @@ async function start(job, words) {
 function isFresh() {
   const built = statSync(mark, { throwIfNoEntry: false })?.mtimeMs ?? 0
   return ['src', 'jobs', 'tsconfig.build.json', 'package.json'].every(
-    (name) => newest(join(root, name)) <= built,
+    (source) => newest(join(root, source)) <= built,
   )
 }
 

@@ -44,6 +44,8 @@ export interface Config {
   readonly leaseMs: number
   readonly stallMs: number
   readonly zone: string
+  /** The address that metrics and health checks listen on. */
+  readonly metricsHost: string
   /** Null: no metrics, no health checks. */
   readonly metricsPort: number | null
   /** Null: nobody is told. */
@@ -101,6 +103,7 @@ export function readConfig(env: Environment, flags: Partial<Record<Name, string>
     leaseMs: reader.value('MILL_LEASE_MS') ?? Number.NaN,
     stallMs: reader.value('MILL_STALL_MS') ?? 0,
     zone: reader.value('MILL_ZONE') ?? 'UTC',
+    metricsHost: reader.value('MILL_METRICS_HOST') ?? '127.0.0.1',
     metricsPort: reader.value('MILL_METRICS_PORT') ?? null,
     webhook: reader.webhook(),
     unattendedMs: reader.value('MILL_UNATTENDED') ?? 0,
