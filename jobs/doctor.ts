@@ -1,7 +1,6 @@
-import type { DoctorFlags } from '../src/features/admin/doctor.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<DoctorFlags>(
+await runCommand(
   {
     name: 'doctor',
     about:
@@ -9,5 +8,5 @@ await runCommand<DoctorFlags>(
     examples: ['npm run doctor', 'npm run -s doctor -- --json'],
     define: (program) => program.option('--json', 'print one JSON object'),
   },
-  async (call) => (await import('../src/features/admin/doctor.ts')).runDoctor(call),
+  async () => (await import('../src/features/admin/doctor.ts')).runDoctor,
 )

@@ -43,7 +43,7 @@ await runCommand<EnqueueFlags>(
         .option('--join', 'read into a list of this name that came from another file')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => {
+  async () => async (call) => {
     // Said before the program is loaded, which takes longer than to read a small list.
     say(`reading ${call.args.map(typed).join(', ')}`)
     return (await import('../src/core/enqueue/command.ts')).runEnqueue(call)
