@@ -64,7 +64,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   'core/search': ['call', 'concurrency', 'parse', 'verdict'],
   'core/worker': ['command', 'summary', 'work'],
   desk: ['command', 'report/command'],
-  'features/admin': ['budget', 'health', 'migrate', 'rebuild', 'stack'],
+  'features/admin': ['budget', 'doctor', 'health', 'init', 'migrate', 'rebuild', 'stack'],
   'features/alerts': ['command', 'look', 'statements', 'trust-command'],
   'features/analysis': [
     'ask',
