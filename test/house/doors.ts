@@ -89,7 +89,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   'features/demo': ['command'],
   'features/expand': ['command', 'statements'],
   'features/forget': ['command', 'prune'],
-  'features/notifications': ['command', 'monitor', 'news'],
+  'features/notifications': ['command', 'monitor', 'news', 'webhook'],
   'features/package': ['querymill'],
   'features/verify': ['command', 'verify'],
   service: ['command', 'corpus/command', 'corpus/load', 'keys-command', 'spoiling-front', 'start'],
