@@ -1,6 +1,7 @@
 import type { EnqueueFlags } from '../src/core/enqueue/flags.ts'
-import { runCommand } from '../src/base/cli/command.ts'
+import { runCommand, say } from '../src/base/cli/command.ts'
 import { collect } from '../src/base/cli/flags.ts'
+import { typed } from '../src/base/cli/text.ts'
 
 await runCommand<EnqueueFlags>(
   {
@@ -49,5 +50,9 @@ await runCommand<EnqueueFlags>(
         .option('--keep', 'buy that as well')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/core/enqueue/command.ts')).runEnqueue(call),
+  async () => async (call) => {
+    // Said before the program is loaded, which takes longer than to read a small list.
+    say(`reading ${call.args.map(typed).join(', ')}`)
+    return (await import('../src/core/enqueue/command.ts')).runEnqueue(call)
+  },
 )

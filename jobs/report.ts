@@ -1,8 +1,7 @@
-import type { ReportOptions } from '../src/desk/report/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 import { collect } from '../src/base/cli/flags.ts'
 
-await runCommand<ReportOptions>(
+await runCommand(
   {
     name: 'report',
     about:
@@ -31,5 +30,5 @@ await runCommand<ReportOptions>(
         .option('--between <days>', 'both in one, as in 2026-11-01..2026-11-08')
         .option('--origins <list>', 'kinds of answers to show, as in live,sandbox'),
   },
-  async (call) => (await import('../src/desk/report/command.ts')).writeReport(call),
+  async () => (await import('../src/desk/report/command.ts')).writeReport,
 )

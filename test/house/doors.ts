@@ -47,7 +47,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
     'table',
     'values',
   ],
-  'core/nights': ['after-runs', 'finish', 'health', 'judge', 'nights', 'odd-nights'],
+  'core/nights': ['after-runs', 'finish', 'health', 'judge', 'nights', 'odd-nights', 'quarantine'],
   'core/queue': ['minute-clock', 'open-slices', 'queue', 'refill', 'slice-jobs'],
   'core/runs': [
     'look',
@@ -64,8 +64,8 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   'core/search': ['call', 'concurrency', 'parse', 'verdict'],
   'core/worker': ['command', 'summary', 'work'],
   desk: ['command', 'report/command'],
-  'features/admin': ['budget', 'health', 'migrate', 'rebuild', 'stack'],
-  'features/alerts': ['command', 'look', 'statements'],
+  'features/admin': ['budget', 'doctor', 'health', 'init', 'migrate', 'rebuild', 'stack'],
+  'features/alerts': ['command', 'look', 'statements', 'trust-command'],
   'features/analysis': [
     'ask',
     'domains',

@@ -300,6 +300,7 @@ function lastAnswer({ origin, api, runDate }: RestOrder) {
         and searches.api = ${api}
         and searches.parse_error is null
         and not runs.suspect
+        and not exists (select from quarantine where quarantine.search_id = searches.id)
         and runs.run_date <= ${runDate}::date
       order by searches.fetched_at desc, searches.id desc
       limit 1

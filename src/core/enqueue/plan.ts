@@ -542,6 +542,7 @@ function youngAnswer({ kind, wished, maxAgeMs, origin, api }: RestOrder) {
       and searches.origin = ${origin}
       and searches.api = ${api}
       and searches.fetched_at > now() - ${age} * interval '1 millisecond'
+      and not exists (select from quarantine where quarantine.search_id = searches.id)
     order by unreadable, searches.fetched_at desc
     limit 1`
 }

@@ -85,6 +85,7 @@ export async function readGroups(
       where searches.query_id = held.query_id
         and searches.origin = ${origin}
         and searches.api = ${api}
+        and not exists (select from quarantine where quarantine.search_id = searches.id)
       order by searches.fetched_at desc
       limit 1
     ) as newest on true
