@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { commands } from '../../src/base/cli/commands.ts'
 import { root } from '../../src/base/root.ts'
-import { withCommands } from '../support/readme.ts'
+import { commandsPage, settingsPage, withCommands } from '../support/pages.ts'
 
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
@@ -38,4 +38,12 @@ describe('the list of commands', () => {
     const readme = read('README.md')
     expect(readme).toBe(withCommands(readme))
   })
+
+  test('is the page of all commands; npm run generate brings it up to date', () => {
+    expect(read('docs/commands.md')).toBe(commandsPage())
+  })
+})
+
+test('the page of settings is made of .env.example and the defaults; npm run generate brings it up to date', () => {
+  expect(read('docs/settings.md')).toBe(settingsPage())
 })
