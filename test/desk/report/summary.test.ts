@@ -41,7 +41,9 @@ describe('the morning summary', () => {
 
   test.each(['json', 'slack'])('is one message for the webhook as %s', async (format) => {
     const receiver = await openReceiver()
-    onTestFinished(() => receiver.close())
+    onTestFinished(async () => {
+      await receiver.close()
+    })
     const settings = { MILL_WEBHOOK: receiver.url.href, MILL_WEBHOOK_FORMAT: format }
     const { code, stderr } = await run('report', ['--summary', '--send', '--desk', link], {
       DATABASE_URL: scene.url,
