@@ -136,6 +136,8 @@ export interface ComingSchedule {
   readonly budget: number | null
   /** Null: it asks every query each night. */
   readonly adaptive_days: number | null
+  readonly priority: number | null
+  readonly part: number | null
 }
 
 /** Schedules that are on, as a scheduler last read them. */
@@ -143,7 +145,7 @@ export async function readComing(db: Database): Promise<readonly ComingSchedule[
   const { rows } = await sql<ComingSchedule>`
     select
       schedules.name, lists.id as list, lists.name as list_name, schedules.cron, schedules.zone, schedules.missed,
-      schedules.max_age_ms, schedules.budget, schedules.adaptive_days
+      schedules.max_age_ms, schedules.budget, schedules.adaptive_days, schedules.priority, schedules.part
     from schedules
     join lists on lists.name = schedules.list
     where schedules.enabled
