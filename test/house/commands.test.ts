@@ -16,7 +16,7 @@ const { scripts } = z
 const forDevelopers = ['bench', 'chaos', 'stand-in']
 
 const startOf = (name: string, bounds: readonly string[] = []) =>
-  ['node', ...bounds, '--import', 'tsx', `jobs/${name}.ts`].join(' ')
+  ['node', ...bounds, 'run.mjs', name].join(' ')
 
 describe('the list of commands', () => {
   test('has every job but those for developers and the program of the package, and no other', () => {
@@ -25,7 +25,7 @@ describe('the list of commands', () => {
   })
 
   test('is what the scripts of package.json start, with the same bounds for memory', () => {
-    const started = Object.entries(scripts).filter(([, line]) => line.includes('jobs/'))
+    const started = Object.entries(scripts).filter(([, line]) => / run\.mjs [a-z]/.test(line))
     expect(Object.fromEntries(started)).toEqual(
       Object.fromEntries([
         ...[...commands].map(([name, { bounds }]) => [name, startOf(name, bounds)]),

@@ -74,6 +74,8 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>>
     reparse: { about: 'reads kept bodies again, without a call' },
   },
   'This installation': {
+    init: { about: 'makes a folder ready: settings, a first list, schedules' },
+    doctor: { about: 'checks this machine, settings and servers, and says what to do' },
     migrate: { about: 'prepares a database' },
     rebuild: { about: 'makes the queue again from the tables' },
     health: { about: 'whether a process is well, by its exit code' },

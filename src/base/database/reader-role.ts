@@ -197,6 +197,8 @@ export const readable = [
   'finished_labels',
   'finished_shares',
   'finished_steps',
+  'finished_keywords',
+  'finished_keyword_days',
   'seen_pages',
   'archived_days',
   'loaded_days',

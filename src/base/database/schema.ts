@@ -772,6 +772,72 @@ export interface FinishedDays {
   run_date: string;
 }
 
+export interface FinishedKeywordDays {
+  /**
+   * The lines of our domains and of rivals that it rests on, as analysis.keyword_basis() told them.
+   */
+  basis: string;
+  /**
+   * The keeping in finished_days.
+   */
+  finish_id: number;
+  /**
+   * Number of this storing: what was read of it stays true as long as it is there.
+   */
+  id: Generated<number>;
+}
+
+export interface FinishedKeywords {
+  /**
+   * Greatest position in the answer.
+   */
+  depth: number | null;
+  /**
+   * Our domain at the best place; null: none of ours is in the answer.
+   */
+  domain: string | null;
+  /**
+   * Kinds of blocks in the answer.
+   */
+  features: string[];
+  /**
+   * The keeping in finished_days; rows without one are thrown away.
+   */
+  finish_id: number;
+  /**
+   * Labels of the query, as in analysis.query_labels.
+   */
+  labels: string[];
+  /**
+   * The page at that place.
+   */
+  page_id: string | null;
+  /**
+   * The best place of our domains.
+   */
+  position: number | null;
+  /**
+   * The query.
+   */
+  query_id: string;
+  /**
+   * Domains of rivals in the answer.
+   */
+  rivals: string[];
+  /**
+   * Day of its last known answer; null without an answer in the month before.
+   */
+  run_date: string | null;
+  /**
+   * That answer.
+   */
+  search_id: number | null;
+  /**
+   * Weight of the query in its lists; 1 where none names one.
+   */
+  weight: number;
+}
+
 export interface FinishedLabels {
   /**
    * The keeping in finished_days; rows without one are thrown away.
@@ -2282,6 +2348,8 @@ export interface DB {
   entities: Entities;
   expansions: Expansions;
   finished_days: FinishedDays;
+  finished_keyword_days: FinishedKeywordDays;
+  finished_keywords: FinishedKeywords;
   finished_labels: FinishedLabels;
   finished_shares: FinishedShares;
   finished_steps: FinishedSteps;
