@@ -149,6 +149,7 @@ export async function readComing(db: Database) {
     .innerJoin('lists', 'lists.name', 'schedules.list')
     .select(['schedules.name', 'schedules.cron', 'schedules.zone', 'schedules.missed'])
     .select(['schedules.max_age_ms', 'schedules.budget', 'schedules.adaptive_days'])
+    .select(['schedules.priority', 'schedules.part'])
     .select(['lists.id as list', 'lists.name as list_name'])
     .where('schedules.enabled', '=', true)
     .orderBy('schedules.name')
