@@ -96,8 +96,8 @@ export const workMutants: readonly Mutant[] = [
     [`${room}/upkeep.test.ts`],
     [
       {
-        name: 'kept files are not settled before calls are given up',
-        find: '    await replay(this.#mill, clerk, tell)\n',
+        name: 'logs of dead workers are not settled before their calls are given up',
+        find: '    await settleAbandonedLogs(this.#mill, clerk, tell)\n',
         put: '',
       },
       {
@@ -270,7 +270,7 @@ export const workMutants: readonly Mutant[] = [
       },
       {
         name: 'a damaged body counts as an answer',
-        find: 'crc32(body) === head.crc',
+        find: 'crc32(body) === crc',
         put: 'crc32(body) >= 0',
       },
       {
@@ -280,7 +280,7 @@ export const workMutants: readonly Mutant[] = [
       },
       {
         name: 'settled replies of an earlier generation are read again',
-        find: 'if (record === null || record.value.generation !== generation) break',
+        find: 'if (record === null || record.head.generation !== first?.generation) break',
         put: 'if (record === null) break',
       },
     ],

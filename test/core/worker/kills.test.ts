@@ -2,14 +2,16 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { clockBefore } from '../../../src/base/database/clock.ts'
 import { verifyPromises } from '../../support/promises.ts'
 import { openScene, queries, type Scene } from '../../support/scene.ts'
 import { dies, startMortal } from '../../whole/dying.ts'
 
 async function openKillScene(delayMs: number): Promise<Scene> {
-  // A lost call is given up as soon as the lease of its worker is over.
-  const settings = { MILL_TIMEOUT_MS: '5000', MILL_LEASE_MS: '10000', MILL_CREDIT_FLOOR: '0' }
-  const scene = await openScene({ settings, api: { delayMs, credits: 100_000 } })
+  const scene = await openScene({
+    settings: { MILL_CREDIT_FLOOR: '0' },
+    api: { delayMs, credits: 100_000 },
+  })
   // Balance and price have to be known before calls go out by the dozen.
   await scene.mill.plan(queries(30).map((q) => `known ${q}`))
   await scene.mill.drain()
@@ -35,6 +37,12 @@ async function killOne({ api, mill }: Scene, lanes: number, after: number): Prom
   await dies(worker)
   // What was sent before the kill may be charged after it.
   await expect.poll(() => api.charges().every(({ ended_at }) => ended_at !== null)).toBe(true)
+  // Nobody has to wait for the lease of the dead worker.
+  await mill.db
+    .updateTable('workers')
+    .set({ lease_until: clockBefore(1_000) })
+    .where('stopped_at', 'is', null)
+    .execute()
   return api.charges().length - charged - (receivedBy(mill) - received)
 }
 
