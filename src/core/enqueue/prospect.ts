@@ -110,10 +110,11 @@ export async function readOpenTasks(db: Database) {
       .where('tasks.state', '=', 'open')
       .where('runs.state', 'in', ['planning', 'open'])
       // A call that is on its way is paid from what is set aside.
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('calls')
+      .where((eb) =>
+        eb.not(
+          eb.exists(
+            eb
+              .selectFrom('calls')
               .whereRef('calls.task_id', '=', 'tasks.id')
               .where('calls.outcome', 'is', null),
           ),
