@@ -52,7 +52,7 @@ interface Bodies {
 // Small enough that no settlement waits noticeably for the locks or the disk.
 const batch = 2000
 
-/** What `pruneBodies` would remove. */
+/** Counts the bodies that `pruneBodies` would remove. */
 export async function countBodies(db: Database, olderMs: number): Promise<Bodies> {
   return db
     .selectFrom('raw_answers as r')
