@@ -87,7 +87,7 @@ export const doors: Readonly<Record<string, readonly string[]>> = {
   'features/archive': ['command', 'load'],
   'features/cadence': ['choose', 'command', 'receipts'],
   'features/demo': ['command'],
-  'features/expand': ['command', 'flags', 'statements'],
+  'features/expand': ['command', 'statements'],
   'features/forget': ['command', 'prune'],
   'features/notifications': ['command', 'monitor', 'news'],
   'features/package': ['querymill'],

@@ -269,7 +269,20 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
         join list_queries m on m.list_id = l.id
         where m.query_id = f.query_id and l.id <> f.list_id
       )`.execute(trx)
-  const ends = rows.map(({ id }) => id)
+  const gone = await removeQueries(
+    trx,
+    rows.map(({ id }) => id),
+  )
+  // Those with an open task were taken up anew.
+  await trx
+    .deleteFrom('forgetting_queries')
+    .where((eb) => eb('query_id', '=', eb.fn.any(eb.val(queries))))
+    .execute()
+  return gone
+}
+
+/** Removes queries, and all that lists say of them. */
+async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Promise<Gone> {
   const gone: Record<string, number> = {}
   for (const table of [...sayingTables.toReversed(), 'expansions', 'alerts'] as const) {
     gone[table] = await touched(
@@ -286,11 +299,6 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
     trx,
     trx.deleteFrom('queries').where((eb) => eb('id', '=', eb.fn.any(eb.val(ends)))),
   )
-  // Those with an open task were taken up anew.
-  await trx
-    .deleteFrom('forgetting_queries')
-    .where((eb) => eb('query_id', '=', eb.fn.any(eb.val(queries))))
-    .execute()
   return gone
 }
 
@@ -475,14 +483,16 @@ export async function countLeft(
   db: Database,
 ): Promise<{ readonly queries: number; readonly words: number }> {
   return db
-    .selectNoFrom(({ selectFrom, fn }) => [
-      selectFrom('forgetting_queries')
-        .select(fn.countAll<number>().as('n'))
+    .selectNoFrom((eb) => [
+      eb
+        .selectFrom('forgetting_queries')
+        .select(eb.fn.countAll<number>().as('n'))
         .$asScalar()
         .$notNull()
         .as('queries'),
-      selectFrom('forgetting_words')
-        .select(fn.countAll<number>().as('n'))
+      eb
+        .selectFrom('forgetting_words')
+        .select(eb.fn.countAll<number>().as('n'))
         .$asScalar()
         .$notNull()
         .as('words'),

@@ -122,7 +122,7 @@ export const members: Readonly<Record<string, RawBuilder<boolean>>> = {
 export async function countNoted(db: Database, name: DomainName | null): Promise<Gone> {
   const facts = name === null ? {} : factsNaming(domainPattern(name))
   const places = Object.entries({ ...facts, ...members })
-  const touched = places.map(([table, where]) => {
+  const emptied = places.map(([table, where]) => {
     const id = table === 'searches' ? sql`id` : sql`search_id`
     return sql`select ${id} from ${sql.table(table)} where ${where}`
   })
@@ -136,7 +136,7 @@ export async function countNoted(db: Database, name: DomainName | null): Promise
     union all
     select 'raw_answers', count(*)
     from raw_answers
-    where ${held} or call_id in (${sql.join(touched, sql` union `)})
+    where ${held} or call_id in (${sql.join(emptied, sql` union `)})
     union all
     select kind, count(*) from forgetting_words where kind = any(${Object.keys(spelled)}::text[]) group by kind`.execute(
     db,
