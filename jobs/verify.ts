@@ -1,7 +1,6 @@
-import type { VerifyOptions } from '../src/features/verify/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<VerifyOptions>(
+await runCommand(
   {
     name: 'verify',
     about:
@@ -18,5 +17,5 @@ await runCommand<VerifyOptions>(
         .option('--max-external <credits>', 'exit 1 when others spent more credits than that')
         .option('--json', 'print the checks as one JSON object'),
   },
-  async (call) => (await import('../src/features/verify/command.ts')).verify(call),
+  async () => (await import('../src/features/verify/command.ts')).verify,
 )
