@@ -511,7 +511,7 @@ export async function takeNews(
   since: Date,
   kinds: readonly string[],
 ): Promise<readonly News[]> {
-  const { rows } = await db.executeQuery(statement<{ fields: News }>('take_news', [since, kinds]))
+  const { rows } = await db.executeQuery(statement<{ fields: News }>('take_news', { since, kinds }))
   return rows.map(({ fields }) => fields)
 }
 

@@ -94,6 +94,9 @@ export async function pruneBodies(db: Database, olderMs: number): Promise<Bodies
         using old
         where r.call_id = old.call_id
         returning r.call_id, octet_length(r.body) as size
+      ),
+      noted as (
+        update prunings set bodies = bodies + (select count(*) from gone) where id = ${pruning}
       )
       select
         count(*) as bodies,

@@ -49,7 +49,7 @@ const account: Account = {
   in_flight: 0,
   floor: null,
   workers: 0,
-  ...{ day_spent: 0, month_spent: 0 },
+  ...{ day_spent: 0, month_spent: 0, external_per_call: 0 },
   stops: [],
 }
 
