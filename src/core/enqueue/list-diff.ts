@@ -4,14 +4,7 @@ import { clock } from '../../base/database/clock.ts'
 import { type ExpressionBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { Misuse } from '../../base/errors.ts'
-import type { Planned, PlanOrder } from './order.ts'
-
-/** Open queries of a run that its list no longer holds, by what their price depends on. */
-export interface RemovedQueries {
-  readonly queries: number
-  readonly examples: readonly string[]
-  readonly byPrice: Planned['toBuy']
-}
+import type { Planned, PlanOrder, RemovedQueries } from './order.ts'
 
 /** No query was removed. */
 export const noneRemoved: RemovedQueries = { queries: 0, examples: [], byPrice: [] }
