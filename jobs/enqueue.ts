@@ -39,8 +39,15 @@ await runCommand<EnqueueFlags>(
         .option('--decimal <sign>', 'point or comma, where numbers leave it open')
         .option('--sheet <name>', 'table of a spreadsheet, or file of an archive')
         .option('--formulas <what>', 'keep takes =SUM(A1) for a query')
+        .option('--numbering <what>', 'strip takes numbers and bullets before queries off')
+        .option('--comments <what>', 'skip leaves out lines that begin with # or //')
         .option('--match-types <what>', 'strip takes "phrase", [exact] and +broad signs off')
         .option('--join', 'read into a list of this name that came from another file')
+        .option(
+          '--drop',
+          'leave out what its open run has still to buy and the list no longer holds',
+        )
+        .option('--keep', 'buy that as well')
         .option('--json', 'one JSON object on stdout'),
   },
   async () => async (call) => {

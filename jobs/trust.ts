@@ -27,5 +27,5 @@ await runCommand<TrustFlags>(
         .option('--usual', 'beside accept: later runs are compared with this one')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/features/alerts/trust-command.ts')).runTrust(call),
+  async () => (await import('../src/features/alerts/trust-command.ts')).runTrust,
 )

@@ -66,7 +66,7 @@ export const featureUsers: Readonly<Record<string, readonly string[]>> = {
   'features/demo': [],
   'features/expand': ['src/desk/pages/cadence.ts'],
   'features/forget': [],
-  'features/notifications': ['src/desk/pages/operations.ts'],
+  'features/notifications': ['src/desk/pages/operations.ts', 'src/desk/report/summary.ts'],
   'features/package': [],
   'features/verify': ['src/features/package/package.ts'],
 }

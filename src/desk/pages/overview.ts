@@ -67,7 +67,13 @@ export function overviewLead({ standing }: OverviewFound): string {
 
 /** Share of the clicks that all of our domains hold on a day; null: nothing is known. */
 export function ourShare({ shares, ours }: Standing, day: string): number | null {
-  const held = shares.filter(({ domain, runDate }) => runDate === day && ours.includes(domain))
+  const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
+  // Of a day that is left out, the one before it counts.
+  const last = own.reduce(
+    (latest, { runDate }) => (runDate <= day && runDate > latest ? runDate : latest),
+    '',
+  )
+  const held = own.filter(({ runDate }) => runDate === last)
   return held.length === 0 ? null : held.reduce((sum, { share }) => sum + (share ?? 0), 0)
 }
 
@@ -450,8 +456,8 @@ function drawCredits(found: OverviewFound, place: PagePlace): Html {
           text: 'nights until the floor, as paid lately',
         },
         {
-          value: topUpBy === null ? html`not in the coming week` : localDate(place.zone, topUpBy),
-          text: 'top up by',
+          value: topUpBy === null ? unknown : localDate(place.zone, topUpBy),
+          text: 'top up by, where the floor is met within a week',
         },
       ])}
       ${
