@@ -1,3 +1,5 @@
+// The reparse command: reads stored bodies again, without a call.
+
 import { type Answer, flawOf, type StoredAnswer } from '../../base/answer.ts'
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { count } from '../../base/cli/text.ts'

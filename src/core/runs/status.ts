@@ -118,7 +118,7 @@ export interface AccountStatus {
   readonly stops: readonly { reason: string; since: string; until: string | null; detail: string }[]
 }
 
-/** What the ledger knows of an account; null before its first call. */
+/** Reads the state of an account; null before its first call. */
 export async function readAccount(
   db: Database,
   { name, kind }: { name: string; kind: string },

@@ -182,13 +182,13 @@ interface GatheringOptions {
   readonly onDue: () => void
 }
 
-/** What waits to be written down together: until it is a whole batch, no more of it comes, or some of it is old. */
+/** Entries that wait to be written together: until the batch is full, no more arrive, or the oldest has waited too long. */
 class Gathering<T> {
   readonly #onDue: () => void
   readonly #longestMs: number
   readonly #patienceMs: number
   #items: T[] = []
-  /** How many there were at the last look. */
+  /** Number of entries at the last look. */
   #seen = 0
   /** When the first of them came. */
   #since = 0

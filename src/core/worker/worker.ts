@@ -1,3 +1,5 @@
+// One worker: its parts, opened and put together.
+
 import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { isFatal, setBack, troubleOf } from '../../base/database/trouble.ts'
@@ -88,7 +90,7 @@ function unknownCalls(mill: Mill, answers: number): Error {
   return setBack(`${count(answers, 'call')} are unknown to it; ${who} in ${logFolder(mill)}`)
 }
 
-/** Who buys, and the rules of the settings for it. */
+/** Identity of a worker for reservations, with the limits that the settings give. */
 export function spenderOf(
   { config, supplier }: Pick<Mill, 'config' | 'supplier'>,
   { account, worker, key }: { account: number; worker: number; key: string },
@@ -125,7 +127,7 @@ function dayOf(zone: string, time: number): { day: string; ends: number } {
   return { day: formatDate(wall), ends: instantsOf(zone, midnight)[0] ?? time + dayMs }
 }
 
-/** How long a worker waits before it asks the gate again, by what went wrong. */
+/** Waits before the next reservation, by kind of failure. */
 const pausesMs = { away: 250, conflict: 50, data: 1_000 } as const
 
 /** The parts of one worker, put together: what it does with them is in `work.ts`. */

@@ -172,7 +172,7 @@ export class WriteAheadLog {
   }
 }
 
-/** What a worker leaves in its log. */
+/** Files and calls that a worker leaves in its log. */
 interface LogRemains {
   readonly files: readonly string[]
   readonly calls: ReadonlySet<number>

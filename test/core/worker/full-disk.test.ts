@@ -49,7 +49,6 @@ test.runIf(mounts)(
     expect(readdirSync(join(disk.folder, 'spool'))).toEqual([])
     expect((await verifyPromises(mill.db)).filter(({ ok }) => !ok)).toEqual([])
   },
-  60_000,
 )
 
 test.runIf(mounts)(
@@ -80,7 +79,6 @@ test.runIf(mounts)(
     const asked = api.charges().map(({ q }) => q)
     expect(asked.toSorted()).toEqual(['known', 'large', 'large', 'small'])
   },
-  60_000,
 )
 
 test.runIf(mounts)(
@@ -98,5 +96,4 @@ test.runIf(mounts)(
     expect(readdirSync(join(disk.folder, 'spool'))).toEqual([])
     expect(await mill.states()).toEqual({ answered: 1, open: 2 })
   },
-  60_000,
 )
