@@ -104,7 +104,7 @@ describe('a decision that others overtake', () => {
         key: 'key',
         floor: 0,
       },
-      ...{ api: spender.api, counts: false, version: books.version, steady: false },
+      ...{ api: spender.api, counts: false, external: 0, version: books.version, steady: false },
       state: {
         ...{ drained_floor: null, blind_calls: 0, probe_granted: false, last_probe_at_ms: null },
         ...{ rate_next_at_ms: null, day: null, day_spent: 0, month: null, month_spent: 0 },

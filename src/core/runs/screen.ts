@@ -116,6 +116,11 @@ function accountLines({ account, accountName, floor }: StatusView): string[] {
       `held: ${account.reserved} credits for calls in flight, ${account.uncertain} for calls nobody could read`,
     )
   }
+  if (account.external_per_call > 0) {
+    lines.push(
+      `external spend: the balance falls by up to ${count(account.external_per_call, 'credit')} for each call beyond what its bill says; others use the account, or bills are too low`,
+    )
+  }
   for (const stop of account.stops) {
     const until = stop.until === null ? '' : `, until ${stop.until}`
     lines.push(`stands still (${stop.reason}) since ${stop.since}${until}: ${stop.detail}`)

@@ -231,7 +231,7 @@ export async function takeNewFields(db: Database, since: Date): Promise<readonly
     .execute()
   const found: NewFields[] = []
   for (const { id } of runs.toSorted((a, b) => a.id - b.id)) {
-    const read = await db.executeQuery(statement<NewFields>('take_fields', [id]))
+    const read = await db.executeQuery(statement<NewFields>('take_fields', { run: id }))
     found.push(...read.rows)
   }
   return found

@@ -67,7 +67,14 @@ async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
   const log = openLog(mill, mostFlying(lanes, aheadOf(lanes, config)))
   try {
     const floor = config.creditFloor
-    const lease = await Lease.open({ db, account, floor, lanes, leaseMs: config.leaseMs })
+    const lease = await Lease.open({
+      db,
+      account,
+      key: fingerprint,
+      floor,
+      lanes,
+      leaseMs: config.leaseMs,
+    })
     const spender = spenderOf(mill, { account, worker: lease.worker, key: fingerprint })
     return { api, lease, spender, clerk, log }
   } catch (error) {
@@ -220,6 +227,7 @@ export class Worker {
   turnKey(key: Secret): void {
     this.#api.turnKey(key)
     this.spender.key = key.fingerprint()
+    this.lease.key = key.fingerprint()
     this.clerk.key = key.fingerprint()
     this.#options.onKey?.(key)
     this.dispatch.nudge()

@@ -118,14 +118,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a probe goes out beside other calls',
     file: 'admission',
-    find: 'if (this.#account.inFlight > 0 || isSpent(obstacle)) return obstacle',
+    find: 'if (waits || isSpent(obstacle)) return obstacle',
     put: 'if (isSpent(obstacle)) return obstacle',
   },
   {
     name: 'an old balance is believed for ever',
     file: 'admission',
-    find: 'seen !== null && (seen.doubted === true || now - seen.at > constants.oldestSightingMs)',
-    put: 'false',
+    find: 'const old = rules.now - seen.at > constants.oldestSightingMs',
+    put: 'const old = false',
   },
   {
     name: 'a young class is bound to the dearest price seen',
