@@ -1,3 +1,5 @@
+// Flags and help of enqueue.
+
 import type { EnqueueFlags } from '../src/core/enqueue/flags.ts'
 import { runCommand, say } from '../src/base/cli/command.ts'
 import { collect } from '../src/base/cli/flags.ts'

@@ -1966,6 +1966,14 @@ export interface Schedules {
    */
   overlap: string;
   /**
+   * The part of a night's credits that its list is given when they are short; null: lists have no parts.
+   */
+  part: number | null;
+  /**
+   * Priority of its queries that say none: 1 is bought first, 9 last; null: 5.
+   */
+  priority: number | null;
+  /**
    * When a scheduler last looked at it.
    */
   seen_at: Timestamp;

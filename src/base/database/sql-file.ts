@@ -68,7 +68,7 @@ export function only<T>(rows: readonly T[]): T {
 
 const queryCanceled = '57014'
 
-/** What is asked for, from one transaction; null when one of its statements takes longer than that. */
+/** Runs reads in one transaction; null when a statement takes longer than the limit. */
 export async function withinTime<T>(
   db: Database,
   ms: number,
@@ -81,7 +81,7 @@ export async function withinTime<T>(
   return inTime(asked)
 }
 
-/** What was asked for; null when the server stopped it at its time limit. */
+/** Awaits a read; null when the server stopped it at its time limit. */
 export async function inTime<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked

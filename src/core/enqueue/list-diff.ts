@@ -81,10 +81,11 @@ export async function dropRemoved(trx: Transaction<DB>, run: number): Promise<vo
     .set({ done_at: clock })
     .where('run_id', '=', run)
     .where('done_at', 'is', null)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('tasks')
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('tasks')
             .whereRef('tasks.run_id', '=', 'slices.run_id')
             .whereRef('tasks.slice', '=', 'slices.slice')
             .where('tasks.state', '=', 'open'),
@@ -109,11 +110,12 @@ export async function refuseShrunken(
   const { held, before } = await trx
     .selectFrom('list_queries')
     .where('list_id', '=', list)
-    .where(({ eb, selectFrom }) =>
+    .where((eb) =>
       eb(
         'last_seen',
         '=',
-        selectFrom('list_queries')
+        eb
+          .selectFrom('list_queries')
           .select(({ fn }) => fn.max('last_seen').as('newest'))
           .where('list_id', '=', list),
       ),

@@ -168,14 +168,14 @@ function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): readonly
     const finding = { rule, score, usual: value, says: describe(rule, night, value), since: null }
     if (!isOdd(rule, night, value)) return [{ ...finding, verdict: 'fine' }]
     const [newer, older] = last
-    if (newer === undefined || older === undefined) return [judged(finding)]
-    if (!isRepeated(rule, [night, newer, older], value)) return [judged(finding)]
+    if (newer === undefined || older === undefined) return [judgedBy(finding)]
+    if (!isRepeated(rule, [night, newer, older], value)) return [judgedBy(finding)]
     const says = `${finding.says}; so it was in the two runs before, and is the usual from now on`
     return [{ ...finding, says, verdict: 'lasting', since: older.run_id }]
   })
 }
 
-function judged(finding: Omit<Finding, 'verdict'>): Finding {
+function judgedBy(finding: Omit<Finding, 'verdict'>): Finding {
   return { ...finding, verdict: finding.rule.hides ? 'quarantine' : 'notice' }
 }
 
