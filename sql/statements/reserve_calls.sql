@@ -89,7 +89,11 @@ dearer as (
 ),
 fits as materialized (
   select a.id, a.xmin::text = it ->> 'version' as same
-  from given, accounts a
+  from given, accounts a, lateral (
+    select
+      a.obs_remaining - a.spent_since as newest,
+      case when a.told_seq is not null then least(a.obs_remaining, a.told_least) - a.told_untold end as least
+  ) told
   where a.id = given.account
     and exists (
       select from workers w
@@ -121,10 +125,11 @@ fits as materialized (
       not (it ->> 'counts')::boolean
       or grants = 0
       or probe
-      or greatest(
-          a.obs_remaining - a.spent_since,
-          case when a.told_seq is not null then least(a.obs_remaining, a.told_least) - a.told_untold end
-        ) - a.reserved - a.uncertain - bound - (it ->> 'external')::bigint * (a.in_flight + grants)
+      or case
+          -- Bills that are too low prove nothing.
+          when (it ->> 'external')::bigint > 0 then least(told.newest, told.least)
+          else greatest(told.newest, told.least)
+        end - a.reserved - a.uncertain - bound - (it ->> 'external')::bigint * (a.in_flight + grants)
         >= greatest(
           (it ->> 'floor')::float8,
           (

@@ -115,7 +115,9 @@ balance_after as materialized (
       else obs_at
     end as seen_at,
     case when d.drained then 0 when newer then remaining else obs_remaining end as seen_remaining,
-    newer and (next_told_seq is null or newest_seq > next_told_seq) as turned
+    newer and (next_told_seq is null or newest_seq > next_told_seq) as turned,
+    -- Credit came back to an account that stood at its floor: balances told before say nothing any more.
+    newer and account_before.drained_floor is not null and remaining > obs_remaining as risen
   from given
   cross join account_before
   cross join lateral (
@@ -283,12 +285,12 @@ updated_account as (
       when newer then used_after - start_total - used
       else accounts.spent_since + (change ->> 'used')::bigint
     end,
-    told_seq = case when turned then balance_after.next_told_seq else balance_after.told_seq end,
-    told_least = case when turned then next_told_after else told_after end,
-    told_untold = case when turned then next_untold_after else untold_after end,
-    next_told_seq = case when turned then accounts.seq else balance_after.next_told_seq end,
-    next_told_least = case when turned then null else next_told_after end,
-    next_told_untold = case when turned then 0 else next_untold_after end,
+    told_seq = case when risen then null when turned then balance_after.next_told_seq else balance_after.told_seq end,
+    told_least = case when risen then null when turned then next_told_after else told_after end,
+    told_untold = case when risen then 0 when turned then next_untold_after else untold_after end,
+    next_told_seq = case when turned or risen then accounts.seq else balance_after.next_told_seq end,
+    next_told_least = case when turned or risen then null else next_told_after end,
+    next_told_untold = case when turned or risen then 0 else next_untold_after end,
     reserved = accounts.reserved + (change ->> 'reserved')::bigint,
     in_flight = accounts.in_flight + (change ->> 'in_flight')::integer,
     uncertain = accounts.uncertain + (change ->> 'uncertain')::bigint

@@ -88,13 +88,13 @@ export const ledgerMutants: readonly Mutant[] = [
     },
     {
       name: 'the statement does not look at the floor',
-      find: '        ) - a.reserved - a.uncertain - bound -',
-      put: '        ) + 1e9 -',
+      find: '        end - a.reserved - a.uncertain - bound -',
+      put: '        end + 1e9 -',
     },
     {
       name: 'the statement lets what it reserves go below the floor',
-      find: ') - a.reserved - a.uncertain - bound -',
-      put: ') - a.reserved - a.uncertain -',
+      find: 'end - a.reserved - a.uncertain - bound -',
+      put: 'end - a.reserved - a.uncertain -',
     },
     {
       name: "the statement ignores other workers' floor",

@@ -123,7 +123,10 @@ export function lowestBalance(account: Account): number | null {
   if (seen === null) return null
   const newest = seen.remaining - spentSince
   const least = told === null ? newest : Math.min(seen.remaining, told.least) - told.untold
-  return Math.max(newest, least) - reserved - uncertain
+  // Bills that are too low prove nothing: what was told last is all that is known then.
+  const untrue = account.external.now > 0 || (account.external.last ?? 0) > 0
+  const proved = untrue ? Math.min(newest, least) : Math.max(newest, least)
+  return proved - reserved - uncertain
 }
 
 /** A month of an account: the day on which it began, and the moment at which it ends. */

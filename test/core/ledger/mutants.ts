@@ -31,8 +31,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'reservations do not lower the balance that is proved',
     file: 'account',
-    find: 'return Math.max(newest, least) - reserved - uncertain',
-    put: 'return Math.max(newest, least) - uncertain',
+    find: 'return proved - reserved - uncertain',
+    put: 'return proved - uncertain',
   },
   {
     name: 'the last reply to arrive tells the balance',
@@ -79,8 +79,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'held credits do not lower the balance that is proved',
     file: 'account',
-    find: 'return Math.max(newest, least) - reserved - uncertain',
-    put: 'return Math.max(newest, least) - reserved',
+    find: 'return proved - reserved - uncertain',
+    put: 'return proved - reserved',
   },
   {
     name: 'a late answer leaves its credits held',

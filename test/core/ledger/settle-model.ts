@@ -193,7 +193,7 @@ function lookAtBalance(account: Account, { newest, used }: Change): Account {
   }
   return {
     ...account,
-    ...nextTold(account, newest.seq),
+    ...nextTold(account, newest),
     seen: { seq: newest.seq, at: newest.startedAt, remaining: newest.remaining },
     blindCalls: 0,
     // Everything settled since this call began, itself left out: prefix sums of all credits ever used.
@@ -203,11 +203,15 @@ function lookAtBalance(account: Account, { newest, used }: Change): Account {
 
 /** What was told before the newest call began is forgotten, as soon as it is known where to begin anew. */
 function nextTold(
-  { seq, told, toldNext }: Account,
-  newest: number,
+  { seq, seen, told, toldNext, drainedFloor }: Account,
+  newest: { readonly seq: number; readonly remaining: number },
 ): Pick<Account, 'told' | 'toldNext'> {
   const fresh = { seq, least: Number.MAX_SAFE_INTEGER, untold: 0 }
-  if (toldNext !== null && newest <= toldNext.seq) return { told, toldNext }
+  // Credit came back to an account that stood at its floor: balances told before say nothing any more.
+  if (drainedFloor !== null && seen !== null && newest.remaining > seen.remaining) {
+    return { told: null, toldNext: fresh }
+  }
+  if (toldNext !== null && newest.seq <= toldNext.seq) return { told, toldNext }
   return { told: toldNext, toldNext: fresh }
 }
 
