@@ -182,7 +182,7 @@ class Gate {
 
   #affordable(): number {
     if (!this.#rules.counts) return Number.MAX_SAFE_INTEGER
-    const room = roomFor(0, this.#account, this.#costs, { ...this.#rules, alone: false })
+    const room = roomFor(this.#standing, { calls: 0, alone: false })
     const dearest = dearestOfAll(this.#costs)?.alone ?? constants.firstBound
     const each = dearest + externalPerCall(this.#account, false)
     return room === null ? 1 : Math.max(1, Math.floor(room / each) + this.#account.inFlight)
@@ -327,7 +327,7 @@ function obstacleTo(
   const { reserved, daySpent, monthSpent } = account
   if (short({ budget: rules.monthlyBudget, spent: monthSpent, reserved })) return 'month'
   if (short({ budget: rules.dailyBudget, spent: daySpent, reserved })) return 'day'
-  const room = roomFor(1, account, costs, { ...rules, alone })
+  const room = roomFor({ account, costs, purses, rules }, { calls: 1, alone })
   if (room === null || room < size) return 'floor'
   return room < size * (1 + ask.urgentElsewhere) ? 'urgent' : null
 }
@@ -364,13 +364,11 @@ function roomAbove(account: Account, costs: Costs, rules: Rules): number | null 
 
 /** The same when so many calls more are to go out, each of which the balance may fall for beyond its bill. */
 function roomFor(
-  calls: number,
-  account: Account,
-  costs: Costs,
-  rules: Rules & { readonly alone: boolean },
+  { account, costs, rules }: Standing,
+  { calls, alone }: { readonly calls: number; readonly alone: boolean },
 ): number | null {
   const room = roomAbove(account, costs, rules)
-  const external = externalPerCall(account, rules.alone)
+  const external = externalPerCall(account, alone)
   return room === null ? null : room - external * (account.inFlight + calls)
 }
 

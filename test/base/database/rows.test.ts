@@ -116,7 +116,9 @@ const wrong = () => [
   sql<{ id: number }>`select id, state from runs where state = ${'open'}`,
   sql<Omit<Night, 'note'>>`select schedule, due_at::date from nights`,
   notes(true),
-  statement<{ written: string; calls: string[]; tasks: string[] }>('reserve_calls', {}),
+  statement<{ written: string; calls: string[]; tasks: string[] }>('reserve_calls', {
+    ...{ reservation: '{}', trusted_after: 0, most_given_up: 0, lost_ms: 0 },
+  }),
   sql<{ run: { id: string } }>`select jsonb_build_object('id', id) as run from runs`,
   sql<{ run: { id: number; day: Date }[] }>`
     select jsonb_agg(jsonb_build_object('id', id, 'date', run_date)) as run from runs`,
