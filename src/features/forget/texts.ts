@@ -205,8 +205,9 @@ const lookAgainMs = 20
  */
 export async function forgetWords(db: Database): Promise<Gone> {
   const gone: Record<string, number> = {}
-  // Pages before hosts: a page names its host.
-  for (const kind of dictionaryTables.toReversed()) {
+  // Hosts come last: a page names its host.
+  const order = [...dictionaryTables.filter((kind) => kind !== 'domains'), 'domains'] as const
+  for (const kind of order) {
     await sql`
       delete from forgetting_words w
       where w.kind = ${kind} and w.held is null and ${isNamed(kind)}`.execute(db)
