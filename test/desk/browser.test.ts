@@ -119,7 +119,9 @@ describe.skipIf(!has('chromium'))(
         'day_spent',
         'month_spent',
       ]) {
-        expect(shown.get(`account.${name}`), name).toBe(String(status.account[name]))
+        // With nothing open there is no row of zeros about calls and workers.
+        const empty = ['in_flight', 'workers'].includes(name) ? '0' : undefined
+        expect(shown.get(`account.${name}`) ?? empty, name).toBe(String(status.account[name]))
       }
       expect(status.runs.length).toBeGreaterThan(5)
       for (const { run: id, tasks, spent } of status.runs) {
@@ -238,7 +240,7 @@ describe.skipIf(!has('chromium'))(
       await page.getByRole('link', { name: 'Next →' }).click()
       await page.waitForURL(/sheet=2/)
       expect((await shown()).filter((text) => first.includes(text))).toEqual([])
-      await page.getByLabel('Rank', { exact: true }).selectOption('1-3')
+      await page.getByRole('combobox', { name: 'Rank', exact: true }).selectOption('1-3')
       await page.getByRole('button', { name: 'Show' }).click()
       await page.waitForURL(/rank=1-3/)
       const filtered = await shown()

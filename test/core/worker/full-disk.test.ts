@@ -87,7 +87,7 @@ test.runIf(mounts)(
     const { api, mill, disk, work } = await openOn(1, 16)
     await mill.plan(queries(2))
     const { code, stderr } = await work('--drain').ended
-    expect(stderr).toContain('expected 11.0 MB of free space in')
+    expect(stderr).toContain('expected 10.5 MB of free space in')
     expect(stderr).toContain(
       'ENOSPC: nothing is bought; free some space, or lower MILL_CONCURRENCY',
     )
