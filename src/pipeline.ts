@@ -134,7 +134,7 @@ async function request(
 
 async function store(tools: Tools, bought: Bought): Promise<Outcome> {
   const { mill, options, tally, brake, batch, witnesses } = tools
-  options.at?.('replied')
+  if (bought.verdict.kind !== 'unsent') options.at?.('replied')
   brake.heed(bought)
   const verdict = await witnesses.hear(bought)
   tally.reply(verdict)

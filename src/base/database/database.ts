@@ -71,7 +71,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     connectionString: url,
     max: options.max ?? 4,
     application_name: `querymill ${options.name}`,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: 30_000,
     keepAlive: true,
     // BullMQ's own statements wait for each other; ours need not.
     pipeline: options.schema === undefined,
