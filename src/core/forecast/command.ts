@@ -1,3 +1,5 @@
+// The command `npm run outlook`: prints the forecast.
+
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
 import { type Exit, exits } from '../../base/errors.ts'

@@ -8,7 +8,7 @@ export type Forecast =
   | {
       readonly kind: 'unknown'
       readonly missing: 'balance' | 'prices'
-      /** What the next 24 hours cost if nothing is cut, where only the balance is missing. */
+      /** Cost of the next 24 hours if nothing is cut, where only the balance is missing. */
       readonly day?: { readonly credits: number; readonly worst: number }
     }
 
@@ -39,7 +39,7 @@ export function forecastOf(prospect: Prospect): Forecast {
   return { kind: 'known', steps }
 }
 
-/** What the next 24 hours cost if there is credit for all of it. */
+/** Cost of the next 24 hours if there is credit for all of it. */
 function dayOfUnknown(prospect: Prospect) {
   const sum = (price: PriceKind) =>
     walk(prospect, { balance: Infinity, price })
@@ -94,16 +94,16 @@ function shareAmong(night: ComingNight, rivals: readonly Partial<ComingNight>[])
   return all === 0 ? 1 : (night.part ?? 0) / all
 }
 
-/** What keeps the rest of a run or night from being bought. */
+/** Limit that keeps the rest of a run or night from being bought. */
 type Cut = 'budget' | 'list' | 'day' | 'month' | 'floor'
 
-/** What a query of one class costs: lately on average, and at the dearest. */
+/** Price of a query of one class: the recent average, and the highest. */
 interface QueryPrice {
   readonly expected: number
   readonly worst: number
 }
 
-/** What a list, or the cadence of its schedule, says about when a query is asked again. */
+/** Rule of a list, or of the cadence of its schedule, for when a query is asked again. */
 interface AskedAgain {
   readonly list: number
   readonly everyDays: number | null
@@ -158,7 +158,7 @@ export interface ComingNight {
   readonly part?: number | null
 }
 
-/** What a list may use in a month. */
+/** Credits that a list may use in a month. */
 interface ListAllowance {
   readonly list: string
   readonly month: string
@@ -170,7 +170,7 @@ interface ListAllowance {
 export interface Prospect {
   readonly now: number
   readonly until: number
-  /** What is left when calls on their way are paid; null: no balance was ever told. */
+  /** Credits left once calls in flight are paid; null: no balance is known. */
   readonly balance: number | null
   readonly floor: number
   readonly prices: ReadonlyMap<string, QueryPrice>
@@ -184,7 +184,7 @@ export interface Prospect {
   readonly monthlyBudget: number | null
   readonly monthOf: (at: number) => string
   readonly spentThisMonth: number
-  /** What lists may use in a month, and what is gone of that in the months that are known. */
+  /** Monthly allowances of lists, with their use in the months that are known. */
   readonly lists: readonly ListAllowance[]
   readonly open: readonly OpenWork[]
   readonly groups: readonly QueryGroup[]
@@ -193,7 +193,7 @@ export interface Prospect {
   readonly renewals: readonly { readonly at: number; readonly balance: number | null }[]
 }
 
-/** What one run or night will come to. */
+/** Forecast of one run or night. */
 export interface ForecastStep {
   readonly kind: 'run' | 'night' | 'renewal'
   /** Number of the run, or name of the schedule. */
@@ -209,7 +209,7 @@ export interface ForecastStep {
   /** Credits if every query costs the dearest. */
   readonly worst: number
   readonly after: number
-  /** What keeps the rest from being bought. */
+  /** Limit that keeps the rest from being bought. */
   readonly cut: Cut | null
   /** False where it would be cut if every query cost the dearest. */
   readonly sure: boolean
@@ -223,7 +223,7 @@ type Step = Omit<ForecastStep, 'worst' | 'sure'>
 /** At which prices a walk reckons. */
 type PriceKind = 'expected' | 'worst'
 
-/** What is left over of a run or night when money ends, in the order in which it will be bought. */
+/** Remainder of a run or night when credit ends, in the order in which it will be bought. */
 interface Leftover {
   readonly step: Step
   readonly list: number | null
@@ -442,7 +442,7 @@ interface Drawer {
   readonly month: string
 }
 
-/** What the budgets of days, months and lists still allow while time goes on. */
+/** Remaining budgets of days, months and lists as time goes on. */
 class Allowances {
   readonly #prospect: Prospect
   readonly #spent = new Map<string, number>()

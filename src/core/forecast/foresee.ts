@@ -1,3 +1,5 @@
+// Reads everything a forecast needs, computes it, and prints it as a table, sentences or JSON.
+
 import type { Origin } from '../../base/answer.ts'
 import { count, formatTable } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -28,7 +30,6 @@ import {
   type QueryGroup,
 } from './forecast.ts'
 
-/** What an outlook is asked for. */
 interface OutlookOrder {
   readonly buyer: Buyer & { readonly origin: Origin }
   /** The floor of the settings; a worker's may be higher. */
@@ -43,7 +44,6 @@ interface OutlookOrder {
   readonly extra?: readonly OpenWork[]
 }
 
-/** What is to come, and what it rests on. */
 export interface CreditOutlook {
   readonly now: Date
   readonly until: Date
@@ -102,7 +102,7 @@ export async function foresee(db: Database, order: OutlookOrder): Promise<Credit
   }
 }
 
-/** What was paid lately; a class that nobody bought in the newest calls costs what it ever cost at most. */
+/** Recent prices; a class without a recent call costs the most that it ever cost. */
 async function pricesOf(db: Database, buyer: Buyer, { costs }: Funds): Promise<Prospect['prices']> {
   const prices = new Map(
     costs.map(({ class: name, dearest }) => [name, { expected: dearest, worst: dearest }]),
@@ -185,7 +185,7 @@ async function renewalsOf(
   return next.map((at) => ({ at, balance }))
 }
 
-/** What a query of one class has cost lately, over all calls that it took. */
+/** Recent price of a query of one class, over all calls that it took. */
 interface LatelyPaid {
   readonly class: string
   readonly expected: number
@@ -316,7 +316,7 @@ export function readCreditOutlook(
   return foresee(db, { buyer: supplier, ...rules, days, extra })
 }
 
-/** What is open and what is to come, a line each, and where money ends. */
+/** Open work and coming nights, a line each, and when the floor is reached. */
 export function outlookLines(outlook: CreditOutlook, zone: string): readonly string[] {
   const { forecast } = outlook
   const steps = forecast.kind === 'known' ? forecast.steps : []
@@ -451,7 +451,7 @@ function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
   ]
 }
 
-/** What budgets keep back, though there is credit. */
+/** Queries that budgets leave out although there is credit. */
 function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
   const short = steps.filter(({ cut }) => cut !== null && cut !== 'floor')
   const [first] = short

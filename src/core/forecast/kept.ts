@@ -166,7 +166,7 @@ async function keepOutlook(
   })
 }
 
-/** What the last outlook of an account came to, for metrics; null: none was computed. */
+/** Result of the last forecast of an account, for metrics; null: none was computed. */
 export async function readKeptOutlook(
   db: Database,
   { account, origin }: Whose,

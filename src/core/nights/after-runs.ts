@@ -1,3 +1,5 @@
+// Ends runs that have nothing left to do: closes and judges them.
+
 import { type Database, openDatabase, openPool } from '../../base/database/database.ts'
 import { letGo, troubleOf } from '../../base/database/trouble.ts'
 import { scrubbedReason } from '../../base/secret.ts'
@@ -5,7 +7,6 @@ import type { Mill } from '../mill.ts'
 import { anyUnfinished, finishDays } from './finish.ts'
 import { endRuns } from './judge.ts'
 
-/** What follows the end of runs. */
 export type AfterRuns = (
   mill: Pick<Mill, 'db' | 'databaseUrl'>,
   tell: (line: string) => void,

@@ -11,7 +11,7 @@ import { pause } from '../../base/waiting.ts'
 /** Somebody who began to keep a day and is not done by then has died. */
 const abandonedMs = 15 * 60_000
 
-/** What sums are made by, as text; null: they cannot be kept. */
+/** Settings that the sums depend on, as text; null: they cannot be stored. */
 const basis = sql<string>`analysis.basis()`
 const keywordBasis = sql<string>`analysis.keyword_basis()`
 
@@ -236,7 +236,7 @@ async function addUp(db: Database, finish: number, day: string): Promise<boolean
   }
 }
 
-/** What is kept of a day, table by table. */
+/** Sums of a day, table by table. */
 function sumsOf(finish: number, day: string): readonly RawBuilder<unknown>[] {
   return [
     sql`
@@ -328,7 +328,7 @@ export interface DaysLeft {
   readonly waiting: number
 }
 
-/** What is left to be kept since a day. */
+/** Days since a date whose sums are missing. */
 export async function readDaysLeft(db: Database, since: string | undefined): Promise<DaysLeft> {
   const { rows } = await sql<{ begun: number; missing: number }>`
     select

@@ -6,7 +6,7 @@ import { type Expression, sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
 import type { ResultFigures, RunAnswer } from './evidence.ts'
 
-/** What a finished run came to. */
+/** Figures of a finished run. */
 export interface NightFigures extends Partial<ResultFigures> {
   readonly run_id: number
   readonly asked: number
@@ -43,7 +43,7 @@ export interface EndedRun {
 export interface NightJudgement {
   /** Why its answers are left out of shares and trends, a sentence each. */
   readonly reasons: readonly string[]
-  /** What is odd about it and hides nothing, a sentence each. */
+  /** Oddities that hide nothing, a sentence each. */
   readonly remarks: readonly string[]
   /** The first of the three runs alike of which this is the third; null: nothing became usual with this run. */
   readonly usualFrom: number | null
@@ -95,7 +95,7 @@ function endedRuns(db: Database) {
     .orderBy('runs.id')
 }
 
-/** What a run came to, without the queries that rested or whose older answers were young enough. */
+/** Figures of a run, without the queries that rested or whose older answers were reused. */
 export async function readNight(db: Database, run: number): Promise<JudgedNight> {
   const { rows } = await sql<JudgedNight>`
     select
@@ -171,7 +171,6 @@ const figureColumns = sql`
 // A run that was cancelled, or without any answer, shows neither what is usual nor that something changed.
 const hasFigures = sql<boolean>`(usual.state = 'done' and health.answered + health.unreadable > 0)`
 
-/** What a run is judged by. */
 export interface NightsBefore {
   /** Runs that show what is usual, the newest first. */
   readonly usual: readonly NightFigures[]
@@ -179,7 +178,7 @@ export interface NightsBefore {
   readonly last: readonly NightFigures[]
 }
 
-/** What a run is judged by: earlier runs of its list. */
+/** Earlier runs of the list, by which a run is judged. */
 export async function readNightsBefore(
   db: Database,
   { id, list }: EndedRun,

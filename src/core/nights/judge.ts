@@ -124,7 +124,7 @@ const leastBefore = 3
 
 const nothingOdd: NightJudgement = { reasons: [], remarks: [], usualFrom: null }
 
-/** What one rule says of a run. */
+/** Verdict of one rule on a run. */
 interface Finding {
   readonly rule: Rule
   readonly score: number
@@ -243,7 +243,7 @@ interface Rule {
   readonly show: (value: number) => string
   /** The sentence of a value that `show` has written. */
   readonly say: (shown: string) => string
-  /** What is known of the cause; empty: nothing. */
+  /** Known cause; empty: none. */
   readonly known?: (night: JudgedNight) => string
 }
 

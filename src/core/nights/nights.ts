@@ -1,3 +1,5 @@
+// Reads and records nights, finds overdue ones, and lists them for the calendar.
+
 import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql, type Transaction } from '../../base/database/kysely.ts'
@@ -45,7 +47,7 @@ interface FactRows {
   readonly busy: BusyRow | null
 }
 
-/** What a decision about one schedule is made from, as of one moment. */
+/** Reads the facts for a decision about one schedule, as of one moment. */
 export async function readFacts(
   db: Database,
   subject: { schedule: string; list: string; account: string; kind: string },
@@ -262,7 +264,7 @@ export async function findList(db: Database, name: string): Promise<number | nul
   return found?.id ?? null
 }
 
-/** What is kept about a schedule between two ticks. */
+/** Stored state of a schedule between two ticks. */
 export interface WatchRow {
   readonly name: string
   readonly list: string
@@ -274,7 +276,7 @@ export interface WatchRow {
   readonly known_until: Date
 }
 
-/** What the file says beside that: read by whoever wants to know what nights will cost. */
+/** Rules of the schedule for a forecast of its nights. */
 interface WatchedNight extends WatchRow {
   readonly max_age_ms: number | null
   readonly budget: number | null
@@ -344,7 +346,7 @@ export async function lastLook(db: Database): Promise<number | null> {
 // Twice the time within which a night counts as on time: a scheduler that is there has decided long before.
 const patienceMs = 10 * 60_000
 
-/** What is kept about a schedule between two ticks. */
+/** Stored state of a schedule between two ticks, with its pattern parsed. */
 interface Watch {
   readonly name: string
   /** Null when its pattern cannot be read any more. */
@@ -376,7 +378,7 @@ export async function overdueNights(db: Database, now?: Date): Promise<readonly 
   return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))
 }
 
-/** What nobody has decided although it is long due, and what has waited until the next night is due as well. */
+/** Finds nights that are long due and undecided, and nights that still wait when the next one is due. */
 export function findOverdue(watches: readonly Watch[], now: Date): Overdue[] {
   return watches.flatMap((watch) => [...undecided(watch, now), ...stuck(watch, now)])
 }
@@ -487,7 +489,7 @@ async function readOutlook(db: Database) {
     .execute()
 }
 
-/** What became of one list on one date: a run, or a time at which a schedule made none. */
+/** Outcome of one list on one date: a run, or a due time without one. */
 export interface CalendarEntry {
   readonly list: string
   readonly run_date: string
@@ -499,7 +501,7 @@ export interface CalendarEntry {
   readonly outcome: string | null
   readonly note: string | null
   readonly suspect: boolean
-  /** What is odd about it, whether it is left out or not. */
+  /** Oddities, whether the run is left out or not. */
   readonly reasons: readonly string[]
   /** Queries that were to be bought, and those with a readable answer; null until it was judged. */
   readonly asked: number | null

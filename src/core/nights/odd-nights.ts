@@ -1,7 +1,7 @@
+// Runs that turned out suspect or odd, for metrics and for people.
+
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
-
-// Runs that turned out suspect or odd, for metrics and for people.
 
 /** Lists with runs that were judged in the last seven days: how many are suspect, and whether the newest is. */
 export async function countSuspects(

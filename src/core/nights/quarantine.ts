@@ -6,7 +6,7 @@ import { sql } from '../../base/database/kysely.ts'
 import type { Doubt } from './evidence.ts'
 import type { JudgedNight, NightJudgement } from './health.ts'
 
-/** What a person decides about a run, or about one of its answers. */
+/** Decision of a person about a run, or about one of its answers. */
 export interface TrustDecision {
   readonly run: number
   /** Null: the whole run. */
@@ -18,7 +18,7 @@ export interface TrustDecision {
   readonly by: string
 }
 
-/** What the rules say of a run. */
+/** Verdict of the rules on a run. */
 interface RunJudgement {
   readonly night: JudgedNight
   readonly judgement: NightJudgement
@@ -95,7 +95,7 @@ async function readStandingMarks(trx: Database, run: number) {
     .execute()
 }
 
-/** What the rules say, unless a person decided: then their reasons are remarks. */
+/** Verdict of the rules, or of a person where one decided: then the reasons of the rules are remarks. */
 function decided(
   run: number,
   judgement: NightJudgement,

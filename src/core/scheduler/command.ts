@@ -15,7 +15,7 @@ import { loadSchedules, schedulesFile } from './schedule.ts'
 import { keepTime, Scheduler } from './scheduler.ts'
 import { formatNights, nightsJson, readNightOutlook } from './show.ts'
 
-/** What can be typed after `npm run nightly --`. */
+/** Flags of `npm run nightly`. */
 export interface NightlyFlags {
   readonly show?: true
   readonly once?: true
@@ -25,7 +25,7 @@ export interface NightlyFlags {
   readonly desk?: string | true
 }
 
-/** What features add to this command; only a job sees the rooms of all of them. */
+/** Hooks of features for this command; only a job may import all of them. */
 export interface NightlyParts extends SchedulerParts {
   /** Tells the webhook what is new, once. */
   readonly tellNews: (mill: Mill) => Promise<void>
@@ -96,7 +96,7 @@ async function tickOnce(mill: Mill, file: string, beside: NightlyParts): Promise
   return sayOverdue(await overdueNights(mill.db))
 }
 
-/** What features add to a scheduler. */
+/** Hooks of features for a scheduler. */
 interface SchedulerParts {
   readonly afterRuns: AfterRuns
   readonly chooseQueries: ChooseQueries

@@ -1,3 +1,5 @@
+// Decides what to do with the due times of a schedule: start, join, wait, skip or miss. Pure rules.
+
 import { unhandled } from '../../base/errors.ts'
 import { type Due, dueBetween, nextDues } from '../../base/time/cron.ts'
 import { dayMs } from '../../base/time/zone.ts'
@@ -23,7 +25,7 @@ export interface Busy {
   readonly open: number
 }
 
-/** What is known about one schedule at one moment. */
+/** Facts about one schedule at one moment. */
 export interface Facts {
   readonly now: Date
   /** Every time up to here has been decided. */

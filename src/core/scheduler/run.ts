@@ -1,3 +1,5 @@
+// Starts the run of a night: reads its list again, plans it and queues it.
+
 import type { Database } from '../../base/database/database.ts'
 import { MillError, Misuse, Unreachable } from '../../base/errors.ts'
 import { formatMinute } from '../../base/time/zone.ts'
@@ -20,7 +22,6 @@ export type ChooseQueries = (
   },
 ) => Promise<void>
 
-/** What a tick works with. */
 export interface NightDesk {
   readonly db: Database
   readonly supplier: Supplier

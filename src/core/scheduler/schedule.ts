@@ -62,7 +62,7 @@ interface Surroundings {
   /** Where a list lies; `problem` is null when it can be read or was read before. */
   readonly lookUpList: (list: string) => ListPlace & {
     readonly problem: string | null
-    /** What a person last agreed to. */
+    /** Reading of the file that a person last agreed to. */
     readonly reading?: Agreed
   }
 }
@@ -227,7 +227,7 @@ interface ColumnReading<T> {
   readonly usual: T
 }
 
-/** What is wrong with the header of the file of schedules; null: nothing. */
+/** Problem with the header of the file; null: none. */
 function unknownColumns(names: readonly string[]): string | null {
   const known: readonly string[] = [...columns, ...listWords]
   const unknown = names.filter((name) => !known.includes(name))
@@ -238,7 +238,7 @@ function unknownColumns(names: readonly string[]): string | null {
 /** Columns of the file of schedules that say how a list is read; it may have them. */
 const listWords = ['encoding', 'delimiter', 'column', 'map'] as const
 
-/** What a line says about reading its list: all of it or nothing counts, so null leaves what was agreed to. */
+/** Reading rules of a line: null unless all are given, which leaves what was agreed to. */
 function readListWords(text: (column: (typeof listWords)[number]) => string): {
   readonly agreed: Agreed | null
   readonly problem: string | null
@@ -314,7 +314,7 @@ function refusalOf({ part, listName }: Said, owners: ReadonlyMap<string, Said & 
   return `share: expected lists with at most 100 % together, of which lines before have ${given} %, got ${got}`
 }
 
-/** What a line of the file gives when money is short: a part of all credits to its list, parts of that to labels. */
+/** Shares of a line when credit is short: a part of all credits for its list, parts of that for labels. */
 interface Shares {
   /** From 0 to 1; null: no list is given one. */
   readonly part: number | null
@@ -396,7 +396,7 @@ function readCadence(text: string): Cadence | null {
 /** Where the schedules stand, unless another file is named. */
 export const schedulesFile = resolve(workplace, 'inputs', 'config', 'schedules.csv')
 
-/** What the file of schedules says. */
+/** Parsed file of schedules. */
 export interface ScheduleFile {
   readonly schedules: readonly Schedule[]
   readonly refusals: readonly RefusedLine[]

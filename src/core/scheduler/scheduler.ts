@@ -1,3 +1,5 @@
+// Runs the scheduler: ticks by the clock of the queue, and plans the nights that are due.
+
 import { troubleOf } from '../../base/database/trouble.ts'
 import { MillError } from '../../base/errors.ts'
 import { scrubbedReason } from '../../base/secret.ts'
@@ -16,7 +18,7 @@ import { tick } from './tick.ts'
 interface SchedulerOptions {
   readonly file: string
   readonly tell: (line: string) => void
-  /** What follows the end of runs; usually they are closed and judged. */
+  /** Called when runs have ended; by default closes and judges them. */
   readonly afterRuns?: AfterRuns
   readonly chooseQueries?: ChooseQueries
 }
@@ -136,7 +138,6 @@ export class Scheduler {
 const silenceMs = 75_000
 const lookEveryMs = 10_000
 
-/** What ticks, and knows for how long nothing has made it tick. */
 type Ticking = Pick<Scheduler, 'tryTick' | 'silentFor' | 'close'>
 
 interface ClockOptions {

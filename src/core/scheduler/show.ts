@@ -110,7 +110,7 @@ interface ScheduleView {
   readonly lately: Readonly<Record<string, number>>
 }
 
-/** What the file's schedules have done and will do, and which lines of it are refused. */
+/** Past and coming nights of the schedules, and the refused lines of the file. */
 export interface Outlook {
   readonly schedules: readonly ScheduleView[]
   readonly refusals: readonly RefusedLine[]

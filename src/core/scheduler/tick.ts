@@ -77,8 +77,8 @@ async function keepWatch(desk: NightDesk, { schedules, names }: ScheduleFile): P
 }
 
 /**
- * What is kept of each schedule, and the time it is now. A schedule that a wrong clock has decided far ahead would do
- * nothing until then, and nobody would be told: it is called back to now.
+ * Stored state of each schedule, and the current time. A schedule that a wrong clock decided far ahead would stay
+ * silent until then, so it is set back to now.
  */
 async function readKept(desk: NightDesk): Promise<{ watches: Map<string, WatchRow>; now: Date }> {
   const kept = await readWatches(desk.db)
