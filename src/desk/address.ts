@@ -1,9 +1,11 @@
+// Parses the addresses of pages: names in the path, filters in the query string.
+
 import { dayMs, dayOf, formatDate, isDay } from '../base/time/zone.ts'
 
-/** What was asked for cannot be: the address says something impossible. */
+/** Address with an impossible value. */
 export class BadAddress extends Error {}
 
-/** What was asked for is not there. */
+/** Address of something that does not exist. */
 export class NotThere extends Error {}
 
 /** The days from `since` to `until`, both included. */
@@ -17,7 +19,7 @@ const firstDay = '2000-01-01'
 const lastDay = '2199-12-31'
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** What an address says: the names in its path, the filters behind its question mark. All of it is typed by strangers. */
+/** Path names and filters of an address. All of it is untrusted. */
 export class PageAddress {
   readonly #path: Readonly<Record<string, string>>
   readonly #filters: URLSearchParams

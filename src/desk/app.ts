@@ -1,3 +1,5 @@
+// Builds the web application of the desk: routes, sign-in, pages and live updates.
+
 import { type Context, Hono } from 'hono'
 import { NotThere, PageAddress } from './address.ts'
 import { type Asset, type Assets, pageHeaders } from './assets.ts'
@@ -9,7 +11,6 @@ import { pagePlace, readingOf } from './place.ts'
 import { problemOf } from './problem.ts'
 import type { DeskGround } from './tables.ts'
 
-/** What the desk is made of. */
 interface DeskParts extends DeskGround {
   readonly guard: Doorkeeper
   readonly assets: Assets
@@ -73,7 +74,7 @@ async function showProblem(c: Here, parts: DeskParts, thrown: unknown): Promise<
       `${c.req.path}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     )
   const href = (path: string) => path
-  // Who is not let in learns nothing of what there is.
+  // A visitor who is refused learns nothing about the pages.
   const known = status !== 401 && status !== 403 && status !== 429
   const frame = frameOf(parts, { page: null, href })
   const shown = { ...frame, again, ...(known ? {} : { nav: [], leave: false }) }

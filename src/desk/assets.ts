@@ -1,3 +1,5 @@
+// Reads the style sheet and scripts of the desk, and sets the headers of its pages.
+
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,7 +47,7 @@ function assetOf(name: string, type: string, text: string): Asset {
   return { path: `/assets/${tag}/${name}`, type, text }
 }
 
-/** What a browser may do with a page of the desk: nothing that did not come from the desk. */
+/** Headers of a page: it may load nothing from anywhere but the desk. */
 export const pageHeaders = {
   'cache-control': 'no-store',
   'content-security-policy':

@@ -1,3 +1,5 @@
+// The command `npm run desk`: serves the desk until it is stopped.
+
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
@@ -14,7 +16,7 @@ import { LiveRooms } from './live.ts'
 import { files, pages } from './pages/all.ts'
 import { DeskTables } from './tables.ts'
 
-/** What can be typed after `npm run desk --`. */
+/** Flags of `npm run desk`. */
 export interface DeskFlags {
   readonly port?: string
   readonly host?: string

@@ -1,4 +1,4 @@
-// Who may look: logging in and out, and who asks.
+// Access to the desk: sign-in, sign-out, and the origin of requests.
 
 import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
@@ -13,12 +13,12 @@ import { type Assets, pageHeaders } from './assets.ts'
 import { html } from './drawing/html.ts'
 import { layOut } from './layout.ts'
 
-/** What every request brings: its connection, as Node has it. */
+/** Environment of each request: its connection, as Node has it. */
 export interface DeskEnv {
   readonly Bindings: HttpBindings
 }
 
-/** Whoever is not let in is told why, and nothing else. */
+/** Refusal of a visitor, with the reason. */
 export class Refused extends Error {
   readonly status: 401 | 403 | 413 | 429
 
@@ -200,13 +200,13 @@ const mostWrong = { each: 5, all: 30 }
 const mostSessions = 1_000
 const keyBytes = 32
 
-/** What became of a try. */
+/** Result of one try. */
 type PasswordTry =
   | { readonly kind: 'in'; readonly token: string }
   | { readonly kind: 'wrong' }
   | { readonly kind: 'wait' }
 
-/** Who has shown the password: kept in memory, so that a restart lets nobody in. */
+/** Signed-in visitors: kept in memory, so that a restart signs everybody out. */
 export class Sessions {
   readonly cookie: string
   readonly #salt = randomBytes(16)
@@ -271,7 +271,7 @@ export class Sessions {
   }
 }
 
-/** What is kept of a token: whoever reads the memory of this process gets in with none of them. */
+/** Hash of a token: a dump of the memory holds no token. */
 function fingerprint(token: string): string {
   return createHash('sha256').update(token).digest('base64')
 }

@@ -1,9 +1,10 @@
+// Draws the frame around every page: head, navigation, banner, foot.
+
 import { formatMinute } from '../base/time/zone.ts'
 import type { Assets } from './assets.ts'
 import { Html, html } from './drawing/html.ts'
 import type { PagePlace, View } from './page.ts'
 
-/** What stands around every page. */
 export interface Frame {
   readonly assets: Assets
   /** The name of each page of the navigation, and where it lies. */
@@ -49,7 +50,6 @@ export function layOut(view: View, place: PagePlace | null, frame: Frame): strin
     </html>`.text
 }
 
-/** What a view says, below its title. */
 export function drawView(view: View): Html {
   return html`<header class="head">
       <h1 dir="auto">${view.title}</h1>

@@ -1,3 +1,5 @@
+// Pushes changed parts of an open page to the browser.
+
 import { setMaxListeners } from 'node:events'
 import type { Context } from 'hono'
 import { pause } from '../base/waiting.ts'
@@ -9,7 +11,7 @@ import { pagePlace, readingOf } from './place.ts'
 import { problemOf } from './problem.ts'
 import { type DeskGround, restAfter } from './tables.ts'
 
-/** What is told to a page that is looked at. */
+/** Update for an open page. */
 interface News {
   /** Pieces by the ids of their elements. */
   readonly parts: Readonly<Record<string, string>>
@@ -55,7 +57,7 @@ class LiveRoom {
     while (this.#visitors.size > 0 && !this.#closed.aborted) {
       const began = performance.now()
       const event = `data: ${JSON.stringify(await this.#look())}\n\n`
-      // What has not changed is not sent again: a short line says that the desk is there.
+      // Unchanged parts are not sent again: a short line says that the desk is there.
       const told = event === this.#last ? ': still so\n\n' : event
       this.#last = event
       for (const send of this.#visitors) send(told)

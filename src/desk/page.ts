@@ -1,3 +1,5 @@
+// Types of a page: its address, what it reads, what it draws.
+
 import type { Config } from '../base/config.ts'
 import type { Database, Pool } from '../base/database/database.ts'
 import type { CreditOutlook } from '../core/forecast/foresee.ts'
@@ -5,7 +7,7 @@ import type { Mill } from '../core/mill.ts'
 import type { PageAddress } from './address.ts'
 import type { Html } from './drawing/html.ts'
 
-/** What a page reads from. Nothing that it is given can change anything. */
+/** Read-only access to the data of a page. */
 export interface DeskReading {
   readonly config: Config
   readonly mill: Mill
@@ -19,7 +21,7 @@ export interface DeskReading {
   readonly origins: string
   /** True: answers of suspect nights as well. */
   readonly suspects: boolean
-  /** What is to come and what it costs, a moment old at most; null where that takes too long to read. */
+  /** The forecast, a moment old at most; null where it takes too long to read. */
   readonly outlook: () => Promise<CreditOutlook | null>
   /** Aborted when the visitor leaves before the answer. */
   readonly signal: AbortSignal
@@ -31,7 +33,7 @@ export interface DeskReading {
   readonly books: <T>(read: (db: Database) => Promise<T>) => Promise<T>
 }
 
-/** What is known when a page is drawn. */
+/** Context in which a page is drawn. */
 export interface PagePlace {
   /** The path that was asked for. */
   readonly path: string
@@ -54,7 +56,6 @@ export interface PagePlace {
   readonly still: boolean
 }
 
-/** What a page shows. */
 export interface View {
   readonly title: string
   /** One sentence below the title: what is shown, and how it is filtered. */

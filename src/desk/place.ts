@@ -1,3 +1,5 @@
+// Builds what a page reads from and where it stands: connections, rights, filters, links.
+
 import { inTime, withinTime } from '../base/database/sql-file.ts'
 import { localDate } from '../base/time/zone.ts'
 import { lookAhead } from '../core/runs/look.ts'
@@ -10,10 +12,10 @@ import type { DeskGround } from './tables.ts'
 const pageTimeoutMs = 15_000
 const outlookMs = 2_000
 const brieflyMs = 1_000
-/** What every page keeps in the addresses that it leads to. */
+/** Filters that every link keeps. */
 const kept = ['origins', 'suspects'] as const
 
-/** What a page may read, by the filters that every page has. */
+/** Rights of a page to read, by the filters that every page has. */
 export async function readingOf(
   { config, tables }: DeskGround,
   address: PageAddress,

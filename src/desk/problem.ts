@@ -1,3 +1,5 @@
+// Draws the page that is shown in place of one that failed.
+
 import { asTyped } from '../base/cli/commands.ts'
 import { troubleOf } from '../base/database/trouble.ts'
 import { codeOf, MillError, WrongDatabase } from '../base/errors.ts'
@@ -7,7 +9,6 @@ import { html } from './drawing/html.ts'
 import { Refused } from './guard.ts'
 import type { View } from './page.ts'
 
-/** What is shown instead of a page. */
 interface Problem {
   readonly status: 400 | 401 | 403 | 404 | 413 | 429 | 500 | 503
   readonly view: View

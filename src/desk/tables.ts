@@ -1,3 +1,5 @@
+// Opens the database for the desk and reads from it without writing.
+
 import type { Config } from '../base/config.ts'
 import type { Pool } from '../base/database/database.ts'
 import { checkDatabase } from '../base/database/migrate.ts'
@@ -10,7 +12,6 @@ import { openAnalyst } from '../features/analysis/ask.ts'
 import { firstOrigins } from '../features/analysis/origins.ts'
 import { readShownOrigins } from '../features/analysis/snapshot.ts'
 
-/** What every part of the desk stands on. */
 export interface DeskGround {
   readonly config: Config
   readonly tables: DeskTables
@@ -88,7 +89,7 @@ export class DeskTables {
     }
   }
 
-  /** What to tell of a failed reading: where the schema is another one by now, that. */
+  /** Explains a failed reading: where the schema has changed, says so. */
   async explain(error: unknown): Promise<unknown> {
     if (!otherSchema.test(codeOf(error) ?? '') || this.#opening === null) return error
     try {

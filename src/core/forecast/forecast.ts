@@ -1,4 +1,4 @@
-// What open runs and coming nights will cost: pure rules.
+// Computes the cost of open runs and coming nights: pure rules.
 
 import { dayMs, dayNumber } from '../../base/time/zone.ts'
 
@@ -12,7 +12,7 @@ export type Forecast =
       readonly day?: { readonly credits: number; readonly worst: number }
     }
 
-/** Goes through what is open and what is to come in the order of time, and says what each will cost and where money ends. */
+/** Walks through open work and coming nights in the order of time: the cost of each, and where credit ends. */
 export function forecastOf(prospect: Prospect): Forecast {
   const { balance, prices, open, groups } = prospect
   const classes = [
@@ -150,7 +150,7 @@ export interface ComingNight {
   readonly budget: number | null
   /** An answer younger than this is reused. */
   readonly maxAgeMs: number
-  /** True: what an older night left over is bought before it. */
+  /** True: the remainder of an older night is bought before it. */
   readonly keepsOld: boolean
   /** 1 is bought first, 9 last; absent: 5. */
   readonly priority?: number
@@ -321,7 +321,7 @@ class Spending {
       floorAt: cut === 'floor' ? about.at + minutes * 60_000 : null,
     }
     this.steps.push(step)
-    // What a budget of a run or list does not cover ends as unaffordable; what anything else keeps back waits.
+    // Tasks beyond the budget of a run or list end as unaffordable; any other limit makes them wait.
     if (cut === null || cut === 'budget' || cut === 'list') return
     const left = budget === null ? null : budget - credits
     const waits = this.#allowances.waitsFor(cut, about.at)

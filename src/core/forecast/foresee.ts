@@ -40,7 +40,7 @@ interface OutlookOrder {
   readonly renewal: Cron | null
   readonly zone: string
   readonly days: number
-  /** Work that is only thought of. */
+  /** Hypothetical work, such as the plan of a list. */
   readonly extra?: readonly OpenWork[]
 }
 
@@ -52,14 +52,14 @@ export interface CreditOutlook {
   readonly floor: number
   readonly perMinute: number | null
   readonly schedules: number
-  /** Schedules of which nobody can say what they cost, and why. */
+  /** Schedules without a known cost, and why. */
   readonly unpriced: readonly { readonly schedule: string; readonly reason: string }[]
   /** The next renewal of the plan; null: none is set. */
   readonly renewal: { readonly at: Date; readonly balance: number | null } | null
   readonly forecast: Forecast
 }
 
-/** Reads what is open, scheduled, fresh and left, and says what it will come to. */
+/** Reads open work, schedules, answers and the balance, and computes the forecast. */
 export async function foresee(db: Database, order: OutlookOrder): Promise<CreditOutlook> {
   const { buyer, zone } = order
   const now = await databaseNow(db)
@@ -306,7 +306,7 @@ export async function readSpent(
   return rows[0] ?? { day: 0, month: 0 }
 }
 
-/** The outlook of the mill's account, with work that is only thought of. */
+/** Forecast for the account of the settings, with hypothetical work. */
 export function readCreditOutlook(
   { db, config, supplier }: Pick<Mill, 'db' | 'config' | 'supplier'>,
   { days, extra = [] }: { readonly days: number; readonly extra?: readonly OpenWork[] },
@@ -365,7 +365,7 @@ function verdictOf({ cut, sure, bought, asked }: ForecastStep): string {
   }
 }
 
-/** The outlook in a few words: what the coming day costs, and whether and when the floor is met. */
+/** The forecast in sentences: the cost of the next 24 hours, and when the floor is reached. */
 export function outlookSentences(
   { forecast, now, until, schedules, renewal, unpriced }: CreditOutlook,
   zone: string,

@@ -1,4 +1,4 @@
-// A forecast that is kept for those who look often.
+// Stores the forecast for views and metrics, and refreshes it while a process runs.
 
 import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -11,11 +11,11 @@ type Seer = Pick<Mill, 'db' | 'config' | 'supplier'>
 
 const lookEveryMs = 60_000
 const refreshEveryMs = 300_000
-/** It takes a twentieth of the time at most. */
+/** The computation takes a twentieth of the time at most. */
 const outlookRestShare = 20
 const shownDays = 30
 
-/** Computes the outlook and keeps it for `analysis.outlook`, unless somebody did so in the last minutes. */
+/** Computes and stores the forecast for `analysis.outlook`, unless it is only minutes old. */
 export async function refreshOutlook(mill: Seer, { now = false } = {}): Promise<boolean> {
   const { db, supplier } = mill
   // A test account never stops for credit.
@@ -29,7 +29,7 @@ export async function refreshOutlook(mill: Seer, { now = false } = {}): Promise<
   return true
 }
 
-/** Keeps it up to date while a worker or scheduler runs. */
+/** Refreshes the forecast while a worker or scheduler runs. */
 export function startOutlook(mill: Seer): { close(): Promise<void> } {
   let looking: Promise<unknown> = Promise.resolve()
   const look = () => {
@@ -68,13 +68,12 @@ function rowsOf(outlook: CreditOutlook): KeptOutlook {
   }
 }
 
-/** Whose outlook it is. */
 interface Whose {
   readonly account: string
   readonly origin: string
 }
 
-/** An outlook in the spelling of its tables. */
+/** A forecast as stored. */
 interface KeptOutlook {
   readonly until: Date
   readonly balance: number | null
@@ -101,8 +100,8 @@ interface KeptOutlook {
 }
 
 /**
- * Takes it on to compute the outlook, unless somebody did so lately; the longer that took, the less often. Null: it is not
- * due, or the account was never used.
+ * Claims the next computation, unless one is recent; the longer it takes, the rarer it is. Null: not due, or the account
+ * was never used.
  */
 async function claimOutlook(
   db: Database,
@@ -138,7 +137,7 @@ async function claimOutlook(
 /** A statement takes 65,535 values. */
 const insertedAtOnce = 1000
 
-/** Keeps an outlook in the place of the one before. */
+/** Replaces the stored forecast. */
 async function keepOutlook(
   db: Database,
   account: number,

@@ -1,4 +1,4 @@
-// Keeps the sums of finished days.
+// Computes and stores the sums of finished days.
 
 import { clock, clockBefore } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -294,7 +294,7 @@ export async function readDaysToFinish(
         ),
       ),
     )
-    // What is in the archive cannot be added up.
+    // Archived days cannot be added up.
     .where((eb) =>
       eb('run_date', 'not in', eb.selectFrom('archived_days').select('archived_days.run_date')),
     )

@@ -18,7 +18,7 @@ export async function databaseNow(db: Database): Promise<Date> {
   return rows[0]?.now ?? new Date()
 }
 
-/** Notes that all times up to `known` have been decided. */
+/** Records that all times up to `known` are decided. */
 export async function advance(db: Database, schedule: string, known: Date): Promise<void> {
   await db
     .updateTable('schedules')
@@ -178,7 +178,6 @@ export async function recordNights(
   })
 }
 
-/** Times as a table. */
 function rowsOf(nights: readonly DueTime[]) {
   return sql<DueTime>`(
     select at, date
@@ -316,11 +315,11 @@ export async function disable(db: Database, name: string): Promise<void> {
   await db.updateTable('schedules').set({ enabled: false }).where('name', '=', name).execute()
 }
 
-/** Makes a schedule that was decided ahead of time known until now; what runs ahead of time goes on. */
+/** Sets a schedule that was decided ahead of time back to now; runs of it go on. */
 export async function callBack(db: Database, name: string, now: Date): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await trx.updateTable('schedules').set({ known_until: now }).where('name', '=', name).execute()
-    // Nights that were decided ahead of time: their rows would make them look decided when they are due.
+    // Rows of nights that were decided ahead of time would make them look decided when they are due.
     await trx
       .deleteFrom('nights')
       .where('schedule', '=', name)
@@ -357,7 +356,7 @@ interface Watch {
   readonly waiting: Date | null
 }
 
-/** A night of which nothing has become although it ought to have. */
+/** A night that is due and has no outcome. */
 export interface Overdue {
   readonly schedule: string
   readonly dueAt: Date
@@ -372,7 +371,7 @@ export async function readWatched(db: Database): Promise<readonly Watch[]> {
   })
 }
 
-/** Nights of which nothing has become although they ought to have. */
+/** Nights that are due and have no outcome. */
 export async function overdueNights(db: Database, now?: Date): Promise<readonly Overdue[]> {
   const watches = await readWatched(db)
   return watches.length === 0 ? [] : findOverdue(watches, now ?? (await databaseNow(db)))

@@ -1,4 +1,4 @@
-// The nightly command: plans what is due, once or as a service.
+// The command `npm run nightly`: starts due nights, once or as a service.
 
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { callerPath, type Config, readConfig } from '../../base/config.ts'
@@ -47,7 +47,7 @@ export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts)
   const file = options.file === undefined ? schedulesFile : callerPath(env, options.file)
   if (options.show === true) return showSchedules(mill, file, options.json === true)
   if (options.once === true) return tickOnce(mill, file, beside)
-  // A log and metrics are for what runs for long; nobody else waits for them to be loaded.
+  // Only a service needs a log and metrics; the others do not wait for them to load.
   if (options.desk !== undefined) {
     const opened = await beside.desk({ config, tell: say }, options.desk)
     closers.add('the desk', opened, (open) => open.close())
@@ -55,7 +55,7 @@ export async function runNightly(call: Call<NightlyFlags>, beside: NightlyParts)
   return runScheduler(mill, { file, signal, beside })
 }
 
-/** A page beside what ends at once would be gone before anybody looked. */
+/** A desk beside a command that ends at once would be gone before anybody looked. */
 function expectLasting({ desk, show, once }: NightlyFlags): void {
   if (desk === undefined || (show !== true && once !== true)) return
   throw new Misuse(
@@ -75,7 +75,7 @@ async function showSchedules(mill: Mill, path: string, json: boolean): Promise<E
   return sayOverdue(outlook.schedules.flatMap(({ overdue }) => overdue))
 }
 
-/** A night of which nothing has become is a failure, for whoever looks at the exit code alone. */
+/** Overdue nights end the command with a failure, for callers that read only the exit code. */
 function sayOverdue(nights: readonly Overdue[]): Exit {
   for (const { schedule, dueAt, problem } of nights) {
     say(`OVERDUE: ${schedule}, due ${formatInstant(dueAt)}: ${problem}`)

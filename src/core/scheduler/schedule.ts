@@ -1,4 +1,4 @@
-// What a line of the file of schedules says.
+// Parses and checks the file of schedules.
 
 import { existsSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'

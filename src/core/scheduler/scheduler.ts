@@ -23,7 +23,7 @@ interface SchedulerOptions {
   readonly chooseQueries?: ChooseQueries
 }
 
-/** Plans what is due, tick by tick, and remembers the last file that could be read. */
+/** Plans due nights, tick by tick, and keeps the last readable file. */
 export class Scheduler {
   readonly #mill: Mill
   readonly #options: SchedulerOptions

@@ -1,4 +1,4 @@
-// What one tick does.
+// One tick of the scheduler: updates the schedules, and starts or records each night that is due.
 
 import { unhandled } from '../../base/errors.ts'
 import { dueBetween, readCron } from '../../base/time/cron.ts'
@@ -42,7 +42,7 @@ export async function tick(desk: NightDesk, file: ScheduleFile): Promise<void> {
   if (failures.length > 1) throw new AggregateError(failures, 'some schedules could not be served')
 }
 
-/** Writes down what the file says; a schedule that is new, changed or on again begins now. */
+/** Stores the schedules of the file; one that is new, changed or on again begins now. */
 async function keepWatch(desk: NightDesk, { schedules, names }: ScheduleFile): Promise<void> {
   const { watches, now } = await readKept(desk)
   for (const schedule of schedules) {
@@ -98,7 +98,7 @@ async function readKept(desk: NightDesk): Promise<{ watches: Map<string, WatchRo
   return { watches, now }
 }
 
-/** Writes down as missed what nobody decided before a schedule was changed or turned off: its times vanish with its pattern. */
+/** Records undecided nights as missed before a schedule changes or ends, since its due times vanish with its pattern. */
 async function closeOld(
   desk: NightDesk,
   was: WatchRow,

@@ -1,3 +1,5 @@
+// Draws bar charts as SVG, with a table of the same figures.
+
 import { scaleLinear } from 'd3-scale'
 import { type Html, html } from './html.ts'
 import { figuresLink } from './lines.ts'
@@ -10,9 +12,9 @@ interface BarGroup {
 }
 
 export interface BarChart {
-  /** What the picture shows, in a sentence: for those who cannot see it. */
+  /** Description of the picture in a sentence, for screen readers. */
   readonly title: string
-  /** What the groups are, as the head of their column. */
+  /** Head of the column of groups. */
   readonly kind: string
   readonly series: readonly string[]
   readonly groups: readonly BarGroup[]

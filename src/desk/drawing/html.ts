@@ -72,7 +72,7 @@ export function change(share: number): Html {
   return coloured(points.format(share * 100), share)
 }
 
-/** What is nought when it is rounded is neither won nor lost. */
+/** A value that rounds to 0 gets no colour. */
 function coloured(text: string, value: number): Html {
   const tone = text === '0.00' ? 'none' : value > 0 ? 'good' : 'bad'
   return html`<span class="${tone}">${text}</span>`

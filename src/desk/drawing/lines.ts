@@ -20,7 +20,7 @@ export interface Series {
 }
 
 export interface LineChart {
-  /** What the picture shows, in a sentence: for those who cannot see it. */
+  /** Description of the picture in a sentence, for screen readers. */
   readonly title: string
   readonly series: readonly Series[]
   readonly grain: Grain
@@ -191,7 +191,7 @@ function round(value: number): number {
 }
 
 interface PictureFrame {
-  /** What the frame is called; else what the picture shows. */
+  /** Name of the frame; by default the title. */
   readonly name?: string
   readonly seen?: 'end' | 'beginning'
 }
@@ -210,8 +210,8 @@ export function drawSmall(chart: LineChart): Html {
 }
 
 /**
- * What a picture was drawn from, as a file that lies in the page itself: a report has it without a server, and no script
- * writes it. The first row has the names of the columns.
+ * Link to the figures of a picture as CSV inside the page: a report needs neither server nor script for it. The first
+ * row has the names of the columns.
  */
 export function figuresLink(title: string, rows: readonly (readonly Cell[])[]): Html {
   const text = encodeURIComponent(csvLines(rows).toWellFormed())
@@ -263,7 +263,6 @@ function fileName(title: string): string {
   return `${[...words].slice(0, longestName).join('') || 'figures'}.csv`
 }
 
-/** What a point of a picture stands for. */
 type Grain = 'day' | 'instant'
 
 interface TimeAxis {
@@ -286,7 +285,7 @@ export function timeScale({ times, range }: TimeAxis): ScaleTime<number, number>
     .range([...range])
 }
 
-/** What stands below: days where points are days, and never the same words twice in a row. */
+/** Labels of the time axis: days where points are days, and never the same label twice in a row. */
 export function timeLabels(
   { grain, times, range }: TimeAxis,
   x: ScaleTime<number, number>,
@@ -414,7 +413,7 @@ function hoverPoints({ name, points }: Told, { x, y, grain, format }: Drawing): 
   return html` data-name="${name}" data-points="${JSON.stringify(told)}"`
 }
 
-/** What analysts wrote, numbered as the pictures number it. */
+/** Notes of analysts, numbered as in the pictures. */
 export function noteList(notes: readonly Note[]): Html | null {
   if (notes.length === 0) return null
   return html`<section>

@@ -1,9 +1,10 @@
+// Building blocks that pages share: sections, tables, lists, numbers, badges.
+
 import { asTyped } from '../../base/cli/commands.ts'
 import { formatMinute } from '../../base/time/zone.ts'
 import type { Variant } from '../../features/analysis/query-facts.ts'
 import { Html, html, numberText } from './html.ts'
 
-/** What may stand in a page. */
 type Content = Html | string | number | null | readonly (Html | string)[]
 
 const fixed = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
@@ -40,7 +41,7 @@ export function given(text: string | null): Html {
   return text === null ? unknown : html`<span class="given" dir="auto">${text}</span>`
 }
 
-/** What to type, ready to be copied. */
+/** A command to copy. */
 export function command(line: string): Html {
   return html`<code class="command" data-copy>${asTyped(line)}</code>`
 }
@@ -125,7 +126,7 @@ export function tableSection<Row>(
     readonly id: string
     readonly title: Html | string
     readonly about?: Html | string
-    /** What the table is called; the title unless told. */
+    /** Name of the table; by default the title. */
     readonly name?: string
     readonly empty: string | readonly [text: string, line: string]
   },
@@ -169,7 +170,7 @@ export function scrolled(name: string, chart: Html, seen: 'end' | 'beginning' = 
   </div>`
 }
 
-/** What stands where nothing is: what would be here, and what to type. */
+/** Placeholder of an empty section, with the command that fills it. */
 export function nothing(text: string, line: string | null): Html {
   return html`<div class="nothing">
     <p>${text}</p>
@@ -239,7 +240,7 @@ const words: readonly ((variant: Variant) => string | null)[] = [
   ({ num }) => `${num} results`,
 ]
 
-/** What all have in common tells nobody anything. */
+/** Leaves out words that all variants share. */
 function nameOf(variant: Variant, same: readonly Variant[]): string {
   const told = words
     .filter((word) => new Set(same.map(word)).size > 1)

@@ -74,12 +74,12 @@ function drawSql(text: string, line: string | null): Html {
   )
 }
 
-/** What was asked for and not answered, and why. */
+/** Reason why a question was not answered. */
 function drawRefusal(reason: string): Html {
   return html`<section class="problem" role="alert"><p>${reason}</p></section>`
 }
 
-/** What may be asked: the library, and SQL of one's own. */
+/** The page of questions: the library, and SQL of the reader. */
 export const askPage = definePage({
   path: '/ask',
   nav: 'Ask',
@@ -186,7 +186,7 @@ function linesOf(
   )
 }
 
-/** What a form says: names and values. */
+/** Names and values of a form. */
 type FormValues = ReadonlyMap<string, string>
 
 /** Flags that the form offers; the span as two days is enough. */
@@ -216,7 +216,7 @@ function flagsOf(typed: FormValues): readonly string[] {
   return [...typed].map(([name, value]) => `--${name}=${value}`)
 }
 
-/** What to type for the same in a terminal. */
+/** The same question as a command. */
 function lineOf(name: string, typed: FormValues): string {
   const flags = [...typed].map(([flag, value]) => ` --${flag} ${typedWord(value)}`)
   return `npm run sql -- ${name}${flags.join('')}`
@@ -319,7 +319,7 @@ interface AskedRows {
   /** True: there are more rows than are shown. */
   readonly more: boolean
   readonly ms: number
-  /** What the reader is to know, such as which day is the newest. */
+  /** Warnings for the reader, such as which day is the newest. */
   readonly warnings: readonly string[]
 }
 
@@ -394,7 +394,7 @@ async function* askForAll(
 const askLimits = { seconds: 30, rows: 500 }
 const fileSeconds = 120
 
-/** What became of asking. */
+/** Result of a question. */
 interface QuestionFound {
   readonly asked: AskedRows | null
   /** Why there is no answer; null: there is one, or none was asked for. */

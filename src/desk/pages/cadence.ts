@@ -28,7 +28,10 @@ import { dayPicture } from './domain.ts'
 
 const usualDays = 92
 
-/** What asking less came to: credits and moves before and after, what rest hid, how long queries rest, and what the frontier brought. */
+/**
+ * The page of adaptive schedules: credits and moves before and after, hidden moves, intervals, and results of the
+ * draws.
+ */
 export const cadencePage = definePage({
   path: '/cadence',
   nav: 'Asking less',
@@ -38,7 +41,7 @@ export const cadencePage = definePage({
     const resting = await reading.books(async (db) => {
       return { lists: await readRestingLists(db), nights: await readRestingNights(db, span) }
     })
-    // Where a long history makes it slow, the page can do without.
+    // The page works without it where a long history makes it slow.
     return { ...resting, rounds: await reading.briefly(readFrontierRounds) }
   },
   show: ({ lists, nights, rounds }, place, span) => ({

@@ -1,3 +1,5 @@
+// Forms with which a reader chooses days, lists, labels and the like.
+
 import type { AskedSpan, ReadSpan } from '../../features/analysis/span.ts'
 import { BadAddress, type PageAddress } from '../address.ts'
 import { type Html, html } from '../drawing/html.ts'
@@ -34,7 +36,7 @@ export function chooser(
   </form>`
 }
 
-/** What every page keeps, for forms, and what one of them keeps besides. */
+/** Hidden fields for the filters that every page keeps, and for more of this one. */
 export function keptFilters(place: PagePlace, more: readonly string[] = []): readonly Html[] {
   return ['origins', 'suspects', ...more].flatMap((name) => {
     const value = place.filters.get(name)

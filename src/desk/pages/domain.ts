@@ -52,7 +52,7 @@ import { moved, nightPath, toDomain, toPage, toQuery } from './ways.ts'
 
 const mostMoves = 15
 
-/** What a domain won and lost between two days, and who took it. */
+/** Gains and losses of a domain between two days, and the domains that took its places. */
 export function drawMoves({ compared, moves, flows, known }: DomainFound, place: PagePlace): Html {
   if (compared.since >= compared.until) {
     return section(
@@ -172,7 +172,7 @@ async function readDomainPage(
   })
 }
 
-/** What is the same for every domain that is told of the same days. */
+/** Facts that all domains of the same days share. */
 type DomainDays = Pick<DomainFound, 'span' | 'compared' | 'notes' | 'suspect'>
 
 /** Reads all that is told of a domain in some days, be it in some answer or in none. */
@@ -248,7 +248,7 @@ interface ShareFound {
 }
 
 interface ShareTitle {
-  /** What the picture shows, in a sentence. */
+  /** Description of the picture in a sentence. */
   readonly picture: string
   /** Whose queries are counted, and how. */
   readonly about: Html | string
@@ -324,7 +324,7 @@ function suspectWords(suspect: readonly SuspectRun[], { suspects }: PagePlace): 
   ${told.map((one, index) => (index === 0 ? one : html`; ${one}`))}${more > 0 ? `; and ${count(more, 'run')} before` : ''}.`
 }
 
-/** What a domain, or a page, held over some days. */
+/** Positions of a domain, or a page, over some days. */
 interface Holdings {
   readonly name: string
   readonly days: readonly DomainDay[]
@@ -433,7 +433,7 @@ function whole(greatest: number): readonly number[] {
   return [0, 1, 2, 3, 4].map((n) => n * step).filter((tick) => tick <= greatest * 1.05)
 }
 
-/** What happened to a domain: what it holds, what it won and lost, to whom. */
+/** The page of a domain: its positions, gains, losses and rivals. */
 export const domainPage = definePage({
   path: '/domains/:domain',
   area: 'Domains',
@@ -460,7 +460,7 @@ interface DomainsFound extends ShareFound {
 
 const mostDrawn = 6
 
-/** Who holds how much, and who won and lost between two days. */
+/** The page of all domains: their shares, gains and losses between two days. */
 export const domainsPage = definePage({
   path: '/domains',
   nav: 'Domains',

@@ -64,7 +64,7 @@ async function lastRunDay(
   return stored.find((one) => one.day === day) ?? { day, finish: null, stored: null }
 }
 
-/** What the filters of the table offer. */
+/** Choices of the filters of the table. */
 export async function readKeywordNames(db: Database) {
   const lists = await db.selectFrom('lists').select('name').orderBy('name').limit(200).execute()
   const rivals = await db

@@ -89,7 +89,7 @@ export type CoverageFound = Pick<ListFound, 'span' | 'days'> & {
   readonly list: Pick<ListFound['list'], 'id' | 'name'>
 }
 
-/** What was answered of a list, day by day, and what it cost. */
+/** Answered queries of a list, day by day, and their cost. */
 export function drawCoverage({ list, span, days }: CoverageFound, place: PagePlace): Html {
   const form = chooser({ place, name: 'Which days' }, dayFields(span))
   const body =
@@ -257,7 +257,6 @@ function drawRejected({ rejected, list }: ListFound): Html {
 
 const atOnce = 100
 
-/** What an address asks of the page of a list. */
 function askList(address: PageAddress) {
   return {
     list: address.id('list'),
@@ -299,7 +298,7 @@ async function readListPage(db: Database, asked: ListAsked): Promise<ListFound> 
   }
 }
 
-/** What a list holds, what was answered of it, what it cost, what could not be read. */
+/** The page of a list: its queries, answers, cost and unreadable lines. */
 export const listPage = definePage({
   path: '/lists/:list',
   area: 'Operations',

@@ -38,7 +38,7 @@ import {
 import { definePage, type DeskReading, type PagePlace } from '../page.ts'
 import { chooser, dayFields } from './choose.ts'
 
-/** What was spent and what is left. */
+/** Credits spent and left. */
 export interface PurseFound {
   readonly purses: readonly AccountPurse[]
   readonly points: readonly PursePoint[]
@@ -53,7 +53,7 @@ interface MoneyFound extends PurseFound {
 
 const usualDays = 31
 
-/** What was spent, what is left, and what is to come. */
+/** The page of credits: spent, left, and forecast. */
 export const money = definePage({
   path: '/money',
   area: 'Operations',
@@ -77,7 +77,7 @@ async function readMoney(reading: DeskReading, span: DaySpan): Promise<MoneyFoun
   return reading.books(async (db) => ({ ...(await readPurseFound(db, zoned)), events, outlook }))
 }
 
-/** What no call of ours surely explains, in some days. */
+/** Falls of the balance in some days that no call of ours surely explains. */
 export async function readRises(
   db: Database,
   { since, until, zone }: ZonedSpan,
@@ -99,7 +99,7 @@ export async function readPurseFound(
   }
 }
 
-/** What was spent for each list, and for calls of each kind. */
+/** Credits spent for each list and for each price class. */
 export function drawCosts({ costs: all }: PurseFound): Html {
   return html`<div class="pair">
     ${costs(
@@ -381,7 +381,7 @@ function drawEvents({ events: all }: StatementFound, { zone }: PagePlace): Html 
   )
 }
 
-/** What open runs and coming nights will cost, as paid lately and at the dearest. */
+/** Expected and highest cost of open runs and coming nights. */
 function drawOutlook(outlook: CreditOutlook | null, { zone }: PagePlace): Html {
   const about = html`The coming seven days of the account in the settings;
   ${command('npm run outlook')} looks further.`

@@ -175,7 +175,7 @@ function moved({ moves, facts }: NightFound, place: PagePlace): Html {
   )
 }
 
-/** What a run cost beside what was foreseen, and what it brought. */
+/** Cost of a run beside its forecast, and its results. */
 function drawCost({
   spent,
   budget,

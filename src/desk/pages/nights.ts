@@ -21,7 +21,6 @@ function drawCalendars(entries: readonly CalendarEntry[], place: PagePlace): Htm
   )}`
 }
 
-/** What the colours and signs mean. */
 function legend(entries: readonly CalendarEntry[]): Html {
   const counted = groupBy(entries, (entry) => healthOf(entry).verdict)
   return html`<ul class="legend">
@@ -75,7 +74,7 @@ function rank(entry: CalendarEntry): number {
   return Object.keys(verdicts).indexOf(healthOf(entry).verdict)
 }
 
-/** What a night came to, the best first. */
+/** Outcomes of a night, the best first. */
 const verdicts = {
   fine: { sign: '✓', text: 'done', tone: 'good' },
   odd: { sign: '?', text: 'odd, but shown: price, time, or a change that lasts', tone: 'warn' },

@@ -89,7 +89,7 @@ function drawCrew({ crew, account }: OperationsFound, { zone }: PagePlace): Html
   return section({ id: 'crew-now', title: 'Workers' }, html`${body}${held}`)
 }
 
-/** What the schedules did last, and when they are due. */
+/** Last and next nights of the schedules. */
 function drawDue({ summaries }: OperationsFound, { href }: PagePlace): Html {
   const columns = [
     { head: 'schedule', cell: ({ schedule }: NightSummary) => given(schedule) },
@@ -129,7 +129,7 @@ function overdueOf({ overdue, zone }: NightSummary): readonly Html[] | string {
   )
 }
 
-/** What is left, what must stay, what is to come. */
+/** Balance, floor and forecast. */
 function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
   const { account, floor, accountName } = found
   const title = html`Money`
@@ -169,7 +169,7 @@ function outlookLinesOf({ outlook, origin }: OperationsFound, zone: string): Htm
 
 const told = { told: 'good', waiting: 'warn', 'given up': 'bad' } as const
 
-/** What the webhook was told, or is to be told, the newest first. */
+/** Notices that were sent or wait, the newest first. */
 function drawNotices({ notices }: OperationsFound, place: PagePlace): Html {
   return section(
     { id: 'notices-now', title: 'Notices' },

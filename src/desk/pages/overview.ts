@@ -81,7 +81,7 @@ function ourShare({ shares, ours }: Standing, day: string): number | null {
 export interface Task {
   readonly tone: 'bad' | 'warn'
   readonly text: string
-  /** What to type; null: look. */
+  /** Command to type; null: open the page. */
   readonly line: string | null
   readonly path: string | null
 }

@@ -32,7 +32,7 @@ import { askedSpan, chooser, dayFields, daysText } from './choose.ts'
 import { drawHoldings, drawWonAndLost } from './domain.ts'
 import { moved, nightPath, toDomain, toQuery } from './ways.ts'
 
-/** What happened to a page: for which queries it stands, since when, and who stands where it stood. */
+/** The page of a ranking URL: its queries, since when, and the pages that replaced it. */
 export const onePage = definePage({
   path: '/pages/:page',
   area: 'Domains',
@@ -160,7 +160,7 @@ function nights(query: PageQuery, place: PagePlace): Html {
   return html`${night} · ${to(beside, `beside ${other.runDate}`)}`
 }
 
-/** What the page was called. */
+/** Past titles of the page. */
 function drawTitles(titles: readonly PageTitle[]): Html {
   return section(
     { id: 'titles', title: 'Titles' },
@@ -176,7 +176,7 @@ function drawTitles(titles: readonly PageTitle[]): Html {
   )
 }
 
-/** What a page won and lost between two days, and who stands now where it stood. */
+/** Gains and losses of a page between two days, and the pages that replaced it. */
 function drawPageMoves(
   { compared, moves }: Pick<PageFound, 'compared' | 'moves'>,
   place: PagePlace,

@@ -37,7 +37,7 @@ interface NightFound {
   readonly after: string | null
 }
 
-/** What the answer to a query looked like on a day, alone or beside that of another day. */
+/** The page of one answer, alone or beside that of another day. */
 export const queryNightPage = definePage({
   path: '/queries/:query/nights/:day',
   area: 'Keywords',
@@ -333,7 +333,7 @@ interface SerpChange {
   readonly retitled: boolean
 }
 
-/** What came, went, moved and was retitled between two answers to a query. */
+/** Results that came, went, moved or changed their title between two answers to a query. */
 function compare(before: NightAnswer, now: NightAnswer): readonly SerpChange[] {
   const [old, fresh] = [firstOfEach(before.results), firstOfEach(now.results)]
   const there = [...fresh].map(([key, result]) => {
@@ -401,7 +401,7 @@ function titleOf({ title, url }: Pick<SerpResult, 'title' | 'url'>): Html {
   return html`<bdi class="given" dir="auto">${link(url, text)}</bdi>`
 }
 
-/** What an answer holds besides its results; null: nothing. */
+/** Parts of an answer besides its results; null: none. */
 export function drawWords(words: readonly SerpWords[], place: PagePlace): Html | null {
   if (words.length === 0) return null
   const kinds = [

@@ -1,3 +1,5 @@
+// Reads the data of the page of a query.
+
 import type { Database } from '../../base/database/database.ts'
 import { type Note, readNotesBetween } from '../../features/analysis/notes.ts'
 import {
@@ -22,7 +24,6 @@ import {
 import { type AskedSpan, type ReadSpan, readSpan } from '../../features/analysis/span.ts'
 import { NotThere } from '../address.ts'
 
-/** What the page of a query is asked for. */
 interface QueryAsked {
   readonly id: string
   readonly span: AskedSpan

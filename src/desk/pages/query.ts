@@ -78,7 +78,7 @@ function drawNights({ query, days }: QueryFound, place: PagePlace): Html | null 
   )
 }
 
-/** What happened to a query. */
+/** The page of a query. */
 export const queryPage = definePage({
   path: '/queries/:query',
   area: 'Keywords',

@@ -124,7 +124,7 @@ function drawLine(
     .defined(({ day }) => day.evidence !== null)
     .x(({ day }) => round(x(day.at)))
     .y((spot) => round(y(spot)))
-  // What the desk's script shows under the pointer.
+  // Shown by the script under the pointer.
   const told = spots
     .filter(({ day }) => day.evidence !== null)
     .map((spot) => [
@@ -151,7 +151,7 @@ function drawLine(
   >`
 }
 
-/** What stands for a day that bought nothing. */
+/** Text for a day without a bought answer. */
 function evidenceWords(evidence: string | null): string {
   return evidence === 'not asked'
     ? 'not asked: the last answer stands in'

@@ -1,8 +1,8 @@
+// Links to queries, days, domains, pages and lists, and how each is named.
+
 import { type Html, html } from '../drawing/html.ts'
 import { given, to, unknown } from '../drawing/parts.ts'
 import type { PagePlace } from '../page.ts'
-
-// The addresses of what analysts look at, and how each is named in a link.
 
 /** Days that are looked at; null: those that the page chooses. */
 interface Days {
@@ -42,7 +42,7 @@ export function toList(place: PagePlace, id: number, name: string): Html {
   return to(place.href(`/lists/${id}`), given(name))
 }
 
-/** What a query is asked as, in words; null: nothing but its text. */
+/** Parameters of a query in words; null: nothing but its text. */
 export function askedAs(query: {
   readonly device: string | null
   readonly location: string | null

@@ -1,3 +1,5 @@
+// The command `npm run report`: writes one file with the state of the domains and lists.
+
 import { siteName } from '../../base/address.ts'
 import { type Call, say } from '../../base/cli/command.ts'
 import { callerPath, readConfig } from '../../base/config.ts'

@@ -1,3 +1,5 @@
+// Draws the report as one page without a server.
+
 import { hash } from 'node:crypto'
 import { groupBy } from '../../base/query.ts'
 import { dayOf } from '../../base/time/zone.ts'
@@ -85,7 +87,7 @@ function dayWords({ day, narrowed }: Figures): Html {
   return html`No readable answers ${narrowed.length === 0 ? 'yet' : 'to these queries'}.`
 }
 
-/** What is about some queries must never look as if it were about all. */
+/** Warns that the figures cover some queries only. */
 function narrowedTo({ narrowed }: Figures): Html | null {
   if (narrowed.length === 0) return null
   return html`<p class="banner">

@@ -1,3 +1,5 @@
+// Reads the data of the report.
+
 import type { Config } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { listFilter } from '../../base/database/views.ts'
@@ -18,11 +20,11 @@ import { mostEntries } from '../pages/nights.ts'
 /** Everything that the report shows. */
 export interface ReportFound {
   readonly figures: Figures
-  /** What the desk's page of a domain has, for each that is followed. */
+  /** Data of the page of each domain that is followed. */
   readonly held: readonly DomainFound[]
   /** The lists that were asked last. */
   readonly lists: readonly CoverageFound[]
-  /** What the mill keeps of itself; null: whoever asks may not read it. */
+  /** Credits and operations; null: the login may not read them. */
   readonly books: Books | null
   readonly zone: string
 }

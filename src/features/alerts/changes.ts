@@ -1,4 +1,4 @@
-// What moved: its direction, its evidence, its words.
+// Decides which changes raise or end an alert, and puts each into words.
 
 import { typed } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -17,10 +17,10 @@ import type { AlertRule, KnownAlert, NewAlert, UnlookedRun } from './statements.
 /** Which way a domain moved. */
 type Direction = 'up' | 'down'
 
-/** What a rule looks for, without whom it is for. */
+/** The change that a rule looks for, without its subject. */
 export type WatchedFor = Pick<AlertRule, 'what' | 'threshold' | 'direction' | 'confirm'>
 
-/** What one answer shows of a subject, or one day of its share. What is of no concern to the rule is null. */
+/** One answer as seen for a subject, or one day of its share; null: of no concern to the rule. */
 export interface Sight {
   /** Best place of the domain; null: not in the answer. */
   readonly position: number | null
@@ -56,9 +56,9 @@ interface Sights {
 }
 
 /**
- * What becomes of a subject after its newest answer, the last of the series. An alert is raised when as many answers
- * running as the rule wants show a change against the one before them, and has recovered with the first that shows it
- * no more. An answer that cannot tell is passed over in all of this.
+ * Decides the alert of a subject after its newest answer, the last of the series. An alert is raised when as many
+ * consecutive answers as the rule wants show a change against the one before them. It recovers with the first answer
+ * that no longer shows it. An answer that cannot tell is passed over.
  */
 export function decideAlert(
   rule: WatchedFor,
@@ -231,7 +231,7 @@ function soughtPlace({ rule, way, base, now, sights }: FoundChange) {
   return moves && position !== null ? { search_id: answer.search_id, position } : null
 }
 
-/** What an alert of a query is about. */
+/** Subject of an alert of a query. */
 interface AlertSubject {
   readonly domain: string | null
   readonly rival: string | null
@@ -343,7 +343,7 @@ function seenAround({ answers, places }: Around): readonly string[] {
   return [...new Set(domains)]
 }
 
-/** What an answer shows of a subject. */
+/** Reads from an answer what a rule needs about a subject. */
 export function sightOf(
   { query, places }: Pick<Around, 'query' | 'places'>,
   { domain, rival, feature }: AlertSubject,
@@ -380,7 +380,7 @@ interface ToldChange {
   readonly way: Direction | null
   readonly base: Sight
   readonly now: Sight
-  /** Who took the place, or whose it was. */
+  /** Domain that took the place, or lost it. */
   readonly other: string | null
   /** Page of the domain in the newer answer. */
   readonly page: string | null
@@ -462,7 +462,7 @@ function alertQuestion({ rule, query, baseDate, date, origin }: ToldChange): str
   return questionLine(origin, ['serp_changes', '--q', query.q, ...between])
 }
 
-/** What an alert of a share says. */
+/** Figures in the sentence of an alert of a share. */
 interface ShareTold {
   readonly domain: string
   readonly tag: string

@@ -25,7 +25,7 @@ import {
   replaceAlertRules,
 } from './statements.ts'
 
-/** What can be typed after `npm run alerts -- <action>`. */
+/** Flags of `npm run alerts -- <action>`. */
 export interface AlertFlags {
   readonly standing?: true
   readonly rule?: string

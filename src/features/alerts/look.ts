@@ -1,4 +1,4 @@
-// After a run: closed, judged, and looked at for alerts.
+// After runs end: closes, judges, and looks for alerts.
 
 import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -25,14 +25,14 @@ import {
 
 type Tell = (line: string) => void
 
-/** What follows the end of runs for whoever ended them: they are closed, judged and looked at for rank alerts. */
+/** Closes and judges runs that ended, and looks through them for rank alerts. */
 export const endNights: AfterRuns = async (mill, tell) => {
   await endRuns(mill.db, tell)
   if ((await nextUnlooked(mill.db)) === null) return
   await besideWork(mill, (db) => lookForAlerts(db, tell))
 }
 
-/** Looks at each run that ended, in the order of their days. While another process is at it, it does that. */
+/** Looks at each run that ended, in the order of their days; leaves it to another process that is already doing so. */
 async function lookForAlerts(db: Database, tell: Tell): Promise<void> {
   for (;;) {
     const run = await nextUnlooked(db)
@@ -48,7 +48,7 @@ async function tryLook(db: Database, run: UnlookedRun): Promise<readonly string[
     return await db.transaction().execute((trx) => look(trx, run))
   } catch (error) {
     if (troubleOf(error) !== 'data') throw error
-    // Whatever one night holds, work and the nights after it go on.
+    // An error in one night stops neither work nor later nights.
     await markLooked(db, run, null)
     return [`no rank alerts of run ${run.id}: ${scrubbedReason(error)}`]
   }
@@ -67,7 +67,7 @@ async function look(trx: Database, run: UnlookedRun): Promise<readonly string[] 
   return [...taken, ...lines]
 }
 
-/** What is told after a look, and the alerts of the night in one sentence. */
+/** Lines to print after a look, and the alerts of the night in one sentence. */
 interface LookResult {
   readonly lines: readonly string[]
   readonly summary: Headline | null

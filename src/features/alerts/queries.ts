@@ -1,3 +1,5 @@
+// Looks through the answers of a run for changes that rules watch.
+
 import type { Database } from '../../base/database/database.ts'
 import { readOursOn } from '../analysis/domains.ts'
 import {
@@ -35,7 +37,7 @@ const chunkSize = 200
 const passedOver = 6
 const first = '00000000-0000-0000-0000-000000000000'
 
-/** What the answers of a run show, query by query. */
+/** Looks through the answers of a run, query by query. */
 export async function lookAtQueries(trx: Database, { run, rules }: AlertOrder): Promise<AlertLook> {
   const raised: NewAlert[] = []
   const recovered: Recovery[] = []
@@ -58,7 +60,7 @@ interface Some extends AlertOrder {
   readonly asked: readonly AskedQuery[]
 }
 
-/** What is known of some queries. */
+/** Facts about some queries. */
 interface Facts extends Some {
   readonly evidence: ReadonlyMap<string, readonly RankAnswer[]>
   readonly known: readonly KnownAlert[]
@@ -121,7 +123,7 @@ function judge(
   const around = { query, ours: facts.ours, answers: series, places: facts.places }
   for (const [key, subject] of subjectsOf(rule, around, facts.known)) {
     const known = facts.known.find((one) => one.rule === rule.name && one.subject === key)
-    // What ends an alert, or begins the next one, comes after it: a night may have lost its answers since.
+    // Only a later answer ends an alert or begins the next one: a night may have lost its answers since.
     if (known !== undefined && now.run_date < known.run_date) continue
     const since = known?.recovered_run_date ?? ''
     const fresh = series.filter((one) => one.run_date >= since)
@@ -161,7 +163,7 @@ export interface AlertOrder {
   readonly rules: readonly AlertRule[]
 }
 
-/** What a look at one run comes to. */
+/** Alerts that one run raised and ended. */
 export interface AlertLook {
   readonly raised: readonly NewAlert[]
   readonly recovered: readonly Recovery[]

@@ -1,3 +1,5 @@
+// Reads the file of alert rules and reports every problem in it.
+
 import { isDomain, siteName } from '../../base/address.ts'
 import { Misuse } from '../../base/errors.ts'
 import { readSwitch } from '../../base/settings.ts'
@@ -22,7 +24,7 @@ const alertColumns = [
 type Column = (typeof alertColumns)[number]
 type Kind = AlertRule['what']
 
-/** What a threshold is for each kind that has one, and how much it may be. */
+/** Expected threshold of each kind that has one, and its limit. */
 const thresholds: Partial<
   Record<Kind, { readonly expected: string; readonly most: number; readonly whole: boolean }>
 > = {
@@ -35,7 +37,7 @@ const thresholds: Partial<
   },
 }
 
-/** What else a kind may be told; what is not for it is refused rather than left out without a word. */
+/** Other columns that a kind may have; any other is refused. */
 const extras: Record<Kind, readonly Column[]> = {
   entered: ['domain'],
   left: ['domain'],
@@ -50,7 +52,7 @@ const extras: Record<Kind, readonly Column[]> = {
 /** Kinds that may be about any domain. */
 const forAnybody: readonly Kind[] = ['entered', 'left', 'moved', 'crossed']
 
-/** What lines may name because the tables know it. */
+/** Names that lines may use because the tables know them. */
 interface KnownNames {
   /** The name of a list that a line means; null: nobody knows such a list. */
   readonly listOf: (typed: string) => string | null

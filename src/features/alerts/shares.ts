@@ -1,3 +1,5 @@
+// Looks at shares of voice after a run for changes that rules watch.
+
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { readOursOn } from '../analysis/domains.ts'
@@ -20,7 +22,7 @@ import {
 
 const passedOver = 6
 
-/** What became of shares with a run: of the label that a rule names, of its list, or of every query. */
+/** Looks at the shares of the label that a rule names, of its list, or of every query. */
 export async function lookAtShares(trx: Database, { run, rules }: AlertOrder): Promise<AlertLook> {
   const raised: NewAlert[] = []
   const recovered: Recovery[] = []
@@ -93,7 +95,7 @@ interface ShareSeries {
   readonly until: string
 }
 
-/** What becomes of one share: `before` is the day that it fell from, null where an alert is over. */
+/** Judges one share: `before` is the day that it fell from, null where an alert is over. */
 function judgeShare(
   rule: AlertRule,
   { days, dayOf, last, until }: ShareSeries,

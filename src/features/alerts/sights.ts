@@ -1,7 +1,9 @@
+// Reads the answers and positions that alerts are decided from.
+
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
-// What an answer says under a name that its specification does not know, unless it says nothing.
+// Blocks that the specification does not name, unless they are empty.
 const featuresOf = sql<string[]>`array(
   select key
   from jsonb_each(case when jsonb_typeof(searches.extra) = 'object' then searches.extra else '{}' end)
@@ -13,7 +15,7 @@ const featuresOf = sql<string[]>`array(
 export interface AskedQuery {
   readonly query_id: string
   readonly q: string
-  /** What it asks for besides its text. */
+  /** Parameters besides its text. */
   readonly variant: string
   /** Its labels on that day, with list=, device= and the like. */
   readonly labels: readonly string[]
@@ -176,7 +178,7 @@ interface SoughtPlace {
   readonly position: number
 }
 
-/** Who stands at some places: the domain, where the answer names one. */
+/** Reads the domains at some positions, where the answer names one. */
 export async function readHolders(
   trx: Database,
   sought: readonly SoughtPlace[],

@@ -1,3 +1,5 @@
+// Stores alerts and rules, and reads them back.
+
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { statement } from '../../base/database/sql-file.ts'
@@ -127,7 +129,7 @@ export async function withdrawAlerts(
   return withdrawn.length
 }
 
-/** What recovered by answers that are not trusted stands again, unless its rule has raised it anew. */
+/** Reopens alerts that recovered by answers of a suspect run, unless the rule has raised them again. */
 async function reviveAlerts(
   trx: Database,
   { id: run, suspect }: Pick<UnlookedRun, 'id' | 'suspect'>,
@@ -177,7 +179,7 @@ export interface KnownAlert {
   readonly recovered_run_date: string | null
 }
 
-/** What rules have raised about some queries, or about shares: the newest of each subject. */
+/** Newest alert of each subject about some queries, or about shares. */
 export async function readKnownAlerts(
   trx: Database,
   about: readonly string[] | 'shares',

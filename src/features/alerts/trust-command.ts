@@ -15,7 +15,7 @@ import { judgeEnded } from '../../core/nights/judge.ts'
 import { addMarks, type TrustDecision, undoMark } from '../../core/nights/quarantine.ts'
 import { endNights } from './look.ts'
 
-/** What can be typed after `npm run trust --`. */
+/** Flags of `npm run trust`. */
 export interface TrustFlags {
   readonly run?: string
   readonly date?: string

@@ -1,3 +1,5 @@
+// Decides which queries of a list are asked on a night, and stores the decision.
+
 import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -55,7 +57,7 @@ export async function decideCadence(db: Database, night: CadenceNight): Promise<
   await keepNight(db, { list, runDate, longestDays, decisions: kept, outcomes })
 }
 
-/** What the queries that were drawn by chance showed, as far as they were answered. */
+/** Results of the queries that were drawn by chance, as far as they were answered. */
 function outcomesOf(
   draws: readonly OpenDraw[],
   queries: readonly KnownQuery[],
@@ -69,7 +71,7 @@ function outcomesOf(
   })
 }
 
-/** What is decided for a query. */
+/** Decision about a query. */
 interface KeptDecision {
   readonly id: string
   readonly interval: number
@@ -78,7 +80,7 @@ interface KeptDecision {
   readonly why: string
 }
 
-/** What is decided for a night of a list, and what the draws of nights before came to. */
+/** Decisions about a night of a list, and the results of earlier draws. */
 interface KeptNight {
   readonly list: number
   readonly runDate: string
@@ -87,7 +89,7 @@ interface KeptNight {
   readonly outcomes: readonly DrawOutcome[]
 }
 
-/** What a query that was drawn by chance showed. */
+/** Result of a query that was drawn by chance. */
 interface DrawOutcome {
   readonly id: string
   readonly runDate: string

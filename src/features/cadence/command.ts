@@ -18,7 +18,7 @@ import {
 } from './replay.ts'
 import { dateOf, unpackSights } from './sights.ts'
 
-/** What can be typed after `npm run cadence --`. */
+/** Flags of `npm run cadence`. */
 export interface CadenceOptions {
   readonly backtest?: true
   readonly list?: string
@@ -69,7 +69,7 @@ function shareOf(text: string): number {
   throw new Misuse(`expected --share to be a percentage from 1% to 100%, got ${text}`)
 }
 
-/** What resting would have come to for a list. */
+/** Simulated savings and losses of a list. */
 interface Backtest {
   readonly list: HistoryList
   readonly longest: number
@@ -218,7 +218,7 @@ function inPercent(share: number): string {
   return `${(100 * share).toFixed(share > 0.995 && share < 1 ? 1 : 0)} %`
 }
 
-/** What the draws of the last nights say of all queries that could rest, with their bounds. */
+/** Estimate, with bounds, of the moves that resting queries hid, from the draws of the last nights. */
 function hiddenIn({ rested, by_chance: chance, compared, moved }: RestingList) {
   return unseenOf({ resting: rested + chance, drawn: compared, moved })
 }

@@ -1,4 +1,4 @@
-/** What the queries that were asked by chance said of a night, or of several. */
+/** Queries of one or more nights that were asked by chance, and their results. */
 interface Draws {
   /** Queries that could rest, and those of them that chance chose. */
   readonly resting: number
@@ -7,7 +7,7 @@ interface Draws {
   readonly moved: number
 }
 
-/** What the drawn tell of all that could rest. */
+/** Estimate from the drawn queries for all that could rest. */
 interface Unseen {
   /** Share of the resting that hid a move. */
   readonly share: Bounds

@@ -1,3 +1,5 @@
+// Reads the first ten results of past answers, as evidence of how often a query changes.
+
 import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -73,7 +75,7 @@ async function lookAt(
   })
 }
 
-/** Whoever only reads may not even be about to write. */
+/** A read-only connection rejects a CTE that contains an INSERT. */
 function keptOf(keep: boolean) {
   return keep
     ? sql`
@@ -99,7 +101,7 @@ const shown = sql`
   where held.search_id = answers.id
     and held.position between 1 and 10`
 
-/** What the list held when it was last read; where it is alone, whatever it ever held. */
+/** Queries that the list held when it was last read; where it is alone, all that it ever held. */
 function membersOf({ list, own }: SightOrder) {
   return sql`
     select query_id, tags

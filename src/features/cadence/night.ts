@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { count } from '../../base/cli/text.ts'
 import type { Comparison, FirstTen } from './sights.ts'
 
-/** What is known of a query before a night. */
+/** Facts about a query before a night. */
 export interface KnownQuery {
   readonly id: string
   /** From 0 to 1, always the same for a query: equals do not all come due in one night. */
@@ -172,7 +172,7 @@ function patienceFor(queries: readonly Paced[], { longest, share, chance }: Pace
   return above
 }
 
-/** What is believed of a query that nobody has seen change or rest: half a change in two nights. */
+/** Prior for a query without history: half a change in two nights. */
 const first = { changes: 0.5, nights: 2 }
 /** After so many nights a night counts half: in what is usual, and in what is so just now. */
 const halfLives = { usual: 28, now: 3 }
@@ -209,7 +209,7 @@ function estimate(
 
 const kept = new Map<number, readonly number[]>()
 
-/** What a night counts, by how many nights ago it was; nothing after three years. */
+/** Weight of a night by its age in nights; nothing after three years. */
 function weightsOf(halfLife: number): readonly number[] {
   const known = kept.get(halfLife)
   if (known !== undefined) return known

@@ -1,3 +1,5 @@
+// Reads past nights of adaptive lists, with the calls that they saved and the moves that they hid.
+
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 

@@ -10,7 +10,7 @@ export interface QueryHistory {
   readonly sights: readonly FirstTen[]
 }
 
-/** What a night of a replay came to. */
+/** Result of one night of a replay. */
 export interface ReplayedNight {
   readonly day: number
   /** Queries that daily asking asks. */
@@ -79,7 +79,7 @@ function nightsOf(histories: readonly QueryHistory[]) {
     .toSorted((one, other) => one.day - other.day)
 }
 
-/** What is known of a query by its answers, the oldest first. */
+/** Facts about a query from its answers, the oldest first. */
 export function knownOf(list: string, id: string, sights: readonly FirstTen[]): KnownQuery {
   const log = new Log(list, id)
   for (const sight of sights) log.add(sight)
@@ -105,7 +105,7 @@ class Log {
     this.#sights.push(sight)
   }
 
-  /** What is known from a day on. */
+  /** Facts from a day on. */
   since(day: number): KnownQuery {
     const query = { id: this.#id, spread: this.#spread }
     const first = this.#sights.findIndex((sight) => sight.day >= day)
@@ -120,7 +120,7 @@ class Log {
 /** A move is seen in time when it is seen so many nights after daily asking sees it, or sooner. */
 const inTimeNights = 2
 
-/** What resting came to, or would have come to, for some queries of a list. */
+/** Savings and losses by resting, real or simulated, for some queries of a list. */
 export interface Receipt {
   readonly queries: number
   readonly daily_calls: number
@@ -228,7 +228,7 @@ function changesOf(sights: readonly FirstTen[]): readonly Change[] {
   })
 }
 
-/** What is seen once counts once: for the newest of the moves that it may be. */
+/** Counts a seen move once: for the newest of the moves that it may be. */
 function judge(
   truth: readonly Change[],
   seen: readonly Change[],

@@ -1,4 +1,4 @@
-// What is seen of a query on a night.
+// Compares the first ten results of two answers to a query.
 
 import { dayMs, formatDate } from '../../base/time/zone.ts'
 
@@ -42,7 +42,7 @@ function reaching({ pages }: FirstTen, places: number): readonly number[] {
   return places < firsts ? pages.slice(0, places) : pages
 }
 
-/** What two answers come to; null: they cannot be compared. */
+/** Compares two answers; null: they cannot be compared. */
 export function stepBetween(before: FirstTen, after: FirstTen): Comparison | null {
   const moves = movesBetween(before, after)
   if (moves === null) return null

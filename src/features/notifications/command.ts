@@ -1,3 +1,5 @@
+// The command `npm run notify`: lists the notices, or sends a test notice.
+
 import { randomUUID } from 'node:crypto'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { countFlag } from '../../base/cli/flags.ts'
@@ -8,7 +10,7 @@ import { openMill } from '../../core/mill.ts'
 import { listNotices, type NoticeRow } from './news.ts'
 import { post, refusalOf } from './webhook.ts'
 
-/** What can be typed after `npm run notify --`. */
+/** Flags of `npm run notify`. */
 export interface NotifyFlags {
   readonly test?: true
   readonly limit: string

@@ -1,3 +1,5 @@
+// Metrics in the format of Prometheus, read from the tables for each scrape.
+
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../../base/database/database.ts'
 import { readKeptOutlook } from '../../core/forecast/kept.ts'
@@ -171,7 +173,7 @@ function listGauges(registers: Registry[], db: Database) {
   }
 }
 
-/** What has become of nights, schedule by schedule. */
+/** Gauges of nights, for each schedule. */
 function nightGauges(registers: Registry[], db: Database) {
   const overdue = gauge(registers, {
     name: 'nights_overdue',
@@ -201,7 +203,7 @@ function nightGauges(registers: Registry[], db: Database) {
   }
 }
 
-/** What is to come, as it was last computed. */
+/** Gauges of the last stored forecast. */
 function outlookGauges(registers: Registry[]) {
   const credits = gauge(registers, {
     name: 'outlook_day_credits',

@@ -1,3 +1,5 @@
+// Serves health checks and metrics of a long-lived process, and sends its notices.
+
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { probeDatabase } from '../../base/database/database.ts'
@@ -10,7 +12,7 @@ import { startNews } from './news.ts'
 
 interface MonitorOptions {
   readonly tell: (line: string) => void
-  /** What this process itself lacks before it can work: one short line each. */
+  /** Reasons why this process cannot work yet: one short line each. */
   readonly problems?: () => readonly string[]
   /** Sums of the worker in this process. */
   readonly counted?: () => TaskCounts
@@ -18,7 +20,7 @@ interface MonitorOptions {
   readonly more?: () => Promise<string>
 }
 
-/** What a long-lived process lets others see of itself: health checks, metrics, news. */
+/** Health checks, metrics and notices of a long-lived process. */
 interface Monitor {
   /** A paid request came back after so many seconds. */
   readonly observe: (seconds: number) => void
@@ -87,7 +89,7 @@ interface HealthOptions {
   readonly host?: string
   /** 0: any free port. */
   readonly port: number
-  /** What is missing before work can be done; nothing when it can. An account without credit is no such lack. */
+  /** Reasons why no work can be done; empty when it can. A lack of credit is none. */
   readonly problems: () => Promise<readonly string[]>
   readonly metrics: () => Promise<string>
 }

@@ -52,7 +52,7 @@ export function startNews(
     return looking
   }
   const timer = setInterval(() => void look(), everyMs)
-  // What happened in the last moments, such as the end of the run, goes out as well.
+  // Events of the last moments, such as the end of the run, are sent as well.
   const lastLook = async () => {
     await looking
     await look()
@@ -277,7 +277,7 @@ function textOf(same: readonly News[]): string {
   }
 }
 
-/** What one alert says, and how many more there are of its kind. */
+/** Text of one alert, with the number of others of its kind. */
 function firstOf({ alerts, found }: Extract<News, { readonly alert: string }>): string {
   const more = found === 1 ? '' : ` (and ${found - 1} more: npm run alerts)`
   return `${alerts[0]?.text}${more}`
@@ -297,7 +297,7 @@ const outcomes = {
   night_failed: 'failed',
 } as const
 
-/** What a notice is about: the key under which it is noted once. */
+/** Key under which a notice is stored once. */
 interface Subject {
   readonly kind: string
   readonly subject: string

@@ -1,3 +1,5 @@
+// Posts a notice to the webhook, signed, in the format of the receiver.
+
 import { createHmac } from 'node:crypto'
 import type { Webhook } from '../../base/config.ts'
 import { codeOf } from '../../base/errors.ts'
@@ -6,7 +8,7 @@ import type { Secret } from '../../base/secret.ts'
 const answerWithinMs = 10_000
 const longestAskedMs = 3_600_000
 
-/** What became of one try. */
+/** Result of one try. */
 export interface Posted {
   readonly ok: boolean
   readonly status: number
@@ -74,7 +76,7 @@ async function beginning({ body }: Response): Promise<string> {
   return Buffer.concat(parts).subarray(0, shownBytes).toString('utf8').trim()
 }
 
-/** What `Retry-After` asks for, in milliseconds: it names seconds or a date. */
+/** Wait in milliseconds that `Retry-After` asks for, in seconds or as a date. */
 function waitOf(text: string | null): number | null {
   if (text === null) return null
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
@@ -98,7 +100,7 @@ function withoutLogin(url: URL) {
   return { address, authorization: { authorization } }
 }
 
-/** What is told: one line that a chat tool shows as it is, and the same as fields. */
+/** Body of a notice: one line that a chat tool shows as it is, and the same as fields. */
 interface Notice {
   /** The same in each try. */
   readonly id: string
