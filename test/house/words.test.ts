@@ -67,12 +67,12 @@ describe('a paragraph', () => {
     expect(longParagraphs(tree('a.md', `\`\`\`\n${words(200)}\n\`\`\`\n`))).toEqual([])
   })
 
-  test('has at most eighty words in the README, in SECURITY and in the decisions', () => {
-    const all = readTree(['.'], ['.md'])
-    const pages = [...all].filter(([path]) =>
-      /^(?:README|SECURITY)\.md$|^docs\/decisions\//.test(path),
+  test('has at most eighty words in every page but the two that are still being rewritten', () => {
+    const pages = [...readTree(['.'], ['.md'])].filter(
+      // The schema is generated from the comments of the tables.
+      ([path]) => !/^docs\/(?:analysis|expand|schema)\.md$/.test(path),
     )
-    expect(pages.length).toBeGreaterThan(10)
+    expect(pages.length).toBeGreaterThan(25)
     expect(longParagraphs(new Map(pages))).toEqual([])
   })
 })
