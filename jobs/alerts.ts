@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'alerts',
     about:
-      'Shows what moved in ranks and shares, with evidence, and puts the rules in force that say what is to be told.',
+      'Shows changes of ranks and shares, with evidence, and loads the rules that raise alerts.',
     examples: [
       'npm run alerts                       the newest alerts',
       'npm run alerts -- --standing         those that have not recovered',

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'archive',
     about:
-      'Moves what old days said into Parquet files, each read back before a row goes, and brings it back. Ledger, queries and sums stay.',
+      'Moves the answers of old days into Parquet files, or brings them back. Each file is read back before a row is deleted. Ledger, queries and sums stay.',
     examples: [
       'npm run archive -- --older 400d --to /srv/archive --dry-run    what would leave',
       'npm run archive -- --older 400d --to /srv/archive',

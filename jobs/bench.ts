@@ -6,7 +6,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'bench',
-    about: 'Measures this code on this machine, with servers of its own on the loopback.',
+    about: 'Measures this code on this machine, with its own servers on the loopback.',
     examples: [
       'npm run bench                     the mill: each part, the whole, two plain ways beside it',
       'npm run bench -- lists            reading and planning lists',

@@ -5,8 +5,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'budget',
-    about:
-      'Shows every budget and what is left of it; sets what a list may use in a calendar month.',
+    about: 'Shows every budget and its remaining credits, or sets the monthly budget of a list.',
     examples: [
       'npm run budget',
       'npm run budget -- --list keywords --credits 5000',

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'cadence',
     about:
-      'Shows how often the queries of each list are asked, and with --backtest what resting would have saved and missed. Reads only.',
+      'Shows how often the queries of each list are asked. --backtest shows the credits that resting would have saved and the moves it would have missed. Writes nothing.',
     examples: [
       'npm run cadence                                  lists that rest: intervals, savings, what the draws by chance saw',
       'npm run cadence -- --backtest                    what resting would have come to, for every list',

@@ -7,7 +7,7 @@ await runCommand(
   {
     name: 'cancel',
     about:
-      'Ends a run, or the open runs of a list: their open tasks are cancelled, their answers stay.',
+      'Cancels a run, or the open runs of a list. Their open tasks are cancelled, their answers stay.',
     examples: ['npm run cancel -- --run 12', 'npm run cancel -- --list keywords'],
     define: (program) =>
       program

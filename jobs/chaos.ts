@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'chaos',
     about:
-      'Kills, freezes, cuts, fills and sets back everything on purpose, then holds the books of the API against the tables.',
+      'Kills, freezes, cuts and fills everything on purpose, then compares the books of the API with the tables.',
     examples: [
       'npm run chaos -- --seconds 60',
       'npm run chaos -- --minutes 30 --backend redis',

@@ -9,7 +9,7 @@ await runCommand<DemoFlags>(
   {
     name: 'demo',
     about:
-      'From nothing to answered tables on this machine, and says where to look. SANDBOX: costs nothing.',
+      'Sets everything up on this machine, buys invented answers, and says where to look. SANDBOX: costs nothing.',
     drains: true,
     examples: [
       'npm run demo',

@@ -5,7 +5,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'desk',
-    about: 'Serves the page where people look: it reads the tables and changes nothing.',
+    about: 'Serves the desk, dashboards in the browser. It reads the tables and changes nothing.',
     drains: true,
     examples: [
       'npm run desk                                on this machine, http://127.0.0.1:8750',

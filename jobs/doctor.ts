@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'doctor',
     about:
-      'Checks this machine, the settings and every server, spends nothing, and says what to do.',
+      'Checks this machine, the settings and every server, suggests fixes, and spends nothing.',
     examples: ['npm run doctor', 'npm run -s doctor -- --json'],
     define: (program) => program.option('--json', 'print one JSON object'),
   },

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'domains',
     about:
-      'Says which domains are ours and which are of rivals, and since when: the only command that changes that. It shows each line that it removes or adds, and keeps them all.',
+      'Shows or sets which domains are ours and which are of competitors, and since when. It shows each line that it removes or adds, and keeps all of them.',
     examples: [
       'npm run domains -- list',
       'npm run domains -- set example.com --label "Example"     from the beginning',

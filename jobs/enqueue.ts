@@ -8,7 +8,7 @@ import { typed } from '../src/base/cli/text.ts'
 await runCommand<EnqueueFlags>(
   {
     name: 'enqueue',
-    about: 'Reads lists of queries, plans a run of each, and queues what has to be bought.',
+    about: 'Reads lists of queries, plans a run of each, and queues the calls to buy.',
     examples: [
       'npm run enqueue inputs/keywords.csv',
       'npm run enqueue -- inputs/keywords.csv --dry-run',

@@ -7,7 +7,7 @@ await runCommand(
   {
     name: 'expand',
     about:
-      'Takes the most promising related searches of a list into a list of their own, to be bought by the workers, within credits.',
+      'Collects the most promising related searches of a list into a new list, which workers buy within a budget.',
     examples: [
       'npm run expand -- --list keywords --credits 200 --dry-run',
       'npm run expand -- --list keywords --credits 200 --depth 2',

@@ -7,7 +7,7 @@ await runCommand(
   {
     name: 'export',
     about:
-      'Writes a view, a table or the answer to a question into a file, row by row, however long it is.',
+      'Writes a view, a table or the answer to a question to a file, row by row, however long it is.',
     examples: [
       'npm run export -- movers --to movers.csv',
       'npm run export -- results --to results.ndjson',

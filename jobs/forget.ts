@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'forget',
     about:
-      'Forgets a list, a query or the texts of a domain, and says first what would go. The ledger keeps its sums.',
+      'Deletes a list, a query or the texts of a domain, after a preview. The ledger keeps its sums.',
     examples: [
       'npm run forget -- --list keywords                   what would go; nothing is changed',
       'npm run forget -- --list keywords --yes             does it',

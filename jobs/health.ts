@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'health',
     about:
-      'Says whether a process of this host is well, by its exit code: for containers. Without MILL_METRICS_PORT it asks the tables instead.',
+      'Reports by its exit code whether a process of this host is healthy: for containers. Without MILL_METRICS_PORT it checks the database instead.',
     examples: [
       'npm run health                        the worker or scheduler at MILL_METRICS_PORT lives',
       'npm run health -- --ready             it has all that it needs to work',

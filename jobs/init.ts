@@ -5,7 +5,8 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'init',
-    about: 'Makes .env, a first list, schedules and .gitignore in this folder; overwrites nothing.',
+    about:
+      'Creates .env, a first list, schedules and .gitignore in this folder; overwrites nothing.',
     examples: ['npm run init'],
     define: (program) => program.option('--json', 'print one JSON object'),
   },

@@ -9,7 +9,7 @@ import { openKeys } from '../src/service/start.ts'
 await runCommand<KeysOptions>(
   {
     name: 'keys',
-    about: 'Issues, lists and revokes keys of the search service, and shows what they used.',
+    about: 'Issues, lists and revokes keys of the search service, and shows their usage.',
     examples: [
       'npm run keys -- create --kind live --credits 1000',
       'npm run keys -- create --kind live --plan pro',

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'migrate',
     about:
-      'Prepares the database: our tables, the views of analysts, the tables of the queue. Safe to repeat, and from several hosts at once.',
+      'Creates or updates the tables, the views for analysts and the tables of the queue. Safe to repeat, and to run from several hosts at once.',
     examples: [
       'npm run migrate',
       'DATABASE_URL=postgres://user:password@host:5432/name npm run migrate',

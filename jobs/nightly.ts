@@ -18,7 +18,7 @@ const beside: NightlyParts = {
 await runCommand<NightlyFlags>(
   {
     name: 'nightly',
-    about: 'Plans the runs of inputs/config/schedules.csv when they are due.',
+    about: 'Starts the runs of inputs/config/schedules.csv when they are due.',
     drains: true,
     examples: [
       'npm run nightly                             the scheduler; any number of them may run',

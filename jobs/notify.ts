@@ -5,7 +5,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'notify',
-    about: 'Shows what MILL_WEBHOOK was told and what waits, or sends it a test.',
+    about: 'Shows the notices that MILL_WEBHOOK got and those that wait, or sends a test.',
     examples: [
       'npm run notify                              the newest notices: told, waiting or given up',
       'npm run notify -- --test                    sends one test notice, prints what came back',

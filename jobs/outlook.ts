@@ -7,7 +7,7 @@ await runCommand(
   {
     name: 'outlook',
     about:
-      'Says what open runs and the coming nights will cost, what will still be fresh, and when the floor is met.',
+      'Forecasts the cost of open runs and coming nights, and when the credit floor is reached.',
     examples: ['npm run outlook', 'npm run outlook -- --days 30', 'npm run -s outlook -- --json'],
     define: (program) =>
       program

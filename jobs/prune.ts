@@ -5,7 +5,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand(
   {
     name: 'prune',
-    about: 'Removes old raw bodies. Rows, money and analyses stay as they are.',
+    about: 'Deletes old response bodies. Rows, ledger and analyses stay as they are.',
     examples: [
       'npm run prune -- --older 90d --dry-run    how much there is to remove',
       'npm run prune -- --older 90d',

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'rebuild',
     about:
-      'Makes the queue again from the tables: one job for each slice with an open task. With --days it adds up the days that are over instead, which `npm run nightly` does by itself: trends then read their sums.',
+      'Rebuilds the queue from the tables: one job for each slice with an open task. --days adds up finished days instead, as `npm run nightly` does by itself, so that trends read their sums.',
     examples: [
       'npm run rebuild',
       'npm run -s rebuild -- --json',

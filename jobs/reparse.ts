@@ -7,7 +7,7 @@ await runCommand(
   {
     name: 'reparse',
     about:
-      'Reads kept bodies again, without a call: those that could not be read or stored, or all.',
+      'Parses stored bodies again, without a call: those that could not be read or stored, or all.',
     examples: [
       'npm run reparse                 answers that could not be read, or whose rows were refused',
       'npm run reparse -- --run 12     only those of one run',

@@ -7,7 +7,7 @@ await runCommand(
   {
     name: 'report',
     about:
-      'Writes one page of pictures: runs, credits, rank history, movers and share of voice. It needs no network.',
+      'Writes a report as one HTML file: runs, credits, rank history, movers and share of voice. It needs no network.',
     examples: [
       'npm run report -- --to report.html',
       'npm run report -- --summary --send --desk https://desk.example.com',

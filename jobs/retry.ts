@@ -7,7 +7,7 @@ await runCommand(
   {
     name: 'retry',
     about:
-      'Opens tasks again that failed, are unknown, could not be afforded or were not asked; never one that has an answer.',
+      'Reopens tasks that failed, are unknown, were not affordable or were not asked; never one that has an answer, unless --buy-again says so.',
     examples: [
       'npm run retry -- --run 12                    failed and unknown tasks of run 12',
       'npm run retry -- --list keywords --state failed',

@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'sql',
     about:
-      'Asks the tables: a question of the library (npm run sql lists them), or any SQL that reads.',
+      'Answers a question of the library (npm run sql lists them), or runs any SQL statement that only reads.',
     examples: [
       'npm run sql',
       'npm run sql -- fell_out',

@@ -6,7 +6,7 @@ import { runNumber } from '../src/base/cli/flags.ts'
 await runCommand(
   {
     name: 'status',
-    about: 'Shows runs, credits, why the mill stands still, and what to type next.',
+    about: 'Shows runs, credits, stops with their reasons, and what to type next.',
     examples: [
       'npm run status',
       'npm run status -- --watch',

@@ -6,7 +6,7 @@ import { runCommand } from '../src/base/cli/command.ts'
 await runCommand<TrustFlags>(
   {
     name: 'trust',
-    about: 'Shows which runs and answers are quarantined, and lets a person decide otherwise.',
+    about: 'Shows which runs and answers are quarantined, and records a decision to the contrary.',
     examples: [
       'npm run trust                                                  what is quarantined, and decisions that stand',
       'npm run trust -- show --run 12                                 with its single answers and their scores',

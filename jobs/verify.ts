@@ -6,7 +6,7 @@ await runCommand(
   {
     name: 'verify',
     about:
-      'Proves on the live data what the mill promises: one line a promise, exit 1 when one is broken.',
+      'Checks that the live data keeps every promise: one line for each promise, exit code 1 when one is broken.',
     examples: [
       'npm run verify',
       'npm run verify -- --deep',

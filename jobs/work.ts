@@ -14,7 +14,7 @@ const beside: WorkParts = {
 await runCommand<WorkFlags>(
   {
     name: 'work',
-    about: 'Buys an answer for each open task, and stores it.',
+    about: 'Buys and stores an answer for each open task.',
     drains: true,
     examples: [
       'npm run work                                works until stopped, waits at a stop',

@@ -15,30 +15,30 @@ interface Command {
 export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
   'Every day': {
     enqueue: {
-      about: 'reads lists, plans a run of each, queues what has to be bought',
+      about: 'reads lists of queries, plans a run of each, and queues the calls to buy',
       bounds: ['--max-old-space-size=256'],
     },
     work: {
-      about: 'buys an answer for each open task, and stores it; --drain ends when nothing is left',
+      about: 'buys and stores an answer for each open task; --drain ends when none is left',
       bounds: ['--max-old-space-size=512'],
     },
-    status: { about: 'runs, credits, why it stands still, what to type next' },
-    nightly: { about: 'plans the runs of the schedules when they are due' },
+    status: { about: 'shows runs, credits, stops, and what to type next' },
+    nightly: { about: 'starts the runs of the schedules when they are due' },
     desk: {
-      about: 'serves the page where people look',
+      about: 'serves the desk: dashboards in the browser',
       bounds: ['--max-old-space-size=128', '--max-semi-space-size=2'],
       page: 'docs/desk.md',
     },
-    sql: { about: 'asks the tables: a question of the library, or any SQL that reads' },
-    report: { about: 'writes one page of pictures' },
-    export: { about: 'writes a view, a table or an answer into a file' },
-    verify: { about: 'proves the promises on the live data' },
-    demo: { about: 'from nothing to answered tables on this machine' },
+    sql: { about: 'answers a question of the library, or runs a read-only SQL statement' },
+    report: { about: 'writes a report as one HTML file' },
+    export: { about: 'writes a view, a table or an answer to a file' },
+    verify: { about: 'checks that the data keeps every promise' },
+    demo: { about: 'tries everything on this machine with invented answers, at no cost' },
   },
   Runs: {
-    resume: { about: 'lifts a stop' },
-    retry: { about: 'opens failed tasks again' },
-    cancel: { about: 'ends a run' },
+    resume: { about: 'lifts a stop of an account' },
+    retry: { about: 'reopens failed tasks' },
+    cancel: { about: 'cancels a run' },
     expand: {
       about: 'buys the most promising related searches of a list, within credits',
       page: 'docs/expand.md',
@@ -46,21 +46,21 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>>
   },
   Credits: {
     budget: { about: 'shows and sets budgets' },
-    outlook: { about: 'what open runs and coming nights will cost' },
+    outlook: { about: 'forecasts the cost of open runs and coming nights' },
     statement: { about: 'explains every change of the balance' },
     cadence: {
-      about: 'how often each query is asked, and what asking less saves',
+      about: 'shows how often each query is asked, and the credits that this saves',
       page: 'docs/ask-less.md',
     },
   },
   News: {
-    alerts: { about: 'what moved in ranks and shares, with evidence' },
+    alerts: { about: 'shows changes of ranks and shares, with evidence' },
     trust: {
-      about: 'which nights and answers are quarantined, and what people decided about them',
+      about: 'shows quarantined runs and answers, and overrides them',
       page: 'docs/operations.md#nights-that-are-not-trusted',
     },
-    notify: { about: 'what the webhook was told, and a test of it' },
-    domains: { about: 'which domains are ours or of rivals, and since when' },
+    notify: { about: 'shows the notices to the webhook, or sends a test' },
+    domains: { about: 'shows or sets which domains are ours or of competitors, and since when' },
   },
   'Old data': {
     archive: {
@@ -68,25 +68,25 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>>
       bounds: ['--max-old-space-size=192', '--max-semi-space-size=2'],
       page: 'docs/archive.md',
     },
-    prune: { about: 'removes old raw bodies' },
+    prune: { about: 'deletes old response bodies' },
     forget: {
-      about: 'forgets a list, a query or a domain; the ledger keeps its sums',
+      about: 'deletes a list, a query or a domain; the ledger keeps its sums',
       page: 'docs/operations.md#forget-a-list-a-query-or-a-domain',
     },
-    reparse: { about: 'reads kept bodies again, without a call' },
+    reparse: { about: 'parses stored bodies again, without a call' },
   },
   'This installation': {
-    init: { about: 'makes a folder ready: settings, a first list, schedules' },
-    doctor: { about: 'checks this machine, settings and servers, and says what to do' },
-    migrate: { about: 'prepares a database' },
-    rebuild: { about: 'makes the queue again from the tables' },
-    health: { about: 'whether a process is well, by its exit code' },
-    stack: { about: 'the database and the service of this machine' },
+    init: { about: 'sets up a folder: settings, a first list, schedules' },
+    doctor: { about: 'checks this machine, the settings and the servers, and suggests fixes' },
+    migrate: { about: 'creates or updates the tables of a database' },
+    rebuild: { about: 'rebuilds the queue from the tables' },
+    health: { about: 'reports by its exit code whether a process is healthy' },
+    stack: { about: 'shows or stops the database and the search service of this machine' },
   },
   'The search service': {
     service: { about: 'runs the search service' },
-    keys: { about: 'its keys' },
-    corpus: { about: 'its documents' },
+    keys: { about: 'issues, lists and revokes keys of the service' },
+    corpus: { about: 'fills the documents that the service searches' },
   },
 }
 
