@@ -1,7 +1,7 @@
 // Reads everything a forecast needs, computes it, and prints it as a table, sentences or JSON.
 
 import type { Origin } from '../../base/answer.ts'
-import { count, formatTable } from '../../base/cli/text.ts'
+import { formatTable } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { unhandled } from '../../base/errors.ts'
@@ -327,10 +327,14 @@ export function outlookLines(outlook: CreditOutlook, zone: string): readonly str
   ]
 }
 
+const amount = (number: number) => number.toLocaleString('en')
+const credits = (number: number) => `${amount(number)} credit${number === 1 ? '' : 's'}`
+
 function balanceLine({ balance, observedAt, floor }: CreditOutlook, zone: string): string {
-  if (balance === null) return `balance not told yet; the floor is ${floor}`
-  const seen = observedAt === null ? '' : `, told ${formatMinute(zone, observedAt)}`
-  return `${balance} credits when calls on their way are paid${seen}; the floor is ${floor}`
+  const least = `credit floor: ${amount(floor)}`
+  if (balance === null) return `Balance: unknown; ${least}`
+  const seen = observedAt === null ? '' : `reported ${formatMinute(zone, observedAt)}, `
+  return `Balance: ${credits(balance)} (${seen}after calls in flight); ${least}`
 }
 
 const heads = ['when', 'what', 'list', 'to buy', 'fresh', 'credits', 'at worst', 'left', 'verdict']
@@ -349,17 +353,17 @@ function stepTable(steps: readonly ForecastStep[], zone: string): string {
 function verdictOf({ cut, sure, bought, asked }: ForecastStep): string {
   switch (cut) {
     case null:
-      return sure ? 'fits' : 'fits at what was paid lately, not at the dearest'
+      return sure ? 'fits' : 'fits at recent prices, not at the highest'
     case 'budget':
-      return `its budget ends at ${bought} of ${asked}`
+      return `run budget ends at ${bought} of ${asked}`
     case 'list':
-      return `its list's budget of the month ends at ${bought} of ${asked}`
+      return `monthly budget of the list ends at ${bought} of ${asked}`
     case 'month':
-      return `the month's budget ends at ${bought} of ${asked}`
+      return `monthly budget ends at ${bought} of ${asked}`
     case 'day':
-      return `the day's budget ends at ${bought} of ${asked}`
+      return `daily budget ends at ${bought} of ${asked}`
     case 'floor':
-      return `the floor stops it at ${bought} of ${asked}`
+      return `credit floor reached at ${bought} of ${asked}`
     default:
       throw unhandled('cut', cut)
   }
@@ -370,23 +374,22 @@ export function outlookSentences(
   { forecast, now, until, schedules, renewal, unpriced }: CreditOutlook,
   zone: string,
 ): readonly string[] {
-  const without = unpriced.map(({ schedule, reason }) => `${schedule} has no figure: ${reason}`)
+  const without = unpriced.map(({ schedule, reason }) => `${schedule} has no forecast: ${reason}`)
   if (forecast.kind === 'unknown') {
-    const what = forecast.missing === 'balance' ? 'the balance' : 'what each kind of query costs'
-    const day = forecast.day === undefined ? [] : [forecast.day]
+    const { missing, day } = forecast
+    const what = missing === 'balance' ? 'the balance is' : 'prices are'
     return [
-      `nobody knows ${what} yet: the first answers tell it`,
-      ...day.map(
-        ({ credits, worst }) =>
-          `the coming 24 hours: about ${count(credits, 'credit')}; ${worst} at the worst`,
-      ),
+      `${what} not known yet: the first answers will tell`,
+      ...(day === undefined
+        ? []
+        : [`next 24 hours: about ${credits(day.credits)}, at most ${amount(day.worst)}`]),
       ...without,
     ]
   }
   const { steps } = forecast
   if (steps.length === 0)
     return [
-      schedules === 0 ? 'nothing is open, and no schedule is on' : 'nothing is open',
+      schedules === 0 ? 'no run is open, and no schedule is on' : 'no run is open',
       ...without,
     ]
   const lines = [
@@ -398,7 +401,7 @@ export function outlookSentences(
   ]
   if (renewal !== null && renewal.balance === null) {
     lines.push(
-      `a renewal is due ${formatMinute(zone, renewal.at)}: how much it brings is known after the first one`,
+      `the plan renews ${formatMinute(zone, renewal.at)}; the first renewal will show how many credits it brings`,
     )
   }
   return lines
@@ -411,7 +414,7 @@ function dayLine(steps: readonly ForecastStep[], now: Date): string {
   const open = near
     .filter(({ kind }) => kind === 'run')
     .reduce((total, step) => total + step.credits, 0)
-  return `the coming 24 hours: about ${count(sum, 'credit')}, ${open} of them for what is open; ${worst} at the worst`
+  return `next 24 hours: about ${credits(sum)} (${amount(open)} for open runs), at most ${amount(worst)}`
 }
 
 function floorLine(
@@ -421,16 +424,16 @@ function floorLine(
   const met = firstStop(steps)
   if (met !== null) {
     const { step, at } = met
-    return `the floor is met ${formatMinute(zone, at)} or about then: ${step.list} stops at ${step.bought} of ${step.asked}`
+    return `the credit floor is reached around ${formatMinute(zone, at)}: ${step.list} stops at ${step.bought} of ${step.asked}`
   }
   const unsure = steps.find(({ cut, sure }) => cut === null && !sure)
   const day = formatMinute(zone, until).slice(0, 10)
   return unsure === undefined
-    ? `the floor is not met until ${day}, also at the dearest price paid lately`
-    : `the floor is not met until ${day} at what was paid lately; at the dearest, ${unsure.list} of ${formatMinute(zone, new Date(unsure.at))} does not fit`
+    ? `the credit floor is not reached before ${day}, even at the highest recent price`
+    : `the credit floor is not reached before ${day} at recent prices; at the highest, ${unsure.list} of ${formatMinute(zone, new Date(unsure.at))} does not fit`
 }
 
-/** How many credits have to be there by when, so that the floor stops nothing before the next renewal. */
+/** Credits to add, and by when, so that the floor stops nothing before the next renewal. */
 function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
   const renewed = steps.findIndex(({ kind }) => kind === 'renewal')
   const before = renewed === -1 ? steps : steps.slice(0, renewed)
@@ -445,9 +448,9 @@ function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
     return sum + (step.asked - step.bought) * each
   }, 0)
   if (missing === 0) return []
-  const until = renewed === -1 ? '' : ' up to the next renewal'
+  const until = renewed === -1 ? '' : ' until the next renewal'
   return [
-    `to buy all of it${until}, add ${count(Math.ceil(missing), 'credit')} by ${formatMinute(zone, new Date(first.at))}`,
+    `to buy everything${until}, add ${credits(Math.ceil(missing))} by ${formatMinute(zone, new Date(first.at))}`,
   ]
 }
 
@@ -459,7 +462,7 @@ function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
   const left = short.reduce((sum, { asked, bought }) => sum + asked - bought, 0)
   const when = formatMinute(zone, new Date(first.at))
   return [
-    `budgets leave out ${left} queries, the first time ${when}: ${first.list} ends at ${first.bought} of ${first.asked}`,
+    `budgets leave out ${amount(left)} ${left === 1 ? 'query' : 'queries'}, first at ${when}: ${first.list} ends at ${first.bought} of ${first.asked}`,
   ]
 }
 

@@ -2,6 +2,7 @@
 
 import type { Database } from '../../base/database/database.ts'
 import { MillError, Misuse, Unreachable } from '../../base/errors.ts'
+import { count } from '../../base/cli/text.ts'
 import { formatMinute } from '../../base/time/zone.ts'
 import { type ListPlan, planList, queueRun, wishNotice } from '../enqueue/planning.ts'
 import type { ListOrder } from '../enqueue/staging.ts'
@@ -68,7 +69,7 @@ function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: Lis
     ...(notAsked === 0 ? [] : [`${notAsked} not asked`]),
     ...(dropped === 0 ? [] : [`${dropped} dropped, as the list no longer holds them`]),
     ...shares.map((one) => `${sharesPhrase([one])} for ${one.queued} of them`),
-    ...(rejected === 0 ? [] : [`${rejected} lines rejected`]),
+    ...(rejected === 0 ? [] : [`${count(rejected, 'line')} rejected`]),
   ].join(', ')
 }
 

@@ -34,7 +34,7 @@ describe('the outlook in words', () => {
   test('shows a line for each run and night, and what the coming day costs', () => {
     const [balance, table, ...rest] = outlookLines(outlook([run, night]), 'UTC')
     expect(balance).toBe(
-      '1539 credits when calls on their way are paid, told 2026-11-22 19:58; the floor is 100',
+      'Balance: 1,539 credits (reported 2026-11-22 19:58, after calls in flight); credit floor: 100',
     )
     expect(table).toBe(
       [
@@ -44,8 +44,8 @@ describe('the outlook in words', () => {
       ].join('\n'),
     )
     expect(rest).toEqual([
-      'the coming 24 hours: about 1510 credits, 610 of them for what is open; 2410 at the worst',
-      'the floor is not met until 2026-11-29, also at the dearest price paid lately',
+      'next 24 hours: about 1,510 credits (610 for open runs), at most 2,410',
+      'the credit floor is not reached before 2026-11-29, even at the highest recent price',
     ])
   })
 
@@ -53,9 +53,9 @@ describe('the outlook in words', () => {
     const stop = { ...night, bought: 640, cut: 'floor', sure: false } as const
     const found = outlook([{ ...stop, floorAt: at('2026-11-23T02:11') }])
     expect(words(found)[1]).toBe(
-      'the floor is met 2026-11-23 02:11 or about then: shoes stops at 640 of 900',
+      'the credit floor is reached around 2026-11-23 02:11: shoes stops at 640 of 900',
     )
-    expect(outlookLines(found, 'UTC')[1]).toContain('the floor stops it at 640 of 900')
+    expect(outlookLines(found, 'UTC')[1]).toContain('credit floor reached at 640 of 900')
     expect(outlookJson(found)).toMatchObject({
       floor_at: new Date('2026-11-23T02:11Z'),
       steps: [{ name: 'nightly', floor_at: new Date('2026-11-23T02:11Z') }],
@@ -64,11 +64,11 @@ describe('the outlook in words', () => {
 
   test('tells what fits only at the prices paid lately, and what budgets leave out', () => {
     expect(words(outlook([{ ...night, sure: false }]))[1]).toBe(
-      'the floor is not met until 2026-11-29 at what was paid lately; at the dearest, shoes of 2026-11-23 02:00 does not fit',
+      'the credit floor is not reached before 2026-11-29 at recent prices; at the highest, shoes of 2026-11-23 02:00 does not fit',
     )
     const short = { ...night, bought: 40, cut: 'budget', sure: false } as const
     expect(words(outlook([short, { ...short, at: at('2026-11-24T02:00') }]))[2]).toBe(
-      'budgets leave out 1720 queries, the first time 2026-11-23 02:00: shoes ends at 40 of 900',
+      'budgets leave out 1,720 queries, first at 2026-11-23 02:00: shoes ends at 40 of 900',
     )
   })
 
@@ -76,13 +76,13 @@ describe('the outlook in words', () => {
     const short = { ...night, bought: 400, credits: 400, cut: 'floor', sure: false } as const
     const unpriced = [{ schedule: 'news', reason: 'the list news was never read' }]
     expect(words(outlook([short], { unpriced })).slice(2)).toEqual([
-      'to buy all of it, add 500 credits by 2026-11-23 02:00',
-      'news has no figure: the list news was never read',
+      'to buy everything, add 500 credits by 2026-11-23 02:00',
+      'news has no forecast: the list news was never read',
     ])
     const day = { credits: 900, worst: 1800 }
     const dark = { kind: 'unknown', missing: 'balance', day } as const
     expect(outlookLines(outlook([], { balance: null, forecast: dark }), 'UTC')[2]).toBe(
-      'the coming 24 hours: about 900 credits; 1800 at the worst',
+      'next 24 hours: about 900 credits, at most 1,800',
     )
   })
 
@@ -90,18 +90,16 @@ describe('the outlook in words', () => {
     const dark = (missing: 'balance' | 'prices') =>
       outlookLines(outlook([], { balance: null, forecast: { kind: 'unknown', missing } }), 'UTC')
     expect(dark('balance')).toEqual([
-      'balance not told yet; the floor is 100',
-      'nobody knows the balance yet: the first answers tell it',
+      'Balance: unknown; credit floor: 100',
+      'the balance is not known yet: the first answers will tell',
     ])
-    expect(dark('prices')[1]).toBe(
-      'nobody knows what each kind of query costs yet: the first answers tell it',
-    )
+    expect(dark('prices')[1]).toBe('prices are not known yet: the first answers will tell')
     const renewal = { at: new Date('2026-12-01T00:00Z'), balance: null }
     expect(words(outlook([night], { renewal }))[2]).toBe(
-      'a renewal is due 2026-12-01 00:00: how much it brings is known after the first one',
+      'the plan renews 2026-12-01 00:00; the first renewal will show how many credits it brings',
     )
     expect(outlookLines(outlook([], { schedules: 0 }), 'UTC')[1]).toBe(
-      'nothing is open, and no schedule is on',
+      'no run is open, and no schedule is on',
     )
   })
 })

@@ -100,7 +100,7 @@ describe('the status', () => {
     const shown = formatStatus(view({ runs: [run(1, { open: 300 })], outlook: outlookOf([stop]) }))
     expect(shown).toContain('credits reach for 200 of them, about 4 min')
     expect(shown).toContain(
-      'outlook: the floor is met 1970-01-01 00:03 or about then: shoes stops at 200 of 300',
+      'outlook: the credit floor is reached around 1970-01-01 00:03: shoes stops at 200 of 300',
     )
   })
 
