@@ -29,7 +29,6 @@ export class PageAddress {
     this.#filters = filters
   }
 
-  /** A part of the path, as text. */
   part(name: string): string {
     return this.#path[name] ?? ''
   }
@@ -49,7 +48,6 @@ export class PageAddress {
     throw new NotThere(`There is no ${name} ${quoted(text)}.`)
   }
 
-  /** A day in the path. */
   dayPart(name: string): string {
     return expectDay(name, this.part(name))
   }
@@ -115,12 +113,10 @@ export class PageAddress {
   }
 }
 
-/** A day so many days earlier. */
 export function daysBefore(day: string, days: number): string {
   return formatDate(dayOf(day).getTime() - days * dayMs)
 }
 
-/** The day after a day. */
 export function dayAfter(day: string): string {
   return daysBefore(day, -1)
 }

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { root } from '../base/root.ts'
 import { style } from './drawing/parts.ts'
 
-/** A file of the desk's own, as it is served. */
 export interface Asset {
   /** Changes with what it holds, so that browsers may keep it. */
   readonly path: string

@@ -28,7 +28,6 @@ export interface DeskFlags {
 const usualPort = 8750
 const highestPort = 65_535
 
-/** Serves the pages until it is stopped. */
 export async function runDesk(call: Call<DeskFlags>): Promise<Exit> {
   const { options, env, closers, signal } = call
   const config = readConfig(env)
@@ -93,7 +92,6 @@ function readPublicUrl(typed: string): URL {
   )
 }
 
-/** Where a desk listens, and for whom. */
 interface DeskPlace {
   readonly host: string
   /** 0: any free one. */
@@ -104,7 +102,6 @@ interface DeskPlace {
   readonly publicUrl: URL | null
 }
 
-/** A desk that is open. */
 export interface OpenDesk {
   readonly url: string
   readonly port: number

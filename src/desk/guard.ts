@@ -29,7 +29,6 @@ export class Refused extends Error {
 }
 
 interface GuardOptions {
-  /** Where the desk listens. */
   readonly host: string
   /** Where people reach it, when that is another address. */
   readonly publicUrl: URL | null
@@ -120,7 +119,6 @@ export function urlHost(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
 }
 
-/** The name in a Host header, without its port. */
 function hostOf(header: string | undefined): string | null {
   const found = /^(\[[0-9a-f:.]+\]|[^:/?#@\s]+)(?::\d{1,5})?$/i.exec(header ?? '')
   return found?.[1]?.toLowerCase() ?? null
@@ -195,12 +193,10 @@ const derive = promisify<string, Buffer, number, Buffer>(scrypt)
 const leastLength = 12
 const lastsMs = 12 * 3_600_000
 const minuteMs = 60_000
-/** Wrong tries in a minute, from one address and from all. */
 const mostWrong = { each: 5, all: 30 }
 const mostSessions = 1_000
 const keyBytes = 32
 
-/** Result of one try. */
 type PasswordTry =
   | { readonly kind: 'in'; readonly token: string }
   | { readonly kind: 'wrong' }

@@ -11,7 +11,6 @@ import { pagePlace, readingOf } from './place.ts'
 import { problemOf } from './problem.ts'
 import { type DeskGround, restAfter } from './tables.ts'
 
-/** Update for an open page. */
 interface News {
   /** Pieces by the ids of their elements. */
   readonly parts: Readonly<Record<string, string>>

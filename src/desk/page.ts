@@ -33,11 +33,8 @@ export interface DeskReading {
   readonly books: <T>(read: (db: Database) => Promise<T>) => Promise<T>
 }
 
-/** Context in which a page is drawn. */
 export interface PagePlace {
-  /** The path that was asked for. */
   readonly path: string
-  /** Every filter as it was typed. */
   readonly filters: URLSearchParams
   readonly zone: string
   readonly today: string
@@ -93,7 +90,6 @@ export interface DeskPage {
   readonly live: ((reading: DeskReading, place: PagePlace) => Promise<LiveParts>) | null
 }
 
-/** Makes a page of its three steps. */
 export function definePage<Asked, Found>(recipe: PageRecipe<Asked, Found>): DeskPage {
   return {
     path: recipe.path,
@@ -115,12 +111,10 @@ interface Sent {
   readonly pieces: AsyncIterable<string | Uint8Array>
 }
 
-/** A file that is there in one piece. */
 export async function* inOnePiece<Piece>(piece: Piece): AsyncGenerator<Piece> {
   yield piece
 }
 
-/** An address that answers with a file. */
 export interface FilePage {
   readonly path: string
   readonly send: (address: PageAddress, reading: DeskReading) => Promise<Sent>

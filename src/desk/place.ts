@@ -12,7 +12,6 @@ import type { DeskGround } from './tables.ts'
 const pageTimeoutMs = 15_000
 const outlookMs = 2_000
 const brieflyMs = 1_000
-/** Filters that every link keeps. */
 const kept = ['origins', 'suspects'] as const
 
 /** Rights of a page to read, by the filters that every page has. */

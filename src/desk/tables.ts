@@ -18,7 +18,6 @@ export interface DeskGround {
   readonly tell: (line: string) => void
 }
 
-/** The tables, opened for reading alone. */
 interface Opened {
   readonly mill: Mill
   /** Null: the database has no role that may only read. */

@@ -126,7 +126,6 @@ export interface QueryGroup {
   readonly wishes?: readonly AskedAgain[] | null
 }
 
-/** Work that is open now. */
 export interface OpenWork {
   readonly run: number
   readonly list: string
@@ -137,7 +136,6 @@ export interface OpenWork {
   readonly classes: readonly { readonly class: string; readonly tasks: number }[]
 }
 
-/** A night that is to come. */
 export interface ComingNight {
   readonly schedule: string
   readonly list: number
@@ -148,7 +146,6 @@ export interface ComingNight {
   /** True: queries rest as its cadence says. */
   readonly adaptive: boolean
   readonly budget: number | null
-  /** An answer younger than this is reused. */
   readonly maxAgeMs: number
   /** True: the remainder of an older night is bought before it. */
   readonly keepsOld: boolean
@@ -158,7 +155,6 @@ export interface ComingNight {
   readonly part?: number | null
 }
 
-/** Credits that a list may use in a month. */
 interface ListAllowance {
   readonly list: string
   readonly month: string
@@ -166,7 +162,6 @@ interface ListAllowance {
   readonly gone: number
 }
 
-/** Everything that a forecast is made from. */
 export interface Prospect {
   readonly now: number
   readonly until: number
@@ -178,7 +173,6 @@ export interface Prospect {
   /** Most credits a day, and the day of an instant. */
   readonly dailyBudget: number | null
   readonly dayOf: (at: number) => string
-  /** Credits used today already. */
   readonly spentToday: number
   /** Most credits a month, the month of an instant, and what was used of it. */
   readonly monthlyBudget: number | null
@@ -193,7 +187,6 @@ export interface Prospect {
   readonly renewals: readonly { readonly at: number; readonly balance: number | null }[]
 }
 
-/** Forecast of one run or night. */
 export interface ForecastStep {
   readonly kind: 'run' | 'night' | 'renewal'
   /** Number of the run, or name of the schedule. */
@@ -213,14 +206,11 @@ export interface ForecastStep {
   readonly cut: Cut | null
   /** False where it would be cut if every query cost the dearest. */
   readonly sure: boolean
-  /** When the floor will be met. */
   readonly floorAt: number | null
 }
 
-/** A step at one kind of price. */
 type Step = Omit<ForecastStep, 'worst' | 'sure'>
 
-/** At which prices a walk reckons. */
 type PriceKind = 'expected' | 'worst'
 
 /** Remainder of a run or night when credit ends, in the order in which it will be bought. */
@@ -234,7 +224,6 @@ interface Leftover {
   readonly waits: string | null
 }
 
-/** The balance as it will go. */
 class Spending {
   readonly steps: Step[] = []
   readonly #prospect: Prospect
@@ -351,7 +340,6 @@ interface Portion {
   readonly queries: number
 }
 
-/** A group as it will stand. */
 interface KnownGroup {
   readonly group: QueryGroup
   answeredAt: number | null
@@ -457,7 +445,6 @@ class Allowances {
     }
   }
 
-  /** Credits that each of them leaves. */
   left(drawer: Drawer): Readonly<Record<'list' | 'day' | 'month', number>> {
     const { dailyBudget, monthlyBudget, lists } = this.#prospect
     const [day, month, list] = this.#namesOf(drawer)
@@ -490,7 +477,6 @@ class Allowances {
   }
 }
 
-/** Which of these ends first. */
 function tightest(limits: Readonly<Record<Cut, number>>): Cut {
   const order = ['budget', 'list', 'month', 'day', 'floor'] as const
   const least = Math.min(...order.map((name) => limits[name]))

@@ -466,7 +466,6 @@ function budgetLines(steps: readonly ForecastStep[], zone: string): string[] {
   ]
 }
 
-/** The first step that the floor stops, and when. */
 function firstStop(
   steps: readonly ForecastStep[],
 ): { readonly step: ForecastStep; readonly at: Date } | null {
@@ -474,7 +473,6 @@ function firstStop(
   return step === undefined ? null : { step, at: new Date(step.floorAt ?? step.at) }
 }
 
-/** The outlook for programs. */
 export function outlookJson({ forecast, now, until, ...outlook }: CreditOutlook) {
   const steps = forecast.kind === 'known' ? forecast.steps : []
   const met = firstStop(steps)

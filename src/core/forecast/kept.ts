@@ -73,7 +73,6 @@ interface Whose {
   readonly origin: string
 }
 
-/** A forecast as stored. */
 interface KeptOutlook {
   readonly until: Date
   readonly balance: number | null
@@ -137,7 +136,6 @@ async function claimOutlook(
 /** A statement takes 65,535 values. */
 const insertedAtOnce = 1000
 
-/** Replaces the stored forecast. */
 async function keepOutlook(
   db: Database,
   account: number,

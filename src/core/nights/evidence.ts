@@ -13,7 +13,6 @@ export interface RunAnswer {
 }
 
 interface EarlierAnswer {
-  /** Days since 1970-01-01. */
   readonly day: number
   /** False: it is quarantined. */
   readonly trusted: boolean
@@ -81,7 +80,6 @@ export function scoreAnswers(answers: readonly RunAnswer[]): readonly ScoredAnsw
   })
 }
 
-/** The figures of a run from the scores of its answers. */
 export function figuresOf(scored: readonly ScoredAnswer[]): ResultFigures {
   return {
     compared: scored.filter(({ turnover }) => turnover !== null).length,

@@ -15,9 +15,7 @@ const abandonedMs = 15 * 60_000
 const basis = sql<string>`analysis.basis()`
 const keywordBasis = sql<string>`analysis.keyword_basis()`
 
-/** Which days are kept, and who hears of each. */
 interface FinishOptions {
-  /** The first day that is kept. */
   readonly since?: string | undefined
   /** Told of each day that is kept, with how many are still to come. */
   readonly tell?: (day: string, left: number) => void
@@ -143,7 +141,6 @@ const sums = [
   'finished_keyword_days',
 ] as const
 
-/** Sums that nobody may use any more. */
 async function throwAway(db: Database): Promise<void> {
   await db
     .deleteFrom('finished_days')
@@ -236,7 +233,6 @@ async function addUp(db: Database, finish: number, day: string): Promise<boolean
   }
 }
 
-/** Sums of a day, table by table. */
 function sumsOf(finish: number, day: string): readonly RawBuilder<unknown>[] {
   return [
     sql`
@@ -267,7 +263,6 @@ function sumsOf(finish: number, day: string): readonly RawBuilder<unknown>[] {
   ]
 }
 
-/** Takes back what was added up. */
 class Changed extends Error {}
 
 /** Days before every run that is not over, of which nothing is kept. */

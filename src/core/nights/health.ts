@@ -6,7 +6,6 @@ import { type Expression, sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
 import type { ResultFigures, RunAnswer } from './evidence.ts'
 
-/** Figures of a finished run. */
 export interface NightFigures extends Partial<ResultFigures> {
   readonly run_id: number
   readonly asked: number

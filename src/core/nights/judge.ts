@@ -105,7 +105,6 @@ function without(scored: readonly ScoredAnswer[], doubts: readonly Doubt[]) {
   return scored.filter(({ answer }) => !doubted.has(answer.search_id))
 }
 
-/** The answers that make a run odd. */
 function blameAnswers(odd: readonly Finding[], scored: readonly ScoredAnswer[]): readonly Doubt[] {
   return scored.flatMap((one): Doubt[] => {
     const cause = odd.find(({ rule }) => (rule.each?.(one) ?? 0) >= blamedFrom)
@@ -124,7 +123,6 @@ const leastBefore = 3
 
 const nothingOdd: NightJudgement = { reasons: [], remarks: [], usualFrom: null }
 
-/** Verdict of one rule on a run. */
 interface Finding {
   readonly rule: Rule
   readonly score: number

@@ -286,7 +286,6 @@ interface WatchedNight extends WatchRow {
   readonly part: number | null
 }
 
-/** Every schedule that a scheduler has ever seen. */
 export async function readWatches(db: Database): Promise<readonly WatchRow[]> {
   return db
     .selectFrom('schedules')
@@ -356,7 +355,6 @@ interface Watch {
   readonly waiting: Date | null
 }
 
-/** A night that is due and has no outcome. */
 export interface Overdue {
   readonly schedule: string
   readonly dueAt: Date
@@ -410,7 +408,6 @@ export interface LastNight {
   readonly open: number
 }
 
-/** The newest night of each schedule. */
 export async function readLastNights(db: Database): Promise<readonly LastNight[]> {
   return db
     .selectFrom((eb) =>

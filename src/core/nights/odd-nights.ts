@@ -73,7 +73,6 @@ export const hasAnswer = sql<boolean>`((
   where t.run_id = r.id
 ))`
 
-/** How a schedule has done lately. */
 interface GoodNight {
   readonly schedule: string
   /** When its last good night was due; null while there was none. */

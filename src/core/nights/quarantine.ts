@@ -18,7 +18,6 @@ export interface TrustDecision {
   readonly by: string
 }
 
-/** Verdict of the rules on a run. */
 interface RunJudgement {
   readonly night: JudgedNight
   readonly judgement: NightJudgement
@@ -33,7 +32,6 @@ interface RunJudgement {
 
 /** A judgement as it was stored: with what people decided. */
 interface StoredJudgement extends NightJudgement {
-  /** Answers of the run in quarantine. */
   readonly quarantined: number
 }
 

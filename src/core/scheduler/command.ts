@@ -27,12 +27,10 @@ export interface NightlyFlags {
 
 /** Hooks of features for this command; only a job may import all of them. */
 export interface NightlyParts extends SchedulerParts {
-  /** Tells the webhook what is new, once. */
   readonly tellNews: (mill: Mill) => Promise<void>
   readonly desk: StartDeskBeside
 }
 
-/** Serves the desk beside the scheduler; the job hands it in. */
 type StartDeskBeside = (
   options: { readonly config: Config; readonly tell: (line: string) => void },
   typed: string | true,
@@ -96,11 +94,9 @@ async function tickOnce(mill: Mill, file: string, beside: NightlyParts): Promise
   return sayOverdue(await overdueNights(mill.db))
 }
 
-/** Hooks of features for a scheduler. */
 interface SchedulerParts {
   readonly afterRuns: AfterRuns
   readonly chooseQueries: ChooseQueries
-  /** Health checks, metrics and news. */
   readonly monitor: (
     mill: Mill,
     watched: {

@@ -13,7 +13,6 @@ const portionMs = 7 * dayMs
 
 const nobodyLooked = 'no scheduler was there, or the database was away'
 
-/** The run of the list that is still going. */
 export interface Busy {
   readonly run: number
   readonly date: string
@@ -25,7 +24,6 @@ export interface Busy {
   readonly open: number
 }
 
-/** Facts about one schedule at one moment. */
 export interface Facts {
   readonly now: Date
   /** Every time up to here has been decided. */

@@ -21,13 +21,11 @@ type MissedRule = (typeof missedRules)[number]
 const overlapRules = ['skip', 'queue', 'merge'] as const
 type OverlapRule = (typeof overlapRules)[number]
 
-/** Where the list of a line lies, and what it is called. */
 interface ListPlace {
   readonly path: string
   readonly listName: string
 }
 
-/** One line of the file of schedules. */
 export interface Schedule extends ListPlace, Shares {
   readonly name: string
   readonly line: number
@@ -201,7 +199,6 @@ class LineReader {
   }
 }
 
-/** The columns of the file, in their usual order. */
 const columns = [
   'schedule',
   'list',
@@ -217,7 +214,6 @@ const columns = [
   'share',
 ] as const
 
-/** A column that the file of schedules has, or may have. */
 type ScheduleColumn = (typeof columns)[number] | (typeof listWords)[number]
 
 /** How the cells of a column are read: null for words that are none, and what stands for them then. */
@@ -321,7 +317,6 @@ interface Shares {
   readonly shares: readonly TaggedShare[]
 }
 
-/** The column of shares. */
 export const shareCell: ColumnReading<Shares> = {
   read: readShares,
   expected:
@@ -357,12 +352,10 @@ function percentsOf(shares: readonly number[]): number {
   return shares.reduce((sum, share) => sum + Math.round(share * 100), 0)
 }
 
-/** A share as a person reads it. */
 export function sharePhrase(share: number): string {
   return `${percentsOf([share])} %`
 }
 
-/** Shares of labels as a person reads them. */
 export function sharesPhrase(shares: readonly TaggedShare[]): string {
   return shares.map(({ tag, share }) => `${tag} ${sharePhrase(share)}`).join(', ')
 }
@@ -375,7 +368,6 @@ type Cadence =
   | { readonly kind: 'daily' }
   | { readonly kind: 'adaptive'; readonly longestDays: number }
 
-/** The column of cadences. */
 const cadenceCell: ColumnReading<Cadence> = {
   read: readCadence,
   expected: '"daily" or "adaptive 14d", from 2d to 365d',
@@ -396,7 +388,6 @@ function readCadence(text: string): Cadence | null {
 /** Where the schedules stand, unless another file is named. */
 export const schedulesFile = resolve(workplace, 'inputs', 'config', 'schedules.csv')
 
-/** Parsed file of schedules. */
 export interface ScheduleFile {
   readonly schedules: readonly Schedule[]
   readonly refusals: readonly RefusedLine[]

@@ -63,7 +63,6 @@ function latelyOf({ lately }: ScheduleView): string {
   return `${counts.join(', ') || 'none'} in the last ${latelyDays} days`
 }
 
-/** The schedules for programs. */
 export function nightsJson({ schedules, refusals }: Outlook) {
   return {
     schedules: schedules.map(({ schedule, next, last, overdue, lately }) => ({
@@ -99,7 +98,6 @@ export function nightsJson({ schedules, refusals }: Outlook) {
   }
 }
 
-/** One schedule as people see it. */
 interface ScheduleView {
   readonly schedule: Schedule
   /** Empty for a schedule that is off. */
@@ -118,7 +116,6 @@ export interface Outlook {
 
 const shownTimes = 3
 
-/** How far back nights are counted. */
 const latelyDays = 7
 
 /** Next times, last nights and overdue nights of every schedule of the file. */
@@ -177,7 +174,6 @@ export function nightSummaryLines(nights: readonly NightSummary[]): readonly str
   ])
 }
 
-/** The newest night of a schedule in words. */
 export function describeLastNight(zone: string, last: LastNight | null): string {
   if (last === null) return 'none yet'
   const outcome = last.outcome ?? 'waiting'

@@ -81,7 +81,6 @@ function gridLine(tick: number, y: number, format: BarChart['format']): Html {
 // Of letters in the size of a name: rather too wide than over another.
 const letterWidth = 7
 
-/** Which colour is which, above the bars. */
 function legend(series: readonly string[]): Html[] {
   let x = size.left
   return series.map((name, index) => {

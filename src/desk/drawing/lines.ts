@@ -32,11 +32,8 @@ export interface LineChart {
   readonly ticks?: readonly number[]
   /** A line across, such as the credits that must stay. */
   readonly mark?: { readonly value: number; readonly name: string }
-  /** Days that analysts wrote something about. */
   readonly notes?: readonly Note[]
-  /** Instants at which something happened. */
   readonly events?: readonly Happening[]
-  /** Days of which something is left out. */
   readonly bands?: readonly Band[]
   /** True: each point says what it is, for a script that shows it under the pointer. */
   readonly hover?: boolean
@@ -267,9 +264,7 @@ type Grain = 'day' | 'instant'
 
 interface TimeAxis {
   readonly grain: Grain
-  /** From the first point to the last one. */
   readonly times: readonly number[]
-  /** Where the first and the last point stand. */
   readonly range: readonly [number, number]
 }
 

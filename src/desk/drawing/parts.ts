@@ -41,7 +41,6 @@ export function given(text: string | null): Html {
   return text === null ? unknown : html`<span class="given" dir="auto">${text}</span>`
 }
 
-/** A command to copy. */
 export function command(line: string): Html {
   return html`<code class="command" data-copy>${asTyped(line)}</code>`
 }
@@ -63,7 +62,6 @@ export function section(
   </section>`
 }
 
-/** A column of a table. */
 export interface Column<Row> {
   readonly head: string
   /** The head as a link that sorts; else it is its text. */
@@ -74,7 +72,6 @@ export interface Column<Row> {
   readonly cell: (row: Row) => Content
   /** Numbers stand at the right, one below the other. */
   readonly number?: true
-  /** Words that are not broken. */
   readonly word?: true
 }
 
@@ -178,7 +175,6 @@ export function nothing(text: string, line: string | null): Html {
   </div>`
 }
 
-/** Numbers that are seen first. */
 export function tiles(shown: readonly { readonly value: Content; readonly text: Content }[]): Html {
   return html`<dl class="tiles">
     ${shown.map(
@@ -212,7 +208,6 @@ const runTones: Readonly<Record<string, 'good' | 'warn' | 'soft'>> = {
   planning: 'warn',
 }
 
-/** The state of a run. */
 export function runBadge(state: string): Html {
   return badge(state, runTones[state] ?? 'soft')
 }
@@ -249,7 +244,6 @@ function nameOf(variant: Variant, same: readonly Variant[]): string {
   return told.length === 0 ? variant.q : `${variant.q} (${told.join(', ')})`
 }
 
-/** How the page looks, by day, by night and on paper. */
 export const style = `
 :root {
   color-scheme: light dark;

@@ -61,7 +61,6 @@ function cellOf(name: string, text: string | null, place: PagePlace): Html {
   return /^(domain|rival|loser|taker|own_domain)$/.test(name) ? toDomain(place, text) : given(text)
 }
 
-/** A statement to copy. */
 function drawSql(text: string, line: string | null): Html {
   return section(
     {
@@ -74,7 +73,6 @@ function drawSql(text: string, line: string | null): Html {
   )
 }
 
-/** Reason why a question was not answered. */
 function drawRefusal(reason: string): Html {
   return html`<section class="problem" role="alert"><p>${reason}</p></section>`
 }
@@ -186,7 +184,6 @@ function linesOf(
   )
 }
 
-/** Names and values of a form. */
 type FormValues = ReadonlyMap<string, string>
 
 /** Flags that the form offers; the span as two days is enough. */
@@ -211,12 +208,10 @@ function readTyped(question: Question, address: PageAddress): FormValues {
   return typed
 }
 
-/** The same as flags of a command. */
 function flagsOf(typed: FormValues): readonly string[] {
   return [...typed].map(([name, value]) => `--${name}=${value}`)
 }
 
-/** The same question as a command. */
 function lineOf(name: string, typed: FormValues): string {
   const flags = [...typed].map(([flag, value]) => ` --${flag} ${typedWord(value)}`)
   return `npm run sql -- ${name}${flags.join('')}`
@@ -306,7 +301,6 @@ class Turns {
   }
 }
 
-/** How much of an answer is read. */
 interface Limits {
   readonly seconds: number
   readonly rows: number
@@ -394,7 +388,6 @@ async function* askForAll(
 const askLimits = { seconds: 30, rows: 500 }
 const fileSeconds = 120
 
-/** Result of a question. */
 interface QuestionFound {
   readonly asked: AskedRows | null
   /** Why there is no answer; null: there is one, or none was asked for. */
@@ -544,7 +537,6 @@ ${text ?? example}</textarea>
   </form>`
 }
 
-/** The answer as a file. */
 export const sqlFile: FilePage = {
   path: '/sql/rows.csv',
   send: async (address, reading) => {

@@ -46,7 +46,6 @@ export function keptFilters(place: PagePlace, more: readonly string[] = []): rea
   })
 }
 
-/** The two days of a span. */
 export function dayFields({ since, until }: Pick<ReadSpan, 'since' | 'until'>): Html {
   return html`${dayField({ name: 'since', label: 'From', value: since })}
   ${dayField({ name: 'until', label: 'To', value: until })}`

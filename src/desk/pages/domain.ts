@@ -157,7 +157,6 @@ export interface DomainFound {
   readonly rivals: readonly Rival[]
 }
 
-/** Reads all that the page of a domain shows. */
 async function readDomainPage(
   db: Database,
   asked: { readonly domain: string; readonly span: AskedSpan },
@@ -202,7 +201,6 @@ async function expectDomain(db: Database, domain: string): Promise<KnownDomain> 
   )
 }
 
-/** Pages of a domain with the queries that show them. */
 export function drawPages({ pages, span }: DomainFound, place: PagePlace): Html {
   return section(
     { id: place.id('pages'), title: 'Pages', about: `In the last known answers on ${span.until}.` },
@@ -221,7 +219,6 @@ export function drawPages({ pages, span }: DomainFound, place: PagePlace): Html 
   )
 }
 
-/** Domains that stand in the same answers. */
 export function drawRivals({ rivals, span }: DomainFound, place: PagePlace): Html {
   return section(
     { id: place.id('rivals'), title: 'Rivals', about: `In the same answers, on ${span.until}.` },
@@ -299,7 +296,6 @@ export function drawShares(
   )
 }
 
-/** Suspect days, for a picture that leaves them out. */
 export function suspectBands(
   suspect: readonly SuspectRun[],
   { suspects }: PagePlace,

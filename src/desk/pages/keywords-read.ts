@@ -64,7 +64,6 @@ async function lastRunDay(
   return stored.find((one) => one.day === day) ?? { day, finish: null, stored: null }
 }
 
-/** Choices of the filters of the table. */
 export async function readKeywordNames(db: Database) {
   const lists = await db.selectFrom('lists').select('name').orderBy('name').limit(200).execute()
   const rivals = await db
@@ -81,7 +80,6 @@ export async function readKeywordNames(db: Database) {
   }
 }
 
-/** Filters, order and place of a view of the table. */
 export interface KeywordQuery {
   readonly word: string | null
   /** Labels that a keyword must all have, as in `device=mobile`. */
@@ -222,7 +220,6 @@ function gainOf(eb: SidesBuilder) {
   return eb(at('before'), '-', at('now'))
 }
 
-/** How many keywords a view holds. */
 export async function countKeywords(
   db: Database,
   days: KeywordDays,

@@ -226,7 +226,6 @@ function memberTable(members: ListFound['members'], place: PagePlace): Html {
   )
 }
 
-/** Lines that the newest run could not use. */
 function drawRejected({ rejected, list }: ListFound): Html {
   const { rows, accepted, duplicates, runDate } = list
   const about =
@@ -268,7 +267,6 @@ function askList(address: PageAddress) {
   }
 }
 
-/** The same, by name. */
 type ListAsked = ReturnType<typeof askList>
 
 interface ListFound {
@@ -281,7 +279,6 @@ interface ListFound {
   readonly rejected: readonly RejectedLine[]
 }
 
-/** Reads all that the page of a list shows. */
 async function readListPage(db: Database, asked: ListAsked): Promise<ListFound> {
   const [list] = await readListFacts(db, asked.list)
   if (list === undefined) throw new NotThere(`There is no list ${asked.list}.`)

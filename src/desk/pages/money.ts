@@ -38,7 +38,6 @@ import {
 import { definePage, type DeskReading, type PagePlace } from '../page.ts'
 import { chooser, dayFields } from './choose.ts'
 
-/** Credits spent and left. */
 export interface PurseFound {
   readonly purses: readonly AccountPurse[]
   readonly points: readonly PursePoint[]
@@ -99,7 +98,6 @@ export async function readPurseFound(
   }
 }
 
-/** Credits spent for each list and for each price class. */
 export function drawCosts({ costs: all }: PurseFound): Html {
   return html`<div class="pair">
     ${costs(
@@ -113,7 +111,6 @@ export function drawCosts({ costs: all }: PurseFound): Html {
   </div>`
 }
 
-/** Every account with its balance over time. */
 export function drawBalances(
   { purses, points, events }: PurseFound,
   place: PagePlace,
@@ -471,7 +468,6 @@ function band({ balance, now, floor }: CreditOutlook, steps: readonly ForecastSt
   )
 }
 
-/** A number beside a picture, where there is little room. */
 function tickText(value: number): string {
   return Math.abs(value) < 10_000 ? numberText(value) : shortNumber(value)
 }

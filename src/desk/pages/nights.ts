@@ -52,7 +52,6 @@ function drawMonth(month: string, entries: readonly CalendarEntry[], place: Page
   </div>`
 }
 
-/** A square for one day, with its worst run. */
 export function drawDay(day: number, entries: readonly CalendarEntry[], { href }: PagePlace): Html {
   const worst = entries.toSorted((a, b) => rank(b) - rank(a))[0]
   if (worst === undefined) return html`<li><span class="day nothing-then">${day}</span></li>`
@@ -104,7 +103,6 @@ function healthOf(entry: CalendarEntry): { verdict: NightVerdict; words: string 
 }
 
 const usualDays = 92
-/** How many runs and nights are shown at most. */
 export const mostEntries = 5_000
 const listed = 60
 

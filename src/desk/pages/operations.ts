@@ -89,7 +89,6 @@ function drawCrew({ crew, account }: OperationsFound, { zone }: PagePlace): Html
   return section({ id: 'crew-now', title: 'Workers' }, html`${body}${held}`)
 }
 
-/** Last and next nights of the schedules. */
 function drawDue({ summaries }: OperationsFound, { href }: PagePlace): Html {
   const columns = [
     { head: 'schedule', cell: ({ schedule }: NightSummary) => given(schedule) },
@@ -129,7 +128,6 @@ function overdueOf({ overdue, zone }: NightSummary): readonly Html[] | string {
   )
 }
 
-/** Balance, floor and forecast. */
 function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
   const { account, floor, accountName } = found
   const title = html`Money`
@@ -169,7 +167,6 @@ function outlookLinesOf({ outlook, origin }: OperationsFound, zone: string): Htm
 
 const told = { told: 'good', waiting: 'warn', 'given up': 'bad' } as const
 
-/** Notices that were sent or wait, the newest first. */
 function drawNotices({ notices }: OperationsFound, place: PagePlace): Html {
   return section(
     { id: 'notices-now', title: 'Notices' },
@@ -193,7 +190,6 @@ function noticeLine({ noted_at: at, state, text, problem }: NoticeRow, { zone }:
   </li>`
 }
 
-/** Runs that go on, and the newest that ended. */
 function drawRuns({ runs, older }: OperationsFound, place: PagePlace): Html {
   const about =
     older === 0

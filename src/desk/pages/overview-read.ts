@@ -22,7 +22,6 @@ import {
 
 type Counts = Awaited<ReturnType<typeof readKeywordCounts>>
 
-/** A domain that won or lost share between two days. */
 export interface ShareChange {
   readonly domain: string
   readonly share: number

@@ -55,7 +55,6 @@ const noAnswers = nothing(
   'npm run enqueue inputs/keywords.csv',
 )
 
-/** The headline: share of voice and what moved. */
 export function overviewLead({ standing }: OverviewFound): string {
   if (standing === null) return 'Nothing has been asked yet.'
   const { days, counts } = standing
@@ -315,7 +314,6 @@ function drawGains(
   </div>`
 }
 
-/** Alerts of one night and one kind. */
 export interface AlertGroup {
   readonly date: string
   readonly severity: 'bad' | 'warn' | 'good'

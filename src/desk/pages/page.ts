@@ -90,7 +90,6 @@ interface PageFound {
   readonly moves: readonly PageMove[]
 }
 
-/** Reads all that the page of a page shows. */
 async function readPagePage(
   db: Database,
   asked: { readonly id: string; readonly span: AskedSpan },
@@ -160,7 +159,6 @@ function nights(query: PageQuery, place: PagePlace): Html {
   return html`${night} · ${to(beside, `beside ${other.runDate}`)}`
 }
 
-/** Past titles of the page. */
 function drawTitles(titles: readonly PageTitle[]): Html {
   return section(
     { id: 'titles', title: 'Titles' },
@@ -185,7 +183,6 @@ function drawPageMoves(
   return drawWonAndLost({ compared, moves }, place, [taker])
 }
 
-/** How a page went for one query. */
 interface PageQuery {
   readonly queryId: string
   readonly q: string
@@ -232,14 +229,12 @@ function queriesOf(
   )
 }
 
-/** A title that a page had, and from when to when. */
 interface PageTitle {
   readonly title: string | null
   readonly first: string
   readonly last: string
 }
 
-/** Titles of a page, the newest first. */
 function titlesOf(days: readonly PageDay[]): readonly PageTitle[] {
   return [...groupBy(days, ({ title }) => title)].map(([title, own]) => ({
     title,

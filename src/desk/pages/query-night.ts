@@ -25,7 +25,6 @@ import { chooser, dayField } from './choose.ts'
 import { expectQuery, type NightAnswer, readNightAnswer } from './query-read.ts'
 import { askedAs, moved, nightPath, toDomain, toPage, toQuery } from './ways.ts'
 
-/** One night of a query. */
 interface NightFound {
   readonly query: QueryFacts
   readonly day: string
@@ -374,7 +373,6 @@ function judge(
   return { before, now, kind: sure ? (now === null ? 'went' : 'came') : 'unsure', retitled }
 }
 
-/** The results of one answer. */
 export function resultTable(results: readonly SerpResult[], place: PagePlace): Html {
   if (results.length === 0) return nothing('The answer holds no results.', null)
   return table(

@@ -31,13 +31,11 @@ interface QueryAsked {
   readonly domains: readonly string[]
 }
 
-/** A domain whose places are drawn. */
 interface DrawnDomain {
   readonly domain: string
   readonly ours: boolean
 }
 
-/** An answer with all that it holds. */
 export interface NightAnswer {
   readonly serp: Serp
   readonly results: readonly SerpResult[]
@@ -53,13 +51,11 @@ export interface QueryFound {
   readonly shown: readonly DrawnDomain[]
   readonly ranks: readonly DayRank[]
   readonly notes: readonly Note[]
-  /** The newest answer of the span. */
   readonly newest: NightAnswer | null
 }
 
 const mostShown = 6
 
-/** Reads all that the page of a query shows. */
 export async function readQueryPage(db: Database, asked: QueryAsked): Promise<QueryFound> {
   const query = await expectQuery(db, asked.id)
   const span = await readSpan(db, asked.span)
@@ -82,7 +78,6 @@ export async function readQueryPage(db: Database, asked: QueryAsked): Promise<Qu
   }
 }
 
-/** The query of an address. */
 export async function expectQuery(db: Database, id: string): Promise<QueryFacts> {
   const query = await readQueryFacts(db, id)
   if (query === null) throw new NotThere('There is no such query in any list.')

@@ -11,7 +11,6 @@ import { chooser, dayFields, textField } from './choose.ts'
 import type { QueryFound } from './query-read.ts'
 import { nightPath, toDomain } from './ways.ts'
 
-/** A day on which the query was asked. */
 interface ChartDay {
   readonly at: Date
   readonly runDate: string
@@ -243,7 +242,6 @@ function legend({ shown, span }: QueryFound, place: PagePlace): Html {
   </ul>`
 }
 
-/** The picture in numbers. */
 function numbers({ query, days, shown, ranks, notes }: QueryFound, place: PagePlace): Html {
   const places = placesOf(ranks)
   const cell = ({ runDate, silence }: ChartDay, domain: string) => {

@@ -10,7 +10,6 @@ interface Days {
   readonly until?: string | null
 }
 
-/** A query by its text. */
 export function toQuery(place: PagePlace, id: string, q: string): Html {
   return to(place.href(`/queries/${id}`), given(q))
 }
@@ -20,7 +19,6 @@ export function nightPath(query: string, day: string): string {
   return `/queries/${query}/nights/${day}`
 }
 
-/** A domain by its name. */
 export function toDomain(
   place: PagePlace,
   domain: string | null,
@@ -31,13 +29,11 @@ export function toDomain(
   return to(place.href(`/domains/${encodeURIComponent(domain)}`, { since, until }), given(domain))
 }
 
-/** A page by its address. */
 export function toPage(place: PagePlace, id: string | null, name: string | null): Html {
   if (name === null) return unknown
   return id === null ? given(name) : to(place.href(`/pages/${id}`), given(name))
 }
 
-/** A list by its name. */
 export function toList(place: PagePlace, id: number, name: string): Html {
   return to(place.href(`/lists/${id}`), given(name))
 }

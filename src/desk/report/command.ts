@@ -43,7 +43,6 @@ export interface ReportOptions {
   readonly desk?: string
 }
 
-/** Writes the page of pictures into a file. */
 export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   const { options, env, closers } = call
   if (options.summary === true) return writeSummary(call)

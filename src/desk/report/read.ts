@@ -17,12 +17,10 @@ import type { CoverageFound } from '../pages/lists.ts'
 import { type PurseFound, readPurseFound, readRises } from '../pages/money.ts'
 import { mostEntries } from '../pages/nights.ts'
 
-/** Everything that the report shows. */
 export interface ReportFound {
   readonly figures: Figures
   /** Data of the page of each domain that is followed. */
   readonly held: readonly DomainFound[]
-  /** The lists that were asked last. */
   readonly lists: readonly CoverageFound[]
   /** Credits and operations; null: the login may not read them. */
   readonly books: Books | null

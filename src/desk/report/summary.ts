@@ -14,7 +14,6 @@ interface SummaryLine {
   readonly path: string
 }
 
-/** The overview as a headline and at most thirty lines. */
 interface Summary {
   readonly subject: string
   readonly lines: readonly SummaryLine[]

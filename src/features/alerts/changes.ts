@@ -14,7 +14,6 @@ import {
 } from './sights.ts'
 import type { AlertRule, KnownAlert, NewAlert, UnlookedRun } from './statements.ts'
 
-/** Which way a domain moved. */
 type Direction = 'up' | 'down'
 
 /** The change that a rule looks for, without its subject. */
@@ -26,12 +25,10 @@ export interface Sight {
   readonly position: number | null
   /** Greatest place that the answer shows, 0 for an empty one; for a day the mean. */
   readonly depth: number
-  /** Best place of the rival. */
   readonly rival: number | null
   /** Whether the feature is there, or whether a wrong page ranks; null: the answer cannot tell. */
   readonly flag: boolean | null
   readonly share: number | null
-  /** Queries behind the share. */
   readonly queries: number
 }
 
@@ -231,17 +228,14 @@ function soughtPlace({ rule, way, base, now, sights }: FoundChange) {
   return moves && position !== null ? { search_id: answer.search_id, position } : null
 }
 
-/** Subject of an alert of a query. */
 interface AlertSubject {
   readonly domain: string | null
   readonly rival: string | null
   readonly feature: string | null
 }
 
-/** Any domain, or any rival. */
 export const anybody = '*'
 
-/** The places in some answers. */
 export type SeenPlaces = ReadonlyMap<number, ReadonlyMap<string, Place>>
 
 export function placesBySearch(places: readonly Place[]): SeenPlaces {
@@ -372,7 +366,6 @@ function hasFeature(feature: string, { depth, features }: ShownAnswer): boolean 
   return depth === 0 ? null : features.includes(feature)
 }
 
-/** Everything that an alert of a query says. */
 interface ToldChange {
   readonly rule: Pick<AlertRule, 'what' | 'threshold'>
   readonly query: Pick<AskedQuery, 'q' | 'variant' | 'target_page'>
@@ -382,7 +375,6 @@ interface ToldChange {
   readonly now: Sight
   /** Domain that took the place, or lost it. */
   readonly other: string | null
-  /** Page of the domain in the newer answer. */
   readonly page: string | null
   readonly origin: string
   readonly baseDate: string

@@ -147,7 +147,6 @@ function formatHeadlines(nights: Awaited<ReturnType<typeof readHeadlines>>): str
   return formatTable(['run', 'severity', 'the night in short'], rows, { widest: 160 })
 }
 
-/** One alert with all of its evidence. */
 function formatAlert(alert: AlertRow): string {
   const rows = [
     ['alert', `${alert.alert} (${alert.what})`],
@@ -176,7 +175,6 @@ function answersOf(alert: AlertRow): string {
   return `${base} of ${before}, ${search} of ${date}`
 }
 
-/** The rules in force, for people. */
 function formatRules(rules: readonly AlertRule[]): string {
   if (rules.length === 0)
     return 'No rule is in force; npm run alerts -- load reads inputs/config/alerts.csv.'

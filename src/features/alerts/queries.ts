@@ -37,7 +37,6 @@ const chunkSize = 200
 const passedOver = 6
 const first = '00000000-0000-0000-0000-000000000000'
 
-/** Looks through the answers of a run, query by query. */
 export async function lookAtQueries(trx: Database, { run, rules }: AlertOrder): Promise<AlertLook> {
   const raised: NewAlert[] = []
   const recovered: Recovery[] = []
@@ -60,7 +59,6 @@ interface Some extends AlertOrder {
   readonly asked: readonly AskedQuery[]
 }
 
-/** Facts about some queries. */
 interface Facts extends Some {
   readonly evidence: ReadonlyMap<string, readonly RankAnswer[]>
   readonly known: readonly KnownAlert[]
@@ -157,13 +155,11 @@ function standingOf(
   return { base: see(base), raised: see(raised), way: known.direction }
 }
 
-/** A run to look at, and the rules that look. */
 export interface AlertOrder {
   readonly run: UnlookedRun
   readonly rules: readonly AlertRule[]
 }
 
-/** Alerts that one run raised and ended. */
 export interface AlertLook {
   readonly raised: readonly NewAlert[]
   readonly recovered: readonly Recovery[]

@@ -6,7 +6,6 @@ import { readSwitch } from '../../base/settings.ts'
 import type { TableRow } from '../../core/lists/table.ts'
 import { alertKinds, type AlertRule } from './statements.ts'
 
-/** The columns of the file, in their usual order. */
 const alertColumns = [
   'alert',
   'what',
@@ -192,7 +191,6 @@ class RuleReader {
 
 interface AlertFile extends KnownNames {
   readonly rows: readonly TableRow[]
-  /** The file as people call it. */
   readonly shown: string
 }
 

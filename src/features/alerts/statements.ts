@@ -55,7 +55,6 @@ export async function claimAlerts(trx: Database): Promise<boolean> {
 /** How much the alerts of a night matter together. */
 type Severity = 'low' | 'medium' | 'high'
 
-/** The alerts of a night in one sentence. */
 export interface Headline {
   readonly severity: Severity
   readonly headline: string
@@ -242,7 +241,6 @@ export async function readHeadlines(db: Database, limit: number) {
     .execute()
 }
 
-/** An alert to be written down. */
 export interface NewAlert {
   readonly rule: string
   readonly what: string
@@ -369,7 +367,6 @@ const shownColumns = [
   'alerts.withdrawn_because',
 ] as const
 
-/** The newest alerts first. */
 export async function listAlerts(
   db: Database,
   { id, rule, standing, limit }: AlertFilter,
@@ -482,7 +479,6 @@ export type News =
       readonly kind: 'rank_alert'
       readonly subject: string
       readonly at: string
-      /** The rule. */
       readonly alert: string
       readonly what: string
       /** How many it found in one look; the first twenty are told. */
@@ -539,7 +535,6 @@ export const alertKinds = [
   'wrong_page',
 ] as const
 
-/** One rule of what is to be told. */
 export interface AlertRule {
   readonly name: string
   readonly what: (typeof alertKinds)[number]
@@ -577,7 +572,6 @@ export async function readAlertRules(db: Database): Promise<readonly AlertRule[]
     .execute()
 }
 
-/** A rule that came, went or changed. */
 interface RuleChange {
   readonly change: 'removed' | 'added'
   readonly name: string

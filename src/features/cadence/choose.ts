@@ -71,7 +71,6 @@ function outcomesOf(
   })
 }
 
-/** Decision about a query. */
 interface KeptDecision {
   readonly id: string
   readonly interval: number
@@ -89,7 +88,6 @@ interface KeptNight {
   readonly outcomes: readonly DrawOutcome[]
 }
 
-/** Result of a query that was drawn by chance. */
 interface DrawOutcome {
   readonly id: string
   readonly runDate: string

@@ -69,7 +69,6 @@ function shareOf(text: string): number {
   throw new Misuse(`expected --share to be a percentage from 1% to 100%, got ${text}`)
 }
 
-/** Simulated savings and losses of a list. */
 interface Backtest {
   readonly list: HistoryList
   readonly longest: number
@@ -112,7 +111,6 @@ async function backtestList(
   }
 }
 
-/** A backtest for programs. */
 function backtestJson({ list, longest, share, nights, whole, tags }: Backtest) {
   return {
     list: list.name,
@@ -132,7 +130,6 @@ function backtestJson({ list, longest, share, nights, whole, tags }: Backtest) {
   }
 }
 
-/** How lists rest, for a person. */
 export function restingLines(lists: readonly RestingList[]): readonly string[] {
   if (lists.length === 0) {
     return [
@@ -160,7 +157,6 @@ function intervalWords(intervals: readonly number[]): string {
   return parts.join(', ')
 }
 
-/** Backtests for a person. */
 function backtestLines(tests: readonly Backtest[]): readonly string[] {
   if (tests.length === 0) return ['no list was answered yet: there is nothing to replay']
   return tests.flatMap((test) => [...wholeLines(test), ''])
@@ -223,7 +219,6 @@ function hiddenIn({ rested, by_chance: chance, compared, moved }: RestingList) {
   return unseenOf({ resting: rested + chance, drawn: compared, moved })
 }
 
-/** A list that rests, for programs. */
 function restingJson(list: RestingList) {
   const { share, queries } = hiddenIn(list)
   return {

@@ -143,7 +143,6 @@ export interface HistoryList {
   readonly rests_since: string | null
 }
 
-/** Lists with answers of an origin and an API. */
 export async function readHistoryLists(
   db: Database,
   { origin, api }: Pick<SightOrder, 'origin' | 'api'>,

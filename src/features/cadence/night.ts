@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto'
 import { count } from '../../base/cli/text.ts'
 import type { Comparison, FirstTen } from './sights.ts'
 
-/** Facts about a query before a night. */
 export interface KnownQuery {
   readonly id: string
   /** From 0 to 1, always the same for a query: equals do not all come due in one night. */
@@ -17,7 +16,6 @@ export interface KnownQuery {
   readonly before: FirstTen | null
 }
 
-/** How a list is asked. */
 export interface CadenceRules {
   readonly list: string
   /** Most days between two askings. */
@@ -32,7 +30,6 @@ export const usualShare = 0.48
 /** A query is asked every night until it was watched for so many. */
 const newNights = 5
 
-/** When a query is asked next, and why. */
 interface CadenceDecision {
   readonly id: string
   readonly interval: number

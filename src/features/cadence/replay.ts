@@ -10,7 +10,6 @@ export interface QueryHistory {
   readonly sights: readonly FirstTen[]
 }
 
-/** Result of one night of a replay. */
 export interface ReplayedNight {
   readonly day: number
   /** Queries that daily asking asks. */
@@ -79,14 +78,12 @@ function nightsOf(histories: readonly QueryHistory[]) {
     .toSorted((one, other) => one.day - other.day)
 }
 
-/** Facts about a query from its answers, the oldest first. */
 export function knownOf(list: string, id: string, sights: readonly FirstTen[]): KnownQuery {
   const log = new Log(list, id)
   for (const sight of sights) log.add(sight)
   return log.since(-Infinity)
 }
 
-/** The answers that were bought for a query so far. */
 class Log {
   readonly #id: string
   readonly #spread: number
@@ -105,7 +102,6 @@ class Log {
     this.#sights.push(sight)
   }
 
-  /** Facts from a day on. */
   since(day: number): KnownQuery {
     const query = { id: this.#id, spread: this.#spread }
     const first = this.#sights.findIndex((sight) => sight.day >= day)

@@ -49,7 +49,6 @@ export function stepBetween(before: FirstTen, after: FirstTen): Comparison | nul
   return { since: before.day, day: after.day, moves: moves.entered.length + moves.left.length }
 }
 
-/** The date of a day that is counted from 1970-01-01. */
 export function dateOf(day: number): string {
   return formatDate(day * dayMs)
 }

@@ -173,7 +173,6 @@ function listGauges(registers: Registry[], db: Database) {
   }
 }
 
-/** Gauges of nights, for each schedule. */
 function nightGauges(registers: Registry[], db: Database) {
   const overdue = gauge(registers, {
     name: 'nights_overdue',
@@ -203,7 +202,6 @@ function nightGauges(registers: Registry[], db: Database) {
   }
 }
 
-/** Gauges of the last stored forecast. */
 function outlookGauges(registers: Registry[]) {
   const credits = gauge(registers, {
     name: 'outlook_day_credits',

@@ -14,7 +14,6 @@ interface MonitorOptions {
   readonly tell: (line: string) => void
   /** Reasons why this process cannot work yet: one short line each. */
   readonly problems?: () => readonly string[]
-  /** Sums of the worker in this process. */
   readonly counted?: () => TaskCounts
   /** Text of further metrics, such as those of the queue. */
   readonly more?: () => Promise<string>

@@ -192,7 +192,6 @@ export function composeNotices(news: readonly News[]): Noted[] {
   return notices
 }
 
-/** A night of which nothing has become. */
 function overdueNotice({ schedule, dueAt, problem }: Overdue): Noted {
   return {
     kind: 'night_overdue',
@@ -203,7 +202,6 @@ function overdueNotice({ schedule, dueAt, problem }: Overdue): Noted {
   }
 }
 
-/** Open tasks that nobody works on. */
 function unattendedNotice({ since, tasks }: Unattended): Noted {
   return {
     kind: 'work_unattended',
@@ -277,7 +275,6 @@ function textOf(same: readonly News[]): string {
   }
 }
 
-/** Text of one alert, with the number of others of its kind. */
 function firstOf({ alerts, found }: Extract<News, { readonly alert: string }>): string {
   const more = found === 1 ? '' : ` (and ${found - 1} more: npm run alerts)`
   return `${alerts[0]?.text}${more}`
@@ -377,7 +374,6 @@ export async function claimNotice(
   return claimed ?? null
 }
 
-/** The receiver took it. */
 async function settleNotice(db: Database, id: string): Promise<void> {
   await db
     .updateTable('notices')

@@ -8,7 +8,6 @@ import type { Secret } from '../../base/secret.ts'
 const answerWithinMs = 10_000
 const longestAskedMs = 3_600_000
 
-/** Result of one try. */
 export interface Posted {
   readonly ok: boolean
   readonly status: number
@@ -29,7 +28,6 @@ export async function post(
   return { ok, status, said: await beginning(answer), waitMs: waitOf(headers.get('retry-after')) }
 }
 
-/** Why a receiver did not take a notice. */
 export function refusalOf({ status }: Posted): string {
   return `expected the webhook to take a notice, got status ${status}`
 }
@@ -106,7 +104,6 @@ interface Notice {
   readonly id: string
   readonly kind: string
   readonly text: string
-  /** When it was noted. */
   readonly at: string
   readonly fields: Readonly<Record<string, unknown>>
 }
