@@ -328,13 +328,13 @@ export function outlookLines(outlook: CreditOutlook, zone: string): readonly str
 }
 
 const amount = (number: number) => number.toLocaleString('en')
-const credits = (number: number) => `${amount(number)} credit${number === 1 ? '' : 's'}`
+const creditsText = (number: number) => `${amount(number)} credit${number === 1 ? '' : 's'}`
 
 function balanceLine({ balance, observedAt, floor }: CreditOutlook, zone: string): string {
   const least = `credit floor: ${amount(floor)}`
   if (balance === null) return `Balance: unknown; ${least}`
   const seen = observedAt === null ? '' : `reported ${formatMinute(zone, observedAt)}, `
-  return `Balance: ${credits(balance)} (${seen}after calls in flight); ${least}`
+  return `Balance: ${creditsText(balance)} (${seen}after calls in flight); ${least}`
 }
 
 const heads = ['when', 'what', 'list', 'to buy', 'fresh', 'credits', 'at worst', 'left', 'verdict']
@@ -382,7 +382,7 @@ export function outlookSentences(
       `${what} not known yet: the first answers will tell`,
       ...(day === undefined
         ? []
-        : [`next 24 hours: about ${credits(day.credits)}, at most ${amount(day.worst)}`]),
+        : [`next 24 hours: about ${creditsText(day.credits)}, at most ${amount(day.worst)}`]),
       ...without,
     ]
   }
@@ -414,7 +414,7 @@ function dayLine(steps: readonly ForecastStep[], now: Date): string {
   const open = near
     .filter(({ kind }) => kind === 'run')
     .reduce((total, step) => total + step.credits, 0)
-  return `next 24 hours: about ${credits(sum)} (${amount(open)} for open runs), at most ${amount(worst)}`
+  return `next 24 hours: about ${creditsText(sum)} (${amount(open)} for open runs), at most ${amount(worst)}`
 }
 
 function floorLine(
@@ -450,7 +450,7 @@ function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
   if (missing === 0) return []
   const until = renewed === -1 ? '' : ' until the next renewal'
   return [
-    `to buy everything${until}, add ${credits(Math.ceil(missing))} by ${formatMinute(zone, new Date(first.at))}`,
+    `to buy everything${until}, add ${creditsText(Math.ceil(missing))} by ${formatMinute(zone, new Date(first.at))}`,
   ]
 }
 

@@ -16,10 +16,8 @@ import { readRows, type TableRow } from '../lists/table.ts'
 import { findList } from '../nights/nights.ts'
 
 const missedRules = ['latest', 'all', 'skip'] as const
-type MissedRule = (typeof missedRules)[number]
 
 const overlapRules = ['skip', 'queue', 'merge'] as const
-type OverlapRule = (typeof overlapRules)[number]
 
 interface ListPlace {
   readonly path: string
@@ -37,8 +35,8 @@ export interface Schedule extends ListPlace, Shares {
   readonly maxAgeMs: number | null
   readonly budget: number | null
   readonly priority: number | null
-  readonly missed: MissedRule
-  readonly overlap: OverlapRule
+  readonly missed: (typeof missedRules)[number]
+  readonly overlap: (typeof overlapRules)[number]
   readonly on: boolean
   readonly cadence: Cadence
   /** How the list is read: as the file says, and where it says nothing as a person last agreed to. */

@@ -187,16 +187,10 @@ function round(value: number): number {
   return Math.round(value * 10) / 10
 }
 
-interface PictureFrame {
-  /** Name of the frame; by default the title. */
-  readonly name?: string
-  readonly seen?: 'end' | 'beginning'
-}
-
 /** A wide picture that scrolls by itself, and its figures to take along. */
 export function drawPicture(
   chart: LineChart,
-  { name = chart.title, seen = 'end' }: PictureFrame = {},
+  { name = chart.title, seen = 'end' }: { name?: string; seen?: 'end' | 'beginning' } = {},
 ): Html {
   return html`${scrolled(name, lineChart(chart), seen)} ${figuresOf(chart)}`
 }
@@ -310,11 +304,7 @@ function wordsFor(days: boolean, ticks: readonly Date[]): readonly string[] {
     return ticks.map(spanMs < 365 * dayMs ? day : dateInUtc)
   }
   const time = ticks.every((tick) => tick.getTime() % 60_000 === 0) ? minute : second
-  return ticks.map((tick) => (isMidnight(tick) ? day(tick) : time(tick)))
-}
-
-function isMidnight(at: Date): boolean {
-  return at.getTime() % dayMs === 0
+  return ticks.map((tick) => (tick.getTime() % dayMs === 0 ? day(tick) : time(tick)))
 }
 
 /** A day of which a picture leaves something out, and why. */

@@ -29,7 +29,7 @@ function daysOf({ days }: Pick<QueryFound, 'days'>): readonly ChartDay[] {
   for (const { runDate, evidence, silence, depth } of days) {
     const known = found.get(runDate)
     if (known !== undefined && (known.evidence !== null || silence !== null)) continue
-    const told = silence === null ? null : silenceWords(silence)
+    const told = silence === null ? null : (words[silence] ?? 'asked, not answered')
     found.set(runDate, { at: dayOf(runDate), runDate, evidence, silence: told, depth })
   }
   return [...found.values()].toReversed()
@@ -43,10 +43,6 @@ const words: Readonly<Record<string, string>> = {
   open: 'not answered yet',
   unaffordable: 'not asked, the budget was used',
   cancelled: 'not asked, the run was cancelled',
-}
-
-function silenceWords(silence: string): string {
-  return words[silence] ?? 'asked, not answered'
 }
 
 interface Spot {

@@ -29,7 +29,8 @@ export async function lookAtShares(trx: Database, { run, rules }: AlertOrder): P
   const meant = rules.filter(({ list }) => list === null || list === run.list)
   const origin = meant.length === 0 ? null : await readRunOrigin(trx, run.id)
   if (origin === null) return { raised, recovered }
-  await showOrigin(trx, origin)
+  // Makes this transaction see the shares of one kind of answers.
+  await sql`select set_config('querymill.origins', ${origin}, true)`.execute(trx)
   const known = await readKnownAlerts(trx, 'shares')
   const ours = await readOursOn(trx, run.run_date)
   for (const rule of meant) {
@@ -247,11 +248,6 @@ async function readGainer(
     order by now.share_of_voice - coalesce(old.share_of_voice, 0) desc, now.domain
     limit 1`.execute(trx)
   return rows[0]?.domain ?? null
-}
-
-/** Makes this transaction see the shares of one kind of answers. */
-async function showOrigin(trx: Database, origin: string): Promise<void> {
-  await sql`select set_config('querymill.origins', ${origin}, true)`.execute(trx)
 }
 
 /** Where the answers of a run come from; null: it has none. */

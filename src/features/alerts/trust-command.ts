@@ -177,8 +177,6 @@ async function readQuarantine(db: Database, runs: readonly number[] | null) {
     .execute()
 }
 
-type QuarantinedRun = Awaited<ReturnType<typeof readQuarantine>>[number]
-
 /** Single answers in quarantine, those with the greatest score first. */
 async function readQuarantined(db: Database, runs: readonly number[]) {
   return db
@@ -213,7 +211,7 @@ async function readDecisions(db: Database, runs: readonly number[] | null) {
     .execute()
 }
 
-function runTable(runs: readonly QuarantinedRun[]): string {
+function runTable(runs: Awaited<ReturnType<typeof readQuarantine>>): string {
   const rows = runs.map(({ run, list, run_date: date, suspect, answers, reason }) => [
     ...[run, list, date, suspect ? 'all' : answers, reason],
   ])

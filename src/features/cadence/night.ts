@@ -47,7 +47,8 @@ export function decideNight(
   { list, longest, share }: CadenceRules,
 ): readonly CadenceDecision[] {
   const paced = queries.map((query) => {
-    const isNew = query.last === null || nightsWatched(query.steps) < newNights
+    const watched = query.steps.reduce((sum, { since, day }) => sum + day - since, 0)
+    const isNew = query.last === null || watched < newNights
     return { query, isNew, rate: changeRate(query.steps, today), spread: query.spread }
   })
   const limits = { longest, share, chance: chanceShare }
@@ -69,10 +70,6 @@ export function decideNight(
     }
     return { ...decision, byChance: drawnFrom(list, id, String(today)) < chanceShare }
   })
-}
-
-function nightsWatched(steps: readonly Comparison[]): number {
-  return steps.reduce((sum, { since, day }) => sum + day - since, 0)
 }
 
 /** How long a query may rest by its own history alone. */
