@@ -190,7 +190,7 @@ function drawBalance(found: BalanceFound, place: PagePlace): Html {
     },
     html`${tiles([
       { text: 'credits left', value: figure(`${purse.account}.remaining`, purse.remaining) },
-      { text: 'must stay (floor)', value: amount(purse.floor) },
+      { text: 'credit floor', value: amount(purse.floor) },
       {
         text: 'used by our calls in this time',
         value: figure(`${purse.account}.used`, purse.used),

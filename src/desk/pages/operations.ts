@@ -82,7 +82,7 @@ function drawCrew({ crew, account }: OperationsFound, { zone }: PagePlace): Html
   const body =
     crew.length === 0
       ? nothing(
-          'No worker is alive. Each would be a line here, with its calls on their way.',
+          'No worker is alive. Each would be a line here, with its calls in flight.',
           'npm run work',
         )
       : table('Workers', columns, crew)
@@ -145,7 +145,7 @@ function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
     },
     html`${tiles([
         { text: 'credits left', value: figure('account.remaining', account.remaining) },
-        { text: 'must stay (floor)', value: figure('account.floor', floor) },
+        { text: 'credit floor', value: figure('account.floor', floor) },
         { text: 'held for calls in flight', value: figure('account.reserved', account.reserved) },
         {
           text: 'held for calls nobody could read',
