@@ -10,9 +10,9 @@ select
   kept.depth,
   case when away.run_date is null then kept.previous_depth end as previous_depth,
   case when away.run_date is null then kept.volatility end as volatility,
-  case when away.run_date is null then kept.places end as places,
+  case when away.run_date is null then kept.compared_depth end as compared_depth,
   case when away.run_date is null then kept.entered end as entered,
-  case when away.run_date is null then kept.left_it end as left_it,
+  case when away.run_date is null then kept.left_top_10 end as left_top_10,
   case when away.run_date is null then kept.stayed end as stayed
 from finished_days
 join finished_steps as kept on kept.finish_id = finished_days.id
@@ -21,6 +21,12 @@ left join analysis.away_days as away on away.run_date = kept.previous_run_date
 where finished_days.made_at is not null
   and finished_days.run_date not in (select away_days.run_date from analysis.away_days)
   and finished_days.basis = (select analysis.basis())
+  -- Before an answer outside of the slice may lie another one inside: of a query that changed its labels what is kept does
+  -- not tell.
+  and case when (select analysis.slice() is not null)
+    then (kept.query_id in (select query_id from analysis.sliced_queries() where always))::integer
+    else 1
+  end <> 0
 union all
 -- Day by day: a look at all would be planned for all, however few are left.
 select
@@ -33,9 +39,9 @@ select
   found.depth,
   found.previous_depth,
   found.volatility,
-  found.places,
+  found.compared_depth,
   found.entered,
-  found.left_it,
+  found.left_top_10,
   found.stayed
 from analysis.unfinished_days
 cross join lateral analysis.compared_on(unfinished_days.run_date) as found
@@ -51,15 +57,21 @@ select
   live.depth,
   live.previous_depth,
   live.volatility,
-  live.places,
+  live.compared_depth,
   live.entered,
-  live.left_it,
+  live.left_top_10,
   live.stayed
 from analysis.live_steps as live
-where (select analysis.basis() is null);
+where (select analysis.basis() is null or exists (select from analysis.sliced_queries() where not always))
+  and case when (select analysis.basis() is null) then 1
+    else (
+      live.query_id in (select query_id from analysis.sliced_queries() where not always)
+      and live.run_date not in (select unfinished_days.run_date from analysis.unfinished_days)
+    )::integer
+  end <> 0;
 comment on view analysis.step_days is 'Each new answer to a query with how it differs from the answer before: what volatility and churn add up.';
 comment on column analysis.step_days.volatility is 'How much the answer differs from the one before, from 0 (the same) to 1 (nothing stayed); null where they cannot be compared.';
-comment on column analysis.step_days.places is 'Places that both answers show; null where they cannot be compared.';
+comment on column analysis.step_days.compared_depth is 'Places that both answers show; null where they cannot be compared.';
 comment on column analysis.step_days.entered is 'Pages that came into the first ten.';
-comment on column analysis.step_days.left_it is 'Pages that left the first ten.';
+comment on column analysis.step_days.left_top_10 is 'Pages that left the first ten.';
 comment on column analysis.step_days.stayed is 'Pages in the first ten of both.';

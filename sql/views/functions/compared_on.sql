@@ -2,8 +2,8 @@
 create or replace function analysis.compared_on(day date)
 returns table (
   query_id uuid, run_date date, search_id bigint, fetched_at timestamptz, previous_search_id bigint,
-  previous_run_date date, depth integer, previous_depth integer, volatility double precision, places integer,
-  entered integer, left_it integer, stayed integer
+  previous_run_date date, depth integer, previous_depth integer, volatility double precision, compared_depth integer,
+  entered integer, left_top_10 integer, stayed integer
 )
 language plpgsql stable parallel safe rows 1000 as $$
 #variable_conflict use_column
@@ -11,8 +11,8 @@ begin
   return query
     select
       steps.query_id, steps.run_date, steps.search_id, steps.fetched_at, steps.previous_search_id,
-      steps.previous_run_date, steps.depth, steps.previous_depth, compared.volatility, compared.places,
-      compared.entered, compared.left_it, compared.stayed
+      steps.previous_run_date, steps.depth, steps.previous_depth, compared.volatility, compared.compared_depth,
+      compared.entered, compared.left_top_10, compared.stayed
     from analysis.steps_on(day) as steps
     left join lateral (
       select
@@ -26,9 +26,9 @@ begin
           / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
           0
         ) as volatility,
-        max(places)::integer as places,
+        max(places)::integer as compared_depth,
         (count(*) filter (where position <= firsts and (previous_position > firsts or previous_position is null)))::integer as entered,
-        (count(*) filter (where previous_position <= firsts and (position > firsts or position is null)))::integer as left_it,
+        (count(*) filter (where previous_position <= firsts and (position > firsts or position is null)))::integer as left_top_10,
         (count(*) filter (where position <= firsts and previous_position <= firsts))::integer as stayed
       from (
         select

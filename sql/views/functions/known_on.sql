@@ -39,5 +39,14 @@ language sql stable parallel safe as $$
     order by earlier.run_date desc
     limit 1
   ) as found
+  -- A query that never belonged to the slice would be looked for in every run.
+  where case when (select analysis.slice() is not null)
+    then (queries.id in (
+      select query_id from analysis.sliced_queries()
+      union all
+      select query_id from analysis.sliced_days()
+    ))::integer
+    else 1
+  end <> 0
 $$;
 comment on function analysis.known_on(date, integer) is 'The newest observation of each query on a day or before it, at most so many days old (31 unless told): run_date tells of which day.';

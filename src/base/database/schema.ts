@@ -778,7 +778,11 @@ export interface FinishedLabels {
    */
   finish_id: number;
   /**
-   * Queries of the label that were to be asked.
+   * All labels of these queries, those for device, country, language, place and list included.
+   */
+  labels: string[];
+  /**
+   * Queries of the set that were to be asked.
    */
   planned: number;
   /**
@@ -786,17 +790,32 @@ export interface FinishedLabels {
    */
   planned_weight: number;
   /**
-   * Queries of the label with an observation that day.
+   * Queries of the set with an observation that day.
    */
   queries: number;
   /**
-   * The label; * holds every query.
+   * The set of labels, as analysis.set_id numbers it.
    */
-  tag: string;
+  set_id: number;
   /**
    * Sum of their weights.
    */
   weight: number;
+}
+
+export interface FinishedQueries {
+  /**
+   * The keeping in finished_days; rows without one are thrown away.
+   */
+  finish_id: number;
+  /**
+   * The query.
+   */
+  query_id: string;
+  /**
+   * The set of labels in finished_labels.
+   */
+  set_id: number;
 }
 
 export interface FinishedShares {
@@ -821,9 +840,9 @@ export interface FinishedShares {
    */
   ranked: number;
   /**
-   * The label; * holds every query.
+   * The set of labels in finished_labels.
    */
-  tag: string;
+  set_id: number;
   /**
    * Queries with the domain at 1 to 10.
    */
@@ -839,6 +858,10 @@ export interface FinishedShares {
 }
 
 export interface FinishedSteps {
+  /**
+   * Places that both show; null where they cannot be compared.
+   */
+  compared_depth: number | null;
   /**
    * Greatest position in the answer.
    */
@@ -858,11 +881,7 @@ export interface FinishedSteps {
   /**
    * Pages that left the first ten.
    */
-  left_it: number | null;
-  /**
-   * Places that both show; null where they cannot be compared.
-   */
-  places: number | null;
+  left_top_10: number | null;
   /**
    * Greatest position in the answer before; null for the first.
    */
@@ -1182,7 +1201,7 @@ export interface Nights {
 
 export interface NotesAnnotations {
   /**
-   * The login that wrote it, unless it said another name.
+   * The login that wrote it: nobody may write or change a note under another name.
    */
   author: Generated<string>;
   /**
@@ -2154,6 +2173,7 @@ export interface DB {
   expansions: Expansions;
   finished_days: FinishedDays;
   finished_labels: FinishedLabels;
+  finished_queries: FinishedQueries;
   finished_shares: FinishedShares;
   finished_steps: FinishedSteps;
   first_tens: FirstTens;

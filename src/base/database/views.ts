@@ -54,8 +54,6 @@ export interface Slice {
   /** Days as they were typed. */
   readonly since: string | undefined
   readonly until: string | undefined
-  /** True: every day is read, so that all are looked up at once. */
-  readonly everyDay?: boolean
 }
 
 /** Flags that choose queries. */
@@ -119,10 +117,8 @@ export function sliceSettings({
   conditions,
   since,
   until,
-  everyDay = false,
 }: Slice): Readonly<Record<string, string>> {
   return {
-    ...(everyDay ? { 'querymill.slice_at_once': 'on' } : {}),
     ...(conditions.length === 0 ? {} : { 'querymill.slice': JSON.stringify(conditions) }),
     ...(since === undefined ? {} : { 'querymill.since': since }),
     ...(until === undefined ? {} : { 'querymill.until': until }),

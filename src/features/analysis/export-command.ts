@@ -158,7 +158,7 @@ export function readChoice({
       `expected --where, ${known.map((flag) => `--${flag}`).join(', ')} behind ${relation}, got --${other}; npm run export -- --help lists all flags`,
     )
   }
-  const slice = { ...readSlice(given), everyDay: true }
+  const slice = readSlice(given)
   return async (db) => {
     const name = await findRelation(db, relation)
     const { since, until } = slice

@@ -110,7 +110,7 @@ export function monthLines({
   return [
     '\nOUTLOOK, if this list were bought each night at 02:00 from now on (npm run outlook):\n',
     ...outlookLines(outlook, zone),
-    '\nSUSPECT NIGHTS, left out of shares and trends (npm run sql -- suspect_nights):\n',
+    '\nSUSPECT NIGHTS, left out of shares and trends (npm run sql -- nights --only suspect):\n',
     formatNights(nights.filter(({ suspect }) => suspect)),
     '\nODD NIGHTS, shown all the same (their page on the desk says why):\n',
     formatNights(nights.filter(({ suspect }) => !suspect)),

@@ -282,7 +282,12 @@ export async function noteDays(db: Database): Promise<void> {
 /** Throws away the sums of all days, which name labels and domains: they are added up anew from what is left. */
 export async function clearDays(db: Database): Promise<void> {
   await patiently(() => sql`delete from finished_days`.execute(db))
-  for (const table of ['finished_labels', 'finished_shares', 'finished_steps']) {
+  for (const table of [
+    'finished_labels',
+    'finished_queries',
+    'finished_shares',
+    'finished_steps',
+  ]) {
     await clear(db, table, sql`not exists (select from finished_days d where d.id = t.finish_id)`)
   }
   await clear(
