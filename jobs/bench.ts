@@ -1,8 +1,7 @@
-import type { BenchOptions } from '../test/bench/bench.ts'
 import { benchNames } from '../test/bench/names.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<BenchOptions>(
+await runCommand(
   {
     name: 'bench',
     about: 'Measures this code on this machine, with servers of its own on the loopback.',
@@ -30,5 +29,5 @@ await runCommand<BenchOptions>(
         .option('--short', 'small numbers and CPU only: what a busy machine can still tell')
         .option('--json', 'print the figures as one JSON object'),
   },
-  async (call) => (await import('../test/bench/bench.ts')).runBench(call),
+  async () => (await import('../test/bench/bench.ts')).runBench,
 )

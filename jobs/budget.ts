@@ -1,7 +1,6 @@
-import type { BudgetFlags } from '../src/features/admin/budget.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<BudgetFlags>(
+await runCommand(
   {
     name: 'budget',
     about:
@@ -18,5 +17,5 @@ await runCommand<BudgetFlags>(
         .option('--none', 'take its budget away')
         .option('--json', 'print one JSON object'),
   },
-  async (call) => (await import('../src/features/admin/budget.ts')).runBudget(call),
+  async () => (await import('../src/features/admin/budget.ts')).runBudget,
 )

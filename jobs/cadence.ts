@@ -1,7 +1,6 @@
-import type { CadenceOptions } from '../src/features/cadence/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<CadenceOptions>(
+await runCommand(
   {
     name: 'cadence',
     about:
@@ -21,5 +20,5 @@ await runCommand<CadenceOptions>(
         .option('--share <percent>', 'most that asking may cost, of daily asking', '48%')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/features/cadence/command.ts')).runCadence(call),
+  async () => (await import('../src/features/cadence/command.ts')).runCadence,
 )

@@ -1,8 +1,7 @@
-import type { CancelFlags } from '../src/core/runs/retry.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 import { runNumber } from '../src/base/cli/flags.ts'
 
-await runCommand<CancelFlags>(
+await runCommand(
   {
     name: 'cancel',
     about:
@@ -14,5 +13,5 @@ await runCommand<CancelFlags>(
         .option('--list <name>', 'all open runs of this list')
         .option('--json', 'print what was cancelled as JSON'),
   },
-  async (call) => (await import('../src/core/runs/retry.ts')).runCancel(call),
+  async () => (await import('../src/core/runs/retry.ts')).runCancel,
 )

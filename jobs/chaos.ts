@@ -1,7 +1,6 @@
-import type { ChaosFlags } from '../test/faults/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<ChaosFlags>(
+await runCommand(
   {
     name: 'chaos',
     about:
@@ -24,5 +23,5 @@ await runCommand<ChaosFlags>(
         .option('--keep', 'leave the folder with everything that was said')
         .option('--json', 'print the figures as one JSON object'),
   },
-  async (call) => (await import('../test/faults/command.ts')).runStorm(call),
+  async () => (await import('../test/faults/command.ts')).runStorm,
 )

@@ -24,7 +24,7 @@ await runCommand<CorpusOptions>(
         .option('--out <file>', 'where build writes', shippedFile)
         .option('--json', 'one JSON object on stdout'),
   },
-  (call) =>
+  async () => (call) =>
     runCorpus(call, async (home) => {
       const { ensurePostgres } = await import('../src/base/embedded/postgres.ts')
       return (await ensurePostgres(home, { say })).url

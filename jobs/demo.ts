@@ -28,7 +28,10 @@ await runCommand<DemoFlags>(
         .option('--cadence', 'in the second half each query is asked as often as it changes')
         .option('--json', 'print what was stored as one JSON object'),
   },
-  async (call) => (await import('../src/features/demo/command.ts')).runDemo(call, starts),
+  async () => {
+    const { runDemo } = await import('../src/features/demo/command.ts')
+    return (call) => runDemo(call, starts)
+  },
 )
 
 /** Only a job sees both: the mill and the search service are programs that meet over HTTP. */

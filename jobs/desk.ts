@@ -1,7 +1,6 @@
-import type { DeskFlags } from '../src/desk/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<DeskFlags>(
+await runCommand(
   {
     name: 'desk',
     about: 'Serves the page where people look: it reads the tables and changes nothing.',
@@ -20,5 +19,5 @@ await runCommand<DeskFlags>(
         .option('--public-url <address>', 'where people reach it behind a proxy')
         .option('--json', 'print its address as one JSON object'),
   },
-  async (call) => (await import('../src/desk/command.ts')).runDesk(call),
+  async () => (await import('../src/desk/command.ts')).runDesk,
 )

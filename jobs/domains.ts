@@ -1,7 +1,6 @@
-import type { DomainFlags } from '../src/features/analysis/domains-command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<DomainFlags>(
+await runCommand(
   {
     name: 'domains',
     about:
@@ -32,5 +31,5 @@ await runCommand<DomainFlags>(
         .option('--on <date>', 'the last day of a domain that ends')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/features/analysis/domains-command.ts')).keepDomains(call),
+  async () => (await import('../src/features/analysis/domains-command.ts')).keepDomains,
 )

@@ -1,6 +1,7 @@
 import type { EnqueueFlags } from '../src/core/enqueue/flags.ts'
-import { runCommand } from '../src/base/cli/command.ts'
+import { runCommand, say } from '../src/base/cli/command.ts'
 import { collect } from '../src/base/cli/flags.ts'
+import { typed } from '../src/base/cli/text.ts'
 
 await runCommand<EnqueueFlags>(
   {
@@ -38,9 +39,20 @@ await runCommand<EnqueueFlags>(
         .option('--decimal <sign>', 'point or comma, where numbers leave it open')
         .option('--sheet <name>', 'table of a spreadsheet, or file of an archive')
         .option('--formulas <what>', 'keep takes =SUM(A1) for a query')
+        .option('--numbering <what>', 'strip takes numbers and bullets before queries off')
+        .option('--comments <what>', 'skip leaves out lines that begin with # or //')
         .option('--match-types <what>', 'strip takes "phrase", [exact] and +broad signs off')
         .option('--join', 'read into a list of this name that came from another file')
+        .option(
+          '--drop',
+          'leave out what its open run has still to buy and the list no longer holds',
+        )
+        .option('--keep', 'buy that as well')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/core/enqueue/command.ts')).runEnqueue(call),
+  async () => async (call) => {
+    // Said before the program is loaded, which takes longer than to read a small list.
+    say(`reading ${call.args.map(typed).join(', ')}`)
+    return (await import('../src/core/enqueue/command.ts')).runEnqueue(call)
+  },
 )

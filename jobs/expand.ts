@@ -1,8 +1,7 @@
-import type { ExpandFlags } from '../src/features/expand/flags.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 import { collect } from '../src/base/cli/flags.ts'
 
-await runCommand<ExpandFlags>(
+await runCommand(
   {
     name: 'expand',
     about:
@@ -25,5 +24,5 @@ await runCommand<ExpandFlags>(
         .option('--yes', 'buy without asking')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/features/expand/command.ts')).runExpand(call),
+  async () => (await import('../src/features/expand/command.ts')).runExpand,
 )

@@ -1,8 +1,7 @@
-import type { ExportOptions } from '../src/features/analysis/export-command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 import { withheld } from '../src/base/database/reader-role.ts'
 
-await runCommand<ExportOptions>(
+await runCommand(
   {
     name: 'export',
     about:
@@ -44,5 +43,5 @@ await runCommand<ExportOptions>(
         .option('--archive <place>', 'the folder or bucket where the archive lies, if it was moved')
         .option('--timeout <duration>', 'how long the database may think', '1h'),
   },
-  async (call) => (await import('../src/features/analysis/export-command.ts')).exportRelation(call),
+  async () => (await import('../src/features/analysis/export-command.ts')).exportRelation,
 )

@@ -1,7 +1,6 @@
-import type { ForgetFlags } from '../src/features/forget/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<ForgetFlags>(
+await runCommand(
   {
     name: 'forget',
     about:
@@ -25,5 +24,5 @@ await runCommand<ForgetFlags>(
         .option('--yes', 'do it')
         .option('--json', 'print what goes as one JSON object'),
   },
-  async (call) => (await import('../src/features/forget/command.ts')).runForget(call),
+  async () => (await import('../src/features/forget/command.ts')).runForget,
 )

@@ -1,7 +1,6 @@
-import type { HealthFlags } from '../src/features/admin/health.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<HealthFlags>(
+await runCommand(
   {
     name: 'health',
     about:
@@ -19,5 +18,5 @@ await runCommand<HealthFlags>(
         .option('--url <address>', 'ask this address instead')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/features/admin/health.ts')).runHealth(call),
+  async () => (await import('../src/features/admin/health.ts')).runHealth,
 )

@@ -29,15 +29,16 @@ await runCommand<KeysOptions>(
         .option('--rate <n>', 'most requests a second')
         .option('--json', 'one JSON object on stdout'),
   },
-  async ({ options, args, env, closers }) => {
-    const { databaseUrl, home } = readConfig(env)
-    const { ensurePostgres } = await import('../src/base/embedded/postgres.ts')
-    const url = databaseUrl ?? (await ensurePostgres(home, { say })).url
-    const keys = closers.add('keys', await openKeys(url), (open) => open.close())
-    const shown = await runKeys(keys, await withoutDash(args), options)
-    if (options.json === true) printJson(shown.json)
-    else shown.lines.forEach(print)
-    if (shown.hint !== null) say(shown.hint)
-    return exits.done
-  },
+  async () =>
+    async ({ options, args, env, closers }) => {
+      const { databaseUrl, home } = readConfig(env)
+      const { ensurePostgres } = await import('../src/base/embedded/postgres.ts')
+      const url = databaseUrl ?? (await ensurePostgres(home, { say })).url
+      const keys = closers.add('keys', await openKeys(url), (open) => open.close())
+      const shown = await runKeys(keys, await withoutDash(args), options)
+      if (options.json === true) printJson(shown.json)
+      else shown.lines.forEach(print)
+      if (shown.hint !== null) say(shown.hint)
+      return exits.done
+    },
 )

@@ -1,7 +1,6 @@
-import type { MigrateFlags } from '../src/features/admin/migrate.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<MigrateFlags>(
+await runCommand(
   {
     name: 'migrate',
     about:
@@ -16,5 +15,5 @@ await runCommand<MigrateFlags>(
         .option('--analyst <name>', 'make a login that may only read, or renew its rights')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/features/admin/migrate.ts')).runMigrate(call),
+  async () => (await import('../src/features/admin/migrate.ts')).runMigrate,
 )

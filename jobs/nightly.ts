@@ -33,5 +33,8 @@ await runCommand<NightlyFlags>(
         .option('--json', 'with --show: print one JSON object')
         .option('--file <path>', 'another file of schedules'),
   },
-  async (call) => (await import('../src/core/scheduler/command.ts')).runNightly(call, beside),
+  async () => {
+    const { runNightly } = await import('../src/core/scheduler/command.ts')
+    return (call) => runNightly(call, beside)
+  },
 )

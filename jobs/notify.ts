@@ -1,7 +1,6 @@
-import type { NotifyFlags } from '../src/features/notifications/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<NotifyFlags>(
+await runCommand(
   {
     name: 'notify',
     about: 'Shows what MILL_WEBHOOK was told and what waits, or sends it a test.',
@@ -19,5 +18,5 @@ await runCommand<NotifyFlags>(
         .option('--limit <n>', 'how many notices', '20')
         .option('--json', 'print one JSON object'),
   },
-  async (call) => (await import('../src/features/notifications/command.ts')).runNotify(call),
+  async () => (await import('../src/features/notifications/command.ts')).runNotify,
 )

@@ -1,8 +1,7 @@
-import type { OutlookOptions } from '../src/core/forecast/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 import { countFlag } from '../src/base/cli/flags.ts'
 
-await runCommand<OutlookOptions>(
+await runCommand(
   {
     name: 'outlook',
     about:
@@ -19,5 +18,5 @@ await runCommand<OutlookOptions>(
         .option('--keep', 'keep it for the view analysis.outlook, as workers and schedulers do')
         .option('--json', 'print one JSON object'),
   },
-  async (call) => (await import('../src/core/forecast/command.ts')).showOutlook(call),
+  async () => (await import('../src/core/forecast/command.ts')).showOutlook,
 )

@@ -1,7 +1,6 @@
-import type { PruneOptions } from '../src/features/forget/prune.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<PruneOptions>(
+await runCommand(
   {
     name: 'prune',
     about: 'Removes old raw bodies. Rows, money and analyses stay as they are.',
@@ -16,5 +15,5 @@ await runCommand<PruneOptions>(
         .option('--dry-run', 'count, and remove nothing')
         .option('--json', 'print what was removed as one JSON object'),
   },
-  async (call) => (await import('../src/features/forget/prune.ts')).prune(call),
+  async () => (await import('../src/features/forget/prune.ts')).prune,
 )

@@ -1,7 +1,6 @@
-import type { RebuildFlags } from '../src/features/admin/rebuild.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<RebuildFlags>(
+await runCommand(
   {
     name: 'rebuild',
     about:
@@ -19,5 +18,5 @@ await runCommand<RebuildFlags>(
         .option('--since <day>', 'with --days: the first day to add up')
         .option('--json', 'print how much it was as JSON'),
   },
-  async (call) => (await import('../src/features/admin/rebuild.ts')).runRebuild(call),
+  async () => (await import('../src/features/admin/rebuild.ts')).runRebuild,
 )

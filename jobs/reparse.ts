@@ -1,8 +1,7 @@
-import type { ReparseOptions } from '../src/core/runs/reparse.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 import { runNumber } from '../src/base/cli/flags.ts'
 
-await runCommand<ReparseOptions>(
+await runCommand(
   {
     name: 'reparse',
     about:
@@ -18,5 +17,5 @@ await runCommand<ReparseOptions>(
         .option('--run <n>', 'only answers of this run', runNumber)
         .option('--json', 'print what was read as one JSON object'),
   },
-  async (call) => (await import('../src/core/runs/reparse.ts')).runReparse(call),
+  async () => (await import('../src/core/runs/reparse.ts')).runReparse,
 )

@@ -1,14 +1,14 @@
-import type { ReportOptions } from '../src/desk/report/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 import { collect } from '../src/base/cli/flags.ts'
 
-await runCommand<ReportOptions>(
+await runCommand(
   {
     name: 'report',
     about:
       'Writes one page of pictures: runs, credits, rank history, movers and share of voice. It needs no network.',
     examples: [
       'npm run report -- --to report.html',
+      'npm run report -- --summary --send --desk https://desk.example.com',
       'npm run report -- --to report.html --domains example.com,example.org',
       'npm run report -- --to report.html --list keywords --device mobile --tag "brand and not sale"',
       'npm run report -- --to november.html --since 2026-11-01 --until 2026-11-30 --origins live,sandbox',
@@ -16,6 +16,9 @@ await runCommand<ReportOptions>(
     define: (program) =>
       program
         .option('--to <file>', 'the file to write')
+        .option('--summary', 'the overview as one short message instead, for a mail or with --send')
+        .option('--send', 'with --summary: send it to the webhook of the settings')
+        .option('--desk <address>', 'with --summary: where its links lead')
         .option('--domains <list>', 'domains to follow, eight at most (default: ours)')
         .option('--list <name>', 'only queries of this list, or of one of these', collect)
         .option('--tag <labels>', 'only queries with labels, as in "brand and not sale"', collect)
@@ -31,5 +34,5 @@ await runCommand<ReportOptions>(
         .option('--between <days>', 'both in one, as in 2026-11-01..2026-11-08')
         .option('--origins <list>', 'kinds of answers to show, as in live,sandbox'),
   },
-  async (call) => (await import('../src/desk/report/command.ts')).writeReport(call),
+  async () => (await import('../src/desk/report/command.ts')).writeReport,
 )

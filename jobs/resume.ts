@@ -1,7 +1,6 @@
-import type { ResumeFlags } from '../src/core/runs/retry.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<ResumeFlags>(
+await runCommand(
   {
     name: 'resume',
     about:
@@ -16,5 +15,5 @@ await runCommand<ResumeFlags>(
         .option('--forget-prices', 'forget what calls have cost: an odd price need not be expected')
         .option('--json', 'print what was lifted as JSON'),
   },
-  async (call) => (await import('../src/core/runs/retry.ts')).runResume(call),
+  async () => (await import('../src/core/runs/retry.ts')).runResume,
 )

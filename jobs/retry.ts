@@ -1,8 +1,7 @@
-import type { RetryFlags } from '../src/core/runs/retry.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 import { runNumber } from '../src/base/cli/flags.ts'
 
-await runCommand<RetryFlags>(
+await runCommand(
   {
     name: 'retry',
     about:
@@ -40,5 +39,5 @@ await runCommand<RetryFlags>(
         .option('--dry-run', 'say how many, change nothing')
         .option('--json', 'print the numbers as JSON'),
   },
-  async (call) => (await import('../src/core/runs/retry.ts')).runRetry(call),
+  async () => (await import('../src/core/runs/retry.ts')).runRetry,
 )

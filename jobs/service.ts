@@ -30,7 +30,7 @@ await runCommand<ServiceFlags>(
         .option('--drift <seed>', 'answers move from day to day, for histories')
         .option('--today <day>', 'the day that moving answers are of'),
   },
-  (call) =>
+  async () => (call) =>
     runService(call, async (home) => {
       const { ensurePostgres } = await import('../src/base/embedded/postgres.ts')
       return (await ensurePostgres(home, { say })).url

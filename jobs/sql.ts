@@ -1,7 +1,6 @@
-import type { SqlOptions } from '../src/features/analysis/sql-command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<SqlOptions>(
+await runCommand(
   {
     name: 'sql',
     about:
@@ -31,5 +30,5 @@ await runCommand<SqlOptions>(
         .option('--archive <place>', 'the folder or bucket where the archive lies, if it was moved')
         .option('--most <n>', 'rows of a table at most', '200'),
   },
-  async (call) => (await import('../src/features/analysis/sql-command.ts')).askTables(call),
+  async () => (await import('../src/features/analysis/sql-command.ts')).askTables,
 )

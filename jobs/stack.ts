@@ -1,7 +1,6 @@
-import type { StackOptions } from '../src/features/admin/stack.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<StackOptions>(
+await runCommand(
   {
     name: 'stack',
     about: 'The database and the search service that this machine runs for itself.',
@@ -15,5 +14,5 @@ await runCommand<StackOptions>(
         .argument('<action>', 'status: what runs, and where; stop: end both, the data stay')
         .option('--json', 'one JSON object on stdout'),
   },
-  async (call) => (await import('../src/features/admin/stack.ts')).runStack(call),
+  async () => (await import('../src/features/admin/stack.ts')).runStack,
 )

@@ -1,7 +1,6 @@
-import type { StandInFlags } from '../test/faults/api/standin.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<StandInFlags>(
+await runCommand(
   {
     name: 'stand-in',
     about: 'Runs a stand-in for the search API, for tests and benchmarks.',
@@ -18,5 +17,5 @@ await runCommand<StandInFlags>(
         .option('--canned', 'looks nothing up')
         .option('--latency <ms>', 'with --canned: how long an answer takes', '0'),
   },
-  async (call) => (await import('../test/faults/api/standin.ts')).runStandIn(call),
+  async () => (await import('../test/faults/api/standin.ts')).runStandIn,
 )

@@ -1,7 +1,6 @@
-import type { StatementOptions } from '../src/core/runs/statement.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<StatementOptions>(
+await runCommand(
   {
     name: 'statement',
     about:
@@ -19,5 +18,5 @@ await runCommand<StatementOptions>(
         .option('--by <what>', 'sums by day, list or run', 'day')
         .option('--json', 'print one JSON object'),
   },
-  async (call) => (await import('../src/core/runs/statement.ts')).showStatement(call),
+  async () => (await import('../src/core/runs/statement.ts')).showStatement,
 )

@@ -1,8 +1,7 @@
-import type { StatusOptions } from '../src/core/runs/look.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 import { runNumber } from '../src/base/cli/flags.ts'
 
-await runCommand<StatusOptions>(
+await runCommand(
   {
     name: 'status',
     about: 'Shows runs, credits, why the mill stands still, and what to type next.',
@@ -21,5 +20,5 @@ await runCommand<StatusOptions>(
         .option('--settings', 'list the settings and where each came from')
         .option('--json', 'print one JSON object'),
   },
-  async (call) => (await import('../src/core/runs/look.ts')).showStatus(call),
+  async () => (await import('../src/core/runs/look.ts')).showStatus,
 )

@@ -1,7 +1,6 @@
-import type { VerifyOptions } from '../src/features/verify/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 
-await runCommand<VerifyOptions>(
+await runCommand(
   {
     name: 'verify',
     about:
@@ -12,5 +11,5 @@ await runCommand<VerifyOptions>(
         .option('--deep', 'read every kept body again, not a sample of 500')
         .option('--json', 'print the checks as one JSON object'),
   },
-  async (call) => (await import('../src/features/verify/command.ts')).verify(call),
+  async () => (await import('../src/features/verify/command.ts')).verify,
 )

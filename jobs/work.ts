@@ -28,5 +28,8 @@ await runCommand<WorkFlags>(
         .option('--desk [port]', 'serve the desk beside it, on this machine alone (port 8750)')
         .option('--json', 'print the sums as one JSON object'),
   },
-  async (call) => (await import('../src/core/worker/command.ts')).runWork(call, beside),
+  async () => {
+    const { runWork } = await import('../src/core/worker/command.ts')
+    return (call) => runWork(call, beside)
+  },
 )

@@ -74,6 +74,8 @@ export interface Tools {
   }
   /** Writes entries down together, with `record` of the ledger. */
   readonly batch: { add(entry: Entry): Promise<Outcome> }
+  /** Has every reply in a file until the database has it: a crash costs only the calls in flight. */
+  readonly log: { append(call: CallName, reply: Reply): void }
   readonly tally: { reply(verdict: Verdict): void; took(seconds: number): void }
   /** Holds a refused key against the answers that the same key got. */
   readonly witnesses: { begin(task: number): void; hear(bought: Bought): Promise<Verdict> }
@@ -144,16 +146,21 @@ async function store(tools: Tools, bought: Bought): Promise<Outcome> {
 
 /** The paid request of a call, unless something that this process has just learnt holds it back. */
 async function send(
-  { api, brake, options, tally, witnesses, onReply }: Tools,
+  { api, brake, log, options, tally, witnesses, onReply }: Tools,
   { task: { id, query }, name }: { task: Task; name: CallName },
   term: Clocks,
 ): Promise<Reply> {
   const held = brake.heldBack(term)
-  if (held !== null) return { kind: 'unsent', code: held, message: 'released before it was sent' }
+  if (held !== null) {
+    const unsent: Reply = { kind: 'unsent', code: held, message: 'released before it was sent' }
+    log.append(name, unsent)
+    return unsent
+  }
   witnesses.begin(id)
   const begun = performance.now()
   // The mark is the key: asked for again after a loss, the call is charged once by an API that knows such keys.
   const reply = await api.call(query, { key: name.mark })
+  log.append(name, reply)
   onReply(reply)
   const seconds = (performance.now() - begun) / 1000
   options.onCall?.(seconds)

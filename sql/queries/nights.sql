@@ -8,7 +8,7 @@ select
   unaffordable, cancelled, open, unreadable, suspect, archived, other_origin, credits_spent, why
 from analysis.coverage
 where (:list::text is null or list = :list)
-  and run_date >= analysis.since(:day::date, :days::integer)
+  and run_date >= analysis.since(coalesce(:day::date, (select max(run_date) from runs)), :days::integer)
   and analysis.in_span(run_date)
   and case :only when 'gaps' then answered < planned or planned = 0
     when 'suspect' then suspect > 0

@@ -217,6 +217,45 @@ comment on column finished_steps.entered is 'Pages that came into the first ten.
 comment on column finished_steps.left_top_10 is 'Pages that left the first ten.';
 comment on column finished_steps.stayed is 'Pages in the first ten of both.';
 
+create table finished_keywords (
+  finish_id bigint not null,
+  query_id uuid not null,
+  run_date date,
+  search_id bigint,
+  depth integer,
+  weight double precision not null,
+  labels text[] not null,
+  features text[] not null,
+  domain text collate "C",
+  position bigint,
+  page_id uuid,
+  rivals text[] not null,
+  primary key (finish_id, query_id)
+);
+comment on table finished_keywords is 'Every keyword as of a finished day, with the best place of our domains in its last known answer: what tables of keywords are sorted and filtered by. Kept for the newest hundred days.';
+comment on column finished_keywords.finish_id is 'The keeping in finished_days; rows without one are thrown away.';
+comment on column finished_keywords.query_id is 'The query.';
+comment on column finished_keywords.run_date is 'Day of its last known answer; null without an answer in the month before.';
+comment on column finished_keywords.search_id is 'That answer.';
+comment on column finished_keywords.depth is 'Greatest position in the answer.';
+comment on column finished_keywords.weight is 'Weight of the query in its lists; 1 where none names one.';
+comment on column finished_keywords.labels is 'Labels of the query, as in analysis.query_labels.';
+comment on column finished_keywords.features is 'Kinds of blocks in the answer.';
+comment on column finished_keywords.domain is 'Our domain at the best place; null: none of ours is in the answer.';
+comment on column finished_keywords.position is 'The best place of our domains.';
+comment on column finished_keywords.page_id is 'The page at that place.';
+comment on column finished_keywords.rivals is 'Domains of rivals in the answer.';
+
+create table finished_keyword_days (
+  finish_id bigint primary key,
+  id bigint generated always as identity,
+  basis text not null
+);
+comment on table finished_keyword_days is 'Finished days of which finished_keywords has every keyword.';
+comment on column finished_keyword_days.finish_id is 'The keeping in finished_days.';
+comment on column finished_keyword_days.id is 'Number of this storing: what was read of it stays true as long as it is there.';
+comment on column finished_keyword_days.basis is 'The lines of our domains and of rivals that it rests on, as analysis.keyword_basis() told them.';
+
 -- What a question about one page begins with. An index on pages of results would be written for each result of each answer;
 -- this has a row for each page of a query, the first time it is seen.
 create table seen_pages (
@@ -294,6 +333,22 @@ create trigger run_changed after update of run_date, state, suspect, created_at,
   execute function forget_days_of_run();
 create trigger run_went after delete on runs
   for each row execute function forget_days_of_run();
+
+-- An answer that is quarantined or released may have served every later day.
+create function forget_days_of_quarantine() returns trigger language plpgsql as $$
+begin
+  perform forget_days(min(runs.run_date))
+  from changed
+  join runs on runs.id = changed.run_id;
+  return null;
+end
+$$;
+create trigger answers_quarantined after insert on quarantine
+  referencing new table as changed
+  for each statement execute function forget_days_of_quarantine();
+create trigger answers_released after delete on quarantine
+  referencing old table as changed
+  for each statement execute function forget_days_of_quarantine();
 
 create function forget_days_of_task() returns trigger language plpgsql as $$
 begin

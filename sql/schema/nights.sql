@@ -65,7 +65,16 @@ create table night_health (
   alerts_at timestamptz,
   paused_minutes double precision not null default 0,
   remarks text[] not null default '{}',
-  usual_from bigint
+  usual_from bigint,
+  compared bigint not null default 0,
+  turnover double precision,
+  turnover_newest double precision,
+  sameness double precision,
+  repeats double precision,
+  foreign_share double precision,
+  stale double precision,
+  alerts_severity text check (alerts_severity in ('low', 'medium', 'high')),
+  alerts_headline text
 );
 create index night_health_age on night_health (judged_at);
 comment on table night_health is 'What each finished run came to, and what is odd about it beside the earlier runs of its list.';
@@ -84,3 +93,65 @@ comment on column night_health.alerts_at is 'The judgement after which rank aler
 comment on column night_health.paused_minutes is 'Minutes of these in which nothing of it could be bought: its accounts stood still, or it had ended and was not yet opened again.';
 comment on column night_health.remarks is 'What else is odd about it, a sentence each; its answers are shown all the same.';
 comment on column night_health.usual_from is 'The first of three runs alike, of which this one is the third: later runs are compared with these three and those after them. Null: nothing changed for good with this run.';
+comment on column night_health.compared is 'Answers that could be compared with an older answer to their query.';
+comment on column night_health.turnover is 'How far the first ten moved since the last trusted answer of an earlier day: 0 for nothing, 1 when every page is new; the mean over these answers.';
+comment on column night_health.turnover_newest is 'The same against the last answer of an earlier day, trusted or not: small where a change lasts.';
+comment on column night_health.sameness is 'Mean share of the other queries of the run that show a page of the first ten as well; null for fewer than five queries.';
+comment on column night_health.repeats is 'Mean share of the first ten places whose page stands higher in the same answer already.';
+comment on column night_health.foreign_share is 'Mean share of the first ten that are on country domains of another country than the one asked for; null where no country was asked for.';
+comment on column night_health.stale is 'Of the answers that changed since an earlier day, the share that shows exactly the pages of that day again; the greatest of the days before. Null for fewer than eight.';
+comment on column night_health.alerts_severity is 'How much its rank alerts matter together: high (a quarter of its queries dropped), medium (a twentieth, or a share of voice) or low. Null: it raised none.';
+comment on column night_health.alerts_headline is 'Its rank alerts in one sentence.';
+
+create table night_evidence (
+  run_id bigint not null references runs,
+  rule text not null,
+  score double precision not null,
+  usual double precision,
+  verdict text not null check (verdict in ('fine', 'notice', 'lasting', 'quarantine')),
+  primary key (run_id, rule)
+);
+comment on table night_evidence is 'The score of every plausibility rule for each finished run, beside what is usual for its list.';
+comment on column night_evidence.run_id is 'The run.';
+comment on column night_evidence.rule is 'Name of the rule.';
+comment on column night_evidence.score is 'The figure of the run.';
+comment on column night_evidence.usual is 'Median of the runs that show what is usual for the list; null: fewer than three.';
+comment on column night_evidence.verdict is 'fine, notice (odd, but it hides nothing), lasting (odd for the third time running, and usual from now on) or quarantine.';
+
+create table quarantine (
+  search_id bigint primary key,
+  run_id bigint not null,
+  reason text not null,
+  score double precision
+);
+create index quarantine_of_run on quarantine (run_id);
+comment on table quarantine is 'Answers that are stored and paid for, but not trusted: they take no part in ranks, shares, alerts, cadence and reuse until they are released.';
+comment on column quarantine.search_id is 'The answer.';
+comment on column quarantine.run_id is 'The run that bought it.';
+comment on column quarantine.reason is 'Why it is not trusted, in a sentence.';
+comment on column quarantine.score is 'Score of the rule that found it, 0 to 1; null: the whole run is not trusted, or a person decided.';
+
+create table trust_marks (
+  id bigint generated always as identity primary key,
+  run_id bigint not null,
+  search_id bigint,
+  trusted boolean not null,
+  usual boolean not null default false,
+  reason text not null,
+  made_by text not null,
+  made_at timestamptz not null default clock_timestamp(),
+  undone_at timestamptz,
+  undone_by text
+);
+create index trust_marks_of_run on trust_marks (run_id);
+comment on table trust_marks is 'Decisions of people to trust a run or an answer, or not to. The newest that was not undone wins over the plausibility rules.';
+comment on column trust_marks.id is 'The decision.';
+comment on column trust_marks.run_id is 'The run.';
+comment on column trust_marks.search_id is 'The answer; null: the whole run.';
+comment on column trust_marks.trusted is 'True: its answers are trusted whatever the rules say. False: they are not.';
+comment on column trust_marks.usual is 'True: later runs of the list are compared with this one and those after it.';
+comment on column trust_marks.reason is 'Why, as the person wrote it.';
+comment on column trust_marks.made_by is 'Who decided.';
+comment on column trust_marks.made_at is 'When.';
+comment on column trust_marks.undone_at is 'When it was undone; null: it stands.';
+comment on column trust_marks.undone_by is 'Who undid it.';

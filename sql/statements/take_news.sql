@@ -78,9 +78,17 @@ with news as (
           limit 20
         ) as shown
       )
+    ) || coalesce(
+      (
+        select jsonb_build_object('severity', h.alerts_severity, 'headline', h.alerts_headline)
+        from night_health h
+        where h.run_id = looked.run_id
+          and h.alerts_severity is not null
+      ),
+      '{}'
     )
   from (
-    select rule, raised_at, min(id) as first, min(what) as what, count(*) as found
+    select rule, raised_at, min(id) as first, min(what) as what, count(*) as found, min(run_id) as run_id
     from alerts
     where raised_at > $1::timestamptz
     group by rule, raised_at

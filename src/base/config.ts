@@ -1,3 +1,5 @@
+// Reads the settings: flags over environment over `.env` over defaults, with every problem at once.
+
 import { existsSync, readFileSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
@@ -6,62 +8,11 @@ import { BadSettings, unreadable } from './errors.ts'
 import { workplace } from './root.ts'
 import { Secret } from './secret.ts'
 import { type BucketAccess, type Name, settings, type Value, webhookEvents } from './settings.ts'
-import type { Cron } from './time/cron.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-export interface Config {
-  /** Null: the bundled service on this machine. */
-  readonly api: { readonly url: URL; readonly key: Secret } | null
-  /** The file that its key was read from; null: it came from elsewhere. */
-  readonly keyFile: string | null
-  /** Null: the embedded Postgres under `home`. */
-  readonly databaseUrl: string | null
-  /** Where commands of analysts read; null: where everything is written. */
-  readonly replicaUrl: string | null
-  /** Whom questions of analysts are asked as; null: the role that may only read, as whom the user of `databaseUrl` acts. */
-  readonly analystUrl: string | null
-  /** Null: BullMQ's Postgres backend. */
-  readonly redisUrl: string | null
-  readonly home: string
-  /** Null: named after the API's host. */
-  readonly account: string | null
-  readonly creditFloor: number
-  readonly concurrency: number
-  /** Calls per second over all workers; null: as fast as the lanes go. */
-  readonly rateLimit: number | null
-  /** Calls in flight over all workers; null: as many as there are lanes. */
-  readonly mostInFlight: number | null
-  readonly timeoutMs: number
-  readonly maxAgeMs: number
-  readonly dailyBudget: number | null
-  readonly monthlyBudget: number | null
-  readonly unknown: 'retry' | 'hold'
-  /** When the plan renews, in `zone`. */
-  readonly renewal: Cron | null
-  /** How often a stop for credit is tried by itself; null: never. */
-  readonly probeEveryMs: number | null
-  readonly leaseMs: number
-  readonly stallMs: number
-  readonly zone: string
-  /** Null: no metrics, no health checks. */
-  readonly metricsPort: number | null
-  /** Null: nobody is told. */
-  readonly webhook: Webhook | null
-  /** Open work that no worker lives for is told of after this; 0: never. */
-  readonly unattendedMs: number
-  /** How buckets of the archive are asked. */
-  readonly bucket: BucketAccess
-  /** What live keys of the search service find. */
-  readonly upstream: 'local' | 'searxng' | 'mock'
-  readonly searxngUrl: URL | null
-  /** Where clients reach the search service; null: where it listens. */
-  readonly publicUrl: URL | null
-  /** Null: the dashboard of the search service opens on this machine only. */
-  readonly servicePassword: Secret | null
-  readonly keepQueriesMs: number
-  readonly sources: ReadonlyMap<string, { readonly shown: string; readonly source: SettingSource }>
-}
+/** Every setting, read; what is null is not set, and `settings.ts` says what that means. */
+export type Config = Readonly<ReturnType<typeof readAll>>
 
 /** The environment of this process. Nothing else in the program reads it. */
 export function processEnvironment(): Environment {
@@ -73,13 +24,20 @@ export function callerFolder(env: Environment): string {
   return env['INIT_CWD'] ?? process.cwd()
 }
 
-/** Flags over environment over `.env` over defaults; every problem is reported at once. */
+/** Reads every setting; throws with all problems at once. */
 export function readConfig(env: Environment, flags: Partial<Record<Name, string>> = {}): Config {
   const reader = new SettingsReader(env, flags)
-  const home = resolve(reader.value('MILL_HOME') ?? '')
-  const config = {
-    home,
+  const config = readAll(reader)
+  reader.checkLease(config.leaseMs, config.timeoutMs)
+  if (reader.problems.length > 0) throw new BadSettings(reader.problems)
+  return config
+}
+
+function readAll(reader: SettingsReader) {
+  return {
+    home: resolve(reader.value('MILL_HOME') ?? ''),
     api: reader.api(),
+    /** The file that its key was read from. */
     keyFile: reader.keyFile,
     databaseUrl: reader.value('DATABASE_URL') ?? null,
     replicaUrl: reader.value('MILL_REPLICA_URL') ?? null,
@@ -101,6 +59,7 @@ export function readConfig(env: Environment, flags: Partial<Record<Name, string>
     leaseMs: reader.value('MILL_LEASE_MS') ?? Number.NaN,
     stallMs: reader.value('MILL_STALL_MS') ?? 0,
     zone: reader.value('MILL_ZONE') ?? 'UTC',
+    metricsHost: reader.value('MILL_METRICS_HOST') ?? '127.0.0.1',
     metricsPort: reader.value('MILL_METRICS_PORT') ?? null,
     webhook: reader.webhook(),
     unattendedMs: reader.value('MILL_UNATTENDED') ?? 0,
@@ -110,12 +69,14 @@ export function readConfig(env: Environment, flags: Partial<Record<Name, string>
     publicUrl: reader.value('SERVICE_PUBLIC_URL') ?? null,
     servicePassword: reader.value('SERVICE_PASSWORD') ?? null,
     keepQueriesMs: reader.value('SERVICE_KEEP_QUERIES') ?? 0,
-    sources: reader.sources,
-  } satisfies Config
-  reader.checkLease(config.leaseMs, config.timeoutMs)
-  if (reader.problems.length > 0) throw new BadSettings(reader.problems)
-  return config
+    sources: reader.sources as SettingSources,
+  }
 }
+
+type SettingSources = ReadonlyMap<
+  string,
+  { readonly shown: string; readonly source: SettingSource }
+>
 
 /** Refuses names that are no settings, for commands that read none; then with every other problem of the settings. */
 export function refuseUnknownSettings(env: Environment): void {
@@ -127,12 +88,12 @@ export function callerPath(env: Environment, path: string): string {
   return isAbsolute(path) ? path : resolve(callerFolder(env), path)
 }
 
-/** Who is told what happened. */
+/** The receiver of news. */
 export interface Webhook {
   readonly url: URL
   /** Notices are signed with it; null: they are not. */
   readonly secret: Secret | null
-  /** What is told; everything else is kept quiet. */
+  /** Events that are sent. */
   readonly events: readonly string[]
   readonly format: 'json' | 'slack'
 }
@@ -224,7 +185,7 @@ class SettingsReader {
     )
   }
 
-  /** Who is told of what, and how; null: nobody. */
+  /** Null: no webhook is set. */
   webhook(): Webhook | null {
     const url = this.value('MILL_WEBHOOK')
     const file = this.value('MILL_WEBHOOK_SECRET_FILE')
@@ -239,7 +200,7 @@ class SettingsReader {
     return { url, secret, events, format: format ?? usual }
   }
 
-  /** What is said of buckets, as it stands: most commands need none, and other programs read it as well. */
+  /** Bucket settings as they stand: most commands need none, and other programs read them as well. */
   bucket(): BucketAccess {
     const [own, all] = [this.value('AWS_ENDPOINT_URL_S3'), this.value('AWS_ENDPOINT_URL')]
     return {
@@ -305,7 +266,7 @@ function linesWithoutValue(text: string): string[] {
 
 // Finds names that were meant as settings and are none: a misspelt floor would leave the default in force without a word.
 
-/** Where a value came from: what stands further left wins. */
+/** The source of a value: what stands further left wins. */
 type SettingSource = 'flag' | 'environment' | '.env' | 'default'
 
 type Layer = Readonly<Record<string, string | undefined>>
@@ -415,7 +376,7 @@ function plainName(name: string): string {
   return name.trim().toUpperCase().replaceAll('-', '_')
 }
 
-/** How many letters have to be added, left out, replaced, or swapped with the next one. */
+/** Edit distance: letters added, left out, replaced, or swapped with the next one. */
 function distance(a: string, b: string): number {
   let before: number[] = []
   let above = Array.from({ length: b.length + 1 }, (_, index) => index)

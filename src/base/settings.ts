@@ -216,6 +216,11 @@ export const settings = {
     hint: 'the zone of run dates',
     fallback: 'UTC',
   },
+  MILL_METRICS_HOST: {
+    shape: z.string().regex(/^[\w.:-]+$/, { error: 'an address or a name of this machine' }),
+    hint: '0.0.0.0 in a container, so that Prometheus reaches it from another one',
+    fallback: '127.0.0.1',
+  },
   MILL_METRICS_PORT: { shape: whole(0, 65_535), hint: 'leave it unset for no metrics' },
   UPSTREAM: {
     shape: z.enum(['local', 'searxng', 'mock'], { error: '"local", "searxng" or "mock"' }),

@@ -114,7 +114,7 @@ export class PageAddress {
 }
 
 /** A day so many days earlier. */
-function daysBefore(day: string, days: number): string {
+export function daysBefore(day: string, days: number): string {
   return formatDate(dayOf(day).getTime() - days * dayMs)
 }
 

@@ -61,7 +61,7 @@ async function showPage(c: Here, parts: DeskParts, page: DeskPage): Promise<Resp
   const reading = await readingOf(parts, address, c.req.raw.signal)
   const place = pagePlace(c.req.path, address, reading)
   const view = await page.answer(address, reading, place)
-  const frame = frameOf(parts, { path: page.path, href: place.href, live: page.live !== null })
+  const frame = frameOf(parts, { page, href: place.href })
   return c.html(layOut(view, place, frame), 200, pageHeaders)
 }
 
@@ -75,19 +75,28 @@ async function showProblem(c: Here, parts: DeskParts, thrown: unknown): Promise<
   const href = (path: string) => path
   // Who is not let in learns nothing of what there is.
   const known = status !== 401 && status !== 403 && status !== 429
-  const frame = frameOf(parts, { path: '', href, live: false })
+  const frame = frameOf(parts, { page: null, href })
   const shown = { ...frame, again, ...(known ? {} : { nav: [], leave: false }) }
   return c.html(layOut(view, null, shown), status, pageHeaders)
 }
 
 function frameOf(
   { assets, pages, guard }: DeskParts,
-  { path, href, live }: Pick<Frame, 'path' | 'live'> & { href: (path: string) => string | null },
+  { page, href }: { page: DeskPage | null; href: (path: string) => string | null },
 ): Frame {
-  const nav = pages.flatMap((page) =>
-    page.nav === null ? [] : [{ name: page.nav, path: page.path, href: href(page.path) }],
+  const nav = pages.flatMap(({ nav: name, path, area }) =>
+    name === null ? [] : [{ name, path, area, href: href(path) }],
   )
-  return { assets, nav, path, live, leave: guard.sessions !== null, again: null }
+  const { path = '', area = null, live = null } = page ?? {}
+  return {
+    assets,
+    nav,
+    path,
+    area,
+    live: live !== null,
+    leave: guard.sessions !== null,
+    again: null,
+  }
 }
 
 /** Answers with a file, piece by piece, as its reader takes them. What fails before the first piece is a page that says so. */

@@ -11,9 +11,7 @@ import { makeApp } from './app.ts'
 import { readAssets } from './assets.ts'
 import { Doorkeeper, readPassword, Sessions, urlHost } from './guard.ts'
 import { LiveRooms } from './live.ts'
-import type { DeskPage, FilePage } from './page.ts'
-import { analystFiles, analystPages } from './pages/analysts.ts'
-import { operatorPages } from './pages/operators.ts'
+import { files, pages } from './pages/all.ts'
 import { DeskTables } from './tables.ts'
 
 /** What can be typed after `npm run desk --`. */
@@ -172,9 +170,3 @@ async function closeServer(server: Server): Promise<void> {
   await closed
   clearTimeout(timer)
 }
-
-/** Every page of the desk; the navigation shows those with a name, in this order. */
-export const pages: readonly DeskPage[] = [...operatorPages, ...analystPages]
-
-/** Every address that answers with a file. */
-const files: readonly FilePage[] = analystFiles

@@ -137,7 +137,7 @@ export function addDoor(
   if (sessions === null) return
   const show = (c: Context<DeskEnv>, problem: string | null, status: 200 | 403 | 429) => {
     const view = { title: 'Password', body: form(localPath(c.req.query('to')), problem) }
-    const frame = { assets, nav: [], path: '', leave: false, live: false, again: null }
+    const frame = { assets, nav: [], path: '', area: null, leave: false, live: false, again: null }
     return c.html(layOut(view, null, frame), status, pageHeaders)
   }
   app.get('/enter', (c) => show(c, null, 200))

@@ -10,8 +10,11 @@ export interface Frame {
   readonly nav: readonly {
     readonly name: string
     readonly path: string
+    readonly area: string | null
     readonly href: string | null
   }[]
+  /** The part of the desk that the page belongs to. */
+  readonly area: string | null
   /** The path of the page itself, as its recipe has it. */
   readonly path: string
   /** Null: nobody had to show a password. */
@@ -39,53 +42,59 @@ export function layOut(view: View, place: PagePlace | null, frame: Frame): strin
       </head>
       <body>
         <a class="skip" href="#content">Skip to the content</a>
-        ${top(frame)}
-        <main id="content" tabindex="-1">${drawView(view, place)}</main>
+        ${top(frame, view.plain === true ? null : place)}
+        <main id="content" tabindex="-1">${drawView(view)}</main>
         ${place === null ? null : foot(place)}
       </body>
     </html>`.text
 }
 
 /** What a view says, below its title. */
-export function drawView(view: View, place: PagePlace | null): Html {
+export function drawView(view: View): Html {
   return html`<header class="head">
       <h1 dir="auto">${view.title}</h1>
       ${view.lead === undefined ? null : html`<p class="lead">${view.lead}</p>`}
     </header>
-    ${place === null || view.plain === true ? null : notLive(place)} ${view.body}`
+    ${view.body}`
 }
 
-function top({ nav, path, leave, live }: Frame): Html {
-  const here = nav
-    .filter((one) => (one.path === '/' ? path === '/' : path.startsWith(one.path)))
-    .toSorted((a, b) => b.path.length - a.path.length)[0]
+function top({ nav, path, area, live, leave }: Frame, place: PagePlace | null): Html {
+  const entries = nav.filter(
+    (one, index) => nav.findIndex((other) => other.area === one.area) === index,
+  )
+  const within = nav.filter((one) => one.area === area)
+  const way = (name: string | null, href: string | null, here: boolean) =>
+    html`<li><a href="${href}" ${here ? new Html('aria-current="page"') : null}>${name}</a></li>`
   return html`<header class="top">
-    <nav aria-label="Pages">
-      <a class="brand" href="/">querymill</a>
-      <ul>
-        ${nav.map(
-          (one) =>
-            html`<li>
-              <a href="${one.href}" ${one === here ? new Html('aria-current="page"') : null}
-                >${one.name}</a
-              >
-            </li>`,
-        )}
-      </ul>
-    </nav>
-    ${live ? html`<p class="pulse" id="pulse" role="status" data-live="${path}" hidden></p>` : null}
-    ${leave ? html`<form method="post" action="/leave"><button>Log out</button></form>` : null}
-  </header>`
+      <nav aria-label="Pages">
+        <a class="brand" href="/">querymill</a>
+        <ul>
+          ${entries.map((one) => way(one.area, one.href, one.area === area))}
+        </ul>
+      </nav>
+      ${place === null ? null : notLive(place)}
+      ${live ? html`<p class="pulse" id="pulse" role="status" data-live="${path}" hidden></p>` : null}
+      ${leave ? html`<form method="post" action="/leave"><button>Log out</button></form>` : null}
+    </header>
+    ${
+      within.length < 2
+        ? null
+        : html`<nav class="within" aria-label="${area}">
+            <ul>
+              ${within.map((one) => way(one.name, one.href, one.path === path))}
+            </ul>
+          </nav>`
+    }`
 }
 
-/** What is not live must never look as if it were. */
-function notLive({ origins }: PagePlace): Html | null {
-  const others = origins.split(',').filter((origin) => origin !== 'live')
+/** Marks answers that are not live: small, once, above every page. */
+export function notLive({ origins }: PagePlace): Html | null {
+  const shown = origins.split(',')
+  const others = shown.filter((origin) => origin !== 'live').map((other) => other.toUpperCase())
   if (others.length === 0) return null
-  return html`<p class="banner">
-    <strong>Not live.</strong> ${others.map((other) => other.toUpperCase()).join(' and ')} answers
-    are shown${origins.split(',').includes('live') ? ' beside live ones' : null}: nobody searched
-    the web for them.
+  const words = others.join(' and ')
+  return html`<p class="mark-origin" title="Nobody searched the web for these answers.">
+    ${shown.includes('live') ? 'Partly not live' : 'Not live'}: ${words} answers
   </p>`
 }
 

@@ -73,6 +73,8 @@ interface PageRecipe<Asked, Found> {
   readonly path: string
   /** Its name in the navigation; pages without one are reached by links. */
   readonly nav?: string
+  /** The part of the desk that it belongs to, which has one entry in the navigation. */
+  readonly area?: string
   readonly ask: (address: PageAddress, today: string) => Asked
   /** Throws `NotThere` with a sentence for an id that names nothing. */
   readonly read: (reading: DeskReading, asked: Asked) => Promise<Found>
@@ -85,6 +87,7 @@ interface PageRecipe<Asked, Found> {
 export interface DeskPage {
   readonly path: string
   readonly nav: string | null
+  readonly area: string | null
   readonly answer: (address: PageAddress, reading: DeskReading, place: PagePlace) => Promise<View>
   readonly live: ((reading: DeskReading, place: PagePlace) => Promise<LiveParts>) | null
 }
@@ -94,6 +97,7 @@ export function definePage<Asked, Found>(recipe: PageRecipe<Asked, Found>): Desk
   return {
     path: recipe.path,
     nav: recipe.nav ?? null,
+    area: recipe.area ?? recipe.nav ?? null,
     live: recipe.live ?? null,
     answer: async (address, reading, place) => {
       const asked = recipe.ask(address, reading.today)

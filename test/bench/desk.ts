@@ -181,7 +181,16 @@ async function addressesOf(pool: Pool) {
   const { query, domain, page, day, before } = rows[0] ?? {}
   const { run, list, results = 0 } = counted.rows[0] ?? {}
   const paths = [
-    ...['/', '/nights', `/runs/${run}`, '/money', '/money/statement', '/queries'],
+    ...[
+      '/',
+      '/nights',
+      `/runs/${run}`,
+      '/money',
+      '/money/statement',
+      '/operations',
+      '/keywords',
+      '/compare',
+    ],
     ...[`/queries/${query}`, `/queries/${query}/nights/${day}?beside=${before}`],
     ...['/domains', `/domains/${domain}`, `/pages/${page}`, '/lists', `/lists/${list}`],
     ...['/ask', '/ask/movers?go=1', '/sql?text=select+run_date,answered+from+analysis.days'],
@@ -241,7 +250,7 @@ async function measureLive(url: string, meters: Parameters<typeof startMeter>[0]
 /** Open once its first numbers have come. */
 function listen(url: string): Promise<() => void> {
   return new Promise((resolve, reject) => {
-    const sent = get(`${url}/live?page=/`, (response) => {
+    const sent = get(`${url}/live?page=/operations`, (response) => {
       response.on('error', () => undefined)
       response.on('data', (piece: Buffer) => {
         if (piece.includes('data:')) resolve(() => sent.destroy())

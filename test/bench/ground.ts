@@ -14,6 +14,7 @@ import { openQueue, type SliceQueue } from '../../src/core/queue/slice-jobs.ts'
 import { root } from '../../src/base/root.ts'
 import { openDatabase, openPool } from '../../src/base/database/database.ts'
 import { installationId } from '../../src/core/queue/open-slices.ts'
+import { endAfterUs } from '../support/leftovers.ts'
 import { startRedis, type RedisServer } from '../support/redis-server.ts'
 
 export interface Ground {
@@ -29,6 +30,7 @@ export interface Ground {
 /** Starts PostgreSQL, and Redis where it is installed; all of it is gone after `close`. */
 export async function openGround(): Promise<Ground> {
   const home = mkdtempSync(join(tmpdir(), 'querymill-bench-'))
+  endAfterUs(home)
   const { url, data } = await ensurePostgres(home)
   const pid = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
   const redis = await startRedis().catch(() => null)

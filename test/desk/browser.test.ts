@@ -7,7 +7,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { processEnvironment } from '../../src/base/config.ts'
 import { openPool } from '../../src/base/database/database.ts'
-import { pages } from '../../src/desk/command.ts'
+import { pages } from '../../src/desk/pages/all.ts'
 import { setOrigins } from '../../src/features/analysis/origins.ts'
 import { type FreshDatabase, freshDatabase } from '../support/database.ts'
 import { openDesk, type TestDesk } from '../support/desk.ts'
@@ -99,9 +99,9 @@ describe.skipIf(!has('chromium'))(
       180_000,
     )
 
-    test('tonight tells the same numbers as status', async () => {
+    test('operations tells the same numbers as status', async () => {
       const status = JSON.parse((await run('status', ['--json'], env)).stdout)
-      const { page, close } = await open('/', { javaScriptEnabled: false })
+      const { page, close } = await open('/operations', { javaScriptEnabled: false })
       const shown = new Map(
         await page.$$eval('[data-figure]', (found) =>
           found.map(
@@ -131,9 +131,9 @@ describe.skipIf(!has('chromium'))(
       await close()
     })
 
-    test('tonight changes while it is looked at, in every open page, without another request for it', async () => {
-      const first = await open('/')
-      const second = await open('/')
+    test('operations changes while it is looked at, in every open page, without another request for it', async () => {
+      const first = await open('/operations')
+      const second = await open('/operations')
       const { rows } = await database.pool.query<{ id: number }>('select max(id) as id from runs')
       const [newest] = rows
       const figure = (page: Page) => page.locator(`[data-figure="runs.${newest?.id}.spent"]`)
@@ -167,7 +167,7 @@ describe.skipIf(!has('chromium'))(
 
     /** The page of the first query that the desk lists. */
     async function openQuery() {
-      const opened = await open('/queries')
+      const opened = await open('/keywords')
       await opened.page.locator('td a[href^="/queries/"]').first().click()
       await opened.page.waitForURL(/\/queries\/[0-9a-f-]{36}$/)
       return opened
@@ -263,7 +263,7 @@ describe.skipIf(!has('chromium'))(
     })
 
     test('the keyboard skips to the content, and reaches tables that are too wide', async () => {
-      const { page, close } = await open('/', { viewport: { width: 390, height: 900 } })
+      const { page, close } = await open('/operations', { viewport: { width: 700, height: 900 } })
       await page.getByText('live', { exact: true }).waitFor()
       await page.keyboard.press('Tab')
       expect(await page.evaluate('document.activeElement?.textContent')).toBe('Skip to the content')
@@ -282,7 +282,7 @@ describe.skipIf(!has('chromium'))(
     })
 
     test('whoever stands in a table that has scrolled keeps their place when it is drawn anew', async () => {
-      const { page, close } = await open('/', { viewport: { width: 390, height: 900 } })
+      const { page, close } = await open('/operations', { viewport: { width: 700, height: 900 } })
       await page.getByText('live', { exact: true }).waitFor()
       const table = page.getByRole('region', { name: 'Runs' }).and(page.locator('.scroll'))
       await table.focus()
@@ -331,8 +331,8 @@ describe.skipIf(!has('chromium'))(
     })
 
     test('while the database is away the page says so, and comes back by itself', async () => {
-      const away = await open('/')
-      const still = await open('/')
+      const away = await open('/operations')
+      const still = await open('/operations')
       await still.page.getByText('live', { exact: true }).waitFor()
       const admin = openPool(inject('adminUrl'), { name: 'tests', max: 1 })
       const name = new URL(database.url).pathname.slice(1)
@@ -349,7 +349,7 @@ describe.skipIf(!has('chromium'))(
         await admin.query(`alter database ${name} allow_connections true`)
         await admin.end()
       }
-      await away.page.getByRole('heading', { name: 'Tonight' }).waitFor({ timeout: patienceMs })
+      await away.page.getByRole('heading', { name: 'Operations' }).waitFor({ timeout: patienceMs })
       await still.page.getByText('live', { exact: true }).waitFor({ timeout: patienceMs })
       expect(await still.page.locator('#pulse.bad').count()).toBe(0)
       await away.close()

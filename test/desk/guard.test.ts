@@ -18,7 +18,7 @@ describe('a desk on this machine', () => {
     for (const host of strange) {
       const { status, text } = await scene.desk.get('/', { headers: { host } })
       expect(status, host).toBeGreaterThanOrEqual(400)
-      expect(text, host).not.toContain('Tonight')
+      expect(text, host).not.toContain('Overview')
     }
   })
 
@@ -99,13 +99,13 @@ describe('a desk behind a password', () => {
     const closed = await openDesk(scene.url, { password })
     const first = await closed.get('/?suspects=show')
     expect([first.status, first.headers.location]).toEqual([303, '/enter?to=%2F%3Fsuspects%3Dshow'])
-    const live = await closed.get('/live?page=/', {
+    const live = await closed.get('/live?page=/operations', {
       headers: { 'sec-fetch-dest': 'empty', 'sec-fetch-site': 'same-origin' },
     })
     expect(live.status).toBe(401)
     const page = await closed.get('/enter?to=%2F%3Fsuspects%3Dshow')
     expect(page.text).toContain('type="password"')
-    expect(page.text).not.toContain('Tonight')
+    expect(page.text).not.toContain('Overview')
     const entered = await closed.get('/enter?to=%2F%3Fsuspects%3Dshow', form(password))
     expect([entered.status, entered.headers.location]).toEqual([303, '/?suspects=show'])
     const [cookie = ''] = entered.headers['set-cookie'] ?? []
@@ -128,7 +128,7 @@ describe('a desk behind a password', () => {
     const entered = await closed.get('/enter', form(password))
     const own = { cookie: (entered.headers['set-cookie']?.[0] ?? '').split(';', 1).join('') }
     // Ends when the desk ends it: nobody else does.
-    const heard = closed.get('/live?page=/', {
+    const heard = closed.get('/live?page=/operations', {
       headers: { ...own, 'sec-fetch-dest': 'empty', 'sec-fetch-site': 'same-origin' },
     })
     await closed.get('/leave', { ...form(''), headers: { ...form('').headers, ...own } })

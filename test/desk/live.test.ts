@@ -15,7 +15,7 @@ function listen(): Promise<Listener> {
   return new Promise((resolve, reject) => {
     let text = ''
     const sent: ClientRequest = request(
-      { host: '127.0.0.1', port: scene.desk.port, path: '/live?page=/' },
+      { host: '127.0.0.1', port: scene.desk.port, path: '/live?page=/operations' },
       (response) => {
         response.setEncoding('utf8')
         response.on('data', (piece: string) => (text += piece))

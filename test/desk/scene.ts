@@ -1,5 +1,5 @@
 // const scene = deskScene(async ({ story, pool }) => { await story.night(…) }) → before the tests of a file: a database, what
-// is told of it, and a desk over it; put away after them. `scene.view('/queries')` is the text of a page, `scene.desk.get`
+// is told of it, and a desk over it; put away after them. `scene.view('/keywords')` is the text of a page, `scene.desk.get`
 // the whole answer.
 import { afterAll, beforeAll, expect } from 'vitest'
 import type { Database, Pool } from '../../src/base/database/database.ts'

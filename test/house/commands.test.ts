@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { commands } from '../../src/base/cli/commands.ts'
 import { root } from '../../src/base/root.ts'
-import { withCommands } from '../support/readme.ts'
+import { commandsPage, settingsPage, withCommands } from '../support/pages.ts'
 
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
@@ -16,7 +16,7 @@ const { scripts } = z
 const forDevelopers = ['bench', 'chaos', 'stand-in']
 
 const startOf = (name: string, bounds: readonly string[] = []) =>
-  ['node', ...bounds, '--import', 'tsx', `jobs/${name}.ts`].join(' ')
+  ['node', ...bounds, 'run.mjs', name].join(' ')
 
 describe('the list of commands', () => {
   test('has every job but those for developers and the program of the package, and no other', () => {
@@ -25,7 +25,7 @@ describe('the list of commands', () => {
   })
 
   test('is what the scripts of package.json start, with the same bounds for memory', () => {
-    const started = Object.entries(scripts).filter(([, line]) => line.includes('jobs/'))
+    const started = Object.entries(scripts).filter(([, line]) => / run\.mjs [a-z]/.test(line))
     expect(Object.fromEntries(started)).toEqual(
       Object.fromEntries([
         ...[...commands].map(([name, { bounds }]) => [name, startOf(name, bounds)]),
@@ -38,4 +38,12 @@ describe('the list of commands', () => {
     const readme = read('README.md')
     expect(readme).toBe(withCommands(readme))
   })
+
+  test('is the page of all commands; npm run generate brings it up to date', () => {
+    expect(read('docs/commands.md')).toBe(commandsPage())
+  })
+})
+
+test('the page of settings is made of .env.example and the defaults; npm run generate brings it up to date', () => {
+  expect(read('docs/settings.md')).toBe(settingsPage())
 })

@@ -24,7 +24,8 @@ const floors: readonly (readonly string[])[] = [
 export const featureUsers: Readonly<Record<string, readonly string[]>> = {
   'features/admin': [],
   'features/alerts': [
-    'src/desk/pages/tonight.ts',
+    'src/desk/pages/overview-read.ts',
+    'src/desk/pages/overview.ts',
     'src/features/demo/month.ts',
     'src/features/demo/nights.ts',
     'src/features/notifications/news.ts',
@@ -35,8 +36,10 @@ export const featureUsers: Readonly<Record<string, readonly string[]>> = {
     'src/desk/drawing/parts.ts',
     'src/desk/pages/ask.ts',
     'src/desk/pages/choose.ts',
+    'src/desk/pages/compare.ts',
     'src/desk/pages/domain.ts',
     'src/desk/pages/lists.ts',
+    'src/desk/pages/overview-read.ts',
     'src/desk/pages/page.ts',
     'src/desk/pages/query-night.ts',
     'src/desk/pages/query-read.ts',
@@ -63,7 +66,7 @@ export const featureUsers: Readonly<Record<string, readonly string[]>> = {
   'features/demo': [],
   'features/expand': ['src/desk/pages/cadence.ts'],
   'features/forget': [],
-  'features/notifications': ['src/desk/pages/tonight.ts'],
+  'features/notifications': ['src/desk/pages/operations.ts', 'src/desk/report/summary.ts'],
   'features/package': [],
   'features/verify': ['src/features/package/package.ts'],
 }

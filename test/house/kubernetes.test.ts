@@ -75,7 +75,10 @@ describe('the manifests for Kubernetes', () => {
   test('are what the schema of a cluster says', () => {
     expect(manifests.map(({ kind }) => kind)).toEqual(
       // prettier-ignore
-      ['Namespace', 'ConfigMap', 'Job', 'Deployment', 'Deployment', 'PodDisruptionBudget'],
+      [
+        'Namespace', 'ConfigMap', 'PersistentVolumeClaim', 'Job', 'Deployment', 'Deployment', 'Deployment', 'Service',
+        'PodDisruptionBudget',
+      ],
     )
     expect(misfits(manifests)).toBe('')
   })
@@ -102,6 +105,21 @@ describe('the manifests for Kubernetes', () => {
     expect(worker?.terminationGracePeriodSeconds).toBeGreaterThan(30)
   })
 
+  test('mount no claim and select no pods that they do not make', () => {
+    const made = z.looseObject({ metadata: z.object({ name: z.string() }) })
+    const claims = manifests
+      .filter(({ kind }) => kind === 'PersistentVolumeClaim')
+      .map((manifest) => made.parse(manifest).metadata.name)
+    const text = readFileSync(file, 'utf8')
+    const mounted = [...text.matchAll(/claimName: ([\w-]+)/g)].map(([, name]) => name)
+    expect(mounted).toEqual(claims)
+    expect(claims.length).toBeGreaterThan(0)
+    const parts = (of: RegExp) => new Set([...text.matchAll(of)].map(([, part]) => part))
+    const labels = parts(/labels: \{ app: querymill, part: (\w+) \}/g)
+    const selected = parts(/(?:selector|matchLabels): \{ app: querymill, part: (\w+) \}/g)
+    expect([...selected].filter((part) => !labels.has(part))).toEqual([])
+  })
+
   test('name settings and programs that there are', () => {
     const { data } = z
       .looseObject({ data: z.record(z.string(), z.string()) })
@@ -110,7 +128,14 @@ describe('the manifests for Kubernetes', () => {
     const named = pods.flatMap((pod) => pod.containers.flatMap(({ env }) => env))
     const given = [...Object.keys(data), ...named.map(({ name }) => name)]
     expect(given.filter((name) => !known.includes(name))).toEqual([])
-    const commands = pods.flatMap((pod) => pod.containers.map(({ command }) => command.at(-1)))
-    expect(commands).toEqual(['dist/jobs/migrate.js', 'dist/jobs/work.js', 'dist/jobs/nightly.js'])
+    const commands = pods.flatMap((pod) =>
+      pod.containers.map(({ command }) => command.find((word) => word.startsWith('dist/'))),
+    )
+    expect(commands).toEqual([
+      'dist/jobs/migrate.js',
+      'dist/jobs/work.js',
+      'dist/jobs/nightly.js',
+      'dist/jobs/desk.js',
+    ])
   })
 })

@@ -55,7 +55,8 @@ export function picturedRooms(page: string, rooms: ReadonlySet<string>): string[
 export function jobsOf(scripts: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
   const jobs = new Map<string, string>()
   for (const [name, command] of Object.entries(scripts)) {
-    const file = /\b((?:jobs|test)\/[\w/-]+\.ts)\b/.exec(command)?.[1]
+    const job = / run\.mjs ([a-z][a-z-]*)$/.exec(command)?.[1]
+    const file = job === undefined ? /\b(test\/[\w/-]+\.ts)\b/.exec(command)?.[1] : `jobs/${job}.ts`
     if (file !== undefined) jobs.set(name, file)
   }
   return jobs

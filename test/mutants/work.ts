@@ -96,8 +96,8 @@ export const workMutants: readonly Mutant[] = [
     [`${room}/upkeep.test.ts`],
     [
       {
-        name: 'kept files are not settled before calls are given up',
-        find: '    await replay(this.#mill, clerk, tell)\n',
+        name: 'logs of dead workers are not settled before their calls are given up',
+        find: '    await settleAbandonedLogs(this.#mill, clerk, tell)\n',
         put: '',
       },
       {
@@ -223,45 +223,65 @@ export const workMutants: readonly Mutant[] = [
     [
       {
         name: 'answers pile up in memory without limit',
-        find: 'return lanes <= countedLanes ? lanes : lanes + ahead + mostUnwritten',
-        put: 'return lanes <= countedLanes ? lanes : 1_000_000',
+        find: 'return lanes + ahead + mostUnwritten(lanes)',
+        put: 'return 1_000_000 + ahead * lanes',
       },
       {
-        name: 'calls are reserved ahead with few lanes, too',
-        find: 'return lanes <= countedLanes || counted ? 0 : Math.ceil(lanes / 4)',
-        put: 'return counted ? 0 : Math.ceil(lanes / 4)',
+        name: 'calls are reserved ahead under a rate limit, too',
+        find: 'return rateLimit !== null || mostInFlight !== null ? 0 : Math.floor(lanes / 4)',
+        put: 'return rateLimit !== null && mostInFlight !== null ? 0 : Math.floor(lanes / 4)',
       },
     ],
   ),
   ...inFile(
-    'src/core/worker/spool.ts',
+    'src/core/worker/recovery.ts',
     [`${room}/unwritten.test.ts`],
     [
       {
-        name: 'a file is forgotten although answers of it are of no known call',
-        find: '    if (left === 0) {\n',
-        put: '    if (left >= 0) {\n',
+        name: 'a log is removed although answers in it are of no known call',
+        find: '    if (left === 0) removeLog(log.file)\n',
+        put: '    if (left >= 0) removeLog(log.file)\n',
       },
       {
-        name: 'a kept refusal of a key stops the key that is set now',
+        name: 'a logged refusal of a key stops the key that is set now',
         find: "return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry",
         put: 'return entry',
       },
     ],
   ),
   ...inFile(
-    'src/core/worker/spool.ts',
-    [`${room}/spool.test.ts`],
+    'src/core/worker/write-ahead-log.ts',
+    [`${room}/write-ahead-log.test.ts`],
     [
       {
-        name: 'a file is under its name before it is whole',
-        find: 'const draft = over === null ? `${file}.draft` :',
-        put: 'const draft = over === null ? file :',
+        name: 'a segment begins anew while replies in it wait',
+        find: '    if (this.#pending === 0) this.#restart()\n',
+        put: '    this.#restart()\n',
       },
       {
-        name: 'torn lines are not counted',
-        find: 'torn: lines.length - items.length',
-        put: 'torn: 0',
+        name: 'a segment is never written over',
+        find: '    if (this.#pending === 0) this.#restart()\n',
+        put: '',
+      },
+      {
+        name: 'the log of a living worker is read',
+        find: '  if (ownFiles.has(file)) return false\n',
+        put: '',
+      },
+      {
+        name: 'a damaged body counts as an answer',
+        find: 'crc32(body) === crc',
+        put: 'crc32(body) >= 0',
+      },
+      {
+        name: 'damaged replies are not counted',
+        find: '      torn += 1\n',
+        put: '',
+      },
+      {
+        name: 'settled replies of an earlier generation are read again',
+        find: 'if (record === null || record.head.generation !== first?.generation) break',
+        put: 'if (record === null) break',
       },
     ],
   ),

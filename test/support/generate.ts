@@ -1,17 +1,19 @@
 // npm run generate: writes src/base/database/schema.ts and docs/schema.md from the live schema, made afresh from sql/,
-// and the README's table from the list of commands.
+// docs/commands.md, docs/settings.md and the README's table of commands.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../src/base/root.ts'
 import { openPool } from '../../src/base/database/database.ts'
 import { describeSchema } from './dictionary.ts'
 import { withDatabase } from './place.ts'
-import { withCommands } from './readme.ts'
+import { commandsPage, settingsPage, withCommands } from './pages.ts'
 import { openServer } from './server.ts'
 import { generateTypes } from './types.ts'
 
 const readme = join(root, 'README.md')
 writeFileSync(readme, withCommands(readFileSync(readme, 'utf8')))
+writeFileSync(join(root, 'docs', 'commands.md'), commandsPage())
+writeFileSync(join(root, 'docs', 'settings.md'), settingsPage())
 
 const server = await openServer()
 try {

@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../src/base/embedded/process.ts'
+import { endAfterUs } from './leftovers.ts'
 import { has } from './parts.ts'
 import { temporaryFolder } from './place.ts'
 
@@ -31,6 +32,7 @@ export async function startRedis(extra: readonly string[] = []): Promise<RedisSe
       '--maxmemory-policy', 'noeviction', '--databases', '10000', ...extra],
     { stdio: 'ignore' },
   )
+  endAfterUs(folder, child.pid)
   const ended = new Promise<void>((done) => {
     child.once('exit', () => done())
     child.once('error', () => done())

@@ -7,6 +7,7 @@ import { processEnvironment } from '../../src/base/config.ts'
 import { ensurePostgres, stopPostgres } from '../../src/base/embedded/postgres.ts'
 import { migrateAll } from '../../src/core/mill.ts'
 import { openPool } from '../../src/base/database/database.ts'
+import { endAfterUs } from './leftovers.ts'
 import { temporaryFolder, withDatabase } from './place.ts'
 
 /** What the tests of one run share. */
@@ -23,6 +24,7 @@ export async function openServer(): Promise<Server> {
   const given = processEnvironment()['TEST_DATABASE_URL']
   if (given !== undefined && given !== '') return prepare(given, async () => undefined)
   const home = temporaryFolder('postgres', quickPlace())
+  endAfterUs(home)
   const end = async () => {
     await stopPostgres(home)
     rmSync(home, { recursive: true, force: true })

@@ -1,6 +1,5 @@
 // Runs once before all tests and once after them, even when some fail.
 import { execFileSync } from 'node:child_process'
-import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { root } from '../../src/base/root.ts'
 import { openRedis } from './redis-server.ts'
@@ -36,11 +35,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
 /** Compiles the program once per run, for the commands that tests start as processes. */
 function compile(): void {
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  const info = join(root, 'dist', '.tsbuildinfo')
-  const how = ['-p', 'tsconfig.build.json', '--incremental', '--tsBuildInfoFile', info]
   try {
-    execFileSync(process.execPath, [compiler, ...how], { cwd: root, stdio: 'inherit' })
+    execFileSync(process.execPath, ['run.mjs', '--build'], { cwd: root, stdio: 'inherit' })
   } catch {
     // It has said why, and has written the files all the same: a fault that was put in on purpose may leave a name unused,
     // and it is for a test to find it.

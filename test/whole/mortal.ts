@@ -1,4 +1,7 @@
-// A worker that kills itself at the moment it is told: `tsx test/whole/mortal.ts reserved`. `never` lets it live.
+// A worker that kills itself at the moment it is told: `tsx test/whole/mortal.ts reserved`. `never` lets it live. It adds
+// a byte to the file `received` of MILL_HOME for every reply that it has received.
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { Closers } from '../../src/base/waiting.ts'
 import { processEnvironment, readConfig } from '../../src/base/config.ts'
 import { openMill } from '../../src/core/mill.ts'
@@ -8,13 +11,16 @@ const [, , moment] = process.argv
 const config = readConfig(processEnvironment())
 const say = (line: string) => void process.stderr.write(`${line}\n`)
 const mill = await openMill({ config, closers: new Closers(), say, name: 'mortal' })
+const received = openSync(join(config.home, 'received'), 'a')
 await work(mill, {
   drain: true,
   lanes: config.concurrency,
   signal: new AbortController().signal,
   tell: say,
+  onCall: () => void writeSync(received, '.'),
   at: (now) => {
     if (now === moment) process.kill(process.pid, 'SIGKILL')
   },
 })
+closeSync(received)
 process.exit(0)

@@ -25,6 +25,10 @@ cross join lateral (
     and searches.origin = any ((select analysis.origins())::text[])
     and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
     -- Asked once, and mostly answered with no: then no answer is looked up in its run.
+    and case when (select exists (select from public.quarantine) and not analysis.shows_suspects())
+      then (searches.id not in (select search_id from public.quarantine))::integer
+      else 1
+    end <> 0
     and (
       not (select exists (select from runs where suspect) and not analysis.shows_suspects())
       or not exists (
@@ -42,6 +46,6 @@ where case when (select analysis.slice() is not null)
     then (queries.id in (select query_id from analysis.query_labels where analysis.holds(labels)))::integer
     else 1
   end <> 0;
-comment on view analysis.latest is 'The newest readable answer to each query, whatever its day. Those of suspect nights are left out, unless querymill.suspects is ''show''; so are queries outside the slice in use, by their labels now.';
+comment on view analysis.latest is 'The newest readable answer to each query, whatever its day. Those of suspect nights and those in quarantine are left out, unless querymill.suspects is ''show''; so are queries outside the slice in use, by their labels now.';
 comment on column analysis.latest.intent is 'Intent label of the answer.';
 comment on column analysis.latest.sentiment is 'Sentiment label of the answer.';

@@ -33,6 +33,11 @@ from (
     and coalesce((searches.id = reused.id)::integer, 1) <> 0
   where searches.parse_error is null
     and (not runs.suspect or (select analysis.shows_suspects()))
+    -- Asked once, and mostly answered with no: then no answer is looked up.
+    and case when (select exists (select from public.quarantine) and not analysis.shows_suspects())
+      then (searches.id not in (select search_id from public.quarantine))::integer
+      else 1
+    end <> 0
     and searches.origin = any ((select analysis.origins())::text[])
     -- What is in the archive is no answer without results: it is not here. Both said with "<>", as below.
     and case when searches.archived then (searches.id in (select search_id from public.loaded_answers))::integer else 1 end <> 0
@@ -59,7 +64,7 @@ from (
     tasks.query_id, runs.run_date, searches.fetched_at desc, searches.id desc, tasks.state = 'not_asked', evidence
 ) as found
 left join queries on queries.id = found.query_id;
-comment on view analysis.observations is 'The newest readable answer to each query for each run date. A query without a row here was not asked that day, or was not answered: analysis.coverage tells which. Days and answers in the archive are left out. Suspect nights are left out, unless querymill.suspects is ''show''; so are queries outside the slice in use, where querymill.slice names one.';
+comment on view analysis.observations is 'The newest readable answer to each query for each run date. A query without a row here was not asked that day, or was not answered: analysis.coverage tells which. Days and answers in the archive are left out. Suspect nights and quarantined answers are left out, unless querymill.suspects is ''show''; so are queries outside the slice in use, where querymill.slice names one.';
 comment on column analysis.observations.evidence is 'bought for that day; reused: an older answer that was still young enough; or not asked: the list or its cadence let the query rest that day, and its last answer stands in. fetched_at tells its age.';
 comment on column analysis.observations.intent is 'Intent label of the answer.';
 comment on column analysis.observations.sentiment is 'Sentiment label of the answer.';

@@ -51,7 +51,8 @@ from (
     from (
       select
         runs.run_date, lists.name as list, tasks.query_id, tasks.state, observations.evidence, observations.fetched_at,
-        coalesce(searches.parse_error is not null, false) as broken, runs.suspect,
+        coalesce(searches.parse_error is not null, false) as broken,
+        runs.suspect or searches.id in (select search_id from public.quarantine) as suspect,
         runs.run_date in (select away_days.run_date from analysis.away_days)
           or coalesce(searches.archived and searches.id not in (select search_id from public.loaded_answers), false) as archived,
         array['answered', 'reused', 'not_asked', 'open', 'unknown', 'failed', 'unaffordable', 'cancelled'] as ranking
@@ -123,7 +124,7 @@ comment on column analysis.coverage.answered is 'Of these, queries with a readab
 comment on column analysis.coverage.bought is 'Answers bought for that day.';
 comment on column analysis.coverage.reused is 'Older answers that were still young enough.';
 comment on column analysis.coverage.unreadable is 'Answered, but not with results: the body cannot be read, the API refused the query and charged for it, or it answers another query.';
-comment on column analysis.coverage.suspect is 'Answered in a suspect night, and left out for that.';
+comment on column analysis.coverage.suspect is 'Answered in a suspect night, or quarantined for itself, and left out for that.';
 comment on column analysis.coverage.other_origin is 'Answered, but of an origin that the views do not show.';
 comment on column analysis.coverage.archived is 'Answered, and in the archive: left out here.';
 comment on column analysis.coverage.failed is 'Ended with a verdict that will not change.';

@@ -1,14 +1,14 @@
-// What every command is given, and how its flags are read.
+// Runs a command: its flags, signals, errors and exit code, and what it prints.
 
 import { Command, CommanderError } from 'commander'
-import { type Environment, processEnvironment, refuseUnknownSettings } from '../config.ts'
+import type { Environment } from '../config.ts'
 import { codeOf, type Exit, exits, MillError, Misuse, reasonOf } from '../errors.ts'
 import { scrub } from '../secret.ts'
 import { Closers } from '../waiting.ts'
 import { asTyped } from './commands.ts'
 import { typed } from './text.ts'
 
-/** What every command is given. */
+/** Flags, arguments and surroundings of a command. */
 export interface Call<Options> {
   readonly options: Options
   readonly args: readonly string[]
@@ -18,7 +18,7 @@ export interface Call<Options> {
   readonly signal: AbortSignal
 }
 
-/** How a command speaks to its user before it runs. */
+/** The help of a command. */
 interface Manual {
   readonly name: string
   readonly about: string
@@ -34,12 +34,11 @@ Exit codes: 0 done · 1 done, some tasks failed · 2 usage, settings or no usabl
             3 stopped at the credit floor or a budget · 4 key refused
             5 database, queue or API out of reach · 130 Ctrl-C · 70 a bug`
 
-/** Runs one command from its arguments to its exit code. */
+/** Runs one command from its arguments to its exit code; it is loaded only when its arguments are good. */
 export async function runCommand<Options>(
   manual: Manual,
-  action: (call: Call<Options>) => Promise<Exit>,
+  load: () => Promise<(call: Call<Options>) => Promise<Exit>>,
 ): Promise<void> {
-  const env = processEnvironment()
   const program = buildProgram(manual)
   const closers = new Closers()
   // A reader that has seen enough (`| head`) is no error.
@@ -50,10 +49,14 @@ export async function runCommand<Options>(
   try {
     refuseFlagsAsValues(program, process.argv.slice(2))
     program.parse()
+    // Loaded behind the help, which needs no settings and comes at once.
+    const { processEnvironment, refuseUnknownSettings } = await import('../config.ts')
+    const env = processEnvironment()
     refuseSwallowed(program, manual.name, env)
     refuseUnknownSettings(env)
     const signal = watchSignals(manual.drains ?? false)
-    exit = await action({
+    const run = await load()
+    exit = await run({
       options: program.opts<Options & object>(),
       args: program.args,
       env,
@@ -144,7 +147,7 @@ export function say(line: string): void {
   process.stderr.write(`${asTyped(line).replace(controls, '')}\n`)
 }
 
-/** What a person asked for: beside JSON the only thing on stdout. */
+/** Data for people on stdout. */
 export function print(text: string): void {
   process.stdout.write(`${asTyped(text)}\n`)
 }

@@ -53,6 +53,10 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>>
   },
   News: {
     alerts: { about: 'what moved in ranks and shares, with evidence' },
+    trust: {
+      about: 'which nights and answers are quarantined, and what people decided about them',
+      page: 'docs/operations.md#nights-that-are-not-trusted',
+    },
     notify: { about: 'what the webhook was told, and a test of it' },
     domains: { about: 'which domains are ours or of rivals, and since when' },
   },
@@ -70,6 +74,8 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Command>>>>
     reparse: { about: 'reads kept bodies again, without a call' },
   },
   'This installation': {
+    init: { about: 'makes a folder ready: settings, a first list, schedules' },
+    doctor: { about: 'checks this machine, settings and servers, and says what to do' },
     migrate: { about: 'prepares a database' },
     rebuild: { about: 'makes the queue again from the tables' },
     health: { about: 'whether a process is well, by its exit code' },

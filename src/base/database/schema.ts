@@ -772,6 +772,72 @@ export interface FinishedDays {
   run_date: string;
 }
 
+export interface FinishedKeywordDays {
+  /**
+   * The lines of our domains and of rivals that it rests on, as analysis.keyword_basis() told them.
+   */
+  basis: string;
+  /**
+   * The keeping in finished_days.
+   */
+  finish_id: number;
+  /**
+   * Number of this storing: what was read of it stays true as long as it is there.
+   */
+  id: Generated<number>;
+}
+
+export interface FinishedKeywords {
+  /**
+   * Greatest position in the answer.
+   */
+  depth: number | null;
+  /**
+   * Our domain at the best place; null: none of ours is in the answer.
+   */
+  domain: string | null;
+  /**
+   * Kinds of blocks in the answer.
+   */
+  features: string[];
+  /**
+   * The keeping in finished_days; rows without one are thrown away.
+   */
+  finish_id: number;
+  /**
+   * Labels of the query, as in analysis.query_labels.
+   */
+  labels: string[];
+  /**
+   * The page at that place.
+   */
+  page_id: string | null;
+  /**
+   * The best place of our domains.
+   */
+  position: number | null;
+  /**
+   * The query.
+   */
+  query_id: string;
+  /**
+   * Domains of rivals in the answer.
+   */
+  rivals: string[];
+  /**
+   * Day of its last known answer; null without an answer in the month before.
+   */
+  run_date: string | null;
+  /**
+   * That answer.
+   */
+  search_id: number | null;
+  /**
+   * Weight of the query in its lists; 1 where none names one.
+   */
+  weight: number;
+}
+
 export interface FinishedLabels {
   /**
    * The keeping in finished_days; rows without one are thrown away.
@@ -1105,11 +1171,42 @@ export interface LoadedDays {
   run_date: string;
 }
 
+export interface NightEvidence {
+  /**
+   * Name of the rule.
+   */
+  rule: string;
+  /**
+   * The run.
+   */
+  run_id: number;
+  /**
+   * The figure of the run.
+   */
+  score: number;
+  /**
+   * Median of the runs that show what is usual for the list; null: fewer than three.
+   */
+  usual: number | null;
+  /**
+   * fine, notice (odd, but it hides nothing), lasting (odd for the third time running, and usual from now on) or quarantine.
+   */
+  verdict: string;
+}
+
 export interface NightHealth {
   /**
    * The judgement after which rank alerts were looked for; null: not yet, or there was no rule.
    */
   alerts_at: Timestamp | null;
+  /**
+   * Its rank alerts in one sentence.
+   */
+  alerts_headline: string | null;
+  /**
+   * How much its rank alerts matter together: high (a quarter of its queries dropped), medium (a twentieth, or a share of voice) or low. Null: it raised none.
+   */
+  alerts_severity: string | null;
   /**
    * Of these, queries with a readable answer.
    */
@@ -1119,6 +1216,10 @@ export interface NightHealth {
    */
   asked: number;
   /**
+   * Answers that could be compared with an older answer to their query.
+   */
+  compared: Generated<number>;
+  /**
    * Mean of the greatest positions of the answers that are not empty; null without any.
    */
   depth: number | null;
@@ -1126,6 +1227,10 @@ export interface NightHealth {
    * Of these answers, those without any result.
    */
   empty: number;
+  /**
+   * Mean share of the first ten that are on country domains of another country than the one asked for; null where no country was asked for.
+   */
+  foreign_share: number | null;
   /**
    * When it was judged; a run that goes on is judged again when it has ended again. Of a run that was cancelled or never began the figures are kept, without a judgement.
    */
@@ -1151,9 +1256,29 @@ export interface NightHealth {
    */
   remarks: Generated<string[]>;
   /**
+   * Mean share of the first ten places whose page stands higher in the same answer already.
+   */
+  repeats: number | null;
+  /**
    * The run.
    */
   run_id: number;
+  /**
+   * Mean share of the other queries of the run that show a page of the first ten as well; null for fewer than five queries.
+   */
+  sameness: number | null;
+  /**
+   * Of the answers that changed since an earlier day, the share that shows exactly the pages of that day again; the greatest of the days before. Null for fewer than eight.
+   */
+  stale: number | null;
+  /**
+   * How far the first ten moved since the last trusted answer of an earlier day: 0 for nothing, 1 when every page is new; the mean over these answers.
+   */
+  turnover: number | null;
+  /**
+   * The same against the last answer of an earlier day, trusted or not: small where a change lasts.
+   */
+  turnover_newest: number | null;
   /**
    * Queries whose answer cannot be used: its body cannot be read, the API refused the query and charged for it, or it answers another query.
    */
@@ -1528,6 +1653,25 @@ export interface Prunings {
    * Bodies received before this were removed, and no others.
    */
   received_before: Timestamp;
+}
+
+export interface Quarantine {
+  /**
+   * Why it is not trusted, in a sentence.
+   */
+  reason: string;
+  /**
+   * The run that bought it.
+   */
+  run_id: number;
+  /**
+   * Score of the rule that found it, 0 to 1; null: the whole run is not trusted, or a person decided.
+   */
+  score: number | null;
+  /**
+   * The answer.
+   */
+  search_id: number;
 }
 
 export interface Queries {
@@ -2101,6 +2245,49 @@ export interface Tasks {
   state: Generated<string>;
 }
 
+export interface TrustMarks {
+  /**
+   * The decision.
+   */
+  id: Generated<number>;
+  /**
+   * When.
+   */
+  made_at: Generated<Timestamp>;
+  /**
+   * Who decided.
+   */
+  made_by: string;
+  /**
+   * Why, as the person wrote it.
+   */
+  reason: string;
+  /**
+   * The run.
+   */
+  run_id: number;
+  /**
+   * The answer; null: the whole run.
+   */
+  search_id: number | null;
+  /**
+   * True: its answers are trusted whatever the rules say. False: they are not.
+   */
+  trusted: boolean;
+  /**
+   * When it was undone; null: it stands.
+   */
+  undone_at: Timestamp | null;
+  /**
+   * Who undid it.
+   */
+  undone_by: string | null;
+  /**
+   * True: later runs of the list are compared with this one and those after it.
+   */
+  usual: Generated<boolean>;
+}
+
 export interface ViewFiles {
   /**
    * When it was put in place.
@@ -2172,6 +2359,8 @@ export interface DB {
   entities: Entities;
   expansions: Expansions;
   finished_days: FinishedDays;
+  finished_keyword_days: FinishedKeywordDays;
+  finished_keywords: FinishedKeywords;
   finished_labels: FinishedLabels;
   finished_queries: FinishedQueries;
   finished_shares: FinishedShares;
@@ -2187,6 +2376,7 @@ export interface DB {
   lists: Lists;
   loaded_answers: LoadedAnswers;
   loaded_days: LoadedDays;
+  night_evidence: NightEvidence;
   night_health: NightHealth;
   nights: Nights;
   "notes.annotations": NotesAnnotations;
@@ -2198,6 +2388,7 @@ export interface DB {
   own_domains: OwnDomains;
   pages: Pages;
   prunings: Prunings;
+  quarantine: Quarantine;
   queries: Queries;
   raw_answers: RawAnswers;
   rejected_lines: RejectedLines;
@@ -2215,6 +2406,7 @@ export interface DB {
   slices: Slices;
   stops: Stops;
   tasks: Tasks;
+  trust_marks: TrustMarks;
   view_files: ViewFiles;
   workers: Workers;
 }

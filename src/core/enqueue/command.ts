@@ -52,7 +52,7 @@ function showEnd(report: EnqueueReport | null, { json }: EnqueueFlags): void {
   else print(`next        ${report.open ? 'npm run work -- --drain' : 'npm run status'}`)
 }
 
-/** How far an enqueue is, in a line. */
+/** Describes the progress of an enqueue in one line. */
 export function progressLine(reached: EnqueueProgress): string {
   switch (reached.kind) {
     case 'reading':

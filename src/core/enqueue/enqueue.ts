@@ -7,13 +7,13 @@ import type { ListFile } from '../lists/files.ts'
 import { type RejectsFile, removeRejects, writeRejects } from '../lists/rejects.ts'
 import type { Mill } from '../mill.ts'
 import { type AskPerson, askToBuy, type EnqueueFlags, type Intake } from './flags.ts'
+import { refuseUndecided } from './list-diff.ts'
 import { rejectedLines } from './plan.ts'
 import { planLists, type Plans, queueRun } from './planning.ts'
 import { type EnqueueReport, reportOf, summarise } from './result.ts'
 import type { EnqueueProgress, ListOrder } from './staging.ts'
 import { needsYes, planLines, type Totals } from './summary.ts'
 
-/** How an enqueue speaks with whoever started it. */
 export interface Talk {
   readonly say: (line: string) => void
   readonly show: (line: string) => void
@@ -77,6 +77,7 @@ function askFirst(options: Enqueue): {
   }
   const careful = mill.supplier.origin === 'live' && flags.yes !== true
   const within = async (preview: Plans): Promise<boolean> => {
+    for (const plan of preview.lists) refuseUndecided(plan, plan.list)
     expectWithin(preview.totals, options.intake.maxCredits)
     return careful ? agree(preview) : true
   }

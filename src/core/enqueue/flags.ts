@@ -1,3 +1,5 @@
+// Reads the flags of the enqueue command and checks the files that it names.
+
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { count } from '../../base/cli/text.ts'
@@ -12,7 +14,7 @@ import { readReading, type Typed, type TypedReading } from '../lists/options.ts'
 import { openList, type ReadOptions } from '../lists/read.ts'
 import type { ListOrder } from './staging.ts'
 
-/** What can be typed after `npm run enqueue --`. */
+/** Flags of `npm run enqueue`. */
 export interface EnqueueFlags extends Typed, TypedReading {
   readonly as?: string
   readonly maxAge?: string
@@ -21,6 +23,8 @@ export interface EnqueueFlags extends Typed, TypedReading {
   readonly dryRun?: boolean
   readonly yes?: boolean
   readonly join?: boolean
+  readonly drop?: boolean
+  readonly keep?: boolean
   readonly json?: boolean
 }
 
@@ -69,6 +73,8 @@ export async function openIntake({ args, flags, env, config }: IntakeOptions): P
       maxAgeMs,
       into: null,
       join: flags.join === true,
+      ...(flags.drop === true ? { ifRemoved: 'drop' as const } : {}),
+      ...(flags.keep === true ? { ifRemoved: 'keep' as const } : {}),
     })),
     notices: skipped.map((shown) => `left out ${resolve(folder, shown)}: it holds no list`),
     parameters: parametersOf(reading),
@@ -96,7 +102,7 @@ function creditsOf(flag: string, typed: string | undefined): number | null {
   )
 }
 
-/** What --as says a list is to be called. */
+/** Checks the name that --as gives a list. */
 export function typedName(as: string): string {
   const name = as.normalize('NFC').trim()
   if (name === '' || name.length > 200 || /\p{Cc}/u.test(name)) {

@@ -6,6 +6,7 @@ import { type Kysely, type RawBuilder, sql, type Transaction } from '../../base/
 import type { DB } from '../../base/database/schema.ts'
 import { only } from '../../base/database/sql-file.ts'
 import { Misuse } from '../../base/errors.ts'
+import type { RemovedQueries } from './list-diff.ts'
 
 /** A share of a night's credits, from 0 to 1, for the queries of a label. */
 export interface TaggedShare {
@@ -13,12 +14,12 @@ export interface TaggedShare {
   readonly share: number
 }
 
-/** What a list is to become. */
+/** A list to be planned, and the run that it is for. */
 export interface PlanOrder {
   readonly list: string
   /** Null: as it was. */
   readonly source: string | null
-  /** How a person said that the list is read, kept for the next night; undefined: as it was. */
+  /** Typed flags of reading, kept for the next night; undefined: as they were. */
   readonly reading: object | null | undefined
   /** True: the list may have been read from another source before. */
   readonly join: boolean
@@ -33,13 +34,15 @@ export interface PlanOrder {
   readonly part: number | null
   /** Labels that are given a share of the credits, for when money is short; the first that a query holds is its own. */
   readonly shares: readonly TaggedShare[]
-  /** What a call of each class is expected to cost, as far as that is known. */
+  /** Expected cost of a call of each known class. */
   readonly prices: readonly { readonly class: string; readonly credits: number }[]
   /** An answer is reused only for the same origin and API. */
   readonly origin: Origin
   readonly api: string
   /** A run to add to, whatever its kind; null: the open manual run of the list, or a new one. */
   readonly into: number | null
+  /** For open queries of a joined run that the list no longer holds. */
+  readonly ifRemoved: 'ask' | 'drop' | 'keep'
   /** Lines of the file that gave queries. */
   readonly usable: number
   /** True when every usable line gave exactly one query. */
@@ -48,11 +51,11 @@ export interface PlanOrder {
   readonly plain: boolean
   /** True when a line says how often its query is asked, or how old its answer may be. */
   readonly wished: boolean
-  /** What all queries ask for, as far as prices depend on it; null when they differ. */
+  /** Parameters that prices depend on; null when queries differ in them. */
   readonly request: { readonly num: number; readonly device: string | null } | null
 }
 
-/** What became of a list. */
+/** A planned run with its counts. */
 export interface Planned {
   readonly run: number
   /** True when an open run was added to. */
@@ -73,6 +76,10 @@ export interface Planned {
   /** Labels with a share of the credits, and how many of the queries to be bought are theirs. */
   readonly shares: readonly (TaggedShare & { readonly queued: number })[]
   readonly already: number
+  /** Open queries of the joined run that the list no longer holds. */
+  readonly removed: RemovedQueries
+  /** Of these, the cancelled ones. */
+  readonly dropped: number
   /** Of a run that was joined: credits used and set aside, and tasks still to be bought, before anything was added. */
   readonly before: { readonly spent: number; readonly open: number }
   readonly done: boolean
@@ -87,7 +94,7 @@ export interface Planned {
 
 type ShareOrder = Pick<PlanOrder, 'part' | 'shares' | 'prices'>
 
-/** What a merged line says about shares: the first label of its lines that has one, and what its call will cost. */
+/** Adds to a merged line the first of its labels that has a share, and the price of its call. */
 export function shareColumns({ part, shares, prices }: ShareOrder): {
   readonly merged: RawBuilder<unknown>
   readonly shown: RawBuilder<unknown>
@@ -141,7 +148,7 @@ export function queuedWithTurns(
     ) as queued`
 }
 
-/** How many of the queries that are to be bought are of each label with a share. */
+/** Counts the queries to be bought of each label with a share. */
 export async function countShares(
   trx: Transaction<DB>,
   { shares }: Pick<ShareOrder, 'shares'>,
@@ -184,7 +191,7 @@ export async function takeTurns(
       and slices.slice = costs.slice`.execute(trx)
 }
 
-/** What decides which queries of a plan rest, and which of them are bought first. */
+/** The parts of an order that decide which queries rest and which are bought first. */
 export type RestOrder = Pick<
   PlanOrder,
   | 'kind'
@@ -200,7 +207,7 @@ export type RestOrder = Pick<
   | 'prices'
 >
 
-/** How the queries of a plan are looked up, and what comes of it; made of nothing where nobody asks. */
+/** Parts of the statement that merges lines, about earlier answers. */
 interface Rests {
   /** Joins that follow the lines of the list: `cadence` and `last`. */
   readonly joins: RawBuilder<unknown>
@@ -293,6 +300,7 @@ function lastAnswer({ origin, api, runDate }: RestOrder) {
         and searches.api = ${api}
         and searches.parse_error is null
         and not runs.suspect
+        and not exists (select from quarantine where quarantine.search_id = searches.id)
         and runs.run_date <= ${runDate}::date
       order by searches.fetched_at desc, searches.id desc
       limit 1
@@ -358,7 +366,7 @@ export async function refuseOtherSource(
   )
 }
 
-/** What is known of the list of a name; undefined for one that is new. */
+/** Reads the list of a name; undefined for a new one. */
 export async function knownList(
   db: Kysely<DB>,
   name: string,

@@ -14,6 +14,13 @@ import { isDuplicate } from '../../base/database/trouble.ts'
 import { Misuse } from '../../base/errors.ts'
 import { awaitedLater } from '../../base/waiting.ts'
 import {
+  dropRemoved,
+  findRemoved,
+  noneRemoved,
+  refuseShrunken,
+  refuseUndecided,
+} from './list-diff.ts'
+import {
   countIdleWishes,
   countShares,
   knownList,
@@ -32,7 +39,6 @@ import { type Connections, heldName, rejectedName, wantedName } from './stage.ts
 /** The number of a list or run that is not there yet. */
 const none = 0
 
-/** What is to become of a stage. */
 interface Planning {
   readonly stage: number
   readonly order: PlanOrder
@@ -67,11 +73,15 @@ export async function planStaged(
       : ((await knownList(listTrx, order.list))?.id ?? none)
     if (keep) storing = awaitedLater(storeHeld(listTrx, stage, { list, plain: order.plain }))
     const planned = await planRun(runTrx, { stage, list, keep }, order)
-    if (keep) await record?.(runTrx, planned.run)
+    if (keep) {
+      refuseUndecided(planned, order.list)
+      await record?.(runTrx, planned.run)
+    }
     await storing
     // A connection that broke while the other one was at work is noticed here, before anything is committed. From here
     // on the row of the run is locked, which everybody who buys for it takes: nothing but the commits may follow.
     if (!keep) expectRoom(order, { run: planned.run, gone: planned.before.spent })
+    if (keep && planned.dropped > 0) await dropRemoved(runTrx, planned.run)
     const done = keep
       ? await closeRun(runTrx, planned, order)
       : planned.queued === 0 && !(await hasWork(runTrx, planned.run))
@@ -97,9 +107,12 @@ async function planRun(
   order: PlanOrder,
 ): Promise<Omit<Planned, 'done'>> {
   await sql`set local work_mem = '64MB'`.execute(trx)
-  const { run, joined } = keep ? await findRun(trx, list, order) : await lookUpRun(trx, list, order)
+  const { run, joined } = await findRun(trx, list, { order, keep })
   const before = joined ? await readBefore(trx, run) : { spent: 0, open: 0 }
   await mergeDuplicates(trx, stage, { run, joined, list, order })
+  await refuseShrunken(trx, list, order)
+  const removed = joined && order.ifRemoved !== 'keep' ? await findRemoved(trx, run) : noneRemoved
+  const dropped = order.ifRemoved === 'drop' ? removed.queries : 0
   const added = await addTasks(trx, run, { keep, joined, order })
   const { tasks, queued } = added
   const idleWishes = await countIdleWishes(trx, order)
@@ -110,52 +123,28 @@ async function planRun(
   const rows = order.usable + rejected
   const toBuy = await countClasses(trx, stage, { queued, request: order.request })
   const lines = { rows, accepted, duplicates, rejected, reasons }
-  return { run, joined, ...lines, ...added, idleWishes, before, toBuy }
+  return { run, joined, ...lines, ...added, removed, dropped, idleWishes, before, toBuy }
 }
 
-/** The run that a preview would add to: looking takes no number of a run, as making and undoing one would. */
-async function lookUpRun(
-  trx: Transaction<DB>,
-  list: number,
-  { kind, into }: PlanOrder,
-): Promise<Run> {
-  const { rows } = await sql<{ id: number }>`
-    select id
-    from runs
-    where list_id = ${list}
-      and state in ('planning', 'open')
-      and ${isJoined({ kind, into })}`.execute(trx)
-  const [found] = rows
-  return { run: found?.id ?? none, joined: found !== undefined }
-}
-
-function isJoined({ kind, into }: Pick<PlanOrder, 'kind' | 'into'>): RawBuilder<boolean> {
-  return sql<boolean>`case
-      when ${into}::bigint is null then kind = 'manual' and ${kind} = 'manual'
-      else id = ${into}::bigint
-    end`
-}
-
-async function hasWork(trx: Transaction<DB>, run: number): Promise<boolean> {
-  const { rows } = await sql<{ left: boolean }>`
-    select exists (select from slices where run_id = ${run} and done_at is null) as left
-  `.execute(trx)
-  return only(rows).left
-}
-
+/** Finds the open run that a list is planned into; a preview takes no number of a run, as making and undoing one would. */
 async function findRun(
   trx: Transaction<DB>,
   list: number,
-  { kind, runDate, budget, maxAgeMs, into }: PlanOrder,
+  { order, keep }: { order: PlanOrder; keep: boolean },
 ): Promise<Run> {
-  const open = await sql<{ id: number }>`
-    select id
-    from runs
-    where list_id = ${list}
-      and state in ('planning', 'open')
-      and ${isJoined({ kind, into })}`.execute(trx)
-  const [found] = open.rows
+  const { kind, runDate, budget, maxAgeMs, into } = order
+  const open = trx
+    .selectFrom('runs')
+    .select('id')
+    .where('list_id', '=', list)
+    .where('state', 'in', ['planning', 'open'])
+  const joined =
+    into !== null
+      ? open.where('id', '=', into)
+      : open.where('kind', '=', 'manual').where(sql.lit(kind === 'manual'))
+  const found = await joined.executeTakeFirst()
   if (found !== undefined) return { run: found.id, joined: true }
+  if (!keep) return { run: none, joined: false }
   const { id } = await trx
     .insertInto('runs')
     .values({
@@ -171,14 +160,20 @@ async function findRun(
   return { run: id, joined: false }
 }
 
+async function hasWork(trx: Transaction<DB>, run: number): Promise<boolean> {
+  const open = trx.selectFrom('slices').select('slice').where('run_id', '=', run)
+  return (await open.where('done_at', 'is', null).limit(1).executeTakeFirst()) !== undefined
+}
+
 async function readBefore(trx: Transaction<DB>, run: number): Promise<Planned['before']> {
-  const { rows } = await sql<Planned['before']>`
-    select
-      spent + reserved as spent,
-      (select count(*) from tasks where run_id = ${run} and state = 'open') as open
-    from runs
-    where id = ${run}`.execute(trx)
-  return only(rows)
+  return trx
+    .selectFrom('runs')
+    .where('id', '=', run)
+    .select((eb) => [
+      eb('spent', '+', eb.ref('reserved')).as('spent'),
+      sql<number>`(select count(*) from tasks where run_id = ${run} and state = 'open')`.as('open'),
+    ])
+    .executeTakeFirstOrThrow()
 }
 
 const sliceSize = 25
@@ -299,7 +294,7 @@ async function addGroup(
   if (order.part !== null && !done) await takeTurns(trx, run, { part: order.part, first })
 }
 
-/** What a run that is joined let rest so far; in a new one there is nothing to be looked for. */
+/** A run that is joined let these rest so far, or dropped them; in a new one there is nothing to be looked for. */
 const askedAfterAll = sql`
   on conflict (run_id, query_id) do update
   set search_id = excluded.search_id,
@@ -308,10 +303,10 @@ const askedAfterAll = sql`
     answers_after = excluded.answers_after,
     slice = excluded.slice,
     priority = excluded.priority
-  where tasks.state = 'not_asked'`
+  where tasks.state in ('not_asked', 'cancelled')`
 
 /**
- * What a stop leaves over is to be worth least: the heaviest queries come first, where weights are named, and of equal
+ * Orders tasks so that a stop leaves over the least: the heaviest queries come first, where weights are named, and of equal
  * ones those that were never asked and whose answers are oldest. What has waited more than twice its time waits no more.
  */
 function buyingOrder({ weighted, aged, reused, rests }: Group) {
@@ -389,7 +384,13 @@ async function storeMembers(
   trx: Transaction<DB>,
   { list, described }: { list: number; described: RawBuilder<unknown> },
 ): Promise<void> {
-  if (!(await holdsAny(trx, list))) return addMembers(trx, list, sql`(${described})`)
+  const held = await trx
+    .selectFrom('list_queries')
+    .select('query_id')
+    .where('list_id', '=', list)
+    .limit(1)
+    .executeTakeFirst()
+  if (held === undefined) return addMembers(trx, list, sql`(${described})`)
   await sql`create temporary table members on commit drop as ${described}`.execute(trx)
   await sql`
     update list_queries
@@ -407,12 +408,6 @@ async function storeMembers(
     where list_queries.list_id = ${list}
       and list_queries.query_id = members.id`.execute(trx)
   await addMembers(trx, list, sql`pg_temp.members`)
-}
-
-async function holdsAny(trx: Transaction<DB>, list: number): Promise<boolean> {
-  const { rows } = await sql<{ any: boolean }>`
-    select exists (select from list_queries where list_id = ${list}) as any`.execute(trx)
-  return only(rows).any
 }
 
 async function addMembers(
@@ -528,9 +523,11 @@ export async function mergeDuplicates(
   )
 }
 
-/** What a run let rest on its own night may be due on a later one that joins it. */
+/** A query that a run let rest may be due on a later night that joins it, and one that was dropped may come back. */
 function isDecided({ kind }: RestOrder) {
-  return kind === 'nightly' ? sql`tasks.state <> 'not_asked'` : sql`true`
+  return kind === 'nightly'
+    ? sql`tasks.state not in ('not_asked', 'cancelled')`
+    : sql`tasks.state <> 'cancelled'`
 }
 
 /** One that cannot be read is an answer all the same: it was paid for, and is kept to be read again. */
@@ -545,6 +542,7 @@ function youngAnswer({ kind, wished, maxAgeMs, origin, api }: RestOrder) {
       and searches.origin = ${origin}
       and searches.api = ${api}
       and searches.fetched_at > now() - ${age} * interval '1 millisecond'
+      and not exists (select from quarantine where quarantine.search_id = searches.id)
     order by unreadable, searches.fetched_at desc
     limit 1`
 }

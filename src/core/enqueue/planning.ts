@@ -1,3 +1,5 @@
+// Plans lists together: reads them, estimates their cost, and makes their runs.
+
 import { costClass } from '../ledger/account.ts'
 import { type Funds, readFunds } from '../ledger/prices.ts'
 import type { Heading } from '../lists/read.ts'
@@ -9,16 +11,18 @@ import { type Connections, onConnections } from './stage.ts'
 import { type Desk, type ListOrder, type Sample, type Staged, stageList } from './staging.ts'
 import { addEstimates, addUp, type Estimate, estimateCost, type Totals } from './summary.ts'
 
-/** What became of one list. */
+/** The plan of one list. */
 export interface ListPlan extends Planned {
   readonly list: string
   /** Null for a list that was planned from the tables. */
   readonly heading: Heading | null
   readonly headersAgain: readonly number[]
-  /** What a person should know before buying. */
+  /** Remarks to read before buying. */
   readonly notices: readonly string[]
   readonly sample: Sample
   readonly estimate: Estimate
+  /** Credits that the removed queries would cost. */
+  readonly removedCost: Estimate
 }
 
 /** Lists to be planned together, and the limits that what they come to is held against. */
@@ -29,7 +33,7 @@ interface PlanRequest {
   readonly budget: number | null
 }
 
-/** What became of lists that were planned together. */
+/** The plans of lists that were planned together. */
 export interface Plans {
   readonly lists: readonly ListPlan[]
   readonly totals: Totals
@@ -55,7 +59,7 @@ export async function planLists(
   })
 }
 
-/** What all runs together have still to buy, each within its budget. */
+/** Estimates the open tasks of all runs, each within its budget. */
 export async function openCost({ db }: Desk, { costs }: Funds): Promise<Estimate> {
   const open = await readOpenTasks(db)
   const runs = new Set(open.map(({ run }) => run))
@@ -122,8 +126,18 @@ async function planStage(
     record,
   })
   const estimate = estimateCost(planned.toBuy, funds.costs, costClass)
+  const removedCost = estimateCost(planned.removed.byPrice, funds.costs, costClass)
   const notices = [...found, ...mergeNotice(planned, heading), ...wishNotice(planned)]
-  return { ...planned, list: order.list, heading, headersAgain, notices, sample, estimate }
+  return {
+    ...planned,
+    list: order.list,
+    heading,
+    headersAgain,
+    notices,
+    sample,
+    estimate,
+    removedCost,
+  }
 }
 
 /** Wishes that contradict each other do no harm, and do not what they say. */

@@ -1,3 +1,5 @@
+// Reads for the forecast what is still to be bought and what comes due.
+
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 
@@ -17,7 +19,7 @@ export interface ListedGroup {
   readonly answered_at: Date | null
   /** The day that they were bought for; null as well where no list says when they are asked again. */
   readonly answered_on: string | null
-  /** What lists and cadences say about when they are asked again; null: nothing. */
+  /** Intervals of lists and cadences; null: none. */
   readonly wishes:
     | readonly {
         readonly list: number
@@ -29,7 +31,7 @@ export interface ListedGroup {
     | null
 }
 
-/** What a list or its cadence says about when a query is asked again; null: nothing. */
+/** The interval of a query from its list or cadence; null: none. */
 const askedAgain = sql`case
   when coalesce(list_queries.every_days, list_queries.max_age_ms, cadences.interval_days) is not null
     then jsonb_build_object(
@@ -83,6 +85,7 @@ export async function readGroups(
       where searches.query_id = held.query_id
         and searches.origin = ${origin}
         and searches.api = ${api}
+        and not exists (select from quarantine where quarantine.search_id = searches.id)
       order by searches.fetched_at desc
       limit 1
     ) as newest on true
@@ -94,58 +97,60 @@ export async function readGroups(
 }
 
 /** Open tasks of a run that cost the same. */
-export interface OpenTasks {
-  readonly run: number
-  readonly list: string
-  readonly month: string
-  readonly left: number | null
-  readonly num: number
-  readonly device: string | null
-  readonly tasks: number
-}
+export type OpenTasks = Awaited<ReturnType<typeof readOpenTasks>>[number]
 
-/** What is still to be bought, the most urgent run first. */
-export async function readOpenTasks(db: Database): Promise<readonly OpenTasks[]> {
-  const { rows } = await sql<OpenTasks>`
-    select
-      runs.id as run, lists.name as list, to_char(runs.run_date, 'YYYY-MM') as month,
-      case when runs.budget is not null then greatest(0, runs.budget - runs.spent - runs.reserved) end as left,
-      queries.num, queries.device, count(*) as tasks
-    from runs
-    join lists on lists.id = runs.list_id
-    join tasks on tasks.run_id = runs.id and tasks.state = 'open'
-    join queries on queries.id = tasks.query_id
-    where runs.state in ('planning', 'open')
-      -- A call that is on its way is paid from what is set aside.
-      and not exists (select from calls where calls.task_id = tasks.id and calls.outcome is null)
-    group by runs.id, lists.name, queries.num, queries.device
-    order by min(tasks.priority), runs.id`.execute(db)
-  return rows
+/** Reads the open tasks, those of the most urgent run first. */
+export async function readOpenTasks(db: Database) {
+  return (
+    db
+      .selectFrom('runs')
+      .innerJoin('lists', 'lists.id', 'runs.list_id')
+      .innerJoin('tasks', 'tasks.run_id', 'runs.id')
+      .innerJoin('queries', 'queries.id', 'tasks.query_id')
+      .where('tasks.state', '=', 'open')
+      .where('runs.state', 'in', ['planning', 'open'])
+      // A call that is on its way is paid from what is set aside.
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('calls')
+              .whereRef('calls.task_id', '=', 'tasks.id')
+              .where('calls.outcome', 'is', null),
+          ),
+        ),
+      )
+      .groupBy(['runs.id', 'lists.name', 'queries.num', 'queries.device'])
+      .orderBy(({ fn }) => fn.min('tasks.priority'))
+      .orderBy('runs.id')
+      .select(({ fn }) => [
+        'runs.id as run',
+        'lists.name as list',
+        sql<string>`to_char(runs.run_date, 'YYYY-MM')`.as('month'),
+        sql<
+          number | null
+        >`case when runs.budget is not null then greatest(0, runs.budget - runs.spent - runs.reserved) end`.as(
+          'left',
+        ),
+        'queries.num',
+        'queries.device',
+        fn.countAll<number>().as('tasks'),
+      ])
+      .execute()
+  )
 }
 
 /** A schedule that is on, with the list that it buys. */
-export interface ComingSchedule {
-  readonly name: string
-  readonly list: number
-  readonly list_name: string
-  readonly cron: string
-  readonly zone: string
-  readonly missed: string
-  readonly max_age_ms: number | null
-  readonly budget: number | null
-  /** Null: it asks every query each night. */
-  readonly adaptive_days: number | null
-}
+export type ComingSchedule = Awaited<ReturnType<typeof readComing>>[number]
 
-/** Schedules that are on, as a scheduler last read them. */
-export async function readComing(db: Database): Promise<readonly ComingSchedule[]> {
-  const { rows } = await sql<ComingSchedule>`
-    select
-      schedules.name, lists.id as list, lists.name as list_name, schedules.cron, schedules.zone, schedules.missed,
-      schedules.max_age_ms, schedules.budget, schedules.adaptive_days
-    from schedules
-    join lists on lists.name = schedules.list
-    where schedules.enabled
-    order by schedules.name`.execute(db)
-  return rows
+/** Reads the schedules that are on, as a scheduler last read them. */
+export async function readComing(db: Database) {
+  return db
+    .selectFrom('schedules')
+    .innerJoin('lists', 'lists.name', 'schedules.list')
+    .select(['schedules.name', 'schedules.cron', 'schedules.zone', 'schedules.missed'])
+    .select(['schedules.max_age_ms', 'schedules.budget', 'schedules.adaptive_days'])
+    .select(['lists.id as list', 'lists.name as list_name'])
+    .where('schedules.enabled', '=', true)
+    .orderBy('schedules.name')
+    .execute()
 }

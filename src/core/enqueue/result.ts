@@ -1,17 +1,19 @@
+// Describes a plan for people and in JSON.
+
 import type { Heading } from '../lists/read.ts'
 import type { Mill } from '../mill.ts'
 import type { Intake } from './flags.ts'
 import type { ListPlan, Plans } from './planning.ts'
 import type { ListSummary, PlanSummary, Totals } from './summary.ts'
 
-/** What an enqueue says when it is through. */
+/** The JSON of an enqueue. */
 export interface EnqueueReport extends Totals {
   readonly run: number | null
   readonly list: string
   readonly dry_run: boolean
   /** True when something is left to be bought, of this list or of what its run held before. */
   readonly open: boolean
-  /** What holds for all queries, as `name value`. */
+  /** Parameters of all queries, as `name value`. */
   readonly parameters: readonly string[]
   readonly runs: readonly object[]
 }
@@ -41,6 +43,7 @@ function summaryOf(list: ListPlan, committed: boolean): ListSummary {
     ...list,
     run: committed || list.joined ? list.run : null,
     reading: heading === null ? 'as last read' : `${readingPhrase(heading)}${again}`,
+    column: heading === null ? null : columnPhrase(heading),
     ignored: heading === null ? [] : readingReport(heading).ignored,
   }
 }
@@ -75,6 +78,9 @@ export function reportOf(
       reused: list.reused,
       unreadable: list.unreadable,
       already: list.already,
+      removed: list.removed.queries,
+      removed_credits: list.removedCost.credits,
+      dropped: list.dropped,
       estimate: list.estimate,
       reasons: list.reasons,
       reading: list.heading === null ? null : readingReport(list.heading),
@@ -85,41 +91,75 @@ export function reportOf(
   }
 }
 
-/** How a list was read, as a program reads it. */
+/** The reading of a list in JSON. */
 interface ReadingReport {
+  readonly file: string
+  readonly sheet: string | null
   readonly encoding: string
   /** Given by a person, told by a mark, or proven by the bytes themselves; a guess is never read. */
   readonly encoding_by: 'given' | 'mark' | 'proven' | 'guessed'
   readonly delimiter: string | null
   readonly header_line: number | null
   /** Which column became what; names are null where there is no header. */
-  readonly columns: readonly {
-    readonly column: number
-    readonly name: string | null
-    readonly means: string
-  }[]
+  readonly columns: readonly ColumnReport[]
+  /** The column that looks most like queries beside the one that is read. */
+  readonly runner_up: Omit<ColumnReport, 'means'> | null
   readonly ignored: readonly string[]
 }
 
-/** What a program is told of how a list was read. */
-function readingReport({ encoding, dialect, verdict }: Heading): ReadingReport {
+interface ColumnReport {
+  readonly column: number
+  readonly name: string | null
+  readonly means: string
+  readonly samples: readonly string[]
+}
+
+/** Describes for a program how a list was read. */
+function readingReport(heading: Heading): ReadingReport {
+  const { encoding, dialect, verdict, runnerUp } = heading
   const { delimiter, headerLine, header, columns } = dialect
   const used = columns.others.filter(({ index }) => !verdict.ignored.has(index))
   const name = (index: number): string | null => header[index]?.trim() ?? null
   const query = { index: columns.query, role: 'query' }
+  const described = (index: number) => ({
+    column: index + 1,
+    name: name(index),
+    samples: samplesOf(heading, index),
+  })
   return {
+    file: heading.file,
+    sheet: heading.sheet,
     encoding: encoding.label,
     encoding_by: encoding.how,
     delimiter,
     header_line: headerLine,
     columns: [query, ...used]
       .toSorted((a, b) => a.index - b.index)
-      .map(({ index, role }) => ({ column: index + 1, name: name(index), means: role })),
+      .map(({ index, role }) => ({ ...described(index), means: role })),
+    runner_up: runnerUp === null ? null : described(runnerUp),
     ignored: [
       ...columns.ignored.map((cell) => cell.trim()),
       ...[...verdict.ignored.keys()].map((index) => name(index) ?? String(index + 1)),
     ],
   }
+}
+
+function samplesOf({ rows }: Heading, index: number): string[] {
+  return rows.map((cells) => (cells[index] ?? '').trim().slice(0, 60))
+}
+
+/** The column of the queries with what it holds, beside the next likely one: a wrong column shows at once. */
+function columnPhrase(heading: Heading): string | null {
+  const { header, columns } = heading.dialect
+  if (columns.width === 1) return null
+  const described = (index: number): string => {
+    const name = header[index]?.trim() ?? ''
+    const samples = samplesOf(heading, index).map((text) => JSON.stringify(text))
+    return `${index + 1}${name === '' ? '' : ` ${JSON.stringify(name)}`}: ${samples.join(', ')}`
+  }
+  const { runnerUp } = heading
+  const other = runnerUp === null ? '' : `; not ${described(runnerUp)}`
+  return `${described(columns.query)}${other}`
 }
 
 const delimiterWords = new Map<string | null, string>([
@@ -129,8 +169,9 @@ const delimiterWords = new Map<string | null, string>([
   ['|', 'bars'],
 ])
 
-/** How a list was read, in a phrase. */
-function readingPhrase({ encoding, dialect, verdict }: Heading): string {
+/** Describes the reading of a list in a phrase. */
+function readingPhrase(heading: Heading): string {
+  const { encoding, dialect, verdict } = heading
   const { delimiter, headerLine, header, columns } = dialect
   const divided =
     delimiter === null
@@ -146,7 +187,8 @@ function readingPhrase({ encoding, dialect, verdict }: Heading): string {
     .filter(({ index }) => !verdict.ignored.has(index))
     .map(({ role, index }) => withName(role === 'target' ? 'target url' : role, header[index]))
   const also = named.length === 0 ? '' : `, with ${named.join(', ')}`
-  return `${encoding.label}, ${divided}, ${from}${also}`
+  const sheet = heading.sheet === null ? '' : `table ${JSON.stringify(heading.sheet)}, `
+  return `${sheet}${encoding.label}, ${divided}, ${from}${also}`
 }
 
 /** A meaning, with the name of its column where that says something else. */

@@ -10,14 +10,14 @@ import {
 import type { Database } from '../../base/database/database.ts'
 import { type Kysely, sql } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
-import type { Query } from '../../base/query.ts'
 import { awaitedLater } from '../../base/waiting.ts'
+import type { ListedQuery, Rejection } from '../lists/rows.ts'
 
 /** A list on its way into the tables: it lives in temporary tables of two connections, and nobody else sees it. */
 export interface Stage {
   readonly number: number
-  add(queries: readonly StagedQuery[]): Promise<void>
-  reject(lines: readonly StagedRejection[]): Promise<void>
+  add(queries: readonly ListedQuery[]): Promise<void>
+  reject(lines: readonly Rejection[]): Promise<void>
   /** Must be awaited before the list is planned. */
   end(): Promise<void>
   /** The members of a list as they were last read, instead of a file. */
@@ -108,7 +108,7 @@ export class Sender {
   }
 
   /** Waits only while two lots are full. */
-  async add(queries: readonly StagedQuery[]): Promise<void> {
+  async add(queries: readonly ListedQuery[]): Promise<void> {
     for (const query of queries) this.#gathering.add(query)
     const { rows, bytes } = this.#gathering
     if (rows >= mostRows || bytes >= mostBytes) await this.#swap()
@@ -129,24 +129,6 @@ export class Sender {
     if (full.rows === 0) return
     this.#sent = awaitedLater(this.#send(full))
   }
-}
-
-/** One query of a list as it is written down, before equal ones are merged. */
-export interface StagedQuery {
-  readonly line: number
-  /** As `queryIdBytes` makes it. */
-  readonly id: string
-  readonly key: string
-  readonly query: Query
-  readonly priority: number
-  readonly weight: number | null
-  readonly target: string | null
-  readonly tags: readonly string[]
-  readonly cpc: number | null
-  readonly difficulty: number | null
-  readonly everyDays: number | null
-  readonly maxAgeMs: number | null
-  readonly given: string | null
 }
 
 /** Separates the labels of a query; no text of a list contains it. */
@@ -188,12 +170,11 @@ class Lot {
     return this.#rows
   }
 
-  /** How much memory it takes. */
   get bytes(): number {
     return this.#all.reduce((sum, column) => sum + column.size, 0)
   }
 
-  add(staged: StagedQuery): void {
+  add(staged: ListedQuery): void {
     const { line, id, key, query, priority, weight, target, tags, given } = staged
     const { columns } = this
     this.#rows += 1
@@ -237,13 +218,6 @@ export interface Connections {
   readonly held: Kysely<DB>
   /** For the run and its tasks. */
   readonly wanted: Kysely<DB>
-}
-
-/** A line that gave no query, and why. */
-interface StagedRejection {
-  readonly line: number
-  readonly reason: string
-  readonly content: string
 }
 
 /** The temporary table of what tasks are made of, on the connection of the run. */
@@ -311,55 +285,52 @@ async function dropTables({ held, wanted }: Connections, number: number): Promis
   await sql`drop table if exists ${heldName(number)}`.execute(held)
 }
 
+type LotColumns = Lot['columns']
+
 /** Adds the rows that tasks are made of. */
 async function addWanted(connection: Kysely<DB>, number: number, { columns }: Lot): Promise<void> {
-  await sql`
-    insert into ${wantedName(number)} (line, id, priority, weight, num, device, every_days, max_age_ms, share)
-    select *
-    from unnest(
-      ${parameterOf(columns.line)}::integer[],
-      ${parameterOf(columns.id)}::uuid[],
-      ${parameterOf(columns.priority)}::integer[],
-      ${parameterOf(columns.weight)}::double precision[],
-      ${parameterOf(columns.num)}::integer[],
-      ${parameterOf(columns.device)}::text[],
-      ${parameterOf(columns.everyDays)}::double precision[],
-      ${parameterOf(columns.maxAgeMs)}::double precision[],
-      ${parameterOf(columns.share)}::double precision[]
-    )`.execute(connection)
+  const { line, share } = columns
+  await insertColumns(connection, wantedName(number), { line, share, ...inBoth(columns) })
 }
 
 /** Adds the queries of a list, with what the list says about them. */
 async function addHeld(connection: Kysely<DB>, number: number, { columns }: Lot): Promise<void> {
-  await sql`
-    insert into ${heldName(number)}
-      (id, key, q, location, hl, gl, num, device, priority, weight, cpc, difficulty, target, tags, given,
-      every_days, max_age_ms)
-    select *
-    from unnest(
-      ${parameterOf(columns.id)}::uuid[],
-      ${parameterOf(columns.key)}::text[],
-      ${parameterOf(columns.q)}::text[],
-      ${parameterOf(columns.location)}::text[],
-      ${parameterOf(columns.hl)}::text[],
-      ${parameterOf(columns.gl)}::text[],
-      ${parameterOf(columns.num)}::integer[],
-      ${parameterOf(columns.device)}::text[],
-      ${parameterOf(columns.priority)}::integer[],
-      ${parameterOf(columns.weight)}::double precision[],
-      ${parameterOf(columns.cpc)}::double precision[],
-      ${parameterOf(columns.difficulty)}::double precision[],
-      ${parameterOf(columns.target)}::text[],
-      ${parameterOf(columns.tags)}::text[],
-      ${parameterOf(columns.given)}::text[],
-      ${parameterOf(columns.everyDays)}::double precision[],
-      ${parameterOf(columns.maxAgeMs)}::double precision[]
-    )`.execute(connection)
+  const { key, q, location, hl, gl, cpc, difficulty, target, tags, given } = columns
+  const texts = { key, q, location, hl, gl, target, tags, given }
+  await insertColumns(connection, heldName(number), {
+    ...inBoth(columns),
+    ...texts,
+    cpc,
+    difficulty,
+  })
 }
 
-/** A column of nulls is sent as an empty array: `unnest` fills it with nulls. */
-function parameterOf(column: ArrayColumn): Buffer | string {
-  return column.blank ? '{}' : column.toParameter()
+/** The columns that both tables have. */
+function inBoth({ id, priority, weight, num, device, everyDays, maxAgeMs }: LotColumns) {
+  return { id, priority, weight, num, device, every_days: everyDays, max_age_ms: maxAgeMs }
+}
+
+/** Adds columns of equal length as rows. */
+async function insertColumns(
+  connection: Kysely<DB>,
+  table: ReturnType<typeof wantedName>,
+  columns: Readonly<Record<string, ArrayColumn>>,
+): Promise<void> {
+  const names = Object.keys(columns).map((name) => sql.id(name))
+  const arrays = Object.values(columns).map(
+    // A column of nulls is sent as an empty array: `unnest` fills it with nulls.
+    (column) => sql`${column.blank ? '{}' : column.toParameter()}::${sql.raw(typeOf(column))}[]`,
+  )
+  await sql`
+    insert into ${table} (${sql.join(names)})
+    select *
+    from unnest(${sql.join(arrays)})`.execute(connection)
+}
+
+function typeOf(column: ArrayColumn): string {
+  if (column instanceof IntegerColumn) return 'integer'
+  if (column instanceof UuidColumn) return 'uuid'
+  return column instanceof DoubleColumn ? 'double precision' : 'text'
 }
 
 const chunk = 5000
@@ -368,7 +339,7 @@ const chunk = 5000
 async function addRejections(
   connection: Kysely<DB>,
   number: number,
-  lines: readonly StagedRejection[],
+  lines: readonly Rejection[],
 ): Promise<void> {
   for (let start = 0; start < lines.length; start += chunk) {
     const some = JSON.stringify(lines.slice(start, start + chunk))

@@ -19,11 +19,10 @@ import type { Supplier } from '../mill.ts'
 import { type PlanOrder, refuseOtherSource } from './order.ts'
 import { type Connections, openStage, type Stage } from './stage.ts'
 
-/** Where the queries of a list come from. */
 type ListSource =
   | { readonly kind: 'file'; readonly path: string; readonly shown: string }
   | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
-  /** What the tables know of the list since it was last read. */
+  /** The list as the tables hold it since it was last read. */
   | { readonly kind: 'members'; readonly list: number }
 
 /** A list to be planned, and the run that it is for. */
@@ -43,6 +42,7 @@ export interface ListOrder extends Omit<
   | 'part'
   | 'shares'
   | 'prices'
+  | 'ifRemoved'
 > {
   /** True: a query also rests when its row in the table of cadences says so. */
   readonly adaptive?: boolean
@@ -50,6 +50,8 @@ export interface ListOrder extends Omit<
   readonly part?: PlanOrder['part']
   /** Labels that are given a share of the credits; none unless told. */
   readonly shares?: PlanOrder['shares']
+  /** Open queries that the list no longer holds; nights drop them, unless told otherwise, and people are asked. */
+  readonly ifRemoved?: PlanOrder['ifRemoved']
   /** True: what was read from another source before may join it. */
   readonly join?: boolean
   readonly from: ListSource
@@ -58,7 +60,6 @@ export interface ListOrder extends Omit<
   readonly record?: (trx: Transaction, run: number) => Promise<void>
 }
 
-/** What planning works with. */
 export interface Desk {
   readonly db: Database
   readonly supplier: Supplier
@@ -66,7 +67,7 @@ export interface Desk {
   readonly progress?: (step: EnqueueProgress) => void
 }
 
-/** How far an enqueue is: lines read, a list being planned, slices queued. */
+/** Progress of an enqueue. */
 export type EnqueueProgress =
   | {
       readonly kind: 'reading'
@@ -191,8 +192,15 @@ function orderOf({ supplier }: Desk, order: ListOrder) {
   const { origin, api } = supplier
   const join = order.join ?? kind === 'nightly'
   const { adaptive = false, part = null, shares = [] } = order
-  const rest = { origin, api, join, adaptive, part, shares, reading: undefined }
+  const ifRemoved = order.ifRemoved ?? usuallyRemoved(order)
+  const rest = { origin, api, join, adaptive, part, shares, ifRemoved, reading: undefined }
   return { list, kind, runDate, budget, maxAgeMs, into, ...rest }
+}
+
+/** A part of a list says nothing of the rest, and neither does a list that was not read. */
+function usuallyRemoved({ kind, from, join }: ListOrder): PlanOrder['ifRemoved'] {
+  if (from.kind === 'members' || join === true) return 'keep'
+  return kind === 'nightly' ? 'drop' : 'ask'
 }
 
 /** Writes what is read of a list into its stage, and counts it. */
@@ -226,7 +234,7 @@ function noUsableLine(shown: string, { rejected, reasons }: ListTally): Misuse {
   )
 }
 
-/** What a list came to while it was read. */
+/** Counts of a list while it is read. */
 interface ListTally {
   usable: number
   queries: number
@@ -238,7 +246,7 @@ interface ListTally {
   wished: boolean
   /** The first reasons, for a person. */
   reasons: readonly string[]
-  /** What is asked for, as far as prices depend on it; more than one is as many as it takes. */
+  /** Different parameters that prices depend on; two are as many as it takes. */
   requests: readonly { readonly num: number; readonly device: string | null }[]
   /** The first queries and the last one, as they will be sent. */
   first: readonly Query[]
@@ -286,7 +294,6 @@ function isPlain({ tags, target, given }: ListedQuery): boolean {
   return tags.length === 0 && target === null && given === null
 }
 
-/** How fast a list is read, and what is left of it. */
 interface Pace {
   readonly seconds: number
   /** Share of the file that was read; null where its size is unknown. */

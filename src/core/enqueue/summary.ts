@@ -4,10 +4,11 @@ import { count, typed } from '../../base/cli/text.ts'
 import { unhandled } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
 import type { ClassCost, Funds } from '../ledger/prices.ts'
+import { type RemovedQueries, removedPhrase } from './list-diff.ts'
 import type { Planned } from './order.ts'
 import type { Sample } from './staging.ts'
 
-/** What one list comes to, as far as a person needs to see it before buying. */
+/** One list as a person sees it before buying. */
 export interface ListSummary {
   readonly list: string
   readonly rows: number
@@ -20,16 +21,20 @@ export interface ListSummary {
   /** Of these, answers that are paid for and kept, and cannot be read. */
   readonly unreadable: number
   readonly already: number
+  readonly removed: RemovedQueries
+  readonly removedCost: Estimate
+  readonly dropped: number
   readonly run: number | null
   readonly reasons: readonly { readonly reason: string; readonly lines: number }[]
-  /** How the file was read, in a phrase. */
   readonly reading: string
+  /** The column of the queries with samples, and the next likely one; null where there is one column only. */
+  readonly column: string | null
   readonly ignored: readonly string[]
   readonly notices: readonly string[]
   readonly sample: Sample
 }
 
-/** What a whole enqueue comes to, as a person sees it before buying. */
+/** All lists of an enqueue as a person sees them before buying. */
 export interface PlanSummary {
   readonly lists: readonly ListSummary[]
   readonly origin: 'live' | 'test' | 'sandbox'
@@ -81,11 +86,13 @@ function listLines(list: ListSummary): string[] {
     `  read      ${count(rows, 'line')}: ${accepted} accepted, ${duplicates} merged as duplicates, ${rejected} rejected`,
     `  queries   ${list.tasks}: ${queued} to send, ${reused} answered by younger answers, ${already} in the run already`,
   ]
+  if (list.column !== null) lines.splice(1, 0, `  column    ${list.column}`)
   if (list.unreadable > 0) {
     lines.push(
       `  note      ${list.unreadable} of these answers cannot be read: npm run reparse reads them again for nothing, npm run retry -- --list ${typed(list.list)} --buy-again buys them again`,
     )
   }
+  if (list.removed.queries > 0) lines.push(removedLine(list))
   lines.push(...sampleLines(list.sample, list.tasks))
   for (const notice of list.notices) lines.push(`  note      ${notice}`)
   if (list.ignored.length > 0) lines.push(`  ignored   ${names(list.ignored)}`)
@@ -95,6 +102,14 @@ function listLines(list: ListSummary): string[] {
   const more = list.reasons.length - shownReasons
   if (more > 0) lines.push(`  rejected  for ${more} more reasons`)
   return lines
+}
+
+function removedLine({ removed, removedCost, dropped }: ListSummary): string {
+  const { credits } = removedCost
+  const cost = credits === null ? 'of unknown cost' : `about ${count(credits, 'credit')}`
+  const fate =
+    dropped > 0 ? 'they are dropped' : 'type --drop to leave them unbought, or --keep to buy them'
+  return `  removed   ${removedPhrase(removed)} no longer in the list, ${cost}; ${fate}`
 }
 
 /** The first queries and the last one as they will be sent: counts alone hide a wrong column. */
@@ -159,7 +174,7 @@ function balanceLines({ balance, estimate, origin }: PlanSummary): string[] {
   return lines
 }
 
-/** What other runs take from the same balance. */
+/** Names the credits that open runs take from the same balance. */
 function openNote({ open }: Balance): string {
   if (open === null) return ', an unknown part of it for what is open already'
   return open === 0 ? '' : `, about ${open} of them for what is open already`
@@ -172,7 +187,7 @@ function budgetNote(within: boolean | null): string {
     : 'not enough in the worst case: what it does not cover ends as unaffordable'
 }
 
-/** What the lists of an enqueue come to together. */
+/** Sums of the lists of an enqueue. */
 export interface Totals {
   readonly rows: number
   readonly accepted: number
@@ -187,9 +202,9 @@ export interface Totals {
   readonly balance: Balance
 }
 
-/** What credits there are, and how many of them must stay or may be used. */
+/** Credits at hand, and the limits of their use. */
 interface Means {
-  /** What is open already will cost. */
+  /** Cost of the tasks that are open already. */
   readonly open: Estimate
   readonly funds: Funds
   readonly floor: number
@@ -226,7 +241,7 @@ export function addUp(
   }
 }
 
-/** What the runs have used of their budgets, with what their open tasks may cost; null while a price is unknown. */
+/** Adds what the runs have used of their budgets and what their open tasks may cost; null while a price is unknown. */
 function spentBefore(lists: readonly PlannedList[], { costs }: Funds): number | null {
   const sum = sumOf(lists)
   const open = sum(({ before }) => before.open)
@@ -248,11 +263,10 @@ interface Purchase {
   readonly tasks: number
 }
 
-/** What a purchase will cost; null is "unknown", which is not zero. */
+/** Cost of a purchase; null is unknown, which is not zero. */
 export interface Estimate {
   readonly credits: number | null
   readonly worst: number | null
-  /** Where the figures come from: costs that were seen, too few of them, or nothing to buy. */
   readonly basis: 'seen' | 'unknown' | 'nothing to buy'
 }
 
@@ -288,7 +302,7 @@ export function addEstimates(estimates: readonly Estimate[]): Estimate {
   return { credits: sum(({ credits }) => credits), worst: sum(({ worst }) => worst), basis: 'seen' }
 }
 
-/** What will be left, as far as it can be told; null is "unknown". */
+/** Balance after a purchase; null is unknown. */
 export interface Balance {
   readonly remaining: number | null
   /** Credits that what is open already will cost; null: nobody knows. */

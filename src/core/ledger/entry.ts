@@ -32,6 +32,9 @@ export interface Bought {
   readonly verdict: Verdict
 }
 
+/** What an entry needs to know of a call that came back. */
+type BoughtReply = Omit<Bought, 'task'> & { readonly task: Pick<Task, 'id' | 'queryId'> }
+
 /** Where answers come from: kept with each of them. */
 export interface Provenance {
   readonly origin: 'live' | 'test' | 'sandbox'
@@ -41,7 +44,7 @@ export interface Provenance {
 const unreachableWaitMs = 2_000
 
 /** What the ledger and the tables have to know of a call that came back. */
-export function entryOf(bought: Bought, provenance: Provenance): Entry {
+export function entryOf(bought: BoughtReply, provenance: Provenance): Entry {
   const { verdict, reply } = bought
   const used = 'creditsUsed' in verdict ? verdict.creditsUsed : null
   const remaining = 'creditsRemaining' in verdict ? verdict.creditsRemaining : null
@@ -116,7 +119,7 @@ function signalOf(verdict: Verdict): Entry['signal'] {
 }
 
 /** Every body that was received is kept, an answer or not. */
-function answerOf({ task, call, reply, verdict }: Bought, provenance: Provenance) {
+function answerOf({ task, call, reply, verdict }: BoughtReply, provenance: Provenance) {
   if (reply.kind === 'unsent') return null
   const body = reply.kind === 'response' ? reply.body : reply.partial
   if (body === null) return null

@@ -245,6 +245,7 @@ export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Wa
             and (t.answers_after is null or s.fetched_at > t.answers_after)
             and s.origin = ${wanted.origin}
             and s.api = ${wanted.api}
+            and not exists (select from quarantine where quarantine.search_id = s.id)
           order by s.parse_error is not null, s.fetched_at desc
           limit 1
         ) as fresh

@@ -1,6 +1,5 @@
 // What the columns of a list mean: by their names, by the tool that wrote them, by what a person says.
 
-/** Where a record holds what. */
 export interface Columns {
   readonly query: number
   readonly others: readonly ListColumn[]
@@ -12,7 +11,7 @@ export interface Columns {
   readonly ignored: readonly string[]
 }
 
-/** How a list is written: found by trial on its beginning, then kept to the end. */
+/** Delimiter, header and columns: found on the beginning of a list, then applied to its end. */
 export interface Dialect {
   /** Null: one query a line. */
   readonly delimiter: string | null
@@ -110,7 +109,6 @@ export function show(cell: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 }
 
-/** What a column of a list can mean to us. */
 type Role =
   | 'query'
   | 'location'
@@ -226,7 +224,7 @@ export function plainName(cell: string): string {
 
 const severalMark = /\s*(?:\||\[\]|\(\s*a?\s*\|\s*b?\s*\))\s*$/
 
-/** What a header cell means; undefined for a column that is none of ours. `device|` and `devices` hold several values. */
+/** Reads the meaning of a header cell; undefined for a column that is none of ours. `device|` and `devices` hold several values. */
 export function readMeaning(cell: string): Meaning | undefined {
   const marked = severalMark.test(cell)
   const meaning = meaningsByName.get(plainName(marked ? cell.replace(severalMark, '') : cell))

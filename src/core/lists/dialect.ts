@@ -1,13 +1,15 @@
 // Finds the delimiter and the header on the first lines of a list.
 
 import { Misuse } from '../../base/errors.ts'
+import { devices } from '../../base/query.ts'
+import { scoreColumns } from './column-score.ts'
 import { columnNumber, type Dialect, plainColumns, show } from './columns.ts'
 import { refuseUnlikelyPlain } from './foreign.ts'
 import { type Candidate, findHeader, isClearlyRow, refuseNames, unclearHeader } from './header.ts'
 import { mapColumns } from './mapping.ts'
+import { checkDevice } from './values.ts'
 import {
   dividesRows,
-  holdsNoQueries,
   isBlank,
   isReport,
   looksLikeHeader,
@@ -21,15 +23,39 @@ import {
 
 /** Finds delimiter and header on the first lines of a list; what stays unclear is refused, never guessed. */
 export function findDialect(head: Buffer, shown: string, wishes: Wishes): Dialect {
-  const trials = wantedDelimiters(wishes.delimiter).map((delimiter) => tryOut(head, delimiter))
+  const trials = wantedDelimiters(wishes.delimiter).map((delimiter) =>
+    tryOut(head, delimiter, wishes),
+  )
   const dialect =
     wishes.header === false ? withoutNames(trials, shown, wishes) : findNames(trials, shown, wishes)
   const { delimiter, header, columns } = dialect
+  const found = mapColumns(columns, header, { ...wishes, shown })
+  const trial = trials.find((one) => one.delimiter === delimiter)
+  if (trial !== undefined) refuseSegments(trial, shown, { header, columns: found })
   const plain = delimiter === null && header.length === 0
   const free = wishes.header !== false && wishes.delimiter === undefined
   if (plain && free && wishes.column === undefined) refuseUnlikelyPlain(head, shown)
-  return { ...dialect, columns: mapColumns(columns, header, { ...wishes, shown }) }
+  return { ...dialect, columns: found }
 }
+
+/** Refuses a report that gives each query once for each device, in words of its own: nobody may have asked for that. */
+function refuseSegments(
+  { records }: Trial,
+  shown: string,
+  { header, columns: { query, others } }: Pick<Dialect, 'header' | 'columns'>,
+): void {
+  const device = others.find(({ role, asked }) => role === 'device' && asked !== true)?.index
+  if (device === undefined) return
+  const isReported = (cell = ''): boolean => checkDevice(cell).ok && !deviceNames.has(cell.trim())
+  const rows = records.filter((cells) => isReported(cells[device]))
+  if (new Set(rows.map((cells) => cells[query])).size === rows.length) return
+  const name = JSON.stringify(`${header[device]?.trim() ?? device + 1}=`).slice(0, -1)
+  throw new Misuse(
+    `expected each query once in ${shown}, got a report that repeats them for each ${show(header[device] ?? 'device')}, such as ${show(rows[0]?.[device] ?? '')}; type --map ${name}none" to ask each query once, or --map ${name}device" to ask it for each device`,
+  )
+}
+
+const deviceNames: ReadonlySet<string> = new Set(['', ...devices])
 
 function findNames(trials: readonly Trial[], shown: string, wishes: Wishes): Dialect {
   const candidates = trials.flatMap((trial) => findHeader(trial, shown, wishes) ?? [])
@@ -117,14 +143,10 @@ function withoutHeader(trials: readonly Trial[], shown: string, wishes: Wishes):
     throw noQueryColumn(shown, trial, { column, severalFit: another !== undefined })
   }
   const plain = delimiter === undefined ? tryNone(trials) : (trials[0] ?? tryNone(trials))
-  // Who types a delimiter has said what a line is.
-  if (delimiter === undefined && holdsNoQueries(plain)) {
-    throw noQueryColumn(shown, plain, { column, severalFit: false })
-  }
   return { delimiter: plain.delimiter, headerLine: null, header: [], columns: plainColumns(0, 1) }
 }
 
-/** How a list is divided of which a person says that its first line is a row like the others. */
+/** Divides a list whose first line is a row, as a person says. */
 function withoutNames(trials: readonly Trial[], shown: string, wishes: Wishes): Dialect {
   const divided = trials.filter((trial) =>
     dividesRows(trial, { afterLine: 0, least: 0, share: 0.5 }),
@@ -162,7 +184,6 @@ function columnOf(
   )
 }
 
-/** What was asked for when no column of queries was found. */
 interface Asked {
   readonly column: string | undefined
   /** True: other delimiters would divide the list too. */
@@ -178,11 +199,10 @@ function noQueryColumn(shown: string, trial: Trial, { column, severalFit }: Aske
     column === undefined
       ? 'a column of queries (named q, query, keyword or as an export names it)'
       : `a column ${JSON.stringify(column)}`
-  const below = trial.records.slice(at + 1, at + 50).filter((cells) => !isBlank(cells))
-  const rows = below.length === 0 ? [header] : below
-  const texts = [...header.keys()].filter((index) => rows.some((row) => isText(row[index] ?? '')))
-  const [first] = texts
-  const names = texts.slice(0, 12).map((index) => show(header[index] ?? ''))
+  const below = trial.records.slice(at + 1, at + 200).filter((cells) => !isBlank(cells))
+  const texts = scoreColumns(below.length === 0 ? [header] : below, header.length)
+  const first = texts[0]?.index
+  const names = texts.slice(0, 12).map(({ index }) => show(header[index] ?? ''))
   const isRow = first !== undefined && isClearlyRow(trial, at)
   const hint =
     first === undefined
@@ -201,8 +221,4 @@ function noQueryColumn(shown: string, trial: Trial, { column, severalFit }: Aske
   return new Misuse(
     `${shown}:${trial.lines[at] ?? 1}: expected ${expected}, got ${isRow ? 'the row' : 'the first line'} ${header.slice(0, 12).map(show).join(', ')}${more}${hint}${headerless}${plain}`,
   )
-}
-
-function isText(cell: string): boolean {
-  return /\p{L}/u.test(cell) && !/^\s*https?:\/\//i.test(cell)
 }

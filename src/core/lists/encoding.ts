@@ -3,7 +3,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Misuse } from '../../base/errors.ts'
 
-/** How the bytes of a list spell its text. */
 export interface Encoding {
   readonly label: string
   /** Bytes of the mark at the beginning that says so. */
@@ -151,7 +150,7 @@ const aliases: Readonly<Record<string, string>> = {
   'BIG5-HKSCS': 'big5',
 }
 
-/** Where the letters of Polish lie in windows-1250 and not in ISO-8859-2, which the detector takes for one another. */
+/** Polish letters of windows-1250 that ISO-8859-2 lacks: the detector takes the two for one another. */
 const polishBytes = [0x8c, 0x8f, 0x9c, 0x9f, 0xa5, 0xb9]
 
 async function guessLabel(head: Buffer): Promise<string> {
@@ -248,7 +247,7 @@ function halfCharacter(place: string, offset: number): Misuse {
 
 const shownAround = 20
 
-/** What stands around a bad byte on its line, with the byte as \xE9 and as windows-1252 has it. */
+/** Shows the text around a bad byte as windows-1252 has it. */
 function around(text: Buffer, at: number): string {
   const before = text.subarray(Math.max(0, at - shownAround, text.lastIndexOf(10, at) + 1), at)
   const after = text.subarray(at + 1, at + shownAround)
@@ -344,25 +343,14 @@ export function firstLineEnd(bytes: Buffer, from: number): number {
   return bytes[carriage + 1] === lf ? carriage + 2 : carriage + 1
 }
 
-/** Where the text of a line ends, given where the next line begins. */
+/** Finds the end of the text of a line from the beginning of the next line. */
 export function textEnd(bytes: Buffer, next: number): number {
   if (bytes[next - 1] === cr) return next - 1
   if (bytes[next - 1] !== lf) return next
   return bytes[next - 2] === cr ? next - 2 : next - 1
 }
 
-/** How many lines there are, with the last one that nothing may end. */
-export function countLines(bytes: Buffer): number {
-  let count = 0
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]
-    if (byte === lf || (byte === cr && bytes[at + 1] !== lf)) count++
-  }
-  const last = bytes[bytes.length - 1]
-  return last === undefined || last === lf || last === cr ? count : count + 1
-}
-
-/** Where the last whole character of UTF-8 ends: what comes after it goes on in the next piece. */
+/** Finds the end of the last whole UTF-8 character: the rest goes on in the next piece. */
 export function lastCharacterEnd(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0

@@ -1,3 +1,5 @@
+// Finds the files that were named on the command line, also by patterns.
+
 import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path'

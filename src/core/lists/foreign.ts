@@ -1,16 +1,35 @@
-import { Misuse } from '../../base/errors.ts'
-import { plainName } from './columns.ts'
+// Refuses text that is no list of queries: other formats, files of data, and lines that are more than their query.
 
-/** Text that is no list of queries: what it seems to be, judged by how most of its lines begin and end. */
+import { Misuse } from '../../base/errors.ts'
+import { plainName, show } from './columns.ts'
+import { isIdentifier, looksLikeMail, otherThing } from './column-score.ts'
+import { isBroken } from './values.ts'
+
+/** A kind of text that is no list of queries, and how its lines show it. */
 interface Format {
   readonly name: string
-  /** Says it all when the file begins with it. */
+  /** Decides alone when the first line matches. */
   readonly first?: RegExp
-  /** Says it when most lines are like it. */
+  /** Decides alone when any line matches. */
+  readonly any?: RegExp
+  /** Decides when more than 60 percent of the lines match. */
   readonly most?: RegExp
+  readonly advice?: string
 }
 
 const formats: readonly Format[] = [
+  {
+    name: 'a pointer of Git LFS to a large file',
+    first: /^version https:\/\/git-lfs\./,
+    advice: 'fetch the file itself: git lfs pull',
+  },
+  { name: 'a difference of two files', first: /^(?:diff --git |--- \S+|Index: \S)/ },
+  {
+    name: 'two versions of a file with marks of a merge',
+    any: /^(?:<{7}|>{7})(?: |$)/,
+    advice: 'resolve the conflict first',
+  },
+  { name: 'the log of a server', most: /"(?:GET|POST|HEAD|PUT|PATCH|DELETE|OPTIONS) \S/ },
   { name: 'RTF', first: /^\{\\rtf/ },
   { name: 'a PDF', first: /^%PDF-/ },
   { name: 'a key or certificate', first: /^-----BEGIN / },
@@ -30,6 +49,74 @@ const formats: readonly Format[] = [
   { name: 'a log', most: /^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*\s\S/ },
 ]
 
+/** A number or a bullet before a query, as documents have them. */
+const numbering = /^\s*(?:(\d{1,5})\s?[.):]|[•▪◦‣–*-](?=\s))\s*(?=\S)/u
+
+/** A query without the number or the bullet of its line. */
+export function stripNumbering(text: string): string {
+  return text.replace(numbering, '')
+}
+
+/** True for a line that comments on the list. */
+export function isComment(line: string): boolean {
+  return /^\s*(?:#+|\/\/)\s+[\p{L}\p{N}]/u.test(line)
+}
+
+const looked = 400
+
+/** Consent to lines that are more than their query. */
+interface LineWishes {
+  readonly numbering?: 'keep' | 'strip' | undefined
+  readonly comments?: 'keep' | 'skip' | undefined
+}
+
+/** Refuses text that is no list of queries, when nobody has said that each line of it is one. */
+export function refuseForeign(head: Buffer, shown: string, wishes: LineWishes): void {
+  const lines = linesOf(head)
+  const first = lines[0] ?? ''
+  const got = (what: string): string =>
+    `expected a list of queries in ${shown}, got ${what} (it begins with ${show(first)})`
+  if (wishes.numbering === undefined && isNumbered(lines)) {
+    throw new Misuse(
+      `${got('a list with numbers or bullets')}; type --numbering strip to buy the queries without them, or --numbering keep if they are part of each query`,
+    )
+  }
+  const found = formats.find(
+    ({ first: begins, any, most }) =>
+      begins?.test(first.trimStart()) === true ||
+      (any !== undefined && lines.some((line) => any.test(line))) ||
+      (wishes.numbering === undefined && isMost(lines, most)),
+  )
+  if (found !== undefined || isJson(first)) {
+    const advice = found?.advice ?? 'save the queries as CSV or one to a line'
+    throw new Misuse(
+      `${got(`what seems to be ${found?.name ?? 'JSON'}`)}; ${advice}, or type --delimiter none if each line is one query all the same`,
+    )
+  }
+  const comment = wishes.comments === undefined ? lines.find(isComment) : undefined
+  if (comment !== undefined) {
+    throw new Misuse(
+      `expected a list of queries in ${shown}, got ${show(comment)}, which may be a comment; type --comments skip to leave such lines out, or --comments keep if they are queries`,
+    )
+  }
+  if (lines.filter(isBroken).length > lines.length / 10) {
+    throw new Misuse(
+      `${got(`letters that were broken by a wrong encoding, such as ${show(lines.find(isBroken) ?? '')}`)}; export the list again as UTF-8, or type --delimiter none if each line is one query all the same`,
+    )
+  }
+}
+
+/** Numbers that count the lines, or a bullet before nearly each of them. */
+function isNumbered(lines: readonly string[]): boolean {
+  if (lines.length < 3) return false
+  const found = lines.map((line) => numbering.exec(line))
+  const bullets = found.filter((match) => match !== null && match[1] === undefined).length
+  const counted = found.filter(
+    (match, at) => match?.[1] !== undefined && Number(match[1]) === Number(found[0]?.[1]) + at,
+  ).length
+  return Math.max(bullets, counted) >= lines.length * 0.8
+}
+
 // Words that stand over a column, and that nobody types into a search by themselves.
 const headings: ReadonlySet<string> = new Set(
   `phrase, phrases, suggestion, suggestions, text, title, name, topic, topics, value, values, item, items, word, words, prompt, prompts, question, questions, string, strings, input, list, begriff, begriffe, wort, wörter, mot, frase, frases, términos, expression, expressions, keyphrase, keyphrases,
@@ -43,47 +130,68 @@ website, domain, domains, phone, address, id`
     .map((name) => plainName(name)),
 )
 
-const looked = 400
+const signs = [',', ';', '\t', '|']
 
-/** Refuses what is no list of queries, when nobody has said that each line of it is one. */
-export function refuseForeign(head: Buffer, shown: string): void {
-  const lines = linesOf(head)
-  const first = lines[0] ?? ''
-  const found = formats.find(
-    (format) => format.first?.test(first.trimStart()) === true || isMost(lines, format.most),
-  )
-  if (found === undefined && !isJson(first)) return
-  throw new Misuse(
-    `expected a list of queries in ${shown}, got what seems to be ${found?.name ?? 'JSON'} (it begins with ${quoted(first)}); save the queries as CSV or one to a line, or type --delimiter none if each line is one query all the same`,
-  )
-}
-
-/** What reads as one query a line, though its first line says otherwise: a row of a table, or the name of a column. */
+/** Refuses what reads as one query a line, though its lines say otherwise: rows of a table, a header, other data. */
 export function refuseUnlikelyPlain(head: Buffer, shown: string): void {
-  const [first = '', ...rest] = linesOf(head)
-  const cells = Math.max(...[',', ';', '\t', '|'].map((sign) => cellsOf(first, sign)))
+  const lines = linesOf(head)
+  const [first = '', ...rest] = lines
+  const cells = Math.max(...signs.map((sign) => cellsOf(first, sign)))
+  const plain = 'type --delimiter none if each line is one query'
   if (cells > 2) {
     throw new Misuse(
-      `${shown}:1: expected one query a line, or a table whose rows have as many cells as its first line, got ${cells} cells in ${quoted(first)} and rows of other widths; type --no-header --column 1 --delimiter comma (or another sign) if it is a table, or --delimiter none if each line is one query`,
+      `${shown}:1: expected one query a line, or a table whose rows have as many cells as its first line, got ${cells} cells in ${show(first)} and rows of other widths; type --no-header --column 1 --delimiter comma (or another sign) if it is a table, or --delimiter none if each line is one query`,
     )
   }
-  const rows = [first, ...rest].map((line) => /^"([^"]*)"$/.exec(line.trim())?.[1])
-  const inside = [',', ';', '\t', '|'].find((sign) => {
+  const rows = lines.map((line) => /^"([^"]*)"$/.exec(line.trim())?.[1])
+  const inside = signs.find((sign) => {
     const [width = 1, ...others] = rows.map((row) => cellsOf(row ?? '', sign))
     return width > 1 && others.length > 0 && others.every((other) => other === width)
   })
   if (inside !== undefined) {
     throw new Misuse(
-      `${shown}:1: expected one query a line, got whole rows inside quotes, such as ${quoted(first)}; take the quotes around the rows away, or type --delimiter none if each line is one query`,
+      `${shown}:1: expected one query a line, got whole rows inside quotes, such as ${show(first)}; take the quotes around the rows away, or ${plain}`,
     )
   }
-  if (rest.length === 0 || !headings.has(plainName(first))) return
-  throw new Misuse(
-    `${shown}:1: expected a query or a known name of a column, got ${quoted(first)}, which may be either; type --column ${JSON.stringify(first.trim())} if it is the header, or --no-header if it is a query`,
-  )
+  const things = otherThings(lines)
+  if (things !== undefined) {
+    throw new Misuse(
+      `expected a column of queries in ${shown}, got what seem to be ${things} (it begins with ${show(first)}); ${plain}`,
+    )
+  }
+  if (rest.length > 0 && (headings.has(plainName(first)) || isTitled(first, rest))) {
+    throw new Misuse(
+      `${shown}:1: expected a query or a known name of a column, got ${show(first)}, which may be either; type --column ${JSON.stringify(first.trim())} if it is the header, or --no-header if it is a query`,
+    )
+  }
 }
 
-/** As many cells as a sign without blanks after it divides: with blanks it is punctuation. */
+const identifiers = 'numbers of articles, hashes or the like'
+
+/** The things that lines are which nobody searches for; undefined for a list of queries. */
+function otherThings(lines: readonly string[]): string | undefined {
+  if (lines.filter(looksLikeMail).length * 5 > lines.length)
+    return 'addresses of mail, which are personal data and would go to the search API'
+  const found = lines.map(
+    (line) => otherThing(line) ?? (isIdentifier(line) ? identifiers : undefined),
+  )
+  const thing = found.findLast((one) => one !== undefined)
+  const count = found.filter((one) => one === thing).length
+  // A first line may be the name of the column.
+  const isAll = count >= found.length - 1 && found.length > (thing === identifiers ? 3 : 1)
+  return isAll || (count > 2 && count >= found.length * 0.8) ? thing : undefined
+}
+
+/** A first line with a capital or underscores over lines without: names of columns are written like that. */
+function isTitled(first: string, rest: readonly string[]): boolean {
+  const words = first.trim().split(/\s+/)
+  if (words.length > 3 || rest.length < 4) return false
+  const isName = (line: string): boolean =>
+    /^\s*\p{Lu}\p{Ll}/u.test(line) || /^\s*\w+_\w+\s*$/.test(line)
+  return isName(first) && !rest.some(isName)
+}
+
+/** Counts the cells that a sign without blanks after it divides: with blanks it is punctuation. */
 function cellsOf(line: string, sign: string): number {
   const cells = line.split(sign)
   return cells.slice(1).every((cell) => /^\S/.test(cell)) ? cells.length : 1
@@ -109,8 +217,4 @@ function isJson(line: string): boolean {
   } catch {
     return false
   }
-}
-
-function quoted(line: string): string {
-  return JSON.stringify(line.length > 60 ? `${line.slice(0, 60)}…` : line)
 }

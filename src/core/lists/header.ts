@@ -1,3 +1,5 @@
+// Finds the header among the first records of a list.
+
 import { Misuse } from '../../base/errors.ts'
 import {
   columnNumber,
@@ -12,14 +14,13 @@ import {
   filledWidth,
   isBlank,
   isFigure,
-  isGap,
   isName,
-  isNumber,
   isProse,
   looksLikeHeader,
   type Trial,
   type Wishes,
 } from './trial.ts'
+import { isGap, isNumber } from './values.ts'
 
 /** A record that may be the header of a list. */
 export interface Candidate {
@@ -38,7 +39,7 @@ interface Place {
   readonly trial: Trial
   readonly at: number
   readonly blankBefore: boolean
-  /** How many cells the lines above fill. */
+  /** Filled cells of each line above. */
   readonly above: readonly number[]
 }
 
@@ -88,7 +89,7 @@ function candidateAt(place: Place, shown: string, wishes: Wishes): Candidate | u
   // Names beside figures may be a header or a row, and a number for the column does not say which.
   if (number !== undefined && cells.some(isFigure)) return undefined
   const reading = readHeader(cells, wishes.column)
-  if (reading.kind === 'none') return undefined
+  if (reading.kind === 'none' || (!named && comesAgain(trial, at, reading))) return undefined
   if (reading.kind === 'unclear') {
     const lines = above.length === 0 ? '' : ', or type --delimiter none if each line is one query'
     throw new Misuse(
@@ -106,6 +107,14 @@ function candidateAt(place: Place, shown: string, wishes: Wishes): Candidate | u
     !isClear(place, { fit, numbered: true })
   if (number !== undefined && among) return undefined
   return { trial, at, columns, fit, clear, among }
+}
+
+/** True where most rows hold the word that would name their column: a label such as "q" is no name. */
+function comesAgain(trial: Trial, at: number, reading: ReturnType<typeof readHeader>): boolean {
+  if (reading.kind !== 'columns') return false
+  const [header = [], ...rows] = rowsFrom(trial, at)
+  const { query } = reading.columns
+  return rows.filter((cells) => cells[query] === header[query]).length * 2 > rows.length
 }
 
 /** The title of a block of related queries: numbers stand below it, and nothing or a blank line above. */
@@ -186,7 +195,7 @@ export function refuseNames(trial: Trial, shown: string, number: number): void {
   )
 }
 
-/** What a header with lines above it is refused with. */
+/** Refuses a header with lines above it that may be queries. */
 export function unclearHeader(shown: string, { trial, at, columns, among }: Candidate): Misuse {
   const cells = trial.records[at] ?? []
   const name = show(cells[columns.query] ?? '')

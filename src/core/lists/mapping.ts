@@ -1,3 +1,5 @@
+// Applies `--map` and `--weight-column` to the columns of a list.
+
 import { Misuse } from '../../base/errors.ts'
 import {
   columnNumber,

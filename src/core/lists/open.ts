@@ -7,7 +7,6 @@ import { chooseTable, namesOf, type Table } from './tables.ts'
 import { dateStyles, sharedTexts, sheetLines, sheetsOf } from './xlsx.ts'
 import { type Archive, gunzipped, openArchive } from './zip.ts'
 
-/** Where the bytes of a list come from. */
 type ListBytes =
   | { readonly kind: 'file'; readonly path: string; readonly shown: string }
   | { readonly kind: 'stream'; readonly stream: AsyncIterable<unknown> }
@@ -71,7 +70,16 @@ function sourceOf(bare: Source, { name, size, chunks, hiddenRows }: Table): Sour
     }
   }
   const shown = `${bare.shown} (${name})`
-  return { ...bare, shown, chunks: metered(), size, taken: () => taken, hiddenRows }
+  return {
+    ...bare,
+    shown,
+    file: bare.shown,
+    sheet: name,
+    chunks: metered(),
+    size,
+    taken: () => taken,
+    hiddenRows,
+  }
 }
 
 function isNamed(name: string, wanted: string): boolean {
@@ -111,7 +119,6 @@ function noTable(
   return new Misuse(`expected ${expected} in ${shown}, got ${got}; name one with --sheet`)
 }
 
-/** What a file is wrapped in: told by its first bytes, whatever its name says. */
 type Wrapping = 'none' | 'gzip' | 'zip'
 
 const kinds: readonly { readonly start: string; readonly name: string; readonly advice: string }[] =

@@ -45,23 +45,36 @@ const shape = z
     formulas: z.enum(['keep', 'refuse']),
     weightColumn: z.string(),
     matchTypes: z.enum(['keep', 'strip']),
+    numbering: z.enum(['keep', 'strip']),
+    comments: z.enum(['keep', 'skip']),
     map: z.array(z.object({ column: z.string(), role: z.enum(roles).nullable() })),
     /** Cells of a row when it was agreed to. */
     width: z.number(),
   })
   .partial()
 
-/** How a person said that a list is read. */
+/** The reading of a list as a person typed it. */
 export type Agreed = {
   readonly [K in keyof Omit<ReadOptions, 'defaults'>]?: ReadOptions[K] | undefined
 }
 
-/** What is worth keeping of what a person typed; null when the list was read without a word. */
+/** Keeps the typed flags for the next night; null when none were typed. */
 export function agreedOf(typed: Agreed, { columns }: Dialect): Agreed | null {
   const { encoding, delimiter, column, header, skip, sheet } = typed
-  const { decimal, formulas, weightColumn, map = [] } = typed
+  const { decimal, formulas, weightColumn, numbering, comments, map = [] } = typed
   const said = {
-    ...{ encoding, delimiter, column, skip, sheet, decimal, formulas, weightColumn },
+    ...{
+      encoding,
+      delimiter,
+      column,
+      skip,
+      sheet,
+      decimal,
+      formulas,
+      weightColumn,
+      numbering,
+      comments,
+    },
     header: header === false ? (false as const) : undefined,
     matchTypes: typed.matchTypes === 'strip' ? ('strip' as const) : undefined,
     map: map.length === 0 ? undefined : map,
@@ -70,7 +83,7 @@ export function agreedOf(typed: Agreed, { columns }: Dialect): Agreed | null {
   return Object.keys(kept).length === 0 ? null : { ...kept, width: columns.width }
 }
 
-/** What was agreed to, as the tables keep it; nothing when they hold none. */
+/** Reads the typed flags that the tables keep. */
 export function readAgreed(kept: unknown): Agreed {
   const found = shape.safeParse(kept)
   return found.success ? found.data : {}
@@ -99,7 +112,6 @@ export interface Typed {
   readonly tags?: string | undefined
 }
 
-/** How a list is read, as it is typed. */
 export interface TypedReading {
   readonly encoding?: string
   readonly delimiter?: string
@@ -112,6 +124,8 @@ export interface TypedReading {
   readonly decimal?: string
   readonly formulas?: string
   readonly matchTypes?: string
+  readonly numbering?: string
+  readonly comments?: string
   readonly sheet?: string
 }
 
@@ -126,6 +140,8 @@ export function readReading(typed: TypedReading & Typed): ReadOptions {
     skip: lines(typed.skip),
     decimal: sign === undefined ? undefined : sign === 'point' ? '.' : ',',
     formulas: word('--formulas', typed.formulas, ['keep', 'refuse']),
+    numbering: word('--numbering', typed.numbering, ['keep', 'strip']),
+    comments: word('--comments', typed.comments, ['keep', 'skip']),
     matchTypes: word('--match-types', typed.matchTypes, ['keep', 'strip']) ?? 'keep',
     defaults: readDefaults(typed),
   }

@@ -1,4 +1,8 @@
+// Opens a list: finds how it is written on its first lines, and reads its queries piece by piece.
+
+import { count } from '../../base/cli/text.ts'
 import { Misuse } from '../../base/errors.ts'
+import { looksLikeMail, scoreColumns } from './column-score.ts'
 import type { Dialect } from './columns.ts'
 import { findDialect } from './dialect.ts'
 import { decode, detectEncoding, type Encoding } from './encoding.ts'
@@ -8,14 +12,22 @@ import { type ListPiece, Reader, type ReadOptions } from './reader.ts'
 import { LineSkipper, skipLines } from './records.ts'
 import { type ColumnFindings, noticesOf, sameFindings, surveyOf } from './soft-columns.ts'
 import { peek, type Source } from './source.ts'
+import { isBlank, tryOut } from './trial.ts'
 
 export type { ColumnFindings, ListPiece, ReadOptions }
 
-/** What was found on the first lines of a list. */
+/** Findings on the first lines of a list. */
 export interface Heading {
+  /** The file as it was typed, and its table where it holds several. */
+  readonly file: string
+  readonly sheet: string | null
   readonly encoding: Encoding
   readonly dialect: Dialect
   readonly verdict: ColumnFindings
+  /** The first rows below the header. */
+  readonly rows: readonly (readonly string[])[]
+  /** The column that looks most like queries beside the one that is read; null: none does. */
+  readonly runnerUp: number | null
 }
 
 interface OpenList {
@@ -43,24 +55,69 @@ export async function openList(
   if (encoding.how === 'guessed') throw guessed(source.shown, encoding, decoded)
   const text = new LineSkipper(options.skip).pass(decoded)
   if (text.toString().trim() === '') throw nothingIn(source.shown, whole)
-  if (options.delimiter === undefined) refuseForeign(text, source.shown)
+  if (options.delimiter === undefined) refuseForeign(text, source.shown, options)
   const dialect = findDialect(text, source.shown, options)
   refuseOtherShape(source.shown, options, dialect)
-  const verdict = known ?? surveyOf(text, dialect, options)
+  const rows = rowsBelow(text, dialect, options)
+  const verdict = known ?? surveyOf(rows, dialect, options)
   const reader = new Reader(
     { shown: source.shown, dialect, verdict, hiddenRows: source.hiddenRows },
     options,
   )
   return {
-    heading: { encoding, dialect, verdict },
+    heading: {
+      file: source.file ?? source.shown,
+      sheet: source.sheet ?? null,
+      ...{ encoding, dialect, verdict },
+      rows: rows.slice(0, shownRows),
+      runnerUp: runnerUpOf(rows, dialect),
+    },
     headersAgain: reader.headersAgain,
-    notices: [...(source.notices ?? []), ...noticesOf(dialect, verdict)],
+    notices: [
+      ...(source.notices ?? []),
+      ...noticesOf(dialect, verdict),
+      ...mailNotice(rows, dialect),
+    ],
     pieces: readAll(source, skipLines(decode(all, encoding, source), options.skip), reader),
     again: () => {
       const last = reader.survey.verdict()
       return sameFindings(verdict, last) ? null : last
     },
   }
+}
+
+const shownRows = 3
+const scoredRows = 200
+
+/** Labels such as "high" and "low" stay below it. */
+const likelyScore = 0.6
+
+function runnerUpOf(rows: readonly (readonly string[])[], { columns }: Dialect): number | null {
+  if (columns.width === 1) return null
+  const scored = scoreColumns(rows.slice(0, scoredRows), columns.width)
+  const others = scored.filter(({ index, score }) => index !== columns.query && score > likelyScore)
+  return others[0]?.index ?? null
+}
+
+/** Queries go to somebody else: addresses of people among them are named. */
+function mailNotice(
+  rows: readonly (readonly string[])[],
+  { columns: { query } }: Dialect,
+): readonly string[] {
+  const mails = rows.filter((cells) => looksLikeMail(cells[query] ?? '')).length
+  if (mails === 0) return []
+  const lines = `${count(mails, 'line')} at its beginning ${mails === 1 ? 'is an address' : 'are addresses'} of mail`
+  return [`${lines}: personal data would go to the search API`]
+}
+
+/** The rows of the beginning of a list, without what stands above them. */
+function rowsBelow(
+  text: Buffer,
+  { delimiter, headerLine }: Dialect,
+  options: ReadOptions,
+): readonly (readonly string[])[] {
+  const { records, lines } = tryOut(text, delimiter, options)
+  return records.filter((cells, at) => (lines[at] ?? 0) > (headerLine ?? 0) && !isBlank(cells))
 }
 
 function nothingIn(shown: string, whole: boolean): Misuse {

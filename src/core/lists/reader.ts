@@ -1,3 +1,5 @@
+// Turns the text of a list, piece by piece, into queries and rejected lines.
+
 import { Misuse } from '../../base/errors.ts'
 import {
   type Columns,
@@ -8,12 +10,13 @@ import {
   readMeaning,
   show,
 } from './columns.ts'
+import { isComment } from './foreign.ts'
 import { mapColumns } from './mapping.ts'
 import { Cutter, linesOf, type LineTexts } from './records.ts'
 import { contentOf, type ListedQuery, type Rejection, type RowOptions, Rows } from './rows.ts'
 import { type ColumnFindings, Survey } from './soft-columns.ts'
-import { isNumber, type Wishes } from './trial.ts'
-import type { DecimalSign } from './values.ts'
+import type { Wishes } from './trial.ts'
+import { type DecimalSign, isNumber } from './values.ts'
 
 /** A piece of a list: what its lines gave, in their order. */
 export interface ListPiece {
@@ -25,18 +28,17 @@ export interface ListPiece {
   readonly line: number
 }
 
-/** How the rows of a list are read. */
 type RowWishes = Omit<RowOptions, 'columns' | 'verdict'> &
   Wishes & { readonly decimal?: DecimalSign | undefined }
 
-/** How a list is read, as a whole. */
+/** Everything that a person or a schedule says about reading a list. */
 export interface ReadOptions extends RowWishes {
   readonly encoding?: string | undefined
   /** Lines that are left out at the beginning. */
   readonly skip?: number | undefined
   /** Of a spreadsheet or an archive: which of its tables. */
   readonly sheet?: string | undefined
-  /** How many cells a row had when it was agreed how the list is read. */
+  /** Cells of a row when the flags were typed. */
   readonly width?: number | undefined
 }
 
@@ -55,7 +57,6 @@ function nothingYet(): Found {
   return { queries: [], rejected: [], usable: 0 }
 }
 
-/** What is known of a list before its rows are read. */
 interface Known {
   readonly shown: string
   readonly dialect: Dialect
@@ -112,7 +113,12 @@ export class Reader {
   #readRow(record: RecordOfList, found: Found): void {
     const { cells, line } = record
     const hidden = this.#known.hiddenRows?.has(line) === true
-    const row = hidden ? 'a hidden row of the spreadsheet' : this.#rows.read(cells, line)
+    const comment = this.#options.comments === 'skip' && isComment(cells[0] ?? '')
+    const row = hidden
+      ? 'a hidden row of the spreadsheet'
+      : comment
+        ? 'a comment'
+        : this.#rows.read(cells, line)
     this.#blankBefore = row === undefined
     if (row === undefined) return
     if (this.#columns === this.#known.dialect.columns) this.survey.look(cells)

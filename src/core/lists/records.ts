@@ -1,8 +1,7 @@
 // Cuts text into records and numbers their lines.
 
-import { CsvError, type Options, parse } from 'csv-parse/sync'
 import { Misuse } from '../../base/errors.ts'
-import { countLines, cr, firstLineEnd, lastLineEnd, lf, textEnd } from './encoding.ts'
+import { cr, firstLineEnd, lastLineEnd, lf, textEnd } from './encoding.ts'
 
 /** Records of a piece of a file, each with the number of the line it begins on. */
 interface Records {
@@ -29,8 +28,8 @@ const mark = Buffer.from('\ufeff')
 
 /** Cuts UTF-8 text into records; a quote that is never closed costs its own line, not the rest of the file. */
 export class Cutter {
-  readonly #options: Options & { readonly delimiter: string }
-  readonly #delimiter: Buffer
+  readonly #delimiter: string
+  readonly #sign: Buffer
   readonly #literal: boolean
   readonly #trims: boolean
   readonly #shown: string
@@ -43,11 +42,8 @@ export class Cutter {
     this.#shown = shown
     this.#literal = delimiter === null
     this.#trims = delimiter !== '\t'
-    this.#delimiter = Buffer.from(delimiter ?? noDelimiter)
-    this.#options = {
-      delimiter: delimiter ?? noDelimiter,
-      relax_column_count: true,
-    }
+    this.#delimiter = delimiter ?? noDelimiter
+    this.#sign = Buffer.from(this.#delimiter)
   }
 
   /** The records that are whole by now; what is unfinished waits for the next piece. */
@@ -69,14 +65,10 @@ export class Cutter {
 
   #cut(bytes: Buffer, last: boolean, found: Records): number {
     let at = 0
-    let whole = true
     while (at < bytes.length) {
       at = this.#cutUnquoted(bytes, at, found)
       if (at === bytes.length) return at
-      whole &&= this.#cutWhole(at === 0 ? bytes : bytes.subarray(at), found)
-      if (whole) return bytes.length
-      // Once a piece holds an error it is cut record by record: the parser would begin anew behind each of them.
-      const record = recordAt(bytes, at, this.#delimiter)
+      const record = recordAt(bytes, at, this.#sign)
       if (typeof record === 'object') {
         this.#keep(record.cells, found)
         at = record.end
@@ -102,27 +94,15 @@ export class Cutter {
 
   /** The lines before the first one in which a cell begins with a quote: elsewhere a quote is a sign like any other. */
   #cutUnquoted(bytes: Buffer, at: number, found: Records): number {
-    const opening = openingQuote(bytes, at, this.#options.delimiter)
+    const opening = openingQuote(bytes, at, this.#delimiter)
     const end = opening < 0 ? bytes.length : at + lastLineEnd(bytes.subarray(at, opening))
     this.#cutPlain(bytes.subarray(at, end), found)
     return end
   }
 
-  #cutWhole(part: Buffer, found: Records): boolean {
-    const records = attempt(part, this.#optionsFor(part))
-    if (typeof records === 'string') return false
-    const wraps = countLines(part) > records.length
-    for (const cells of records) {
-      found.cells.push(cells)
-      found.lines.push(this.#line)
-      this.#line += wraps ? linesOf(cells) : 1
-    }
-    return true
-  }
-
-  /** Without a quote every line end ends a record, and the parser's care would be most of the work of reading a list. */
+  /** Without a quote every line end ends a record. */
   #cutPlain(part: Buffer, found: Records): void {
-    const { delimiter } = this.#options
+    const delimiter = this.#delimiter
     for (let at = 0; at < part.length;) {
       const end = firstLineEnd(part, at)
       const next = end < 0 ? part.length : end
@@ -131,12 +111,6 @@ export class Cutter {
       found.lines.push(this.#line++)
       at = next
     }
-  }
-
-  /** The parser tries every line end at every character: it is given only those that occur. */
-  #optionsFor(part: Buffer): Options {
-    const ends = part.includes(cr) ? ['\r\n', '\n', '\r'] : ['\n']
-    return { ...this.#options, record_delimiter: ends }
   }
 
   #cutBroken(line: Buffer, reason: string, found: Records): void {
@@ -157,16 +131,11 @@ export class Cutter {
     })
   }
 
-  /** Where a line has one reading only, it is that: blanks around quoted cells, or quotes in a list of plain lines. */
-  #save(line: Buffer): readonly string[] | string | undefined {
-    if (!this.#literal) {
-      const text = line.toString('utf8', 0, textEnd(line, line.length))
-      return cutLine(text, this.#options.delimiter, this.#trims)
-    }
-    if (line[0] === quote && line.lastIndexOf(quote) === 0) return neverClosed
-    const records = attempt(line, { ...this.#optionsFor(line), relax_quotes: true })
-    if (typeof records === 'string') return records === 'CSV_QUOTE_NOT_CLOSED' ? neverClosed : ''
-    return records.length === 1 ? records[0] : undefined
+  /** Cuts a line that has one reading only: blanks around quoted cells, or quotes in a list of plain lines. */
+  #save(line: Buffer): readonly string[] | string {
+    const text = line.toString('utf8', 0, textEnd(line, line.length))
+    if (!this.#literal) return cutLine(text, this.#delimiter, this.#trims)
+    return line[0] === quote && closingQuote(line, 1) < 0 ? neverClosed : [text]
   }
 
   #tooLong(): Misuse {
@@ -176,17 +145,7 @@ export class Cutter {
   }
 }
 
-/** The records, or the code of the first error. */
-function attempt(bytes: Buffer, options: Options): string[][] | string {
-  try {
-    return parse(bytes, options)
-  } catch (error) {
-    if (error instanceof CsvError) return error.code
-    throw error
-  }
-}
-
-/** How many lines a record takes: one, and one more for each line end in its quoted cells. */
+/** Counts the lines of a record: one, and one more for each line end in its quoted cells. */
 export function linesOf(cells: readonly string[]): number {
   let lines = 1
   for (const cell of cells) {
@@ -202,7 +161,7 @@ const quote = 34
 const blanks: readonly (number | undefined)[] = [32, 9]
 const starts: readonly (number | undefined)[] = [undefined, 10, 13]
 
-/** The record that begins here and where it ends, or why its cells cannot be told apart; as the parser reads it. */
+/** The record that begins here and where it ends, or why its cells cannot be told apart. */
 function recordAt(
   bytes: Buffer,
   from: number,
@@ -243,7 +202,7 @@ function closingQuote(bytes: Buffer, from: number): number {
   return close
 }
 
-/** Where the next cell begins with a quote, below 0 when none does; a byte order mark before it does not count. */
+/** Finds the next cell that begins with a quote, below 0 when none does; a byte order mark before it does not count. */
 function openingQuote(bytes: Buffer, from: number, delimiter: string): number {
   const sign = Buffer.from(delimiter).at(-1)
   for (let at = bytes.indexOf(quote, from); at >= 0; at = bytes.indexOf(quote, at + 1)) {

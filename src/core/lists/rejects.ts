@@ -1,3 +1,5 @@
+// Writes the rejected lines of a list into a file beside it.
+
 import { hash, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
@@ -18,11 +20,11 @@ interface RejectingList {
   /** Null: standard input. */
   readonly path: string | null
   readonly name: string
-  /** Where the file goes that cannot be beside the list. */
+  /** Folder for a file that cannot be beside its list. */
   readonly home: string
 }
 
-/** Where the rejected lines went, and whether it is beside the list; or why no file could be written. */
+/** The file of the rejected lines, or the reason why none could be written. */
 export type RejectsFile =
   | { readonly path: string; readonly beside: boolean }
   | { readonly path: null; readonly reason: string }
@@ -108,7 +110,6 @@ async function firstLine(path: string): Promise<string | undefined> {
   }
 }
 
-/** What the file system says against a file; everything else is an error of its own. */
 class Unwritable extends Error {}
 
 async function onDisk<T>(work: Promise<T>): Promise<T> {
@@ -119,7 +120,7 @@ async function onDisk<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** What the file system said against it; null: nothing. */
+/** Returns the refusal of the file system; null when there was none. */
 async function trouble(work: () => Promise<void>): Promise<string | null> {
   try {
     await work()

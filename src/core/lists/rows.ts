@@ -3,8 +3,8 @@
 import { Misuse } from '../../base/errors.ts'
 import { type Device, keyOf, type Query, queryIdBytes, requestTail } from '../../base/query.ts'
 import { type Columns, type ListColumn, requestRoles } from './columns.ts'
+import { stripNumbering } from './foreign.ts'
 import type { ColumnFindings } from './soft-columns.ts'
-import { isGap } from './trial.ts'
 import {
   checkCountry,
   checkDevice,
@@ -17,6 +17,7 @@ import {
   checkText,
   checkWeight,
   type DecimalSign,
+  isGap,
   knownCountry,
   knownLanguage,
   noRhythm,
@@ -38,7 +39,7 @@ export interface ListedQuery extends Rhythm {
   readonly weight: number | null
   readonly target: string | null
   readonly tags: readonly string[]
-  /** What a click costs, and how hard it is to rank, as the tool that made the list says. */
+  /** Numbers of the tool that made the list. */
   readonly cpc: number | null
   readonly difficulty: number | null
   /** The text as the file gave it, when it differs from what is sent. */
@@ -55,8 +56,9 @@ export interface RowOptions {
   readonly columns: Columns
   readonly defaults: Defaults
   readonly matchTypes: 'keep' | 'strip'
-  /** What a spreadsheet would compute is refused, unless a person wants it as it stands. */
+  /** Formulas are refused unless a person wants them as they stand. */
   readonly formulas?: 'keep' | 'refuse' | undefined
+  readonly numbering?: 'keep' | 'strip' | undefined
   readonly verdict: ColumnFindings
 }
 
@@ -64,7 +66,12 @@ type About = Omit<ListedQuery, 'line' | 'id' | 'key' | 'query' | 'given'>
 
 // How advertising accounts begin the lines below their tables, language by language.
 const total =
-  /^(?:total|totals|grand total|totaal|gesamt|summe|totale|totali|totalt|łącznie|razem|suma|toplam|celkem|итого|всего|合計|合计|總計|합계|총계)\s?[:：]/iu
+  /^(?:total|totals|grand total|totaal|gesamt|summe|totale|totali|totalt|łącznie|razem|suma|toplam|celkem|итого|всего|合計|合计|總計|합계|총계)\s?(?:[:：]| - |$)/iu
+
+/** True for the line below a table that sums it up; the bare word is one only with its capital. */
+function isTotal(text: string): boolean {
+  return total.test(text) && !/^\p{Ll}+$/u.test(text)
+}
 
 /** Turns the records of one list into queries. */
 export class Rows {
@@ -73,7 +80,7 @@ export class Rows {
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #tagColumns: readonly number[]
   readonly #hasRhythm: boolean
-  /** What is said about every query, when no column says more. */
+  /** The same for every query when no column says more. */
   readonly #same: About | null
 
   constructor(options: RowOptions) {
@@ -89,7 +96,7 @@ export class Rows {
 
   /** The queries of a record, or why it gives none; undefined for a record that holds nothing. */
   read(cells: readonly string[], line: number): readonly ListedQuery[] | string | undefined {
-    const { columns, matchTypes, formulas } = this.#options
+    const { columns, matchTypes, formulas, numbering } = this.#options
     const given = cells[columns.query]
     if ((given === undefined || given === '') && cells.every((cell) => cell.trim() === ''))
       return undefined
@@ -97,10 +104,10 @@ export class Rows {
       const reason = raggedness(cells, columns)
       if (reason !== undefined) return reason
     }
-    const bare = matchTypes === 'strip' ? stripMatchType(given ?? '') : (given ?? '')
-    const text = checkText(bare, formulas)
+    const own = numbering === 'strip' ? stripNumbering(given ?? '') : (given ?? '')
+    const text = checkText(matchTypes === 'strip' ? stripMatchType(own) : own, formulas)
     if (!text.ok) return isBlank(cells) ? undefined : text.reason
-    if (columns.width > 2 && total.test(text.value)) return 'a total of the lines above, no query'
+    if (columns.width > 2 && isTotal(text.value)) return 'a total of the lines above, no query'
     const asked = this.#requests.read(cells)
     if (!asked.ok) return asked.reason
     const about = this.#same === null ? this.#about(cells) : known(this.#same)
@@ -210,7 +217,7 @@ export function contentOf(text: string): string {
   return text.slice(0, longestContent).toWellFormed().replaceAll('\u0000', '\ufffd')
 }
 
-/** What holds for every row: a value here wins over the columns of the list; several values multiply out. */
+/** Values for every row: they win over the columns of the list, and several multiply out. */
 export interface Defaults {
   readonly location: readonly (string | null)[]
   readonly hl: readonly (string | null)[]
@@ -241,7 +248,7 @@ const mostRequests = 10_000
 /** The queries of one line are in memory at once; a line that gives more than this is a mistake. */
 const mostOfOne = 20_000
 
-/** What the rows of a list ask for besides their text; several values multiply out. */
+/** Reads places, languages, countries, numbers and devices of rows; several values multiply out. */
 class Requests {
   readonly #columns: ReadonlyMap<string, ListColumn>
   readonly #defaults: Defaults
@@ -264,7 +271,7 @@ class Requests {
     })
   }
 
-  /** What one row asks for; rows with the same cells share one list of it. */
+  /** Reads one row; rows with the same cells share one result. */
   read(cells: readonly string[]): Checked<readonly Requested[]> {
     let key = ''
     for (const index of this.#read) key += `${cells[index] ?? ''}\u001f`

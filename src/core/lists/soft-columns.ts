@@ -1,15 +1,18 @@
+// Surveys columns that may bear a name of ours and hold something else.
+
 import { type Columns, type Dialect, type ListColumn, missedColumns, show } from './columns.ts'
-import { isGap, tryOut } from './trial.ts'
 import {
   checkEvery,
   checkMaxAge,
   checkPriority,
   type DecimalSign,
+  isGap,
+  isNumber,
   NumberStyle,
   readNumber,
 } from './values.ts'
 
-/** What the cells of a list say about the columns that may bear a name of ours and mean something else. */
+/** Columns that bear a name of ours and hold something else, and the decimal signs of the others. */
 export interface ColumnFindings {
   /** Columns that nothing is taken from, by their index, and why. */
   readonly ignored: ReadonlyMap<number, string>
@@ -21,6 +24,7 @@ interface Tally {
   readonly style: NumberStyle
   filled: number
   fits: number
+  last: string
   misfit: string | null
 }
 
@@ -36,9 +40,14 @@ export class Survey {
 
   constructor({ others }: Columns, options: SurveyOptions) {
     this.#options = options
-    this.#tallies = others
-      .filter(isSoft)
-      .map((column) => ({ column, style: new NumberStyle(), filled: 0, fits: 0, misfit: null }))
+    this.#tallies = others.filter(isSoft).map((column) => ({
+      column,
+      style: new NumberStyle(),
+      filled: 0,
+      fits: 0,
+      last: '',
+      misfit: null,
+    }))
   }
 
   look(cells: readonly string[]): void {
@@ -47,8 +56,9 @@ export class Survey {
       if (cell === '' || isGap(cell)) continue
       tally.filled++
       if (isNumeric(tally.column)) tally.style.look(cell)
-      if (fits(tally.column, cell)) tally.fits++
+      if (fits(tally, cell)) tally.fits++
       else tally.misfit ??= cell.trim().slice(0, 40)
+      tally.last = cell
     }
   }
 
@@ -83,8 +93,9 @@ function spelled({ ignored, decimals }: ColumnFindings): string {
 
 const softRoles: ReadonlySet<string> = new Set(['priority', 'weight', 'every', 'max_age'])
 
-function isSoft({ role, tool }: ListColumn): boolean {
+function isSoft({ role, tool, asked }: ListColumn): boolean {
   if (role === 'gl' || role === 'hl') return false
+  if (role === 'location' || role === 'num') return asked !== true
   return tool === true || softRoles.has(role)
 }
 
@@ -92,7 +103,10 @@ function isNumeric({ role }: ListColumn): boolean {
   return role === 'weight' || role === 'cpc' || role === 'difficulty'
 }
 
-function fits({ role }: ListColumn, cell: string): boolean {
+function fits({ column: { role }, last }: Tally, cell: string): boolean {
+  // Ranks stand in columns called "place", and the numbers of rows in columns called "num".
+  if (role === 'location') return !isNumber(cell)
+  if (role === 'num') return last === '' || Number(cell) !== Number(last) + 1
   if (role === 'priority') return checkPriority(cell).ok
   if (role === 'every') return checkEvery(cell).ok
   if (role === 'max_age') return checkMaxAge(cell).ok
@@ -103,27 +117,26 @@ const kinds: Partial<Record<ListColumn['role'], string>> = {
   priority: 'priority from 1 to 9',
   every: 'interval that is known',
   max_age: 'duration that is known',
+  location: 'name of a place',
 }
 
 function reasonOf({ role }: ListColumn, misfit: string): string {
+  if (role === 'num') return 'its numbers count the rows'
   return `${misfit} is no ${kinds[role] ?? 'number'}`
 }
 
-/** What the beginning of a list says about its columns. */
+/** Surveys the first rows of a list. */
 export function surveyOf(
-  head: Buffer,
-  { delimiter, columns, headerLine }: Dialect,
+  rows: readonly (readonly string[])[],
+  { delimiter, columns }: Dialect,
   { decimal }: { readonly decimal?: DecimalSign | undefined },
 ): ColumnFindings {
   const survey = new Survey(columns, { delimiter, decimal })
-  const { records, lines } = tryOut(head, delimiter)
-  for (const [at, cells] of records.entries()) {
-    if ((lines[at] ?? 0) > (headerLine ?? 0)) survey.look(cells)
-  }
+  for (const cells of rows) survey.look(cells)
   return survey.verdict()
 }
 
-/** What a person might believe to be read, and is not. */
+/** Names the columns that are not read although they look as if they were. */
 export function noticesOf({ header, columns }: Dialect, { ignored }: ColumnFindings): string[] {
   const left = [...ignored].map(([index, why]) => {
     const name = header[index] ?? String(index + 1)

@@ -1,3 +1,5 @@
+// Opens a file or standard input as bytes.
+
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { Misuse, unreadable } from '../../base/errors.ts'
@@ -6,6 +8,9 @@ import { Misuse, unreadable } from '../../base/errors.ts'
 export interface Source {
   /** The path as the person typed it, or `standard input`. */
   readonly shown: string
+  /** Of a table inside it: the archive or workbook, and the name of the table. */
+  readonly file?: string
+  readonly sheet?: string
   readonly chunks: AsyncIterable<Buffer>
   /** Bytes of the whole file, null where nobody knows, and of what was read of it so far. */
   readonly size: number | null
@@ -13,7 +18,7 @@ export interface Source {
   /** Throws when the file has changed since reading began. */
   readonly check: () => Promise<void>
   readonly close: () => Promise<void>
-  /** What a person might believe to be read of it, and is not. */
+  /** Remarks about parts that are not read. */
   readonly notices?: readonly string[]
   /** Rows of a spreadsheet that nobody sees, as far as it was read. */
   readonly hiddenRows?: ReadonlySet<number> | undefined
@@ -97,7 +102,6 @@ async function* chunksOf(
   }
 }
 
-/** What a list is called that is piped in. */
 export const streamName = 'standard input'
 
 /** Reads what is piped in. */

@@ -1,3 +1,5 @@
+// Reads small CSV files of settings.
+
 import { Misuse } from '../../base/errors.ts'
 import { plainName } from './columns.ts'
 import { decode, detectEncoding } from './encoding.ts'

@@ -1,20 +1,11 @@
 // Chooses among the tables of a spreadsheet or an archive.
 
 import { Misuse } from '../../base/errors.ts'
+import { leastScore, scoreColumns } from './column-score.ts'
 import { plainName, show } from './columns.ts'
 import { openList, type ReadOptions } from './read.ts'
 import { peek, type Source } from './source.ts'
-import {
-  dividesRows,
-  isBlank,
-  isGap,
-  isNumber,
-  isOtherThing,
-  mostCommonWidth,
-  tryOut,
-  wantedDelimiters,
-} from './trial.ts'
-import { checkDevice, countryCode, languageCode } from './values.ts'
+import { dividesRows, isBlank, mostCommonWidth, tryOut, wantedDelimiters } from './trial.ts'
 
 /** A table inside an archive. */
 export interface Table {
@@ -26,7 +17,6 @@ export interface Table {
   readonly hiddenRows?: ReadonlySet<number>
 }
 
-/** What opens the tables of an archive, and how they are to be read. */
 interface Choice {
   readonly opened: (table: Table) => Source
   readonly options: ReadOptions
@@ -128,20 +118,8 @@ async function beginningOf(source: Source, options: ReadOptions): Promise<string
     ),
   )
   if (rows.length === 0 || otherTables.has(plainName(header[0] ?? ''))) return null
-  const isMeant = Array.from({ length: width }, (_, at) => rows.map((cells) => cells[at] ?? ''))
-  return isMeant.some(holdsTexts) ? [...header].filter((cell) => cell.trim() !== '') : null
-}
-
-/** True for a column that may be queries: neither figures, dates, addresses nor names of countries, languages and devices. */
-function holdsTexts(cells: readonly string[]): boolean {
-  const filled = cells.filter((cell) => cell.trim() !== '' && !isGap(cell))
-  const others = filled.filter(
-    (cell) =>
-      isNumber(cell) ||
-      isOtherThing(cell) ||
-      countryCode(cell) !== undefined ||
-      languageCode(cell) !== undefined ||
-      checkDevice(cell).ok,
-  )
-  return others.length < filled.length * 0.8
+  const texts = scoreColumns(rows, width)
+  return (texts[0]?.score ?? 0) > leastScore
+    ? [...header].filter((cell) => cell.trim() !== '')
+    : null
 }

@@ -1,8 +1,12 @@
+// Cuts the beginning of a list with a delimiter, to see whether it fits.
+
 import { Misuse } from '../../base/errors.ts'
 import { type Mapping, readHeader } from './columns.ts'
+import { isComment } from './foreign.ts'
 import { Cutter } from './records.ts'
+import { isGap, isNumber } from './values.ts'
 
-/** What a person says about a list. */
+/** Flags about header and columns. */
 export interface Wishes {
   readonly delimiter?: string | undefined
   readonly column?: string | undefined
@@ -10,6 +14,10 @@ export interface Wishes {
   readonly header?: boolean | undefined
   readonly map?: readonly Mapping[] | undefined
   readonly weightColumn?: string | undefined
+  /** For numbers and bullets before queries; undefined refuses such a list. */
+  readonly numbering?: 'keep' | 'strip' | undefined
+  /** For lines that begin with # or //; undefined refuses such a list. */
+  readonly comments?: 'keep' | 'skip' | undefined
 }
 
 /** The beginning of a list, cut with one delimiter. */
@@ -48,28 +56,21 @@ export function typedDelimiter(delimiter: string | null): string {
 }
 
 /** Cuts the beginning of a list with a delimiter. */
-export function tryOut(head: Buffer, delimiter: string | null): Trial {
+export function tryOut(
+  head: Buffer,
+  delimiter: string | null,
+  { comments }: Pick<Wishes, 'comments'> = {},
+): Trial {
   const { cells, lines, broken } = new Cutter(delimiter, '').push(head, true)
-  const order = [...lines.keys()].toSorted((one, other) => (lines[one] ?? 0) - (lines[other] ?? 0))
+  const order = [...lines.keys()]
+    .filter((index) => comments !== 'skip' || !isComment(cells[index]?.[0] ?? ''))
+    .toSorted((one, other) => (lines[one] ?? 0) - (lines[other] ?? 0))
   return {
     delimiter,
     records: order.map((index) => cells[index] ?? []),
     lines: order.map((index) => lines[index] ?? 0),
     broken: broken.map(({ line }) => line),
   }
-}
-
-/** True for a cell of figures. */
-export function isNumber(cell: string): boolean {
-  return /^\s*[<>+-]?[\d.,\s]*\d\s*%?\s*$/.test(cell)
-}
-
-// What tools and people write where they have no value.
-const gap = /^\s*(?:[-–—.∞]*|n\/?a|none|null)\s*$/iu
-
-/** True for a cell without a value. */
-export function isGap(cell: string): boolean {
-  return gap.test(cell)
 }
 
 /** True for a cell that may be the name of a column. */
@@ -87,13 +88,14 @@ export function isBlank(cells: readonly string[]): boolean {
   return cells.every((cell) => cell.trim() === '')
 }
 
-/** How many cells a record has up to its last one that holds anything. */
+/** Counts the cells of a record up to the last filled one. */
 export function filledWidth(cells: readonly string[]): number {
   return cells.findLastIndex((cell) => cell.trim() !== '') + 1
 }
 
-/** True where a blank follows each delimiter: it is punctuation. */
+/** True where a blank follows each delimiter: it is punctuation, unless it stands between blanks, as bars do. */
 export function isProse(rows: readonly (readonly string[])[]): boolean {
+  if (rows.every((cells) => cells.slice(0, -1).every((cell) => /\s$/.test(cell)))) return false
   return rows.every((cells) => cells.slice(1).every((cell) => cell.startsWith(' ')))
 }
 
@@ -148,23 +150,4 @@ export function looksLikeHeader({ records }: Trial, at: number): boolean {
 
 function isFilled(cells: readonly string[]): boolean {
   return cells.filter((cell) => cell.trim() !== '').length > 1
-}
-
-const addressCell = /^\s*https?:\/\//i
-
-// With a year of four digits only: 10.1.26 may as well be a version that people search for.
-const dateCell =
-  /^\s*(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d)(?:[T\s]\s*\d\d?:\d\d.*)?\s*$/
-
-/** True for an address or a date. */
-export function isOtherThing(cell: string): boolean {
-  return addressCell.test(cell) || dateCell.test(cell)
-}
-
-/** True for a list of addresses, or of dates, under whatever first line. */
-export function holdsNoQueries({ records }: Trial): boolean {
-  const cells = records.filter((row) => !isBlank(row)).map(([cell]) => cell ?? '')
-  const rows = cells.slice(1)
-  const kinds = [addressCell, dateCell]
-  return rows.length > 0 && kinds.some((kind) => rows.every((cell) => kind.test(cell)))
 }

@@ -4,12 +4,24 @@ import { createRequire } from 'node:module'
 import { canonicalText, defaultNum, type Device, devices, priorities } from '../../base/query.ts'
 import { readDuration } from '../../base/time/zone.ts'
 import type { ListColumn } from './columns.ts'
-import { isGap } from './trial.ts'
 
 /** A value that can be sent or kept, or the reason why it cannot. */
 export type Checked<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string }
+
+/** True for a cell of figures. */
+export function isNumber(cell: string): boolean {
+  return /^\s*[<>+-]?[\d.,\s]*\d\s*%?\s*$/.test(cell)
+}
+
+// What tools and people write where they have no value.
+const gap = /^\s*(?:[-–—.∞]*|n\/?a|none|null)\s*$/iu
+
+/** True for a cell without a value. */
+export function isGap(cell: string): boolean {
+  return gap.test(cell)
+}
 
 /** Spec gap 4.1: no limit is named. */
 const longestText = 2048
@@ -30,6 +42,14 @@ const formula = /^=\s*(?:["'(\d]|[\w.]+[(!]|\$?[A-Z]{1,3}\$?\d)/
 // What spreadsheets show where they could not compute, and a cell that they took for a date.
 const sheetError = /^#(?:N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NULL!|NUM!|SPILL!|CALC!|GETTING_DATA)$/
 const sheetDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/
+
+/** UTF-8 that was read as windows-1252 and written again: "Ã¶" for "ö". */
+const broken = /[ÂÃâ][\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]/u
+
+/** True for a text whose letters were broken by a wrong encoding. */
+export function isBroken(text: string): boolean {
+  return broken.test(text)
+}
 
 function good<T>(value: T): Checked<T> {
   return { ok: true, value }
@@ -56,10 +76,11 @@ export function checkText(given: string, formulas: 'keep' | 'refuse' = 'refuse')
   if (text.startsWith('#') && sheetError.test(text))
     return bad('an error of a spreadsheet instead of a query')
   if (sheetDate.test(text)) return bad('a date instead of a query')
+  if (broken.test(text)) return bad('letters that were broken by a wrong encoding')
   return good(text)
 }
 
-/** How many characters the text has in the address of a call. */
+/** Counts the characters of the text in the address of a call. */
 function sentLength(text: string): number {
   return new URLSearchParams({ q: text }).toString().length - 'q='.length
 }
@@ -107,7 +128,7 @@ export function knownCountry(given: string): Checked<string | null> {
   return bad('gl is no country that is known by its code or name')
 }
 
-/** How many results are asked for. */
+/** Checks the number of results. */
 export function checkNum(given: string): Checked<number> {
   const text = given.trim()
   if (text === '') return good(defaultNum)
@@ -166,7 +187,7 @@ export function checkPriority(given: string): Checked<number> {
   return bad(`priority is no whole number from ${priorities.first} to ${priorities.last}`)
 }
 
-/** How much a query counts, read as its column writes numbers. */
+/** Checks a weight, in the number format of its column. */
 export function checkWeight(given: string, decimal: DecimalSign): Checked<number | null> {
   const value = readNumber(given, decimal)
   return value === undefined ? bad('weight is no number from 0 up') : good(value)
@@ -180,7 +201,7 @@ export function checkTarget(given: string): Checked<string | null> {
   return good(text === '' ? null : asBrowsersWrite(text))
 }
 
-/** What no browser would take, and what is no page of the web, stays as it is. */
+/** Leaves alone whatever no browser would take. */
 function asBrowsersWrite(address: string): string {
   if (/^https?:\/\//i.test(address)) return URL.canParse(address) ? new URL(address).href : address
   const whole = `https://${address}`
@@ -206,7 +227,7 @@ export function stripMatchType(given: string): string {
   return text.replace(/(^|\s)\+(?=\S)/g, '$1')
 }
 
-/** How the numbers of a column are written; the other sign divides thousands. */
+/** The decimal sign of a column; the other one divides thousands. */
 export type DecimalSign = '.' | ','
 
 const decorations = /^(?:[<>~≈]|US|CA|AU|[A-Z]{3})*\s*[$€£¥₹₩₽]?\s*|\s*(?:[%$€£¥₹₩₽]|[A-Z]{3})?$/gu
@@ -240,7 +261,7 @@ export function readNumber(cell: string, decimal: DecimalSign): number | null | 
   return groups.join('').length <= 15 ? value : undefined
 }
 
-/** What the numbers of a column say about how they are written. */
+/** Finds the decimal sign of a column of numbers. */
 export class NumberStyle {
   #certain = { point: 0, comma: 0 }
   #grouped = { point: 0, comma: 0 }
@@ -411,13 +432,12 @@ export function languageCode(text: string): string | undefined {
   return languages.get(nameKey(trimmed))
 }
 
-/** How often a line wants its query asked at night, and how old an answer it takes; null: it says nothing. */
+/** Interval of a query at night, and greatest age of its answer; null: the line says nothing. */
 export interface Rhythm {
   readonly everyDays: number | null
   readonly maxAgeMs: number | null
 }
 
-/** What a list says that has no such columns. */
 export const noRhythm: Rhythm = { everyDays: null, maxAgeMs: null }
 
 const words: ReadonlyMap<string, number> = new Map([
@@ -428,7 +448,7 @@ const words: ReadonlyMap<string, number> = new Map([
 
 const longestDays = 366
 
-/** How often: a number of days or weeks, or a word for it. */
+/** Checks an interval: a number of days or weeks, or a word. */
 export function checkEvery(given: string): Checked<number | null> {
   const text = given.trim().toLowerCase()
   if (text === '') return { ok: true, value: null }
@@ -438,7 +458,7 @@ export function checkEvery(given: string): Checked<number | null> {
   return { ok: false, reason: 'every is no interval such as "3d", "weekly" or "monthly"' }
 }
 
-/** How old an answer may be. */
+/** Checks the greatest age of an answer. */
 export function checkMaxAge(given: string): Checked<number | null> {
   if (given.trim() === '') return { ok: true, value: null }
   const value = readDuration(given)
@@ -446,7 +466,7 @@ export function checkMaxAge(given: string): Checked<number | null> {
   return { ok: false, reason: 'max_age is no duration such as "12h" or "7d"' }
 }
 
-/** What a row says in these columns, where its list has them. */
+/** Reads the columns `every` and `max_age` of a row. */
 export function readRhythm(
   cells: readonly string[],
   columns: ReadonlyMap<string, ListColumn>,

@@ -1,3 +1,5 @@
+// Reads the sheets of an Excel workbook as lines of CSV.
+
 import { StringDecoder } from 'node:string_decoder'
 import { SaxesParser } from 'saxes'
 import { Misuse, reasonOf } from '../../base/errors.ts'
@@ -114,7 +116,7 @@ function showsDate(format: string): boolean {
   return /[dmyhs]/i.test(format.replace(/"[^"]*"|\\.|\[(?!h+\]|m+\]|s+\])[^\]]*\]|general/gi, ''))
 }
 
-/** What a sheet needs of its spreadsheet, and what is noted of it as it is read. */
+/** Parts of a workbook that its sheets need, and the hidden rows found so far. */
 interface Book {
   readonly texts: readonly string[]
   readonly dates: ReadonlySet<number>
@@ -178,7 +180,6 @@ export async function* sheetLines(
 
 type Attributes = Readonly<Record<string, string>>
 
-/** What is told of a piece of XML as it is read. */
 interface XmlReader {
   readonly open?: (name: string, attributes: Attributes) => void
   readonly text?: (text: string) => void

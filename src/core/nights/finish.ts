@@ -13,6 +13,7 @@ const abandonedMs = 15 * 60_000
 
 /** What sums are made by, as text; null: they cannot be kept. */
 const basis = sql<string>`analysis.basis()`
+const keywordBasis = sql<string>`analysis.keyword_basis()`
 
 /** Which days are kept, and who hears of each. */
 interface FinishOptions {
@@ -51,8 +52,96 @@ export async function finishDays(
     kept += 1
     tell?.(day, days.length - nth - 1)
   }
+  await keepKeywords(db, { most, signal })
   return kept
 }
+
+/** Tables of keywords are kept for so many of the newest days: of older ones they are read from the answers. */
+const keywordDays = 100
+
+/** Stores the keywords of finished days that lack them or rest on other lines of domains, the newest first. */
+async function keepKeywords(
+  db: Database,
+  { most, signal }: { readonly most: number; readonly signal: AbortSignal | undefined },
+): Promise<void> {
+  const { missing, old } = await readKeywordDays(db)
+  for (const table of ['finished_keywords', 'finished_keyword_days'] as const) {
+    if (old.length > 0) await db.deleteFrom(table).where('finish_id', 'in', old).execute()
+  }
+  for (const { id, day } of missing.slice(0, most)) {
+    if (signal?.aborted === true || !(await storeKeywords(db, id, day))) return
+  }
+}
+
+async function readKeywordDays(db: Database) {
+  const days = await db
+    .selectFrom('finished_days as days')
+    .leftJoin('finished_keyword_days as kept', 'kept.finish_id', 'days.id')
+    // Answers in the archive cannot be read again: what was stored of their day stays as it is.
+    .leftJoin('archived_days as away', 'away.run_date', 'days.run_date')
+    .select((eb) => [
+      'days.id',
+      'days.run_date as day',
+      eb.or([eb('kept.basis', '=', keywordBasis), eb('away.run_date', 'is not', null)]).as('valid'),
+      'kept.finish_id as stored',
+    ])
+    .where('days.made_at', 'is not', null)
+    .where('days.basis', '=', basis)
+    .orderBy('days.run_date', 'desc')
+    .execute()
+  return {
+    missing: days.slice(0, keywordDays).filter(({ valid }) => valid !== true),
+    old: days.slice(keywordDays).flatMap(({ stored }) => stored ?? []),
+  }
+}
+
+/** Stores the keywords of one day; false: the day changed meanwhile, or another process is at it. */
+async function storeKeywords(db: Database, finish: number, day: string): Promise<boolean> {
+  try {
+    return await db
+      .transaction()
+      .setIsolationLevel('repeatable read')
+      .execute(async (trx) => {
+        await prepareReading(trx, {})
+        // A change of the day deletes this row: it waits for us, or we fail.
+        const found = await trx
+          .selectFrom('finished_days')
+          .select('id')
+          .where('id', '=', finish)
+          .forNoKeyUpdate()
+          .executeTakeFirst()
+        if (found === undefined) return false
+        await trx.deleteFrom('finished_keywords').where('finish_id', '=', finish).execute()
+        await trx.deleteFrom('finished_keyword_days').where('finish_id', '=', finish).execute()
+        await sql`
+          insert into finished_keywords
+            (finish_id, query_id, run_date, search_id, depth, weight, labels, features, domain, position, page_id, rivals)
+          select
+            ${finish}::bigint, query_id, run_date, search_id, depth, weight, labels, features, domain, position,
+            page_id, rivals
+          from analysis.keywords_on(${day}::date)
+          -- Read again in this order: two days are compared by merging them.
+          order by query_id`.execute(trx)
+        await trx
+          .insertInto('finished_keyword_days')
+          .values({ finish_id: finish, basis: keywordBasis })
+          .execute()
+        return true
+      })
+  } catch (error) {
+    if (changedMeanwhile.includes(codeOf(error) ?? '')) return false
+    throw error
+  }
+}
+
+const sums = [
+  'finished_labels',
+  'finished_queries',
+  'finished_shares',
+  'finished_steps',
+  'finished_keywords',
+  'finished_keyword_days',
+] as const
 
 /** Sums that nobody may use any more. */
 async function throwAway(db: Database): Promise<void> {
@@ -69,13 +158,7 @@ async function throwAway(db: Database): Promise<void> {
       ]),
     )
     .execute()
-  const tables = [
-    'finished_labels',
-    'finished_queries',
-    'finished_shares',
-    'finished_steps',
-  ] as const
-  for (const table of tables) {
+  for (const table of sums) {
     await db
       .deleteFrom(table)
       .where((eb) =>
@@ -237,7 +320,7 @@ export async function readDaysToFinish(
 
 /** True while the sums of a day could be kept and are not. */
 export async function anyUnfinished(db: Database): Promise<boolean> {
-  return (await readDaysToFinish(db)).length > 0
+  return (await readDaysToFinish(db)).length + (await readKeywordDays(db)).missing.length > 0
 }
 
 /** Days of which no sums are kept, by why that is so. */

@@ -1,12 +1,13 @@
-// What is known of runs when they are judged.
+// Reads what runs are judged by: their figures, their answers, and earlier runs of their list.
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
 import { type Expression, sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
+import type { ResultFigures, RunAnswer } from './evidence.ts'
 
 /** What a finished run came to. */
-export interface NightFigures {
+export interface NightFigures extends Partial<ResultFigures> {
   readonly run_id: number
   readonly asked: number
   readonly answered: number
@@ -19,6 +20,8 @@ export interface NightFigures {
   /** Of these, minutes in which nothing of it could be bought. */
   readonly paused_minutes: number
   readonly workers: number
+  /** Share of answers that show other results than those of their query, where that is most of them. */
+  readonly doubted?: number
 }
 
 /** The same of a run that is being judged, with what its unreadable answers are. */
@@ -28,9 +31,10 @@ export interface JudgedNight extends NightFigures {
 }
 
 /** A run that ended and was not judged since. */
-interface EndedRun {
+export interface EndedRun {
   readonly id: number
   readonly list: number
+  readonly run_date: string
   /** False: it was cancelled, or none of its queries was asked. It says nothing about a night. */
   readonly complete: boolean
 }
@@ -46,13 +50,33 @@ export interface NightJudgement {
 }
 
 /** Runs that ended and were not judged since, the oldest first. */
-export async function readEnded(db: Database): Promise<readonly EndedRun[]> {
+export function readEnded(db: Database): Promise<readonly EndedRun[]> {
+  return endedRuns(db)
+    .leftJoin('night_health as health', 'health.run_id', 'runs.id')
+    .where((eb) =>
+      eb.or([
+        eb('health.judged_at', 'is', null),
+        eb('health.judged_at', '<', eb.ref('runs.finished_at')),
+      ]),
+    )
+    .execute()
+}
+
+/** Some runs, as far as they have ended, the oldest first. */
+export async function readRuns(
+  db: Database,
+  runs: readonly number[],
+): Promise<readonly EndedRun[]> {
+  return runs.length === 0 ? [] : endedRuns(db).where('runs.id', 'in', runs).execute()
+}
+
+function endedRuns(db: Database) {
   return db
     .selectFrom('runs')
-    .leftJoin('night_health as health', 'health.run_id', 'runs.id')
     .select((eb) => [
       'runs.id',
       'runs.list_id as list',
+      'runs.run_date',
       eb
         .and([
           eb('runs.state', '=', 'done'),
@@ -68,14 +92,7 @@ export async function readEnded(db: Database): Promise<readonly EndedRun[]> {
     ])
     .where('runs.state', 'in', ['done', 'cancelled'])
     .where('runs.finished_at', 'is not', null)
-    .where((eb) =>
-      eb.or([
-        eb('health.judged_at', 'is', null),
-        eb('health.judged_at', '<', eb.ref('runs.finished_at')),
-      ]),
-    )
     .orderBy('runs.id')
-    .execute()
 }
 
 /** What a run came to, without the queries that rested or whose older answers were young enough. */
@@ -148,7 +165,8 @@ export function usualNights(list: Expression<number>, run: Expression<number>) {
 
 const figureColumns = sql`
   health.run_id, health.asked, health.answered, health.empty, health.unreadable, health.depth, health.price,
-  health.minutes, health.paused_minutes, health.workers`
+  health.minutes, health.paused_minutes, health.workers, health.compared, health.turnover, health.turnover_newest,
+  health.sameness, health.repeats, health.foreign_share, health.stale`
 
 // A run that was cancelled, or without any answer, shows neither what is usual nor that something changed.
 const hasFigures = sql<boolean>`(usual.state = 'done' and health.answered + health.unreadable > 0)`
@@ -182,29 +200,137 @@ export async function readNightsBefore(
   return { usual, last }
 }
 
-/** Keeps the judgement of a run; when it was judged by two at once, both say the same. */
-export async function saveHealth(
+/** Queries whose answers are read at once. */
+const chunkSize = 500
+/** Older answers to a query: enough to recognise a copy of last week, which the first chunk is looked through for. */
+const history = { first: 12, rest: 4 }
+
+/** The answers that a run bought and that have results, each with older answers to its query. */
+export async function readRunAnswers(
   db: Database,
-  { paid_refusal: _refused, other_query: _other, ...figures }: JudgedNight,
-  { reasons, remarks, usualFrom }: NightJudgement,
-): Promise<void> {
-  const kept = { ...figures, reasons: [...reasons], remarks: [...remarks], usual_from: usualFrom }
-  await db.transaction().execute(async (trx) => {
-    await trx
-      .updateTable('runs')
-      .set({ suspect: reasons.length > 0 })
-      .where('id', '=', figures.run_id)
-      .execute()
-    await trx
-      .insertInto('night_health')
-      .values(kept)
-      .onConflict((conflict) =>
-        conflict
-          .column('run_id')
-          .doUpdateSet((row) => ({ ...kept, judged_at: row.ref('excluded.judged_at') })),
-      )
-      .execute()
-  })
+  { id, run_date: date }: Pick<EndedRun, 'id' | 'run_date'>,
+): Promise<readonly RunAnswer[]> {
+  const answers: RunAnswer[] = []
+  let after: string | null = '00000000-0000-0000-0000-000000000000'
+  while (after !== null) {
+    const most = answers.length === 0 ? history.first : history.rest
+    const rows = await readChunk(db, { run: id, date, after, most })
+    answers.push(...rows.filter(({ pages }) => pages !== null).map(answerOf))
+    after = rows.length < chunkSize ? null : (rows.at(-1)?.query_id ?? null)
+  }
+  return answers
+}
+
+interface AnswerRow {
+  readonly query_id: string
+  readonly search_id: number
+  readonly q: string
+  readonly pages: Buffer | null
+  readonly foreign: number | null
+  readonly earlier: Buffer
+}
+
+async function readChunk(
+  db: Database,
+  { run, date, after, most }: { run: number; date: string; after: string; most: number },
+): Promise<readonly AnswerRow[]> {
+  const { rows } = await sql<AnswerRow>`
+    select asked.query_id, searches.id as search_id, queries.q, now.pages, now.foreign_share as foreign, before.earlier
+    from (
+      select tasks.query_id, tasks.search_id
+      from tasks
+      where tasks.run_id = ${run}
+        and tasks.state = 'answered'
+        and tasks.query_id > ${after}::uuid
+      order by tasks.query_id
+      limit ${chunkSize}
+    ) as asked
+    join queries on queries.id = asked.query_id
+    left join searches
+      on searches.id = asked.search_id
+      and searches.parse_error is null
+      and not searches.archived
+    left join lateral (
+      select
+        string_agg(marks.page, ''::bytea order by marks.position, marks.ordinal) as pages,
+        case when queries.gl <> '' then
+          count(*) filter (where marks.country <> case lower(queries.gl) when 'gb' then 'uk' else lower(queries.gl) end)
+            / nullif(count(*), 0)::float8
+        end as foreign_share
+      from (${firstTen(sql`searches.id`)}) as marks
+    ) as now on true
+    cross join lateral (
+      select
+        coalesce(
+          string_agg(
+            int4send(older.run_date - date '1970-01-01') || int2send(older.trusted::integer::int2)
+              || int2send((length(older.pages) / 4)::int2) || older.pages,
+            ''::bytea
+            order by older.fetched_at desc, older.id desc
+          ),
+          ''
+        ) as earlier
+      from (
+        select
+          past.*,
+          (
+            select string_agg(marks.page, ''::bytea order by marks.position, marks.ordinal)
+            from (${firstTen(sql`past.id`)}) as marks
+          ) as pages
+        from (
+          select
+            older.id, older.fetched_at, runs.run_date,
+            not runs.suspect and not exists (select from quarantine where quarantine.search_id = older.id) as trusted
+          from searches as older
+          join tasks on tasks.id = older.task_id
+          join runs on runs.id = tasks.run_id
+          join night_health as health on health.run_id = runs.id
+          where older.query_id = asked.query_id
+            and older.origin = searches.origin
+            and older.api = searches.api
+            and older.fetched_at < searches.fetched_at
+            and older.parse_error is null
+            and older.result_count > 0
+            and not older.archived
+            and runs.run_date < ${date}::date
+            and health.judged_at >= runs.finished_at
+          order by older.fetched_at desc, older.id desc
+          limit ${most}
+        ) as past
+      ) as older
+      where older.pages is not null
+    ) as before
+    order by asked.query_id`.execute(db)
+  return rows
+}
+
+/** The first ten of an answer: a mark for each page, and the country of its domain where that has one. */
+function firstTen(search: Expression<unknown>) {
+  return sql`
+    select
+      held.position, held.ordinal, decode(substr(md5(pages.url_key), 1, 8), 'hex') as page,
+      substring(domains.host from '[.](?!ai|cc|co|eu|fm|gg|im|io|la|ly|me|sh|so|tk|to|tv|ws)([a-z]{2})$') as country
+    from organic_results as held
+    join pages on pages.id = held.page_id
+    left join domains on domains.id = held.domain_id
+    where held.search_id = ${search}
+      and held.position between 1 and 10`
+}
+
+function answerOf({ search_id: id, q, pages, foreign, earlier }: AnswerRow): RunAnswer {
+  const older: RunAnswer['earlier'][number][] = []
+  for (let at = 0; at < earlier.length;) {
+    const day = earlier.readInt32BE(at)
+    const trusted = earlier.readInt16BE(at + 4) === 1
+    const to = at + 8 + 4 * earlier.readInt16BE(at + 6)
+    older.push({ day, trusted, pages: marksOf(earlier.subarray(at + 8, to)) })
+    at = to
+  }
+  return { search_id: id, q, pages: marksOf(pages ?? Buffer.alloc(0)), foreign, earlier: older }
+}
+
+function marksOf(packed: Buffer): readonly number[] {
+  return Array.from({ length: packed.length / 4 }, (_, nth) => packed.readInt32BE(nth * 4))
 }
 
 // The time in which a run stood still, which its duration is judged without.

@@ -1,9 +1,18 @@
-// Judges runs that have ended: whether their answers can be trusted.
+// Judges runs that have ended: plausibility rules, and whether a run's answers are trusted, beside earlier runs of its list.
 
-import { flawText } from '../../base/cli/text.ts'
+import { count, flawText } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { closeRuns } from '../queue/open-slices.ts'
 import {
+  type Doubt,
+  figuresOf,
+  findDoubts,
+  type RunAnswer,
+  type ScoredAnswer,
+  scoreAnswers,
+} from './evidence.ts'
+import {
+  type EndedRun,
   type JudgedNight,
   type NightFigures,
   type NightJudgement,
@@ -11,100 +20,198 @@ import {
   readEnded,
   readNight,
   readNightsBefore,
-  saveHealth,
+  readRunAnswers,
 } from './health.ts'
-
-// Judges runs that have ended: whether their answers can be trusted, beside earlier runs of their list.
+import { saveJudgement } from './quarantine.ts'
 
 /** Closes runs of which nothing is open any more, and judges them; says which are odd. */
 export async function endRuns(db: Database, tell: (line: string) => void): Promise<void> {
   await closeRuns(db)
   // One after the other: each is measured by those before it, which this look may have judged just now.
-  for (const run of await readEnded(db)) {
-    const night = await readNight(db, run.id)
-    const judgement = run.complete ? judgeNight(night, await readNightsBefore(db, run)) : nothingOdd
-    await saveHealth(db, night, judgement)
-    const { reasons, remarks } = judgement
-    const odd = [...reasons, ...remarks].join('; ')
-    if (reasons.length > 0) tell(`run ${run.id} is suspect, and left out of trends: ${odd}`)
-    else if (remarks.length > 0) tell(`run ${run.id} is odd, and shown all the same: ${odd}`)
+  for (const run of await readEnded(db)) await judgeEnded(db, run, tell)
+}
+
+/** Judges one run by the rules and by what people decided, and stores the result. */
+export async function judgeEnded(
+  db: Database,
+  run: EndedRun,
+  tell: (line: string) => void,
+): Promise<void> {
+  const night = await readNight(db, run.id)
+  const { reasons, remarks, quarantined } = await saveJudgement(
+    db,
+    run.complete
+      ? stored(judgeRun(night, await readRunAnswers(db, run), await readNightsBefore(db, run)))
+      : { night, judgement: nothingOdd, evidence: [], doubts: [] },
+  )
+  const odd = [...reasons, ...remarks].join('; ')
+  if (reasons.length > 0) tell(`run ${run.id} is suspect, and left out of trends: ${odd}`)
+  else if (remarks.length > 0) tell(`run ${run.id} is odd, and shown all the same: ${odd}`)
+  if (reasons.length === 0 && quarantined > 0) {
+    tell(
+      `${count(quarantined, 'answer')} of run ${run.id} ${quarantined === 1 ? 'is' : 'are'} quarantined: npm run trust -- show --run ${run.id}`,
+    )
   }
 }
+
+function stored({ night, findings, doubts }: JudgedRun) {
+  const evidence = findings.map(({ rule, score, usual, verdict }) => ({
+    ...{ rule: rule.name, score, usual, verdict },
+  }))
+  return { night, evidence, doubts, judgement: judgementOf(night, findings) }
+}
+
+/** A run with its figures, what each rule says of it, and the answers that are not trusted although the run is. */
+interface JudgedRun {
+  readonly night: JudgedNight
+  readonly findings: readonly Finding[]
+  readonly doubts: readonly Doubt[]
+}
+
+/**
+ * Judges a run. Bad answers are set aside one by one as long as they are the lesser part and the rest is like earlier
+ * runs; otherwise the run is not trusted as a whole.
+ */
+export function judgeRun(
+  sums: JudgedNight,
+  answers: readonly RunAnswer[],
+  before: NightsBefore,
+): JudgedRun {
+  const scored = scoreAnswers(answers)
+  const single = findDoubts(scored)
+  if (single.length * 2 > scored.length) {
+    const doubted = single.length / scored.length
+    return { ...judgeRest({ ...sums, doubted }, scored, before), doubts: [] }
+  }
+  const rest = without(scored, single)
+  const judged = judgeRest(sums, rest, before)
+  const odd = judged.findings.filter(({ verdict }) => verdict === 'quarantine')
+  const blamed = odd.every(({ rule }) => rule.each !== undefined) ? blameAnswers(odd, rest) : []
+  if (blamed.length === 0 || (single.length + blamed.length) * 2 > scored.length) {
+    return { ...judged, doubts: odd.length === 0 ? single : [] }
+  }
+  const cleared = judgeRest(sums, without(rest, blamed), before)
+  const stillOdd = cleared.findings.some(({ verdict }) => verdict === 'quarantine')
+  return stillOdd ? { ...judged, doubts: [] } : { ...cleared, doubts: [...single, ...blamed] }
+}
+
+function judgeRest(sums: JudgedNight, scored: readonly ScoredAnswer[], before: NightsBefore) {
+  const night = { ...sums, ...figuresOf(scored) }
+  return { night, findings: findingsOf(night, before) }
+}
+
+function without(scored: readonly ScoredAnswer[], doubts: readonly Doubt[]) {
+  const doubted = new Set(doubts.map(({ search_id: id }) => id))
+  return scored.filter(({ answer }) => !doubted.has(answer.search_id))
+}
+
+/** The answers that make a run odd. */
+function blameAnswers(odd: readonly Finding[], scored: readonly ScoredAnswer[]): readonly Doubt[] {
+  return scored.flatMap((one): Doubt[] => {
+    const cause = odd.find(({ rule }) => (rule.each?.(one) ?? 0) >= blamedFrom)
+    if (cause === undefined) return []
+    const score = cause.rule.each?.(one) ?? 0
+    const reason = `it is among the answers that make its run odd: ${cause.says}`
+    return [{ search_id: one.answer.search_id, reason, score }]
+  })
+}
+
+/** An answer is to blame for an odd run when its own score is at least this. */
+const blamedFrom = 0.7
 
 /** Fewer earlier runs say too little of what is usual. */
 const leastBefore = 3
 
 const nothingOdd: NightJudgement = { reasons: [], remarks: [], usualFrom: null }
 
+/** What one rule says of a run. */
+interface Finding {
+  readonly rule: Rule
+  readonly score: number
+  /** Null: fewer than three earlier runs have the figure. */
+  readonly usual: number | null
+  readonly verdict: 'fine' | 'notice' | 'lasting' | 'quarantine'
+  readonly says: string
+  /** The first of three runs alike, where the verdict is `lasting`. */
+  readonly since: number | null
+}
+
 /**
  * Judges a run beside earlier ones of its list. Shares have to differ by more than chance would make them, four times over;
  * without a past a run is suspect only when nearly all of it is wrong. What the third run in a row has alike is the usual
  * from then on.
  */
-export function judgeNight(night: JudgedNight, { usual, last }: NightsBefore): NightJudgement {
-  if (night.asked === 0) return nothingOdd
-  if (night.answered + night.unreadable === 0) {
+export function judgeNight(night: JudgedNight, before: NightsBefore): NightJudgement {
+  return judgementOf(night, findingsOf(night, before))
+}
+
+/** The findings in sentences: those that hide a run, and those that do not. */
+export function judgementOf(night: JudgedNight, findings: readonly Finding[]): NightJudgement {
+  if (night.asked > 0 && night.answered + night.unreadable === 0) {
     return { ...nothingOdd, reasons: [`none of ${night.asked} queries was answered`] }
   }
-  const reasons: string[] = []
-  const remarks: string[] = []
-  let usualFrom: number | null = null
-  for (const measure of measures) {
-    const value = usualOf(measure, usual)
-    if (!isOdd(measure, night, value)) continue
-    const sentence = describe(measure, night, value)
-    const [newer, older] = last
-    if (
-      newer !== undefined &&
-      older !== undefined &&
-      isRepeated(measure, [night, newer, older], value)
-    ) {
-      usualFrom = older.run_id
-      remarks.push(`${sentence}; so it was in the two runs before, and is the usual from now on`)
-    } else {
-      const odd = measure.hides ? reasons : remarks
-      odd.push(sentence)
-    }
+  const said = (...verdicts: readonly Finding['verdict'][]) =>
+    findings.filter(({ verdict }) => verdicts.includes(verdict)).map(({ says }) => says)
+  return {
+    reasons: said('quarantine'),
+    remarks: said('notice', 'lasting'),
+    usualFrom: findings.findLast(({ since }) => since !== null)?.since ?? null,
   }
-  return { reasons, remarks, usualFrom }
+}
+
+function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): readonly Finding[] {
+  if (night.asked === 0 || night.answered + night.unreadable === 0) return []
+  return rules.flatMap((rule): Finding[] => {
+    const score = rule.of(night)
+    if (score === null) return []
+    const value = usualOf(rule, usual)
+    const finding = { rule, score, usual: value, says: describe(rule, night, value), since: null }
+    if (!isOdd(rule, night, value)) return [{ ...finding, verdict: 'fine' }]
+    const [newer, older] = last
+    if (newer === undefined || older === undefined) return [judged(finding)]
+    if (!isRepeated(rule, [night, newer, older], value)) return [judged(finding)]
+    const says = `${finding.says}; so it was in the two runs before, and is the usual from now on`
+    return [{ ...finding, says, verdict: 'lasting', since: older.run_id }]
+  })
+}
+
+function judged(finding: Omit<Finding, 'verdict'>): Finding {
+  return { ...finding, verdict: finding.rule.hides ? 'quarantine' : 'notice' }
 }
 
 /** The usual value of a figure; null: too few runs have one. */
-function usualOf(measure: Measure, nights: readonly NightFigures[]): number | null {
-  const values = nights.map(measure.of).filter((value) => value !== null)
+function usualOf(rule: Rule, nights: readonly NightFigures[]): number | null {
+  const values = nights.map(rule.of).filter((value) => value !== null)
   return values.length < leastBefore ? null : median(values)
 }
 
-function isOdd(measure: Measure, night: NightFigures, usual: number | null): boolean {
-  const value = measure.of(night)
+function isOdd(rule: Rule, night: NightFigures, usual: number | null): boolean {
+  const value = rule.of(night)
   if (value === null) return false
-  return usual === null
-    ? (measure.wrong?.(value, night) ?? false)
-    : measure.differs(value, usual, night)
+  return usual === null ? (rule.wrong?.(value, night) ?? false) : rule.differs(value, usual, night)
 }
 
 /**
  * Whether three runs are odd alike: all of them in this figure, and beside one another neither in this figure nor in one
  * that says something about ranks. Runs whose answers show nothing never are.
  */
-function isRepeated(
-  measure: Measure,
-  nights: readonly NightFigures[],
-  usual: number | null,
-): boolean {
-  const compared = measures.filter((one) => one.hides || one === measure)
+function isRepeated(rule: Rule, nights: readonly NightFigures[], usual: number | null): boolean {
+  const compared = rules.filter((one) => one.hides || one === rule)
+  const [newest, newer] = nights
+  if (rule.lasts !== undefined && ![newest, newer].every((one) => one && rule.lasts?.(one)))
+    return false
   return nights.every(
     (night) =>
-      isOdd(measure, night, usual) &&
+      isOdd(rule, night, usual) &&
       !compared.some((one) => one.hopeless === true && isOdd(one, night, null)) &&
       nights.every((other) => compared.every((one) => !isOdd(one, night, one.of(other)))),
   )
 }
 
-function describe(measure: Measure, night: JudgedNight, usual: number | null): string {
-  const sentence = measure.say(measure.show(measure.of(night) ?? 0))
-  const beside = usual === null ? sentence : `${sentence}, usually ${measure.show(usual)}`
-  const known = measure.known?.(night) ?? ''
+function describe(rule: Rule, night: JudgedNight, usual: number | null): string {
+  const sentence = rule.say(rule.show(rule.of(night) ?? 0))
+  const beside = usual === null ? sentence : `${sentence}, usually ${rule.show(usual)}`
+  const known = rule.known?.(night) ?? ''
   return known === '' ? beside : `${beside} (${known})`
 }
 
@@ -120,8 +227,9 @@ function median(values: readonly number[]): number {
 /** Of fewer answers a share says little. */
 const leastAnswers = 5
 
-/** A figure by which runs are compared. */
-interface Measure {
+/** A figure by which runs are compared, and how far it may be from what is usual. */
+interface Rule {
+  readonly name: string
   /** False: it says nothing about ranks, so that the ranks are shown all the same. */
   readonly hides: boolean
   /** The figure of a run; null: it has none. */
@@ -132,6 +240,10 @@ interface Measure {
   readonly wrong?: (value: number, night: NightFigures) => boolean
   /** True: the answers of a run that is wrong by itself show nothing, so that it never becomes the usual. */
   readonly hopeless?: true
+  /** Whether an odd run is like the one directly before; missing: its figure tells. */
+  readonly lasts?: (night: NightFigures) => boolean
+  /** The score of a single answer, 0 to 1, where single answers may be to blame. */
+  readonly each?: (scored: ScoredAnswer) => number | null
   readonly show: (value: number) => string
   /** The sentence of a value that `show` has written. */
   readonly say: (shown: string) => string
@@ -140,8 +252,9 @@ interface Measure {
 }
 
 /** Whatever may be odd about a run. One more figure is one more entry. */
-const measures: readonly Measure[] = [
+const rules: readonly Rule[] = [
   {
+    name: 'answered',
     hides: true,
     of: ({ answered, unreadable, asked }) => (asked === 0 ? null : (answered + unreadable) / asked),
     differs: (value, usual, { asked }) => usual - value > beyondChance(usual, asked),
@@ -150,12 +263,14 @@ const measures: readonly Measure[] = [
     say: (shown) => `${shown} of the queries were answered`,
   },
   shareOfAnswers({
+    name: 'empty',
     part: ({ empty }) => empty,
     whole: ({ answered }) => answered,
     say: (shown) => `${shown} of the answers have no result`,
   }),
   {
     ...shareOfAnswers({
+      name: 'unreadable',
       part: ({ unreadable }) => unreadable,
       whole: ({ answered, unreadable }) => answered + unreadable,
       say: (shown) => `${shown} of the answers cannot be read`,
@@ -163,6 +278,7 @@ const measures: readonly Measure[] = [
     known: flawText,
   },
   {
+    name: 'depth',
     hides: true,
     of: ({ depth }) => depth,
     differs: (value, usual, { answered, empty }) =>
@@ -171,6 +287,71 @@ const measures: readonly Measure[] = [
     say: (shown) => `answers are ${shown} results deep`,
   },
   {
+    name: 'turnover',
+    hides: true,
+    of: ({ turnover = null }) => turnover,
+    differs: (value, usual, { compared = 0 }) =>
+      compared >= leastAnswers &&
+      value - usual > Math.max(0.15, 0.5 / Math.sqrt(compared), 2 * usual),
+    wrong: (value, { compared = 0 }) => value > 0.7 && compared >= leastAnswers,
+    lasts: ({ turnover, turnover_newest: newest }) => (newest ?? 1) < (turnover ?? 0) / 2,
+    each: ({ turnover }) => turnover,
+    show: percent,
+    say: (shown) => `the first ten moved by ${shown} of what they could`,
+  },
+  {
+    name: 'sameness',
+    hides: true,
+    of: ({ sameness = null }) => sameness,
+    differs: (value, usual) => value - usual > 0.25,
+    wrong: (value) => value > 0.9,
+    hopeless: true,
+    each: ({ sameness }) => sameness,
+    show: percent,
+    say: (shown) => `a page of the first ten is shown for ${shown} of the other queries as well`,
+  },
+  {
+    name: 'repeats',
+    hides: true,
+    of: ({ repeats = null }) => repeats,
+    differs: (value, usual) => value - usual > 0.2,
+    wrong: (value) => value > 0.5,
+    hopeless: true,
+    each: ({ repeats }) => repeats,
+    show: percent,
+    say: (shown) => `${shown} of the first places repeat a page`,
+  },
+  {
+    name: 'country',
+    hides: true,
+    of: ({ foreign_share: share = null }) => share,
+    differs: (value, usual) => value - usual > 0.3,
+    wrong: (value) => value > 0.9,
+    each: ({ foreign_share: share }) => share,
+    show: percent,
+    say: (shown) => `${shown} of the first ten are on domains of another country`,
+  },
+  {
+    name: 'stale',
+    hides: true,
+    of: ({ stale = null }) => stale,
+    differs: (value, usual) => value - usual > 0.4,
+    wrong: (value) => value > 0.6,
+    show: percent,
+    say: (shown) => `${shown} of the changed answers are copies of an older day`,
+  },
+  {
+    name: 'other_results',
+    hides: true,
+    of: ({ doubted = null }) => doubted,
+    differs: (value) => value > 0.5,
+    wrong: (value) => value > 0.5,
+    hopeless: true,
+    show: percent,
+    say: (shown) => `${shown} of the answers show other results than those of their query`,
+  },
+  {
+    name: 'price',
     hides: false,
     of: ({ price }) => price,
     differs: (value, usual, { answered }) =>
@@ -179,6 +360,7 @@ const measures: readonly Measure[] = [
     say: (shown) => `an answer cost ${shown} credits`,
   },
   {
+    name: 'duration',
     hides: false,
     of: ({ minutes, paused_minutes: paused }) => (minutes - paused) / 60,
     differs: (value, usual) => value > usual * 5 && value - usual > 1,
@@ -189,15 +371,18 @@ const measures: readonly Measure[] = [
 
 /** A share of the answers that is bad where it is large. */
 function shareOfAnswers({
+  name,
   part,
   whole,
   say,
 }: {
+  readonly name: string
   readonly part: (night: NightFigures) => number
   readonly whole: (night: NightFigures) => number
-  readonly say: Measure['say']
-}): Measure {
+  readonly say: Rule['say']
+}): Rule {
   return {
+    name,
     hides: true,
     of: (night) => (whole(night) === 0 ? null : part(night) / whole(night)),
     differs: (value, usual, night) =>

@@ -21,8 +21,11 @@ export type Wait =
   | {
       readonly kind: 'pause'
       readonly tasks: number
+      /** The query of the task that is tried first. */
+      readonly query: string
       readonly error: string | null
       readonly until: string
+      readonly ms: number
     }
 
 const mostSlices = 1_000
@@ -59,15 +62,20 @@ export async function readWaits(db: Database, own: number): Promise<readonly Wai
     .innerJoin('tasks', (join) =>
       join.onRef('tasks.run_id', '=', 'open.run_id').onRef('tasks.slice', '=', 'open.slice'),
     )
-    .select(({ fn }) => [
+    .innerJoin('queries', 'queries.id', 'tasks.query_id')
+    .select((eb) => [
       sql.lit('pause' as const).as('kind'),
-      fn.countAll<number>().as('tasks'),
-      fn.min('tasks.error_code').as('error'),
-      utcText(fn.min<Date>('tasks.not_before')).as('until'),
+      eb.fn.countAll<number>().over().as('tasks'),
+      'queries.q as query',
+      'tasks.error_code as error',
+      utcText(eb.ref('tasks.not_before')).as('until'),
+      sql<number>`extract(epoch from tasks.not_before - ${clock})::float8 * 1000`.as('ms'),
     ])
     .where('tasks.state', '=', 'open')
     .where('tasks.not_before', '>', clock)
-    .having(({ fn }) => fn.countAll(), '>', 0)
+    .$narrowType<{ until: string }>()
+    .orderBy('tasks.not_before')
+    .limit(1)
     .execute()
   return [...leases, ...pauses]
 }

@@ -60,11 +60,12 @@ function partNotice({ part }: Schedule): readonly string[] {
   return part === null ? [] : [`if credits run short, ${sharePhrase(part)} are for this list`]
 }
 
-function planPhrase({ queued, reused, notAsked, rejected, shares }: ListPlan): string {
+function planPhrase({ queued, reused, notAsked, dropped, rejected, shares }: ListPlan): string {
   return [
     `${queued} to buy`,
     `${reused} reused`,
     ...(notAsked === 0 ? [] : [`${notAsked} not asked`]),
+    ...(dropped === 0 ? [] : [`${dropped} dropped, as the list no longer holds them`]),
     ...shares.map((one) => `${sharesPhrase([one])} for ${one.queued} of them`),
     ...(rejected === 0 ? [] : [`${rejected} lines rejected`]),
   ].join(', ')

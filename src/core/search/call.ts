@@ -1,7 +1,8 @@
 // One paid request: sent, waited for, read; the time-out is applied here.
 
 import { createBrotliDecompress, createGunzip, createInflate, type Gunzip } from 'node:zlib'
-import { type Dispatcher, Pool } from 'undici'
+import { Socket } from 'node:net'
+import { buildConnector, type Dispatcher, Pool } from 'undici'
 import { isLoopback } from '../../base/address.ts'
 import { BadSettings } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
@@ -361,6 +362,48 @@ const longestIdleMs = 30_000
 const warinessMs = 60_000
 const staleCodes: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
+/** Cookies and tracing headers of a gateway may come to this many bytes; the client's own limit of 16 kB loses paid answers. */
+const longestHeader = 64 * 1024
+
+/** Connects sockets that skip an unasked `100 Continue`: the client takes it for a bad response and loses a paid answer. */
+function connector(timeout: number): buildConnector.connector {
+  const connect = buildConnector({ timeout })
+  return (options, callback) =>
+    connect(options, (...ended) => {
+      const [, socket] = ended
+      if (socket instanceof Socket) skipContinue(socket)
+      callback(...ended)
+    })
+}
+
+/** No JSON body holds such a line: it would need a raw line break. */
+function skipContinue(socket: Socket): void {
+  const read = (size?: number) => Socket.prototype.read.call(socket, size) as Buffer | null
+  let begun: Buffer = Buffer.alloc(0)
+  socket.read = (size) => {
+    for (;;) {
+      const chunk = read(size)
+      if (chunk === null) return null
+      const bytes = begun.length === 0 ? chunk : Buffer.concat([begun, chunk])
+      begun = Buffer.alloc(0)
+      const response = afterContinue(bytes)
+      if (response === null) begun = bytes
+      else if (response.length > 0) return response
+    }
+  }
+}
+
+/** The bytes after every `100 Continue` that they begin with; null while one of those is not whole. */
+function afterContinue(bytes: Buffer): Buffer | null {
+  let rest = bytes
+  while (rest[0] === 0x48 && /^HTTP\/1\.\d 100\b/.test(rest.toString('latin1', 0, 13))) {
+    const end = rest.indexOf('\r\n\r\n')
+    if (end < 0) return null
+    rest = rest.subarray(end + 4)
+  }
+  return rest
+}
+
 interface SocketOptions {
   readonly lanes: number
   readonly timeoutMs: number
@@ -375,7 +418,8 @@ class Sockets {
   constructor(origin: string, { lanes, timeoutMs }: SocketOptions) {
     const shared = {
       connections: lanes,
-      connectTimeout: Math.min(timeoutMs, 10_000),
+      connect: connector(Math.min(timeoutMs, 10_000)),
+      maxHeaderSize: longestHeader,
       keepAliveTimeout: idleMs,
       keepAliveMaxTimeout: longestIdleMs,
       // One deadline holds for the whole request, and it is ours.

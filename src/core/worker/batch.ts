@@ -7,7 +7,6 @@ import type { Mill } from '../mill.ts'
 import { lighten, withoutRows } from '../ledger/entry.ts'
 
 interface BatchOptions {
-  readonly lanes: number
   /** True where nothing is bought for what is not written down yet, as under a rate limit: it is written down at once. */
   readonly counted: boolean
   /** Writes entries down together; gives back what became of each, in their order. */
@@ -29,7 +28,9 @@ const conflictTries = 20
 const awayMs = { first: 100, longest: 2_000 }
 
 interface LedgerOptions extends Omit<BatchOptions, 'write'> {
-  /** Told of entries whose calls the database does not know: they are let go of once they are kept elsewhere. */
+  /** Called with the calls whose entries the database has now. */
+  readonly onRecorded: (calls: readonly number[]) => void
+  /** Called with entries of calls that the database does not know. */
   readonly onStrangers: (entries: readonly Entry[]) => void
 }
 
@@ -37,6 +38,7 @@ interface LedgerOptions extends Omit<BatchOptions, 'write'> {
 export function openBatch(mill: Mill, clerk: Clerk, options: LedgerOptions): Batch {
   const write = async (entries: readonly Entry[]): Promise<readonly Recorded[]> => {
     const { recorded, strangers } = await record(mill.db, clerk, entries)
+    options.onRecorded(recorded.map(({ call }) => call))
     if (strangers.length > 0) options.onStrangers(strangers)
     const byCall = new Map(recorded.map((one) => [one.call, one]))
     return entries.map(
@@ -166,13 +168,14 @@ export class Batch {
   }
 }
 
-/** While more comes it is waited for so long: beginning a batch costs as much as many entries do. */
+/** Looks so often whether more came. */
+const pauseMs = 10
+/** Waits for more no longer than this: beginning a batch costs as much as many entries do. */
 const longestMs = 50
-/** What waits behind a batch for longer is written beside it, however little it is. */
+/** Entries that wait behind a batch for longer are written beside it, however few. */
 const patienceMs = 250
 
 interface GatheringOptions {
-  readonly lanes: number
   /** True where nothing is bought for what is not written down yet, as under a rate limit: nothing waits then. */
   readonly counted: boolean
   /** Called when what has gathered may be taken. */
@@ -182,7 +185,6 @@ interface GatheringOptions {
 /** What waits to be written down together: until it is a whole batch, no more of it comes, or some of it is old. */
 class Gathering<T> {
   readonly #onDue: () => void
-  readonly #pauseMs: number
   readonly #longestMs: number
   readonly #patienceMs: number
   #items: T[] = []
@@ -192,13 +194,10 @@ class Gathering<T> {
   #since = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor({ lanes, counted, onDue }: GatheringOptions) {
+  constructor({ counted, onDue }: GatheringOptions) {
     this.#onDue = onDue
-    // With few lanes each commit keeps one of them waiting; with many a longer wait makes larger groups.
-    const few = lanes <= countedLanes
-    this.#pauseMs = few ? 5 : 10
-    this.#longestMs = few || counted ? this.#pauseMs : longestMs
-    this.#patienceMs = few || counted ? 0 : patienceMs
+    this.#longestMs = counted ? pauseMs : longestMs
+    this.#patienceMs = counted ? 0 : patienceMs
   }
 
   get empty(): boolean {
@@ -231,7 +230,7 @@ class Gathering<T> {
 
   /** Looks again in a moment. */
   wait(): void {
-    if (!this.empty) this.#timer ??= setTimeout(() => this.#look(), this.#pauseMs)
+    if (!this.empty) this.#timer ??= setTimeout(() => this.#look(), pauseMs)
   }
 
   stop(): void {
@@ -252,37 +251,28 @@ class Gathering<T> {
   }
 }
 
-/** Up to so many lanes each is taken until its answer is stored: a crash leaves at most one unread call a lane. */
-const countedLanes = 16
-
 /** Most answers that are stored together. */
 export const mostTogether = 128
 
-/** Answers that may wait to be stored before anything else is bought: they fill the memory, and a crash loses them. */
-export const mostUnwritten = 3 * mostTogether
+/** Answers that may wait to be stored before anything else is bought: they fill the memory and the log. */
+export function mostUnwritten(lanes: number): number {
+  return Math.min(3 * mostTogether, 4 * lanes)
+}
 
-/**
- * Calls reserved before a lane is free for them. None with few lanes, where certainty after a crash is worth more, and
- * none under a rate limit or a cap on calls in flight, which count from the reservation.
- */
+/** Calls reserved before a lane is free for them: none under a rate limit or a cap on calls in flight, which count them. */
 export function aheadOf(
   lanes: number,
   { rateLimit, mostInFlight }: { rateLimit: number | null; mostInFlight: number | null },
 ): number {
-  const counted = rateLimit !== null || mostInFlight !== null
-  return lanes <= countedLanes || counted ? 0 : Math.ceil(lanes / 4)
+  return rateLimit !== null || mostInFlight !== null ? 0 : Math.floor(lanes / 4)
 }
 
-/**
- * Calls that may be reserved, on their way or waiting to be stored. With few lanes one for each of them: a crash leaves
- * no more than a call a lane unread.
- */
+/** Calls that may be reserved, in flight or waiting to be stored. */
 export function mostFlying(lanes: number, ahead: number): number {
-  return lanes <= countedLanes ? lanes : lanes + ahead + mostUnwritten
+  return lanes + ahead + mostUnwritten(lanes)
 }
 
-/** Slices to work on at once: enough for lanes, calls ahead and answers being stored, since a slice ends with its slowest task. */
+/** Slices to work on at once: enough for all of these calls, since a slice ends with its slowest task. */
 export function slotsFor(lanes: number): number {
-  const storing = lanes <= countedLanes ? 0 : mostUnwritten
-  return Math.ceil((lanes * 1.5 + storing) / 25) + 1
+  return Math.ceil((lanes * 1.5 + mostUnwritten(lanes)) / 25) + 1
 }

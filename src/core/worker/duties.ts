@@ -7,9 +7,10 @@ import { settings } from '../../base/settings.ts'
 import type { Mill } from '../mill.ts'
 import type { AfterRuns } from '../nights/after-runs.ts'
 import { anyOpen, listOpenSlices } from '../queue/open-slices.ts'
-import { readWaits, type Wait } from '../runs/waits.ts'
+import { countOpenTasks, readWaits, type Wait } from '../runs/waits.ts'
 import { beats, sparedUntil } from '../ledger/leases.ts'
-import { replay } from './spool.ts'
+import { settleAbandonedLogs } from './recovery.ts'
+import type { Waiting } from './summary.ts'
 import type { Worker } from './worker.ts'
 
 /** A queue that gives this worker nothing for so long may have lost jobs. */
@@ -105,11 +106,11 @@ export class Upkeep {
   /** Gives up calls of workers that died, and releases reservations of this one that nobody heard of. */
   async #recover(tell: (line: string) => void): Promise<void> {
     const { lease, clerk, spender, dispatch } = this.#worker
-    this.#worker.reserve.touch()
+    this.#worker.log.touch()
     // First of all, since the others may have been kept from it as well: only a beat shows how long that was.
     await this.#beat()
-    // Answers that a worker kept in a file are not lost: their calls must not be given up and bought again.
-    await replay(this.#mill, clerk, tell)
+    // Answers in the log of a dead worker are not lost: their calls must not be given up and bought again.
+    await settleAbandonedLogs(this.#mill, clerk, tell)
     if (performance.now() >= this.#spareUntil) await lease.reap(clerk)
     await lease.release(clerk, spender.givenUp)
     await this.#expectNothingOpen()
@@ -228,11 +229,12 @@ function isTest(key: Secret): boolean {
 const quietMs = 3_000
 const lookMs = 3_000
 
-/** Says what open tasks wait for, and until when: once, and again when it is something else. */
+/** Says what open tasks wait for, and until when: once, and again when it changes. */
 export class Waits {
   readonly #mill: Mill
   readonly #tell: (line: string) => void
   #said = new Set<string>()
+  #waits: readonly Wait[] = []
   #lookAt = 0
 
   constructor(mill: Mill, tell: (line: string) => void) {
@@ -245,9 +247,18 @@ export class Waits {
     if (dispatch.flying > 0 || dispatch.standstill !== null || tally.stillFor < quietMs) return
     if (now < this.#lookAt) return
     this.#lookAt = now + lookMs
-    const waits = await this.#read(lease.worker)
-    for (const wait of waits) if (!this.#said.has(keyOf(wait))) this.#tell(describeWait(wait))
-    this.#said = new Set(waits.map(keyOf))
+    this.#waits = await this.#read(lease.worker)
+    for (const wait of this.#waits) if (!this.#said.has(keyOf(wait))) this.#tell(describeWait(wait))
+    this.#said = new Set(this.#waits.map(keyOf))
+  }
+
+  /** The pause that is all that open tasks wait for, where it is longer than a drain waits; else null. */
+  async longPause(): Promise<Waiting | null> {
+    const [wait, ...others] = this.#waits
+    if (wait?.kind !== 'pause' || others.length > 0) return null
+    if (wait.ms <= this.#mill.config.stallMs) return null
+    const { tasks, query, until } = wait
+    return (await countOpenTasks(this.#mill.db)) === tasks ? { tasks, query, until } : null
   }
 
   async #read(own: number): Promise<readonly Wait[]> {
@@ -273,9 +284,10 @@ function describeWait(wait: Wait): string {
       return `waiting for ${count(calls, 'call')} of worker ${worker} (${host}, process ${pid}): if it is dead, its lease ends at ${until} and they are tried again`
     }
     case 'pause': {
-      const { tasks, error, until } = wait
+      const { tasks, query, error, until } = wait
       const why = error === null ? '' : ` (${error})`
-      return `waiting until ${until} to try ${count(tasks, 'task')} again${why}`
+      const others = tasks === 1 ? '' : ` and ${count(tasks - 1, 'more task')}`
+      return `waiting until ${until} to try ${JSON.stringify(query)}${others} again${why}`
     }
     default:
       throw unhandled('wait', wait)

@@ -1,7 +1,7 @@
 // What work came to: the last lines, and why it ended.
 
 import { type Flaw, flawOf } from '../../base/answer.ts'
-import { flawText } from '../../base/cli/text.ts'
+import { count, flawText } from '../../base/cli/text.ts'
 import { type Exit, exits, unhandled } from '../../base/errors.ts'
 import { leftUnaffordable } from '../ledger/standstill.ts'
 import type { Mill } from '../mill.ts'
@@ -60,10 +60,25 @@ function whyUnreadable(summary: Summary): string {
 }
 
 /** Why the work ended, by the stop that stands where one does, and what to type. */
-async function whyEnded({ db, supplier }: Mill, { finish, seconds }: Summary): Promise<string> {
-  if (finish !== 'credit_floor' && finish !== 'auth' && finish !== 'budget') return reasons[finish]
+async function whyEnded(
+  { db, supplier }: Mill,
+  { finish, seconds, waiting }: Summary,
+): Promise<string> {
+  if (waiting !== null) {
+    const { tasks, query, until } = waiting
+    const others = tasks === 1 ? '' : ` and ${count(tasks - 1, 'more task')}`
+    return `the API asked to try ${JSON.stringify(query)}${others} not before ${until}; run the same command then`
+  }
+  if (finish === 'completed' || finish === 'unreachable' || finish === 'interrupted') {
+    return reasons[finish]
+  }
   const account = await readAccount(db, { name: supplier.account, kind: supplier.origin })
-  const stop = account?.stops.find(({ reason }) => reason === finish)
+  const stop = account?.stops.find(
+    ({ reason }) => reason === (finish === 'stalled' ? 'rate' : finish),
+  )
+  if (stop?.reason === 'rate' && stop.until !== null) {
+    return `the API asked for no call before ${stop.until}; run the same command then`
+  }
   if (stop !== undefined) {
     return `${finish === 'budget' ? stop.detail : reasons[finish]} (since ${stop.since})`
   }
@@ -79,7 +94,7 @@ const slackSeconds = 10
 
 /** The exit code of a worker that ended so. */
 export function exitOf(
-  { finish, run_failures: failures }: Pick<Summary, 'finish' | 'run_failures'>,
+  { finish, run_failures: failures, waiting }: Pick<Summary, 'finish' | 'run_failures' | 'waiting'>,
   signal: AbortSignal,
 ): Exit {
   switch (finish) {
@@ -91,6 +106,7 @@ export function exitOf(
     case 'auth':
       return exits.key
     case 'stalled':
+      return waiting === null ? exits.unreachable : exits.failures
     case 'unreachable':
       return exits.unreachable
     case 'interrupted':
@@ -128,6 +144,8 @@ export interface Summary {
   readonly calls: number
   readonly credits_used: number
   readonly credits_remaining: number | null
+  /** Tasks that the API asked to try later than a drain waits, with the query of the first; null: none. */
+  readonly waiting: Waiting | null
   /** What the same calls would have cost at the prices paid before it began; null where one had never been paid. */
   readonly credits_expected: number | null
   /** Tasks of its runs that are not well, by the code of the error. */
@@ -135,6 +153,12 @@ export interface Summary {
   /** Within this time half of the calls came back, and 95 of 100; null without a call. */
   readonly latency_ms: { readonly median: number | null; readonly p95: number | null }
   readonly seconds: number
+}
+
+export interface Waiting {
+  readonly tasks: number
+  readonly query: string
+  readonly until: string
 }
 
 /** What a call of a class has cost lately, on average. */
@@ -161,6 +185,7 @@ export class Tally {
   #ends = [{ at: performance.now(), done: 0 }]
   readonly #latencies = new Latencies()
   reused = 0
+  waiting: Waiting | null = null
   /** Runs that it has worked on. */
   readonly runs = new Set<number>()
 
@@ -258,6 +283,7 @@ export class Tally {
       calls: this.#calls,
       credits_used: this.#used,
       credits_remaining: this.#remaining,
+      waiting: this.waiting,
       credits_expected: this.#expected === null ? null : Math.round(this.#expected),
       failures: {},
       latency_ms: { median: this.#latencies.within(0.5), p95: this.#latencies.within(0.95) },
@@ -282,8 +308,8 @@ export class Latencies {
   /** The time within which such a share of the calls came back, in milliseconds; null before the first. */
   within(share: number): number | null {
     let seen = 0
-    for (const [place, count] of [...this.#counts].toSorted(([a], [b]) => a - b)) {
-      seen += count
+    for (const [place, calls] of [...this.#counts].toSorted(([a], [b]) => a - b)) {
+      seen += calls
       if (seen >= share * this.#size) return Math.round(Math.exp(place * step) * 1000)
     }
     return null

@@ -1,6 +1,8 @@
 // Starts a worker with its parts, and ends it.
 
+import { count } from '../../base/cli/text.ts'
 import { reaching } from '../../base/database/trouble.ts'
+import { Unreachable } from '../../base/errors.ts'
 import { late, pause, within } from '../../base/waiting.ts'
 import { refuseSkew } from '../ledger/leases.ts'
 import { readFunds } from '../ledger/prices.ts'
@@ -13,7 +15,7 @@ import { closeRuns } from '../queue/open-slices.ts'
 import { countFailures } from '../runs/waits.ts'
 import { idleMs, Upkeep, Waits } from './duties.ts'
 import { Worker, type WorkerOptions } from './worker.ts'
-import { keep } from './spool.ts'
+import { logFolder } from './write-ahead-log.ts'
 import type { Finish, Prices, Summary } from './summary.ts'
 
 export interface WorkOptions extends WorkerOptions {
@@ -69,7 +71,7 @@ async function askTables({ db }: Mill, { clerk, tally }: Worker): Promise<Partia
   const failures = await countFailures(db, [...tally.runs])
   return {
     credits_remaining: await knownBalance(db, clerk.account),
-    run_failures: Object.values(failures).reduce((sum, count) => sum + count, 0),
+    run_failures: Object.values(failures).reduce((sum, tasks) => sum + tasks, 0),
     failures,
   }
 }
@@ -82,7 +84,7 @@ async function waitForEnd(
   const look = async () => {
     const open = await upkeep.look()
     if (open === true && options.drain) await waits.look(worker)
-    return options.drain ? drained(mill, { worker, options }, open) : null
+    return options.drain ? drained(mill, { worker, waits, options }, open) : null
   }
   let looking: Promise<Finish | null> | null = null
   while (!options.signal.aborted && worker.fatal === null) {
@@ -106,7 +108,7 @@ function fallSilent({ outages }: Worker, { tell }: WorkOptions): void {
 /** Why a drain is over; null while it is not. */
 async function drained(
   mill: Mill,
-  { worker, options }: { worker: Worker; options: WorkOptions },
+  { worker, waits, options }: { worker: Worker; waits: Waits; options: WorkOptions },
   open: boolean | null,
 ): Promise<Finish | null> {
   if (open === null || worker.dispatch.flying > 0) return null
@@ -124,25 +126,40 @@ async function drained(
   // Other workers hold the slices that are left, and hand none back while the account stands still.
   if (worker.idleFor < idleMs) return null
   const { account, key, floor } = worker.clerk
-  return standingStop(mill.db, { account, key, floor })
+  const stop = await standingStop(mill.db, { account, key, floor })
+  if (stop !== null) return stop
+  worker.tally.waiting = await waits.longPause()
+  return worker.tally.waiting === null ? null : 'stalled'
 }
 
-/** Writes paid answers into a file; what is lost ends the worker once all else is put away. */
-function keepLeft(
+/** Says where the replies are that the database did not take; losing one ends the worker once all else is put away. */
+async function leaveLog(
   mill: Mill,
   worker: Worker,
   { left, tell }: { left: readonly Entry[]; tell: (line: string) => void },
-): void {
-  const { clerk, reserve } = worker
-  const { file, kept, lost } = keep(mill, { account: clerk.account, reserve }, left)
-  if (file !== null) {
+): Promise<void> {
+  const { files, calls } = await worker.log.close()
+  const logged = left.filter(({ call }) => calls.has(call.id))
+  if (logged.length > 0) {
     tell(
-      `${kept} paid answers could not be written to the database; they are kept in ${file} and settled first at the next start`,
+      `${count(logged.length, 'paid answer')} could not be written to the database: the next worker that starts here settles what is in ${files.join(' and ')}`,
     )
   }
-  if (lost === null) return
-  tell(lost.message)
-  worker.fatal = lost
+  const lost = left.filter(({ call, effect }) => !calls.has(call.id) && effect.kind === 'answered')
+  if (lost.length === 0) return
+  const error = describeLoss(lost, logFolder(mill))
+  tell(error.message)
+  worker.fatal = error
+}
+
+function describeLoss(lost: readonly Entry[], folder: string): Unreachable {
+  const prices = lost.flatMap(({ creditsUsed }) => creditsUsed ?? [])
+  const credits = prices.reduce((sum, price) => sum + price, 0)
+  const unpriced = lost.length - prices.length
+  const others = unpriced === 0 ? '' : `, ${unpriced} without a price`
+  return new Unreachable(
+    `expected space in ${folder} for answers that the database did not take: ${count(lost.length, 'paid answer')} lost (${count(credits, 'credit')}${others}) and may be bought again; free some space before the next start`,
+  )
 }
 
 /** Lets calls in flight come back, hands slices back to the queue, and leaves no paid answer in memory. */
@@ -163,9 +180,7 @@ async function putAway(
   await until(allBack, mill.config.timeoutMs + putAwayMs)
   await worker.cut()
   await until(() => worker.batch.size === 0 && worker.handling === 0, putAwayMs)
-  const left = worker.batch.abandon()
-  if (left.length > 0) keepLeft(mill, worker, { left, tell: options.tell })
-  worker.reserve.release()
+  await leaveLog(mill, worker, { left: worker.batch.abandon(), tell: options.tell })
   await stopped
   await consumer.close()
   if (worker.outages.mute) return

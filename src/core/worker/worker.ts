@@ -1,5 +1,6 @@
+import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
-import { isFatal, troubleOf } from '../../base/database/trouble.ts'
+import { isFatal, setBack, troubleOf } from '../../base/database/trouble.ts'
 import { asError, Interrupted } from '../../base/errors.ts'
 import type { Secret } from '../../base/secret.ts'
 import { nextAfter } from '../../base/time/cron.ts'
@@ -22,8 +23,9 @@ import { aheadOf, type Batch, mostFlying, openBatch, slotsFor } from './batch.ts
 import { Dispatch, dueTasks } from './dispatch.ts'
 import { Lease } from '../ledger/leases.ts'
 import { Brake, Outages, Witnesses } from './outages.ts'
-import { expectFolder, notKnown, replay, type Reserve, takeRoom } from './spool.ts'
+import { settleAbandonedLogs } from './recovery.ts'
 import { Tally } from './summary.ts'
+import { expectLogFolder, logFolder, openLog, type WriteAheadLog } from './write-ahead-log.ts'
 
 export interface WorkerOptions {
   readonly lanes: number
@@ -42,13 +44,13 @@ interface Parts {
   readonly lease: Lease
   readonly spender: Spender
   readonly clerk: Clerk
-  readonly reserve: Reserve
+  readonly log: WriteAheadLog
 }
 
-/** Opens the parts of a worker; what an earlier one left in files is settled before anything is bought. */
+/** Opens the parts of a worker; replies that a dead one left in its log are settled before anything is bought. */
 async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
   const { config, db, supplier } = mill
-  expectFolder(mill)
+  expectLogFolder(mill)
   const { url, key } = await mill.api()
   const account = await openAccount(db, { name: supplier.account, kind: supplier.origin })
   const fingerprint = key.fingerprint()
@@ -58,20 +60,25 @@ async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
     floor: config.creditFloor,
     rebuy: config.unknown === 'retry',
   }
-  await replay(mill, clerk, options.tell)
+  await settleAbandonedLogs(mill, clerk, options.tell)
   const { lanes } = options
   const api = openApi({ url, key, timeoutMs: config.timeoutMs, lanes })
-  // After the files, which may hold the very room that is needed.
-  const reserve = takeRoom(mill, mostFlying(lanes, aheadOf(lanes, config)))
+  // After the abandoned logs, which may hold the very space that is needed.
+  const log = openLog(mill, mostFlying(lanes, aheadOf(lanes, config)))
   try {
     const floor = config.creditFloor
     const lease = await Lease.open({ db, account, floor, lanes, leaseMs: config.leaseMs })
     const spender = spenderOf(mill, { account, worker: lease.worker, key: fingerprint })
-    return { api, lease, spender, clerk, reserve }
+    return { api, lease, spender, clerk, log }
   } catch (error) {
-    reserve.release()
+    await log.close()
     throw error
   }
+}
+
+function unknownCalls(mill: Mill, answers: number): Error {
+  const who = answers === 1 ? 'its paid answer stays' : `${answers} paid answers stay`
+  return setBack(`${count(answers, 'call')} are unknown to it; ${who} in ${logFolder(mill)}`)
 }
 
 /** Who buys, and the rules of the settings for it. */
@@ -140,18 +147,17 @@ export class Worker {
     this.lease = parts.lease
     this.spender = parts.spender
     this.clerk = parts.clerk
-    this.reserve = parts.reserve
+    this.log = parts.log
     this.slots = slotsFor(options.lanes)
     const ahead = aheadOf(options.lanes, mill.config)
     this.#lanes = openLanes(options.lanes, ahead)
     this.#mostFlying = mostFlying(options.lanes, ahead)
-    const room = { account: parts.clerk.account, reserve: parts.reserve }
     this.batch = openBatch(mill, parts.clerk, {
-      lanes: options.lanes,
       counted: ahead === 0,
+      onRecorded: (calls) => this.log.settle(calls),
       onAway: (away) => this.outages.markDatabase(away, options.tell),
       onStuck: (error) => (this.fatal = asError(error)),
-      onStrangers: (entries) => (this.fatal = notKnown(mill, room, entries)),
+      onStrangers: ({ length }) => (this.fatal = unknownCalls(mill, length)),
     })
     this.#brake = new Brake({
       lease: parts.lease,
@@ -168,6 +174,7 @@ export class Worker {
     this.dispatch = new Dispatch({ ...shared, onGate: (reserved) => this.#onGate(reserved) })
     this.lost = new LostAnswers({
       ...{ ...shared, db: mill.db, account: parts.clerk.account },
+      onDropped: (call) => this.log.settle([call]),
       perSecond: mill.config.rateLimit,
     })
   }
@@ -175,7 +182,7 @@ export class Worker {
   readonly lease: Lease
   readonly spender: Spender
   readonly clerk: Clerk
-  readonly reserve: Reserve
+  readonly log: WriteAheadLog
 
   static async open(mill: Mill, options: WorkerOptions): Promise<Worker> {
     return new Worker(mill, options, await openParts(mill, options))
@@ -241,6 +248,7 @@ export class Worker {
       lanes: this.#lanes,
       brake: this.#brake,
       batch: this.batch,
+      log: this.log,
       tally: this.tally,
       witnesses: new Witnesses((task) => this.#refutedBefore(task)),
       outages: this.outages,
@@ -324,6 +332,8 @@ interface LostAnswersOptions {
   readonly free: () => number
   readonly onTrouble: (error: unknown) => void
   readonly onEnded: (task: Task, state: string) => void
+  /** Called with a call whose reply says nothing new. */
+  readonly onDropped: (call: number) => void
 }
 
 const everyMs = 500
@@ -401,6 +411,7 @@ class LostAnswers {
   /** Only an answer says what became of the first request: a refusal of this one may have come before anything looked. */
   readonly #store: Steps['store'] = async (bought): Promise<Outcome> => {
     if (bought.verdict.kind === 'answered') return this.#options.steps.store(bought)
+    this.#options.onDropped(bought.call.id)
     return { state: 'open', waitMs: null }
   }
 }

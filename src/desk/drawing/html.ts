@@ -61,7 +61,11 @@ export function shortNumber(value: number): string {
   return compact.format(value)
 }
 
-const points = new Intl.NumberFormat('en', { maximumFractionDigits: 2, signDisplay: 'exceptZero' })
+const points = new Intl.NumberFormat('en', {
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 2,
+  signDisplay: 'exceptZero',
+})
 
 /** How much a share changed, in points of a hundred. */
 export function change(share: number): Html {
@@ -70,7 +74,7 @@ export function change(share: number): Html {
 
 /** What is nought when it is rounded is neither won nor lost. */
 function coloured(text: string, value: number): Html {
-  const tone = text === '0' ? 'none' : value > 0 ? 'good' : 'bad'
+  const tone = text === '0.00' ? 'none' : value > 0 ? 'good' : 'bad'
   return html`<span class="${tone}">${text}</span>`
 }
 

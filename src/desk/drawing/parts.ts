@@ -6,16 +6,21 @@ import { Html, html, numberText } from './html.ts'
 /** What may stand in a page. */
 type Content = Html | string | number | null | readonly (Html | string)[]
 
-const rough = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
+const fixed = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 
 /** A number as people read it: `12,345`. Nothing known is a dash, which a screen reader is told in words. */
 export function amount(value: number | null): Html {
   return value === null ? unknown : html`${numberText(value)}`
 }
 
+/** A number with two decimals, so that those of a column stand below each other. */
+export function decimal(value: number | null): Html {
+  return value === null ? unknown : html`${fixed.format(value)}`
+}
+
 /** A share of one as a percentage. */
 export function percent(share: number | null): Html {
-  return share === null ? unknown : html`${rough.format(share * 100)} %`
+  return share === null ? unknown : html`${fixed.format(share * 100)} %`
 }
 
 /** Not known, or not there: a dash for the eye. */
@@ -65,6 +70,11 @@ export function section(
 /** A column of a table. */
 export interface Column<Row> {
   readonly head: string
+  /** The head as a link that sorts; else it is its text. */
+  readonly sorting?: {
+    readonly href: string | null
+    readonly order: 'ascending' | 'descending' | null
+  }
   readonly cell: (row: Row) => Content
   /** Numbers stand at the right, one below the other. */
   readonly number?: true
@@ -72,7 +82,7 @@ export interface Column<Row> {
   readonly word?: true
 }
 
-/** A table that scrolls sideways by itself where it is too wide, and can be reached by keyboard then. */
+/** A table that scrolls sideways by itself where it is too wide; on a phone each row is a card instead. */
 export function table<Row>(
   name: string,
   columns: readonly Column<Row>[],
@@ -84,7 +94,7 @@ export function table<Row>(
     <table>
       <thead>
         <tr>
-          ${columns.map((column) => html`<th scope="col" ${kind(column)}>${column.head}</th>`)}
+          ${columns.map((column) => html`<th scope="col" ${kind(column)}${orderOf(column)}>${headOf(column)}</th>`)}
         </tr>
       </thead>
       <tbody>
@@ -97,6 +107,61 @@ export function table<Row>(
       </tbody>
     </table>
   </div>`
+}
+
+function orderOf<Row>({ sorting }: Column<Row>): Html | null {
+  if (sorting === undefined || sorting.order === null) return null
+  return html` aria-sort="${sorting.order}"`
+}
+
+function headOf<Row>({ head, sorting }: Column<Row>): Html {
+  if (sorting === undefined) return html`${head}`
+  const sign = { ascending: ' ▲', descending: ' ▼', none: '' }[sorting.order ?? 'none']
+  return html`${to(sorting.href, head)}<span aria-hidden="true">${sign}</span>`
+}
+
+/** A section that is one table; without rows it says what would be there, and what to type. */
+export function tableSection<Row>(
+  {
+    empty,
+    name,
+    ...heading
+  }: {
+    readonly id: string
+    readonly title: Html | string
+    readonly about?: Html | string
+    /** What the table is called; the title unless told. */
+    readonly name?: string
+    readonly empty: string | readonly [text: string, line: string]
+  },
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+): Html {
+  const [text, line] = typeof empty === 'string' ? [empty, null] : empty
+  const called = name ?? (typeof heading.title === 'string' ? heading.title : heading.id)
+  return section(heading, rows.length === 0 ? nothing(text, line) : table(called, columns, rows))
+}
+
+/** Ranks day by day in the height of a line, the first place at the top; undefined: a day without an answer. */
+export function spark(ranks: readonly (number | null | undefined)[]): Html {
+  const known = ranks.flatMap((rank) => rank ?? [])
+  if (ranks.length < 2 || known.length === 0) return unknown
+  const [least, most] = [Math.min(...known), Math.max(...known, Math.min(...known) + 3)]
+  const step = 96 / (ranks.length - 1)
+  let pen = 'M'
+  const path = ranks.map((rank, index) => {
+    if (rank === null || rank === undefined) {
+      pen = 'M'
+      return ''
+    }
+    const point = `${pen}${(2 + index * step).toFixed(1)} ${(2 + ((rank - least) / (most - least)) * 18).toFixed(1)}h.1`
+    pen = 'L'
+    return point
+  })
+  const words = ranks.map((rank) => rank ?? (rank === null ? 'not in' : 'no answer')).join(', ')
+  return html`<svg class="spark" viewBox="0 0 100 22" role="img" aria-label="Ranks: ${words}">
+    <path d="${path.join('')}" />
+  </svg>`
 }
 
 /**
@@ -245,6 +310,16 @@ ${[0, 1, 2, 3, 4, 5, 6, 7]
 figure { margin: 0; }
 figcaption { font-size: 13px; overflow-wrap: anywhere; }
 p.figures { margin: 4px 0 0; font-size: 13px; }
+.spark { width: 100px; height: 22px; } .spark path { fill: none; stroke: var(--accent); stroke-width: 1.5; stroke-linecap: round; }
+@media (max-width: 600px) {
+  .scroll:not(.wide) table { min-width: 0; }
+  .scroll:not(.wide) :is(table, tbody, tr) { display: block; }
+  .scroll:not(.wide) thead { position: absolute; left: -200vw; }
+  .scroll:not(.wide) tr { padding: 6px 0; border-bottom: 1px solid var(--rule); }
+  .scroll:not(.wide) td { display: inline-block; max-width: 100%; padding: 0 14px 2px 0; border: 0; text-align: left; white-space: normal; }
+  .scroll:not(.wide) td:first-child { display: block; padding: 0 0 2px; font-weight: 600; }
+  .scroll:not(.wide) td:not(:first-child)::before { content: attr(data-head) " "; color: var(--soft); font-size: 13px; font-weight: 400; }
+}
 footer { color: var(--soft); font-size: 13px; margin-top: 24px; }
 @media print {
   :root { color-scheme: light; --paper: #fff; --card: #fff; --ink: #000; --soft: #444; --rule: #ccc; --accent: #000;

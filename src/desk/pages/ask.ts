@@ -416,6 +416,7 @@ function askTyped(address: PageAddress) {
 /** A question of the library: a form for what it must be told, and its answer. */
 export const questionPage = definePage({
   path: '/ask/:question',
+  area: 'Ask',
   ask: askTyped,
   read: async (reading, { question, typed, go }): Promise<QuestionFound> => {
     if (!go || !isWhole(question, typed)) return { asked: null, refusal: null }
@@ -484,6 +485,8 @@ function askTypedSql(address: PageAddress): SqlAsked {
 /** SQL of one's own, as the role that may only read. */
 export const sqlPage = definePage({
   path: '/sql',
+  nav: 'SQL',
+  area: 'Operations',
   ask: askTypedSql,
   read: async (reading, { text, ...limits }) => {
     const { walled } = reading

@@ -31,6 +31,8 @@ const usualDays = 92
 /** What asking less came to: credits and moves before and after, what rest hid, how long queries rest, and what the frontier brought. */
 export const cadencePage = definePage({
   path: '/cadence',
+  nav: 'Asking less',
+  area: 'Operations',
   ask: (address, today) => address.span({ today, days: usualDays }),
   read: async (reading, span) => {
     const resting = await reading.books(async (db) => {

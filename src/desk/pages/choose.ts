@@ -74,3 +74,23 @@ export function textField(field: {
       autocomplete="off"
   /></label>`
 }
+
+/** One of several words; the empty one is any. */
+export function selectField(field: {
+  readonly name: string
+  readonly label: string
+  readonly value: string | null
+  readonly words: readonly (string | readonly [value: string, text: string])[]
+}): Html {
+  return html`<label
+    >${field.label}
+    <select name="${field.name}">
+      <option value="">any</option>
+      ${field.words.map((word) => {
+        const [value, text] = typeof word === 'string' ? [word, word] : word
+        const chosen = value === field.value ? html` selected` : null
+        return html`<option value="${value}" ${chosen}>${text}</option>`
+      })}
+    </select></label
+  >`
+}

@@ -436,6 +436,7 @@ function whole(greatest: number): readonly number[] {
 /** What happened to a domain: what it holds, what it won and lost, to whom. */
 export const domainPage = definePage({
   path: '/domains/:domain',
+  area: 'Domains',
   ask: (address) => ({
     domain: siteName(address.part('domain')),
     span: askedSpan(address, { days: 30, most: 120 }),

@@ -36,6 +36,7 @@ import { toList, toQuery } from './ways.ts'
 /** Every list, and what its newest run came to. */
 export const listsPage = definePage({
   path: '/lists',
+  area: 'Operations',
   nav: 'Lists',
   ask: () => null,
   read: (reading) => reading.answers((db) => readListFacts(db, null)),
@@ -301,6 +302,7 @@ async function readListPage(db: Database, asked: ListAsked): Promise<ListFound> 
 /** What a list holds, what was answered of it, what it cost, what could not be read. */
 export const listPage = definePage({
   path: '/lists/:list',
+  area: 'Operations',
   ask: askList,
   read: (reading, asked) => reading.answers((db) => readListPage(db, asked)),
   show: (found, place, asked) => {

@@ -56,6 +56,7 @@ const usualDays = 31
 /** What was spent, what is left, and what is to come. */
 export const money = definePage({
   path: '/money',
+  area: 'Operations',
   nav: 'Money',
   ask: (address, today) => address.span({ today, days: usualDays }),
   read: readMoney,
@@ -294,6 +295,7 @@ const groupings = ['day', 'list', 'run'] as const
 /** Every change of the balance, explained. */
 export const statementPage = definePage({
   path: '/money/statement',
+  area: 'Operations',
   ask: (address, today): StatementAsked => ({
     span: address.span({ today, days: statementDays }),
     account: address.text('account'),

@@ -36,6 +36,7 @@ interface NightFound {
 /** One run: what it was to do, what it came to, what it cost, what moved. */
 export const night = definePage({
   path: '/runs/:run',
+  area: 'Operations',
   ask: (address) => address.id('run'),
   read: (reading, run) =>
     reading.answers(async (db): Promise<NightFound> => {

@@ -53,7 +53,8 @@ function drawMonth(month: string, entries: readonly CalendarEntry[], place: Page
   </div>`
 }
 
-function drawDay(day: number, entries: readonly CalendarEntry[], { href }: PagePlace): Html {
+/** A square for one day, with its worst run. */
+export function drawDay(day: number, entries: readonly CalendarEntry[], { href }: PagePlace): Html {
   const worst = entries.toSorted((a, b) => rank(b) - rank(a))[0]
   if (worst === undefined) return html`<li><span class="day nothing-then">${day}</span></li>`
   const { verdict, words } = healthOf(worst)
@@ -111,6 +112,7 @@ const listed = 60
 /** How the nights went: a calendar of every list, and the newest ones in words. */
 export const nightsPage = definePage({
   path: '/nights',
+  area: 'Operations',
   nav: 'Nights',
   ask: (address, today) => address.span({ today, days: usualDays }),
   read: (reading, span) => reading.books((db) => readCalendar(db, { ...span, limit: mostEntries })),

@@ -35,6 +35,7 @@ import { moved, nightPath, toDomain, toQuery } from './ways.ts'
 /** What happened to a page: for which queries it stands, since when, and who stands where it stood. */
 export const onePage = definePage({
   path: '/pages/:page',
+  area: 'Domains',
   ask: (address) => ({
     id: address.uuid('page'),
     span: askedSpan(address, { days: 30, most: 120 }),

@@ -40,6 +40,7 @@ interface NightFound {
 /** What the answer to a query looked like on a day, alone or beside that of another day. */
 export const queryNightPage = definePage({
   path: '/queries/:query/nights/:day',
+  area: 'Keywords',
   ask: (address) => ({
     id: address.uuid('query'),
     day: address.dayPart('day'),

@@ -1,6 +1,8 @@
 import { siteName } from '../../base/address.ts'
 import { type Call, say } from '../../base/cli/command.ts'
 import { callerPath, readConfig } from '../../base/config.ts'
+import type { Database } from '../../base/database/database.ts'
+import { withinTime } from '../../base/database/sql-file.ts'
 import {
   hintLabels,
   readSlice,
@@ -11,12 +13,15 @@ import {
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { localDate } from '../../base/time/zone.ts'
 import { openMill } from '../../core/mill.ts'
+import { lookAhead } from '../../core/runs/look.ts'
 import { mostDomains } from '../../features/analysis/figures.ts'
 import { firstOrigins, hintOrigins, readOrigins } from '../../features/analysis/origins.ts'
 import { readSnapshot } from '../../features/analysis/snapshot.ts'
 import { findTarget, promisedFormat, writeTarget } from '../../features/analysis/target.ts'
 import { renderPage } from './page.ts'
 import { readReport } from './read.ts'
+import { readOverview } from '../pages/overview-read.ts'
+import { renderSummary, sendSummary, summarise } from './summary.ts'
 
 export interface ReportOptions {
   readonly to?: string
@@ -31,20 +36,16 @@ export interface ReportOptions {
   readonly until?: string
   readonly between?: string
   readonly origins?: string
+  readonly summary?: true
+  readonly send?: true
+  readonly desk?: string
 }
 
 /** Writes the page of pictures into a file. */
 export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   const { options, env, closers } = call
-  if (options.to === undefined) throw new Misuse('expected --to with a file, got nothing')
-  const path = callerPath(env, options.to)
-  const target = await findTarget(path, options.to)
-  const promised = promisedFormat(target)
-  if (promised !== null && promised !== 'html') {
-    throw new Misuse(
-      `expected --to with a file for HTML, got ${options.to}; name one that ends in .html`,
-    )
-  }
+  if (options.summary === true) return writeSummary(call)
+  const { path, target } = await htmlTarget(options.to, env)
   const domains = readNames(options.domains ?? '', mostDomains)
   const slice = sliceOf(options)
   const config = readConfig(env)
@@ -66,6 +67,48 @@ export async function writeReport(call: Call<ReportOptions>): Promise<Exit> {
   if (hint !== null) say(hint)
   return exits.done
 }
+
+async function htmlTarget(to: string | undefined, env: Call<ReportOptions>['env']) {
+  if (to === undefined) throw new Misuse('expected --to with a file, got nothing')
+  const path = callerPath(env, to)
+  const target = await findTarget(path, to)
+  const promised = promisedFormat(target)
+  if (promised !== null && promised !== 'html') {
+    throw new Misuse(`expected --to with a file for HTML, got ${to}; name one that ends in .html`)
+  }
+  return { path, target }
+}
+
+/** Writes the overview as one message into a file, or sends it to the webhook. */
+async function writeSummary({ options, env, closers }: Call<ReportOptions>): Promise<Exit> {
+  const { to, send, desk = 'http://127.0.0.1:8750' } = options
+  if (to === undefined && send !== true) {
+    throw new Misuse('expected --to with a file or --send beside --summary, got neither')
+  }
+  const config = readConfig(env)
+  const mill = await openMill({ config, closers, say, name: 'report', reading: true, behind: true })
+  const typed = options.origins === undefined ? undefined : readOrigins(options.origins)
+  const origins =
+    typed ?? (await firstOrigins(mill.db, { databaseUrl: config.databaseUrl, tell: say }))
+  const today = localDate(config.zone, new Date())
+  const read = <T>(from: (db: Database) => Promise<T>) =>
+    readSnapshot(mill.db, { origins, role: null }, from)
+  const outlook = () => withinTime(mill.db, outlookMs, (db) => lookAhead({ ...mill, db }))
+  const found = await readOverview({ mill, today, answers: read, books: read, outlook })
+  const summary = summarise(found, { today, zone: config.zone })
+  if (to !== undefined) {
+    const { path, target } = await htmlTarget(to, env)
+    await writeTarget(target, [renderSummary(summary, desk)])
+    say(`the summary is ${path}`)
+  }
+  if (send === true) {
+    await sendSummary(summary, { webhook: config.webhook, desk })
+    say('the summary was sent to the webhook')
+  }
+  return exits.done
+}
+
+const outlookMs = 10_000
 
 /** Too many domains are refused: one left out without a word would look like one that ranks for nothing. */
 function readNames(typed: string, most: number): readonly string[] {

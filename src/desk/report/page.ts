@@ -6,7 +6,7 @@ import { readAssets } from '../assets.ts'
 import { Html, html } from '../drawing/html.ts'
 import { drawSmall, noteList, type Point } from '../drawing/lines.ts'
 import { amount, given, nameVariants, nothing, section, tiles } from '../drawing/parts.ts'
-import { drawView } from '../layout.ts'
+import { drawView, notLive } from '../layout.ts'
 import type { PagePlace, View } from '../page.ts'
 import {
   type DomainFound,
@@ -42,7 +42,7 @@ export function renderPage(found: ReportFound, made: Date): string {
         ${styleElement}
       </head>
       <body>
-        <main>${drawView(viewOf(found, made, place), place)}</main>
+        <main>${notLive(place)}${drawView(viewOf(found, made, place))}</main>
         <footer class="foot">
           <p>
             Positions are the best place of a domain in an answer. A gap in a line is a day without

@@ -28,7 +28,10 @@ export async function runHealth(call: Call<HealthFlags>): Promise<Exit> {
 }
 
 /** Null: the tables are to be asked. */
-function addressOf({ url, ready, tables }: HealthFlags, { metricsPort }: Config): URL | null {
+function addressOf(
+  { url, ready, tables }: HealthFlags,
+  { metricsHost, metricsPort }: Config,
+): URL | null {
   if (tables === true && (ready === true || url !== undefined)) {
     throw new Misuse(
       `expected --tables alone, got it with ${ready === true ? '--ready' : '--url'}; leave one of them out`,
@@ -42,7 +45,9 @@ function addressOf({ url, ready, tables }: HealthFlags, { metricsPort }: Config)
   }
   if (tables === true) return null
   if (metricsPort !== null) {
-    return new URL(`http://127.0.0.1:${metricsPort}/${ready === true ? 'readyz' : 'livez'}`)
+    // A process that listens on every address is asked on this machine's own.
+    const host = metricsHost === '0.0.0.0' ? '127.0.0.1' : metricsHost
+    return new URL(`http://${host}:${metricsPort}/${ready === true ? 'readyz' : 'livez'}`)
   }
   if (ready !== true) return null
   throw new Misuse(

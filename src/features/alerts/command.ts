@@ -21,6 +21,7 @@ import {
   type AlertRule,
   listAlerts,
   readAlertRules,
+  readHeadlines,
   replaceAlertRules,
 } from './statements.ts'
 
@@ -63,9 +64,12 @@ async function showAlerts(call: Call<AlertFlags>, id: number | null): Promise<Ex
   const limit = countFlag('limit', call.options.limit)
   const db = await open(call, true)
   const alerts = await listAlerts(db, { id, rule, standing, limit })
-  if (json === true) printJson({ alerts })
-  else if (id === null) print(formatAlerts(alerts))
-  else print(alerts.map(formatAlert).join('\n'))
+  const nights = id === null ? await readHeadlines(db, 5) : []
+  if (json === true) printJson({ alerts, nights })
+  else if (id === null) {
+    print(formatAlerts(alerts))
+    if (nights.length > 0) print(formatHeadlines(nights))
+  } else print(alerts.map(formatAlert).join('\n'))
   if (id !== null && alerts.length === 0) {
     throw new Misuse(`expected the number of an alert, got ${id}; npm run alerts shows them`)
   }
@@ -136,6 +140,11 @@ export function formatAlerts(alerts: readonly AlertRow[]): string {
     widest: 160,
   })
   return `${table}\nnpm run alerts -- show ID has the evidence`
+}
+
+function formatHeadlines(nights: Awaited<ReturnType<typeof readHeadlines>>): string {
+  const rows = nights.map(({ run, severity, headline }) => [run, severity, headline])
+  return formatTable(['run', 'severity', 'the night in short'], rows, { widest: 160 })
 }
 
 /** One alert with all of its evidence. */

@@ -10,6 +10,8 @@ import { lookAtQueries } from './queries.ts'
 import { lookAtShares } from './shares.ts'
 import {
   claimAlerts,
+  countAnswered,
+  type Headline,
   insertAlerts,
   markLooked,
   type NewAlert,
@@ -47,7 +49,7 @@ async function tryLook(db: Database, run: UnlookedRun): Promise<readonly string[
   } catch (error) {
     if (troubleOf(error) !== 'data') throw error
     // Whatever one night holds, work and the nights after it go on.
-    await markLooked(db, run)
+    await markLooked(db, run, null)
     return [`no rank alerts of run ${run.id}: ${scrubbedReason(error)}`]
   }
 }
@@ -57,17 +59,23 @@ async function look(trx: Database, run: UnlookedRun): Promise<readonly string[] 
   const next = await nextUnlooked(trx)
   // Another process was first: the next one is asked for.
   if (next === null || next.id !== run.id || next.judged_at !== run.judged_at) return []
-  const lines = run.suspect ? await takeBack(trx, run) : await lookAt(trx, run)
-  await markLooked(trx, run)
-  return lines
-}
-
-async function takeBack(trx: Database, run: UnlookedRun): Promise<readonly string[]> {
   const back = await withdrawAlerts(trx, run)
-  return back === 0 ? [] : [`${count(back, 'rank alert')} taken back: run ${run.id} is suspect`]
+  const why = run.suspect ? `run ${run.id} is suspect` : `answers of run ${run.id} are quarantined`
+  const taken = back === 0 ? [] : [`${count(back, 'rank alert')} taken back: ${why}`]
+  const { lines, summary } = run.suspect ? nothingFound : await lookAt(trx, run)
+  await markLooked(trx, run, summary)
+  return [...taken, ...lines]
 }
 
-async function lookAt(trx: Database, run: UnlookedRun): Promise<readonly string[]> {
+/** What is told after a look, and the alerts of the night in one sentence. */
+interface LookResult {
+  readonly lines: readonly string[]
+  readonly summary: Headline | null
+}
+
+const nothingFound: LookResult = { lines: [], summary: null }
+
+async function lookAt(trx: Database, run: UnlookedRun): Promise<LookResult> {
   const inForce = await rulesInForce(trx, run)
   const rules = (await readAlertRules(trx)).filter(({ name }) => inForce.has(name))
   const queries = await lookAtQueries(trx, {
@@ -83,7 +91,41 @@ async function lookAt(trx: Database, run: UnlookedRun): Promise<readonly string[
   for (const one of recovered) await recoverAlert(trx, one)
   await insertAlerts(trx, raised)
   const ended = recovered.length === 0 ? [] : [`${count(recovered.length, 'rank alert')} recovered`]
-  return [...linesOf(raised), ...ended]
+  if (raised.length === 0) return { lines: ended, summary: null }
+  const summary = summarise(raised, { run, answered: await countAnswered(trx, run.id) })
+  const { severity, headline } = summary
+  const told = severity === 'high' ? [`rank alerts: ${headline}`] : linesOf(raised)
+  return { lines: [...told, ...ended], summary }
+}
+
+/** Of so many queries that dropped in one night, the night is to be looked at before the queries are. */
+const badNight = { queries: 5, share: 0.25 }
+
+/** All alerts of a night in one sentence, and how much they matter. */
+function summarise(
+  raised: readonly NewAlert[],
+  { run, answered }: { readonly run: UnlookedRun; readonly answered: number },
+): Headline {
+  const dropped = new Set(raised.filter(isDrop).map(({ query_id: query }) => query))
+  const others = new Set(raised.map(({ query_id: query }) => query))
+  dropped.delete(null)
+  others.delete(null)
+  const share = answered === 0 ? 0 : dropped.size / answered
+  const what = `${dropped.size} of ${count(answered, 'keyword')} dropped, ${others.size} with an alert`
+  const headline = `${what} (${run.list}, ${run.run_date})`
+  if (dropped.size >= badNight.queries && share >= badNight.share) {
+    const undo = `npm run trust -- distrust --run ${run.id} --because "..."`
+    return {
+      severity: 'high',
+      headline: `${headline}; if it looks like a bad night: ${undo}`,
+    }
+  }
+  const shareFell = raised.some(({ what: kind }) => kind === 'share_fell')
+  return { severity: share >= 0.05 || shareFell ? 'medium' : 'low', headline }
+}
+
+function isDrop({ what, direction }: NewAlert): boolean {
+  return direction === 'down' || ['left', 'rival_passed', 'wrong_page'].includes(what)
 }
 
 /** One line for each rule: its first alert, and how many more there are. */

@@ -104,6 +104,7 @@ export async function readEvidence(
         -- Of what is in the archive nobody can tell here what it showed.
         and not searches.archived
         and not runs.suspect
+        and not exists (select from quarantine where quarantine.search_id = searches.id)
         and runs.state in ('done', 'cancelled')
         and health.judged_at >= runs.finished_at
         and (runs.run_date <= ${date}::date or health.alerts_at is not null)

@@ -50,15 +50,27 @@ export async function claimAlerts(trx: Database): Promise<boolean> {
   return rows[0]?.mine === true
 }
 
+/** How much the alerts of a night matter together. */
+type Severity = 'low' | 'medium' | 'high'
+
+/** The alerts of a night in one sentence. */
+export interface Headline {
+  readonly severity: Severity
+  readonly headline: string
+}
+
 /** Notes that a run was looked at as it was judged; when it is judged again, it is looked at again. */
 export async function markLooked(
   db: Database,
   { id, judged_at: judged }: UnlookedRun,
+  summary: Headline | null,
 ): Promise<void> {
   await db
     .updateTable('night_health')
     .set((eb) => ({
       alerts_at: eb.fn<Date>('greatest', ['alerts_at', sql<Date>`${judged}::timestamptz`]),
+      alerts_severity: summary?.severity ?? null,
+      alerts_headline: summary?.headline ?? null,
     }))
     .where('run_id', '=', id)
     .execute()
@@ -77,28 +89,64 @@ export async function rulesInForce(
   return new Set(rules.map(({ name }) => name))
 }
 
-/** Takes back what stands on the answers of a run that has turned out suspect, or on a share of its day; gives how many. */
+/**
+ * Takes back what stands on answers of a run that are not trusted, or on a share of a day that has such a run; gives how
+ * many. What recovered by such answers stands again.
+ */
 export async function withdrawAlerts(
   trx: Database,
-  { id: run, list, run_date: date }: UnlookedRun,
+  { id: run, list, run_date: date, suspect }: UnlookedRun,
 ): Promise<number> {
+  const doubted = trx.selectFrom('quarantine').select('search_id').where('run_id', '=', run)
   const withdrawn = await trx
     .updateTable('alerts')
-    .set({ withdrawn_at: sql<Date>`now()`, withdrawn_because: `run ${run} turned out suspect` })
+    .set({
+      withdrawn_at: sql<Date>`now()`,
+      withdrawn_because: suspect
+        ? `run ${run} turned out suspect`
+        : `an answer of run ${run} is quarantined`,
+    })
     .where((eb) =>
-      eb.or([
-        eb('run_id', '=', run),
-        eb('base_run_id', '=', run),
-        eb.and([
-          eb('query_id', 'is', null),
-          eb.or([eb('base_run_date', '=', date), eb('run_date', '=', date)]),
-          eb.or([eb('tag', 'not like', 'list=%'), eb('tag', '=', `list=${list}`)]),
-        ]),
-      ]),
+      suspect
+        ? eb.or([
+            eb('run_id', '=', run),
+            eb('base_run_id', '=', run),
+            eb.and([
+              eb('query_id', 'is', null),
+              eb.or([eb('base_run_date', '=', date), eb('run_date', '=', date)]),
+              eb.or([eb('tag', 'not like', 'list=%'), eb('tag', '=', `list=${list}`)]),
+            ]),
+          ])
+        : eb.or([eb('search_id', 'in', doubted), eb('base_search_id', 'in', doubted)]),
     )
     .where('recovered_at', 'is', null)
     .where('withdrawn_at', 'is', null)
     .returning('id')
+    .execute()
+  await trx
+    .updateTable('alerts')
+    .set({
+      ...{ recovered_at: null, recovered_run_id: null, recovered_run_date: null },
+      ...{ recovered_search_id: null, recovered_position: null, recovered_share: null },
+    })
+    .where((eb) =>
+      suspect
+        ? eb('recovered_run_id', '=', run)
+        : eb.and([eb('recovered_run_id', '=', run), eb('recovered_search_id', 'in', doubted)]),
+    )
+    .where('withdrawn_at', 'is', null)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('alerts as newer')
+            .whereRef('newer.rule', '=', 'alerts.rule')
+            .whereRef('newer.subject', '=', 'alerts.subject')
+            .whereRef('newer.id', '>', 'alerts.id')
+            .where('newer.withdrawn_at', 'is', null),
+        ),
+      ),
+    )
     .execute()
   return withdrawn.length
 }
@@ -152,6 +200,34 @@ export async function readKnownAlerts(
     .orderBy('rule')
     .orderBy('subject')
     .orderBy('id', 'desc')
+    .execute()
+}
+
+/** Queries of a run that were answered, bought or reused. */
+export async function countAnswered(trx: Database, run: number): Promise<number> {
+  const { answered } = await trx
+    .selectFrom('tasks')
+    .select(({ fn }) => fn.countAll<number>().as('answered'))
+    .where('run_id', '=', run)
+    .where('state', 'in', ['answered', 'reused'])
+    .executeTakeFirstOrThrow()
+  return answered
+}
+
+/** Nights with alerts and what these say in one sentence, the newest first. */
+export async function readHeadlines(db: Database, limit: number) {
+  return db
+    .selectFrom('night_health')
+    .innerJoin('runs', 'runs.id', 'night_health.run_id')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .select([
+      ...(['runs.id as run', 'lists.name as list', 'runs.run_date'] as const),
+      ...(['alerts_severity as severity', 'alerts_headline as headline'] as const),
+    ])
+    .where('alerts_headline', 'is not', null)
+    .orderBy('runs.run_date', 'desc')
+    .orderBy('runs.id', 'desc')
+    .limit(limit)
     .execute()
 }
 
@@ -400,6 +476,9 @@ export type News =
       readonly what: string
       /** How many it found in one look; the first twenty are told. */
       readonly found: number
+      /** How much all alerts of the night matter together, and what they say in one sentence. */
+      readonly severity?: Severity
+      readonly headline?: string
       readonly alerts: readonly ToldAlert[]
     }
   | {

@@ -4,55 +4,6 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import type { ReadSpan } from './span.ts'
 
-/** A query that a search found. */
-export interface FoundQuery {
-  readonly id: string
-  readonly q: string
-  /** What tells it from others of the same text; empty: nothing. */
-  readonly variant: string
-  readonly lists: readonly string[] | null
-  readonly fetchedAt: Date | null
-}
-
-/** Queries with a word in them, those that begin with it first; without a word the heaviest ones. */
-export async function findQueries(
-  db: Database,
-  { word, most }: { readonly word: string | null; readonly most: number },
-): Promise<readonly FoundQuery[]> {
-  const { rows } = await sql<FoundQuery>`
-    select
-      chosen.id, chosen.q,
-      analysis.variant(chosen.device, chosen.location, chosen.hl, chosen.gl, chosen.num) as variant,
-      (
-        select array_agg(lists.name order by lists.name)
-        from list_queries
-        join lists on lists.id = list_queries.list_id
-        where list_queries.query_id = chosen.id
-      ) as lists,
-      (
-        select max(fetched_at)
-        from searches
-        where searches.query_id = chosen.id
-          and origin = any ((select analysis.origins())::text[])
-      ) as "fetchedAt"
-    from (
-      select queries.*, coalesce(weights.weight, 0) as weight
-      from queries
-      left join analysis.latest_weights as weights on weights.query_id = queries.id
-      -- Not "ilike": a percent sign is a character here, as it is in a query.
-      where ${word}::text is null or strpos(lower(queries.q), lower(${word}::text)) > 0
-      order by
-        lower(queries.q) = lower(${word}::text) desc, starts_with(lower(queries.q), lower(${word}::text)) desc,
-        weight desc, queries.q, queries.device, queries.id
-      limit ${most}::integer
-    ) as chosen
-    order by
-      lower(chosen.q) = lower(${word}::text) desc, starts_with(lower(chosen.q), lower(${word}::text)) desc,
-      chosen.weight desc, chosen.q, chosen.device, chosen.id
-  `.execute(db)
-  return rows
-}
-
 /** What a query is asked as. */
 export interface QueryFacts {
   readonly id: string

@@ -1,7 +1,8 @@
 import { basename, join } from 'node:path'
+import { dictionaryTables } from '../../base/database/facts.ts'
 import { MillError, Misuse, Unreachable, WrongDatabase } from '../../base/errors.ts'
 import { crossOut, enterRows, enterStaged, stageRows, unmarkAnswers } from './copy.ts'
-import { type ArchivedDay, type Archivist, inArchiving, namingTables, readColumns } from './days.ts'
+import { type ArchivedDay, type Archivist, inArchiving, readColumns } from './days.ts'
 import { type ParquetEngine, withEngine } from './engine.ts'
 import {
   type FiledPlace,
@@ -42,7 +43,7 @@ async function enterDay(
     day,
   }: { readonly filed: FiledPlace; readonly manifest: Manifest; readonly day: ArchivedDay },
 ): Promise<number> {
-  for (const name of namingTables) {
+  for (const name of dictionaryTables) {
     const table = tableOf(manifest, name)
     const columns = await heldColumns(client, table)
     await stageRows(client, table, readFiled(filed, table))

@@ -1,6 +1,9 @@
+// Which days and rows leave for the archive, and what the database keeps of them.
+
 import pg, { type PoolClient } from 'pg'
 import type { Database, Pool } from '../../base/database/database.ts'
 import { askOnce, type CellColumn, kindOfCell } from '../../base/database/fetch.ts'
+import { factTables } from '../../base/database/facts.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
 import { codeOf, Misuse, WrongDatabase } from '../../base/errors.ts'
@@ -71,12 +74,14 @@ export async function readArchivedDays(
   db: Database,
   { since = '-infinity', until = 'infinity' }: { since?: string; until?: string } = {},
 ): Promise<readonly ArchivedDay[]> {
-  const { rows } = await sql<ArchivedDay>`
-    select run_date, part, folder, manifest_sha256, answers, moved_rows, bytes
-    from archived_days
-    where run_date between ${since}::date and ${until}::date
-    order by run_date, part`.execute(db)
-  return rows
+  return db
+    .selectFrom('archived_days')
+    .select(['run_date', 'part', 'folder', 'manifest_sha256', 'answers', 'moved_rows', 'bytes'])
+    .where('run_date', '>=', since)
+    .where('run_date', '<=', until)
+    .orderBy('run_date')
+    .orderBy('part')
+    .execute()
 }
 
 /** Which days may leave, and what keeps the next one. */
@@ -149,11 +154,7 @@ export const archivedTables: readonly ArchivedTable[] = [
     key: ['call_id'],
     where: 't.call_id in (select call_id from pg_temp.leaving_calls)',
   },
-  facts('organic_results'),
-  facts('search_entities'),
-  facts('search_clusters'),
-  facts('search_related_searches'),
-  facts('search_features'),
+  ...factTables.map(facts),
   {
     name: 'searches',
     kind: 'copied',
@@ -196,15 +197,6 @@ export const archivedTables: readonly ArchivedTable[] = [
 const leavingPlaces = `
   ${idsOf('page_id, t.domain_id', 'organic_results')} union
   ${idsOf('page_id, t.domain_id', 'search_features')}`
-
-/** What answers are named by: put back where it is missing. */
-export const namingTables = [
-  'domains',
-  'pages',
-  'entities',
-  'clusters',
-  'related_searches',
-] as const
 
 /** What stays in the database alone, told by each manifest. */
 export const leftOut: readonly string[] = [

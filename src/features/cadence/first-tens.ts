@@ -122,6 +122,7 @@ function answersOf({ list, since, until, origin, api, own }: SightOrder) {
     where runs.run_date between ${since}::date and ${until}::date
       and (runs.list_id = ${list} or not ${own}::boolean)
       and not runs.suspect
+      and not exists (select from quarantine where quarantine.search_id = searches.id)
       and tasks.query_id in (select query_id from members)
       and searches.parse_error is null
       and not searches.archived

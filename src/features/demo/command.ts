@@ -7,6 +7,8 @@ import { root } from '../../base/root.ts'
 import { Secret } from '../../base/secret.ts'
 import { localDate } from '../../base/time/zone.ts'
 import { type Mill, openMill } from '../../core/mill.ts'
+import { besideWork } from '../../core/nights/after-runs.ts'
+import { finishDays } from '../../core/nights/finish.ts'
 import { loadFirstDomains } from '../analysis/domains-command.ts'
 import { setOrigins } from '../analysis/origins.ts'
 import { restingLines } from '../cadence/command.ts'
@@ -99,6 +101,8 @@ export async function runDemo(
   }
   await showSandboxInViews(mill)
   await makeDomainsOurs(mill)
+  // With the origins that a new session shows: the desk finds its tables of keywords ready.
+  if (nights > 0) await besideWork(mill, async (db) => void (await finishDays(db)))
   if (cadence && options.json !== true) await tellRests(mill)
   await tellWhatIsThere(mill, { json: options.json === true, month })
   return summary.finish === 'completed' ? exits.done : exits.failures

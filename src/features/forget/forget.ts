@@ -1,9 +1,9 @@
 // Forgets a list, words, a host: step by step, so that a killed one goes on.
 
 import type { Database } from '../../base/database/database.ts'
+import { factTables } from '../../base/database/facts.ts'
 import { type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
-import { only } from '../../base/database/sql-file.ts'
 import { unhandled } from '../../base/errors.ts'
 import {
   aloneIn,
@@ -14,6 +14,7 @@ import {
   type List,
   noteAlone,
   noteDays,
+  sayingTables,
   type TellGone,
 } from './list.ts'
 import {
@@ -185,9 +186,10 @@ const answersAtOnce = 1000
  * noted of their entities, topics and related queries goes.
  */
 async function emptyFacts(db: Database, name: DomainName | null, tell: TellGone): Promise<Gone> {
-  const { rows } = await sql<{ last: number }>`
-    select coalesce(max(id), 0) as last from calls`.execute(db)
-  const { last } = only(rows)
+  const { last } = await db
+    .selectFrom('calls')
+    .select((eb) => eb.fn.coalesce(eb.fn.max('id'), eb.lit(0)).as('last'))
+    .executeTakeFirstOrThrow()
   let gone: Gone = {}
   for (let after = 0; after < last; after += answersAtOnce) {
     const portion = new Portion(after, after + answersAtOnce)
@@ -301,15 +303,6 @@ class Portion {
   }
 }
 
-const factTables = {
-  organic_results: sql`search_id in (select id from answers)`,
-  search_entities: sql`search_id in (select id from answers)`,
-  search_clusters: sql`search_id in (select id from answers)`,
-  search_related_searches: sql`search_id in (select id from answers)`,
-  search_features: sql`search_id in (select id from answers)`,
-  raw_answers: sql`call_id in (select id from paid)`,
-}
-
 const ofQueries = ['queries', 'searches', 'tasks', 'calls', 'expansions'] as const
 
 /** How many rows would go with queries, by table; of what their answers name, all that others may name as well. */
@@ -324,8 +317,9 @@ async function countQueries(
       from ${sql.table(table)}
       where ${sql.ref(key)} in (select query_id from gone)`
   })
-  const told = Object.entries(factTables).map(
-    ([table, where]) => sql`select ${table}, count(*) from ${sql.table(table)} where ${where}`,
+  const told = factTables.map(
+    (table) => sql`
+      select ${table}, count(*) from ${sql.table(table)} where search_id in (select id from answers)`,
   )
   const { rows } = await sql<{ name: string; rows: number }>`
     with gone as materialized (${queries}),
@@ -335,12 +329,13 @@ async function countQueries(
     paid as materialized (
       select id from calls where query_id in (select query_id from gone)
     )
-    ${sql.join([...own, ...told], sql` union all `)}`.execute(db)
+    ${sql.join([...own, ...told], sql` union all `)}
+    union all
+    select 'raw_answers', count(*) from raw_answers where call_id in (select id from paid)`.execute(
+    db,
+  )
   return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
 }
-
-/** Rows of lists about queries. */
-const sayingTables = ['list_queries', 'list_query_history', 'cadences', 'cadence_draws'] as const
 
 /** What a list says of its queries, or all lists of some queries. */
 async function countSayings(db: Database, where: RawBuilder<boolean>): Promise<Gone> {

@@ -1,9 +1,12 @@
+// Takes lists and queries out of the tables in portions, and counts what stands in the way or stays.
+
 import type { Database } from '../../base/database/database.ts'
+import { clock } from '../../base/database/clock.ts'
 import { type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { only } from '../../base/database/sql-file.ts'
 import type { Query } from '../../base/query.ts'
-import { addGone, type Gone, patiently, removeAnswers, tally } from './naming.ts'
+import { addGone, type Gone, patiently, removeAnswers, tally, touched } from './naming.ts'
 
 const listPortion = 2000
 
@@ -15,9 +18,8 @@ export interface List {
 
 /** The list of a name, unless it was forgotten. */
 export async function findLivingList(db: Database, name: string): Promise<List | null> {
-  const { rows } = await sql<List>`
-    select id, name from lists where name = ${name} and forgotten_at is null`.execute(db)
-  return rows[0] ?? null
+  const living = db.selectFrom('lists').where('forgotten_at', 'is', null)
+  return (await living.select(['id', 'name']).where('name', '=', name).executeTakeFirst()) ?? null
 }
 
 /** Queries that a list holds, or ever asked, and no other does. */
@@ -43,10 +45,18 @@ export async function noteAlone(db: Database, list: number): Promise<void> {
     on conflict do nothing`.execute(db)
 }
 
+/** Rows of lists about queries; those of the list itself go last. */
+export const sayingTables = [
+  'list_query_history',
+  'cadences',
+  'cadence_draws',
+  'list_queries',
+] as const
+
 /** Takes from the list what it says of queries that others hold as well. */
 export async function forgetMembers(db: Database, list: number, tell: TellGone): Promise<Gone> {
   let gone: Gone = {}
-  for (const table of ['list_query_history', 'cadences', 'cadence_draws', 'list_queries']) {
+  for (const table of sayingTables) {
     for (;;) {
       const rows = await patiently(() => takeMembers(db, table, list))
       gone = addGone(gone, { [table]: rows })
@@ -84,12 +94,13 @@ export async function endList(db: Database, { id, name }: List): Promise<boolean
       if (rows.length > 0) return false
       await endExpansions(trx, id)
       await noteDays(trx)
-      await sql`delete from cadence_nights where list_id = ${id}`.execute(trx)
-      await sql`
-        update lists
-        set name = 'forgotten-' || id, source = '', reading = null, budget = null,
-          forgotten_at = clock_timestamp()
-        where id = ${id}`.execute(trx)
+      await trx.deleteFrom('cadence_nights').where('list_id', '=', id).execute()
+      await trx
+        .updateTable('lists')
+        .set({ name: `forgotten-${id}`, source: '', reading: null, budget: null })
+        .set({ forgotten_at: clock })
+        .where('id', '=', id)
+        .execute()
       return true
     }),
   )
@@ -97,11 +108,13 @@ export async function endList(db: Database, { id, name }: List): Promise<boolean
 
 /** What was taken from its answers into other lists stays there; for which of its queries is no longer said. */
 async function endExpansions(trx: Transaction<DB>, list: number): Promise<void> {
-  await sql`delete from expansions where list_id = ${list}`.execute(trx)
-  await sql`
-    update expansions set from_query = ${nobody} where source_list_id = ${list} and round = 1`.execute(
-    trx,
-  )
+  await trx.deleteFrom('expansions').where('list_id', '=', list).execute()
+  await trx
+    .updateTable('expansions')
+    .set({ from_query: nobody })
+    .where('source_list_id', '=', list)
+    .where('round', '=', 1)
+    .execute()
 }
 
 /** In the place of the number of a query that is no more. */
@@ -148,16 +161,21 @@ async function nextPortion(trx: Transaction<DB>): Promise<{ gone: Gone; done: bo
 }
 
 async function choose(trx: Transaction<DB>): Promise<Portion> {
-  const { rows: due } = await sql<{ id: string }>`
-    select query_id as id from forgetting_queries order by query_id limit ${queriesAtOnce}`.execute(
-    trx,
-  )
-  const queries = due.map(({ id }) => id)
-  const { rows } = await sql<{ id: number }>`
-    select id from searches where query_id = any(${queries}::uuid[]) order by id limit ${answersAtOnce}`.execute(
-    trx,
-  )
-  return { queries, answers: rows.map(({ id }) => id), done: queries.length === 0 }
+  const due = await trx
+    .selectFrom('forgetting_queries')
+    .select('query_id')
+    .orderBy('query_id')
+    .limit(queriesAtOnce)
+    .execute()
+  const queries = due.map((row) => row.query_id)
+  const answers = await trx
+    .selectFrom('searches')
+    .select('id')
+    .where((eb) => eb('query_id', '=', eb.fn.any(eb.val(queries))))
+    .orderBy('id')
+    .limit(answersAtOnce)
+    .execute()
+  return { queries, answers: answers.map(({ id }) => id), done: queries.length === 0 }
 }
 
 /** The tasks that were answered by these answers; without answers, those that never were. Looked up by key, run by run. */
@@ -186,28 +204,36 @@ async function choosePending(
 
 /** Takes tasks away and leaves their calls: what was charged, and for which run, and nothing of what was asked. */
 async function forgetTasks(trx: Transaction<DB>, tasks: readonly number[]): Promise<Gone> {
-  const ids = sql`${tasks}::bigint[]`
-  const gone = await tally(
-    sql`
-      with gone as (
-        delete from tasks where id = any(${ids}) returning id, run_id
+  const gone = await touched(
+    trx,
+    trx
+      .with('gone', (db) =>
+        db
+          .deleteFrom('tasks')
+          .where((eb) => eb('id', '=', eb.fn.any(eb.val(tasks))))
+          .returning(['id', 'run_id']),
       )
-      insert into forgotten_tasks (task_id, run_id)
-      select id, run_id from gone
-      on conflict do nothing`.execute(trx),
+      .insertInto('forgotten_tasks')
+      .columns(['task_id', 'run_id'])
+      .expression((eb) => eb.selectFrom('gone').select(['id', 'run_id']))
+      .onConflict((conflict) => conflict.doNothing()),
   )
   // An answer that comes late names a mark that no call has: it is not stored. Without one nobody asks for it again.
-  const calls = await tally(
-    sql`
-      update calls
-      set query_id = ${nobody}, error_message = null, mark = case when mark is null then gen_random_uuid() end
-      where task_id = any(${ids})`.execute(trx),
+  const calls = await touched(
+    trx,
+    trx
+      .updateTable('calls')
+      .set({ query_id: nobody, error_message: null })
+      .set({ mark: sql<string | null>`case when mark is null then gen_random_uuid() end` })
+      .where((eb) => eb('task_id', '=', eb.fn.any(eb.val(tasks)))),
   )
-  const bodies = await tally(
-    sql`
-      delete from raw_answers
-      using calls
-      where calls.task_id = any(${ids}) and raw_answers.call_id = calls.id`.execute(trx),
+  const bodies = await touched(
+    trx,
+    trx
+      .deleteFrom('raw_answers')
+      .using('calls')
+      .whereRef('raw_answers.call_id', '=', 'calls.id')
+      .where((eb) => eb('calls.task_id', '=', eb.fn.any(eb.val(tasks)))),
   )
   return { tasks: gone, calls, raw_answers: bodies }
 }
@@ -243,26 +269,28 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
         join list_queries m on m.list_id = l.id
         where m.query_id = f.query_id and l.id <> f.list_id
       )`.execute(trx)
-  const ends = sql`${rows.map(({ id }) => id)}::uuid[]`
+  const ends = rows.map(({ id }) => id)
   const gone: Record<string, number> = {}
-  for (const table of [
-    'list_queries',
-    'list_query_history',
-    'cadences',
-    'cadence_draws',
-    'expansions',
-    'alerts',
-  ]) {
-    gone[table] = await tally(
-      sql`delete from ${sql.table(table)} where query_id = any(${ends})`.execute(trx),
+  for (const table of [...sayingTables.toReversed(), 'expansions', 'alerts'] as const) {
+    gone[table] = await touched(
+      trx,
+      trx.deleteFrom(table).where((eb) => eb('query_id', '=', eb.fn.any(eb.val(ends)))),
     )
   }
-  await sql`update expansions set from_query = ${nobody} where from_query = any(${ends})`.execute(
+  await trx
+    .updateTable('expansions')
+    .set({ from_query: nobody })
+    .where((eb) => eb('from_query', '=', eb.fn.any(eb.val(ends))))
+    .execute()
+  gone['queries'] = await touched(
     trx,
+    trx.deleteFrom('queries').where((eb) => eb('id', '=', eb.fn.any(eb.val(ends)))),
   )
-  gone['queries'] = await tally(sql`delete from queries where id = any(${ends})`.execute(trx))
   // Those with an open task were taken up anew.
-  await sql`delete from forgetting_queries where query_id = any(${queries}::uuid[])`.execute(trx)
+  await trx
+    .deleteFrom('forgetting_queries')
+    .where((eb) => eb('query_id', '=', eb.fn.any(eb.val(queries))))
+    .execute()
   return gone
 }
 
@@ -273,21 +301,18 @@ const mark = { kind: 'finished_days', id: nobody } as const
 
 /** Notes that sums are to be thrown away, for whoever goes on with a forgetting that broke off. */
 export async function noteDays(db: Database): Promise<void> {
-  await sql`
-    insert into forgetting_words (kind, id)
-    values (${mark.kind}, ${mark.id})
-    on conflict do nothing`.execute(db)
+  await db
+    .insertInto('forgetting_words')
+    .values(mark)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
 }
 
 /** Throws away the sums of all days, which name labels and domains: they are added up anew from what is left. */
 export async function clearDays(db: Database): Promise<void> {
-  await patiently(() => sql`delete from finished_days`.execute(db))
-  for (const table of [
-    'finished_labels',
-    'finished_queries',
-    'finished_shares',
-    'finished_steps',
-  ]) {
+  await patiently(() => db.deleteFrom('finished_days').execute())
+  const kept = ['finished_labels', 'finished_queries', 'finished_shares', 'finished_steps'] as const
+  for (const table of [...kept, 'finished_keywords', 'finished_keyword_days'] as const) {
     await clear(db, table, sql`not exists (select from finished_days d where d.id = t.finish_id)`)
   }
   await clear(
@@ -297,8 +322,8 @@ export async function clearDays(db: Database): Promise<void> {
       not exists (select from queries q where q.id = t.query_id)
       or not exists (select from pages p where p.id = t.page_id)`,
   )
-  await sql`
-    delete from forgetting_words where kind = ${mark.kind} and id = ${mark.id}`.execute(db)
+  const { kind, id } = mark
+  await db.deleteFrom('forgetting_words').where('kind', '=', kind).where('id', '=', id).execute()
 }
 
 async function clear(db: Database, table: string, where: ReturnType<typeof sql>): Promise<void> {
@@ -318,9 +343,12 @@ async function clear(db: Database, table: string, where: ReturnType<typeof sql>)
 
 /** Days whose sums are kept. */
 export async function countDays(db: Database): Promise<number> {
-  const { rows } = await sql<{ days: number }>`
-    select count(*) as days from finished_days where made_at is not null`.execute(db)
-  return rows[0]?.days ?? 0
+  const { days } = await db
+    .selectFrom('finished_days')
+    .select((eb) => eb.fn.countAll<number>().as('days'))
+    .where('made_at', 'is not', null)
+    .executeTakeFirstOrThrow()
+  return days
 }
 
 /** What stands in the way of forgetting: each of it ends by itself, or by a command. */
@@ -398,15 +426,13 @@ export async function findHeldQueries(
   q: string,
   narrow: Partial<Omit<Query, 'q'>>,
 ): Promise<readonly HeldQuery[]> {
-  const named = Object.entries(narrow).map(
-    ([column, value]) => sql`and ${sql.ref(column)}::text = ${String(value)}`,
-  )
-  const { rows } = await sql<HeldQuery>`
-    select id, q, location, hl, gl, num, device
-    from queries
-    where q = ${q} ${sql.join(named, sql` `)}
-    order by key`.execute(db)
-  return rows
+  const rows = await db
+    .selectFrom('queries')
+    .select(['id', 'q', 'location', 'hl', 'gl', 'num', 'device'])
+    .where((eb) => eb.and({ q, ...narrow }))
+    .orderBy('key')
+    .execute()
+  return rows as HeldQuery[]
 }
 
 /** What stays, although it has to do with what goes. */
@@ -434,8 +460,14 @@ export async function staysOfList(db: Database, { id }: List, pattern: string): 
 
 /** Queries of lists that name it. */
 export async function staysOfDomain(db: Database, pattern: string): Promise<Stays> {
-  const { rows } = await sql<{ q: string }>`
-    select distinct q from queries where q ~* ${pattern} order by q limit 100`.execute(db)
+  const rows = await db
+    .selectFrom('queries')
+    .select('q')
+    .distinct()
+    .where('q', '~*', pattern)
+    .orderBy('q')
+    .limit(100)
+    .execute()
   return { shared: 0, namesakes: rows.map(({ q }) => q) }
 }
 
@@ -443,9 +475,18 @@ export async function staysOfDomain(db: Database, pattern: string): Promise<Stay
 export async function countLeft(
   db: Database,
 ): Promise<{ readonly queries: number; readonly words: number }> {
-  const { rows } = await sql<{ queries: number; words: number }>`
-    select
-      (select count(*) from forgetting_queries) as queries,
-      (select count(*) from forgetting_words) as words`.execute(db)
-  return only(rows)
+  return db
+    .selectNoFrom(({ selectFrom, fn }) => [
+      selectFrom('forgetting_queries')
+        .select(fn.countAll<number>().as('n'))
+        .$asScalar()
+        .$notNull()
+        .as('queries'),
+      selectFrom('forgetting_words')
+        .select(fn.countAll<number>().as('n'))
+        .$asScalar()
+        .$notNull()
+        .as('words'),
+    ])
+    .executeTakeFirstOrThrow()
 }

@@ -1,6 +1,14 @@
+// Finds and removes what answers say: the rows, and what only they name.
+
 import type { Database } from '../../base/database/database.ts'
-import { type RawBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
+import {
+  type Compilable,
+  type RawBuilder,
+  sql,
+  type Transaction,
+} from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
+import { type DictionaryTable, factTables } from '../../base/database/facts.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 import { pause } from '../../base/waiting.ts'
 
@@ -40,7 +48,7 @@ export function inBody(name: DomainName): RawBuilder<boolean> {
 }
 
 /** What a domain may be called in each dictionary. */
-const spelled: Readonly<Record<WordTable, RawBuilder<string>>> = {
+const spelled: Readonly<Record<DictionaryTable, RawBuilder<string>>> = {
   domains: sql`host`,
   pages: sql`url`,
   entities: sql`name`,
@@ -57,12 +65,18 @@ export async function noteDomain(db: Database, name: DomainName): Promise<void> 
       select ${kind}, id from ${sql.table(kind)} where ${text} ~* ${pattern}
       on conflict do nothing`.execute(db)
   }
-  await sql`
-    insert into forgetting_words (kind, id)
-    select 'pages', pages.id
-    from pages
-    join forgetting_words w on w.kind = 'domains' and w.id = pages.domain_id
-    on conflict do nothing`.execute(db)
+  await db
+    .insertInto('forgetting_words')
+    .columns(['kind', 'id'])
+    .expression((eb) =>
+      eb
+        .selectFrom('pages')
+        .innerJoin('forgetting_words as w', 'w.id', 'pages.domain_id')
+        .where('w.kind', '=', 'domains')
+        .select([eb.val('pages').as('kind'), 'pages.id']),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
 }
 
 /** Notes the related query that asks for the same text. */
@@ -73,7 +87,7 @@ export async function noteRelated(db: Database, q: string): Promise<void> {
     on conflict do nothing`.execute(db)
 }
 
-function noted(kind: WordTable, table: string, column: string): RawBuilder<boolean> {
+function noted(kind: DictionaryTable, table: string, column: string): RawBuilder<boolean> {
   return sql<boolean>`
     exists (select from forgetting_words w where w.kind = ${kind} and w.id = ${sql.ref(`${table}.${column}`)})`
 }
@@ -134,60 +148,37 @@ function factsNaming(pattern: string): Readonly<Record<string, RawBuilder<boolea
   return Object.fromEntries(Object.entries(naming).map(([table, of]) => [table, of(pattern)]))
 }
 
-/** Which rows of a dictionary rows of answers name: the tables of answers, with their columns that do. */
-export const dictionaries = {
-  pages: [
-    ['organic_results', 'page_id'],
-    ['search_features', 'page_id'],
-  ],
-  domains: [
-    ['organic_results', 'domain_id'],
-    ['search_features', 'domain_id'],
-    ['pages', 'domain_id'],
-  ],
-  entities: [['search_entities', 'entity_id']],
-  clusters: [['search_clusters', 'cluster_id']],
-  related_searches: [['search_related_searches', 'related_search_id']],
-} as const
-
-/** A table of things that answers name. */
-export type WordTable = keyof typeof dictionaries
-
-const factTables = [
-  'organic_results',
-  'search_entities',
-  'search_clusters',
-  'search_related_searches',
-  'search_features',
-] as const
-
 /**
- * Takes away all that answers say, with their bodies: the one place that knows where the facts of an answer lie. What they
- * named is noted, to go when nobody names it any more.
+ * Removes all that answers say, with their bodies. What they named is noted, to go when nobody names it any more.
  */
 export async function removeAnswers(
   trx: Transaction<DB>,
   answers: readonly number[],
 ): Promise<Gone> {
-  const ids = sql`${answers}::bigint[]`
   await noteWords(trx, answers)
-  await sql`
-    delete from seen_pages
-    using organic_results o
-    join searches s on s.id = o.search_id
-    where o.search_id = any(${ids})
-      and seen_pages.page_id = o.page_id
-      and seen_pages.query_id = s.query_id`.execute(trx)
+  await trx
+    .deleteFrom('seen_pages')
+    .using('organic_results as o')
+    .innerJoin('searches as s', 's.id', 'o.search_id')
+    .whereRef('seen_pages.page_id', '=', 'o.page_id')
+    .whereRef('seen_pages.query_id', '=', 's.query_id')
+    .where((eb) => eb('o.search_id', '=', eb.fn.any(eb.val(answers))))
+    .execute()
   const gone: Record<string, number> = {}
   for (const table of factTables) {
-    gone[table] = await tally(
-      sql`delete from ${sql.table(table)} where search_id = any(${ids})`.execute(trx),
+    gone[table] = await touched(
+      trx,
+      trx.deleteFrom(table).where((eb) => eb('search_id', '=', eb.fn.any(eb.val(answers)))),
     )
   }
-  gone['raw_answers'] = await tally(
-    sql`delete from raw_answers where call_id = any(${ids})`.execute(trx),
+  gone['raw_answers'] = await touched(
+    trx,
+    trx.deleteFrom('raw_answers').where((eb) => eb('call_id', '=', eb.fn.any(eb.val(answers)))),
   )
-  gone['searches'] = await tally(sql`delete from searches where id = any(${ids})`.execute(trx))
+  gone['searches'] = await touched(
+    trx,
+    trx.deleteFrom('searches').where((eb) => eb('id', '=', eb.fn.any(eb.val(answers)))),
+  )
   return gone
 }
 
@@ -229,6 +220,11 @@ export function addGone(one: Gone, other: Gone): Gone {
 /** How many rows a statement touched. */
 export async function tally(done: Promise<{ readonly numAffectedRows?: bigint }>): Promise<number> {
   return Number((await done).numAffectedRows ?? 0)
+}
+
+/** Runs a statement of the builder; gives how many rows it touched. */
+export function touched(db: Database, statement: Compilable): Promise<number> {
+  return tally(db.executeQuery(statement))
 }
 
 const waitMs = 250

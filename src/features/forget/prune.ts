@@ -1,8 +1,10 @@
+// Removes old raw bodies, and nothing else.
+
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
+import { clockBefore } from '../../base/database/clock.ts'
 import { sql } from '../../base/database/kysely.ts'
-import { only } from '../../base/database/sql-file.ts'
 import { type Exit, exits, Misuse } from '../../base/errors.ts'
 import { readDuration } from '../../base/time/zone.ts'
 import { openMill } from '../../core/mill.ts'
@@ -52,16 +54,16 @@ const batch = 2000
 
 /** What `pruneBodies` would remove. */
 export async function countBodies(db: Database, olderMs: number): Promise<Bodies> {
-  const { rows } = await sql<Bodies>`
-    select
-      count(*) as bodies,
-      coalesce(sum(octet_length(r.body)), 0) as bytes,
-      count(*) filter (where s.parse_error is not null) as unread
-    from raw_answers r
-    left join searches s on s.id = r.call_id
-    where r.received_at < now() - ${olderMs} * interval '1 millisecond'
-  `.execute(db)
-  return rows[0] ?? { bodies: 0, bytes: 0, unread: 0 }
+  return db
+    .selectFrom('raw_answers as r')
+    .leftJoin('searches as s', 's.id', 'r.call_id')
+    .select(({ fn, lit }) => [
+      fn.countAll<number>().as('bodies'),
+      fn.coalesce(fn.sum<number>(fn<number>('octet_length', ['r.body'])), lit(0)).as('bytes'),
+      fn.countAll<number>().filterWhere('s.parse_error', 'is not', null).as('unread'),
+    ])
+    .where('r.received_at', '<', clockBefore(olderMs))
+    .executeTakeFirstOrThrow()
 }
 
 /**
@@ -69,11 +71,11 @@ export async function countBodies(db: Database, olderMs: number): Promise<Bodies
  * written down before anything goes: a limit that moves on while bodies arrive would leave older ones than it takes.
  */
 export async function pruneBodies(db: Database, olderMs: number): Promise<Bodies> {
-  const { rows: begun } = await sql<{ id: number }>`
-    insert into prunings (received_before)
-    values (clock_timestamp() - ${olderMs} * interval '1 millisecond')
-    returning id`.execute(db)
-  const pruning = only(begun).id
+  const { id: pruning } = await db
+    .insertInto('prunings')
+    .values({ received_before: clockBefore(olderMs) })
+    .returning('id')
+    .executeTakeFirstOrThrow()
   let total: Bodies = { bodies: 0, bytes: 0, unread: 0 }
   for (let after = 0; ;) {
     const { rows } = await sql<Bodies & { last: number | null }>`

@@ -1,11 +1,12 @@
 // What texts are taken out, and what stands in their place.
 
 import type { Database } from '../../base/database/database.ts'
+import { dictionaries, type DictionaryTable, dictionaryTables } from '../../base/database/facts.ts'
 import { type RawBuilder, sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
 import { pause } from '../../base/waiting.ts'
 import { aloneIn } from './list.ts'
-import { addGone, dictionaries, type Gone, tally, type WordTable } from './naming.ts'
+import { addGone, type Gone, tally } from './naming.ts'
 
 /** Stands where a text stood that had to be something. */
 const blank = '(forgotten)'
@@ -205,7 +206,7 @@ const lookAgainMs = 20
 export async function forgetWords(db: Database): Promise<Gone> {
   const gone: Record<string, number> = {}
   // Pages before hosts: a page names its host.
-  for (const kind of Object.keys(dictionaries) as WordTable[]) {
+  for (const kind of dictionaryTables.toReversed()) {
     await sql`
       delete from forgetting_words w
       where w.kind = ${kind} and w.held is null and ${isNamed(kind)}`.execute(db)
@@ -220,7 +221,7 @@ export async function forgetWords(db: Database): Promise<Gone> {
 }
 
 /** True for a word `w` that a row of an answer, or a page, names. */
-function isNamed(kind: WordTable): RawBuilder<boolean> {
+function isNamed(kind: DictionaryTable): RawBuilder<boolean> {
   const places = dictionaries[kind].map(
     ([table, column]) => sql`
       w.id in (select ${sql.ref(column)} from ${sql.table(table)} where ${sql.ref(column)} is not null)`,
@@ -228,7 +229,7 @@ function isNamed(kind: WordTable): RawBuilder<boolean> {
   return sql<boolean>`(${sql.join(places, sql` or `)})`
 }
 
-async function takeOut(db: Database, kind: WordTable): Promise<void> {
+async function takeOut(db: Database, kind: DictionaryTable): Promise<void> {
   for (;;) {
     const taken = await sql`
       with chosen as materialized (
@@ -258,7 +259,7 @@ async function writersEnded(db: Database): Promise<void> {
   }
 }
 
-async function putBack(db: Database, kind: WordTable): Promise<void> {
+async function putBack(db: Database, kind: DictionaryTable): Promise<void> {
   const { rows } = await sql<{ columns: readonly string[] }>`
     select array_agg(attname::text order by attnum) as columns
     from pg_attribute

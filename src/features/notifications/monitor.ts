@@ -31,7 +31,7 @@ const newsEveryMs = 5_000
 
 /** Health checks and metrics when a port is set, news when a webhook is; and the outlook, for whoever asks the tables. */
 export async function startMonitor(mill: Mill, options: MonitorOptions): Promise<Monitor> {
-  const { metricsPort, webhook, unattendedMs } = mill.config
+  const { metricsHost, metricsPort, webhook, unattendedMs } = mill.config
   const { tell } = options
   // Unless somebody reads them, they are not even counted.
   const metrics =
@@ -47,6 +47,7 @@ export async function startMonitor(mill: Mill, options: MonitorOptions): Promise
     metrics === null || metricsPort === null
       ? null
       : await startHealth({
+          host: metricsHost,
           port: metricsPort,
           problems: async () => [
             ...(await databaseProblems(mill)),
@@ -54,7 +55,7 @@ export async function startMonitor(mill: Mill, options: MonitorOptions): Promise
           ],
           metrics: () => metrics.text(),
         })
-  if (health !== null) tell(`health and metrics on http://127.0.0.1:${health.port}`)
+  if (health !== null) tell(`health and metrics on http://${metricsHost}:${health.port}`)
   const news =
     webhook === null
       ? null
@@ -82,6 +83,8 @@ async function databaseProblems({ db }: Mill): Promise<readonly string[]> {
 }
 
 interface HealthOptions {
+  /** Address to listen on; this machine only when there is none. */
+  readonly host?: string
   /** 0: any free port. */
   readonly port: number
   /** What is missing before work can be done; nothing when it can. An account without credit is no such lack. */
@@ -96,7 +99,7 @@ export interface Health {
 
 const answerWithinMs = 5_000
 
-/** Serves `/livez`, `/readyz` and `/metrics` to this machine only. */
+/** Serves `/livez`, `/readyz` and `/metrics` , to this machine only unless `host` says otherwise. */
 export async function startHealth(options: HealthOptions): Promise<Health> {
   const server = createServer((request, response) => {
     void answer(options, request.url ?? '', response)
@@ -113,7 +116,7 @@ export async function startHealth(options: HealthOptions): Promise<Health> {
         ),
       )
     })
-    server.listen(options.port, '127.0.0.1', resolve)
+    server.listen(options.port, options.host ?? '127.0.0.1', resolve)
   })
   const { port } = server.address() as AddressInfo
   return {

@@ -265,7 +265,9 @@ function textOf(same: readonly News[]): string {
       return `querymill: ${news.schedule}, due ${times}, ${outcomes[news.kind]}${why}`
     }
     case 'rank_alert':
-      return `querymill: rank alert ${news.alert}: ${firstOf(news)}; ${news.alerts[0]?.question}`
+      return news.severity === 'high'
+        ? `querymill: ${news.headline}. Rank alert ${news.alert}: ${firstOf(news)}`
+        : `querymill: rank alert ${news.alert}: ${firstOf(news)}; ${news.alerts[0]?.question}`
     case 'rank_recovered':
       return news.because === null
         ? `querymill: rank alert ${news.alert} is over${nowAt(news.alerts[0])}. It was: ${firstOf(news)}; ${news.alerts[0]?.question}`

@@ -160,7 +160,10 @@ describe('a list of many lines', () => {
 describe('a list that is read again', () => {
   test('while its run is open joins it and adds only what is missing', async () => {
     const first = await planList(office.desk, await office.order('again', 'q\na\nb\n'))
-    const second = await planList(office.desk, await office.order('again', 'q\nb\nc\n'))
+    const second = await planList(
+      office.desk,
+      await office.order('again', 'q\nb\nc\n', { ifRemoved: 'keep' }),
+    )
     expect(second).toMatchObject({ run: first.run, joined: true, tasks: 2, queued: 1, already: 1 })
     expect(await office.rows(sql`select from tasks where run_id = ${first.run}`)).toHaveLength(3)
     const gone = await office.rows<{ q: string }>(sql`

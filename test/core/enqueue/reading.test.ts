@@ -22,16 +22,19 @@ describe('the JSON of an enqueue', () => {
       'made by a tool\n\nKeyword;Volume;CPC;Trend;Country\nschuhe;1200;0,5;up;Germany\nstiefel;90;0,7;down;Austria\n'
     const list = await read(Buffer.from(text), ['--num', '20'])
     expect(list.reading).toEqual({
+      file: expect.stringMatching(/export\.csv$/),
+      sheet: null,
       encoding: 'utf-8',
       encoding_by: 'proven',
       delimiter: ';',
       header_line: 3,
       columns: [
-        { column: 1, name: 'Keyword', means: 'query' },
-        { column: 2, name: 'Volume', means: 'weight' },
-        { column: 3, name: 'CPC', means: 'cpc' },
-        { column: 5, name: 'Country', means: 'gl' },
+        { column: 1, name: 'Keyword', means: 'query', samples: ['schuhe', 'stiefel'] },
+        { column: 2, name: 'Volume', means: 'weight', samples: ['1200', '90'] },
+        { column: 3, name: 'CPC', means: 'cpc', samples: ['0,5', '0,7'] },
+        { column: 5, name: 'Country', means: 'gl', samples: ['Germany', 'Austria'] },
       ],
+      runner_up: { column: 4, name: 'Trend', samples: ['up', 'down'] },
       ignored: ['Trend'],
     })
     expect(list.sample.first[0]).toMatchObject({ q: 'schuhe', gl: 'de', num: 20 })

@@ -19,6 +19,9 @@ const list: ListPlan = {
   unreadable: 0,
   shares: [],
   already: 0,
+  removed: { queries: 0, examples: [], byPrice: [] },
+  removedCost: { credits: 0, worst: 0, basis: 'nothing to buy' },
+  dropped: 0,
   before: { spent: 0, open: 0 },
   done: false,
   reasons: [{ reason: 'no query', lines: 1 }],
@@ -32,6 +35,10 @@ const list: ListPlan = {
 
 const verdict = { ignored: new Map(), decimals: new Map() }
 const heading = {
+  file: 'shoes.csv',
+  sheet: null,
+  rows: [],
+  runnerUp: null,
   verdict,
   encoding: { label: 'windows-1252', mark: 0, how: 'given' },
   dialect: {
@@ -81,7 +88,7 @@ describe('how a list was read', () => {
     const columns = { query: 0, others: [], needed: 1, width: 1, ignored: [] }
     const dialect = { delimiter: null, headerLine: null, header: [], columns }
     const encoding = { label: 'utf-8', mark: 0, how: 'proven' } as const
-    const plain = { ...list, heading: { encoding, dialect, verdict } }
+    const plain = { ...list, heading: { ...heading, encoding, dialect } }
     expect(readings(plain, list)).toEqual(['utf-8, one query a line, no header', 'as last read'])
   })
 })

@@ -75,7 +75,10 @@ describe('a run', () => {
 
   test('without its file is planned from what the list held when it was last read', async () => {
     await planList(office.desk, await office.order('members', 'q,tags\na,x\ngone,\n'))
-    const { run } = await planList(office.desk, await office.order('members', 'q,tags\na,x\nb,\n'))
+    const { run } = await planList(
+      office.desk,
+      await office.order('members', 'q,tags\na,x\nb,\n', { ifRemoved: 'keep' }),
+    )
     await office.finish(run)
     const [list] = await office.rows<{ id: number }>(
       sql`select id from lists where name = 'members'`,

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { queryIdBytes, queryKey } from '../../../src/base/query.ts'
-import { Sender, type StagedQuery } from '../../../src/core/enqueue/stage.ts'
+import { Sender } from '../../../src/core/enqueue/stage.ts'
+import type { ListedQuery } from '../../../src/core/lists/rows.ts'
 
 /** A database that answers when the test says so. */
 class Slow {
@@ -22,7 +23,7 @@ class Slow {
   }
 }
 
-function queries(count: number, q = 'shoes'): StagedQuery[] {
+function queries(count: number, q = 'shoes'): ListedQuery[] {
   const query = { q, location: null, hl: null, gl: null, num: 10, device: null }
   const key = queryKey(query)
   const about = {

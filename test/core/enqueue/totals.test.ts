@@ -16,6 +16,8 @@ const list = {
   unreadable: 0,
   shares: [],
   already: 1,
+  removed: { queries: 0, examples: [], byPrice: [] },
+  dropped: 0,
   before: { spent: 0, open: 0 },
   done: false,
   reasons: [],

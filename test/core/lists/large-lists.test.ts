@@ -57,9 +57,10 @@ describe('a list that is larger than it looks', () => {
 
   test('is read in a moment even when a cell holds more than a hundred thousand values', async () => {
     const places = Array.from({ length: 140_000 }, (_, index) => `p${index}`).join('|')
-    const started = performance.now()
+    const before = process.cpuUsage()
     const { rejected } = await read(`q,locations\nfoo,${places}\n`)
     expect(rejected).toHaveLength(1)
-    expect(performance.now() - started).toBeLessThan(5_000)
+    const { user, system } = process.cpuUsage(before)
+    expect((user + system) / 1000).toBeLessThan(5_000)
   })
 })

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
@@ -186,6 +187,35 @@ describe('a call whose answer was lost', () => {
 })
 
 describe('a response', () => {
+  test.each([
+    ['', ['HTTP/1.1 100 Continue\r\n\r\n', whole]],
+    [' in one piece with it', [`HTTP/1.1 100 Continue\r\nVia: a\r\n\r\n${whole}`]],
+    [' twice and in pieces', ['HTTP/1.1 100 Con', 'tinue\r\n\r\nHTTP/1.1 100 OK\r\n\r\n', whole]],
+  ])('is read after a 100 Continue that nobody asked for%s', async (_, pieces) => {
+    const { api } = await stageSockets((socket) => {
+      socket.setNoDelay(true)
+      socket.on('data', () => {
+        void (async () => {
+          for (const piece of pieces) {
+            await new Promise((resolve) => socket.write(piece, resolve))
+            await setImmediate()
+          }
+        })()
+      })
+    })
+    for (const q of ['one', 'two']) {
+      expect(await api.call(query(q))).toMatchObject({ kind: 'response', status: 200 })
+    }
+  })
+
+  test('is read behind 60 kB of headers', async () => {
+    const { api } = await stageApi((_, response) => {
+      response.writeHead(200, { 'x-trace': 'a'.repeat(60_000) })
+      response.end('{"a":1}')
+    })
+    expect(await api.call(query())).toMatchObject({ kind: 'response', status: 200 })
+  })
+
   test('is what comes after hints that announce it', async () => {
     const { api } = await stageSockets((socket) =>
       socket.on('data', () => {

@@ -34,7 +34,6 @@ function openLedger(
   const stuck: unknown[] = []
   let writes = 0
   const batch = new Batch({
-    lanes: 1,
     counted: false,
     write: async (entries) => {
       writes += 1
@@ -95,7 +94,6 @@ describe('with many lanes', () => {
     const begun: number[] = []
     const ends: (() => void)[] = []
     const batch = new Batch({
-      lanes: 200,
       counted,
       write: async (entries) => {
         begun.push(entries.length)

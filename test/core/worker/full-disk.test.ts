@@ -26,7 +26,7 @@ async function openOn(megabytes: number, lanes: number, api: SceneOptions['api']
 test.runIf(mounts)(
   'answers find room on a disk that was filled after the start, and the next start settles them on it unbought',
   async () => {
-    const { api, mill, disk, work } = await openOn(3, 16)
+    const { api, mill, disk, work } = await openOn(13, 16)
     await mill.plan(queries(16))
     await refuse(mill, 'raw_answers', { code: diskFull })
     const worker = work()
@@ -34,12 +34,16 @@ test.runIf(mounts)(
     disk.fill()
     worker.kill('SIGTERM')
     const { code, stderr } = await worker.ended
-    expect(stderr).toContain('16 paid answers could not be written to the database; they are kept')
+    expect(stderr).toContain(
+      '16 paid answers could not be written to the database: the next worker',
+    )
     expect(code).toBe(0)
     await allow(mill, 'raw_answers')
     const settled = await work('--drain').ended
     expect(settled.code, settled.stderr).toBe(0)
-    expect(settled.stderr).toContain('16 answers kept in')
+    expect(settled.stderr).toContain(
+      '16 answers that a worker received before it ended: settled now',
+    )
     expect(await mill.states()).toEqual({ answered: 17 })
     expect(api.charges()).toHaveLength(17)
     expect(readdirSync(join(disk.folder, 'spool'))).toEqual([])
@@ -49,22 +53,26 @@ test.runIf(mounts)(
 )
 
 test.runIf(mounts)(
-  'of answers that are larger than the room for them those are kept that fit, and a worker says what the others cost and ends with 5',
+  'of answers that are larger than the space for them those are kept that fit, and a worker says what the others cost and ends with 5',
   async () => {
     const { api, mill, disk, work } = await openOn(3, 2, {
       faults: [{ kind: 'oversize', match: 'large', times: 1, bytes: 1_000_000 }],
     })
-    await mill.plan(['large', 'small'])
     await refuse(mill, 'raw_answers', { code: diskFull })
     const worker = work()
+    // It enters itself once it has taken its space.
+    await expect
+      .poll(async () => mill.db.selectFrom('workers').select('id').execute())
+      .toHaveLength(2)
+    disk.fill()
+    await mill.plan(['large', 'small'])
     await expect
       .poll(() => api.charges().filter(({ ended_at }) => ended_at !== null).length)
       .toBe(3)
-    disk.fill()
     worker.kill('SIGTERM')
     const { code, stderr } = await worker.ended
-    expect(stderr).toContain('1 paid answers could not be written to the database; they are kept')
-    expect(stderr).toContain('got ENOSPC: 1 paid answer lost, 0 credits worth, 1 told no price')
+    expect(stderr).toContain('1 paid answer could not be written to the database: the next worker')
+    expect(stderr).toContain('1 paid answer lost (0 credits, 1 without a price)')
     expect(stderr).not.toContain('    at ')
     expect(code).toBe(5)
     await allow(mill, 'raw_answers')
@@ -81,8 +89,10 @@ test.runIf(mounts)(
     const { api, mill, disk, work } = await openOn(1, 16)
     await mill.plan(queries(2))
     const { code, stderr } = await work('--drain').ended
-    expect(stderr).toContain('expected 2.1 MB of room in')
-    expect(stderr).toContain('ENOSPC: nothing is bought; make room, or lower MILL_CONCURRENCY')
+    expect(stderr).toContain('expected 11.0 MB of free space in')
+    expect(stderr).toContain(
+      'ENOSPC: nothing is bought; free some space, or lower MILL_CONCURRENCY',
+    )
     expect(code).toBe(5)
     expect(api.charges()).toHaveLength(1)
     expect(readdirSync(join(disk.folder, 'spool'))).toEqual([])

@@ -32,7 +32,7 @@ test.each(budgets)(
 )
 
 describe('the exit code of a worker', () => {
-  const sums = { run_failures: 0 }
+  const sums = { run_failures: 0, waiting: null }
   const going = new AbortController().signal
 
   test.each<[Finish, number]>([
@@ -48,7 +48,41 @@ describe('the exit code of a worker', () => {
   })
 
   test('is 1 when all is done and a task of its runs is not well', () => {
-    expect(exitOf({ finish: 'completed', run_failures: 1 }, going)).toBe(1)
+    expect(exitOf({ ...sums, finish: 'completed', run_failures: 1 }, going)).toBe(1)
+  })
+
+  test('is 1 when nothing is left but a query that the API asked to try in two hours, and says which and when', async () => {
+    const { api, mill } = await openScene({
+      settings: { MILL_STALL_MS: '1000' },
+      api: {
+        faults: [{ kind: 'status', status: 503, match: 'query 7', times: 1, retryAfter: '7200' }],
+      },
+    })
+    await mill.plan(queries(20))
+    const ended = await run('work', ['--drain', '--json'], mill.env)
+    const { rows } = await sql<{ until: string }>`
+      select to_char(not_before at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as until
+      from tasks where state = 'open'`.execute(mill.db)
+    const [{ until } = { until: '' }] = rows
+    expect(ended.stderr).toContain(`asked to try "query 7" not before ${until}`)
+    expect(JSON.parse(ended.stdout)).toMatchObject({
+      finish: 'stalled',
+      waiting: { tasks: 1, query: 'query 7', until },
+    })
+    expect(ended.code).toBe(1)
+    expect(await mill.states()).toEqual({ answered: 19, open: 1 })
+    expect(api.charges().filter(({ q }) => q === 'query 7')).toHaveLength(1)
+  })
+
+  test('is 5 when the API asked for no call for two hours, and says until when', async () => {
+    const { mill } = await openScene({
+      settings: { MILL_STALL_MS: '1000' },
+      api: { faults: [{ kind: 'rate', chance: 1, retryAfter: 'seconds', seconds: 7_200 }] },
+    })
+    await mill.plan(queries(3))
+    const ended = await run('work', ['--drain'], mill.env)
+    expect(ended.stderr).toMatch(/the API asked for no call before \d{4}-.*Z; run the same command/)
+    expect(ended.code).toBe(5)
   })
 
   test('is 1 for a failure that another worker had in the same run, and says so', async () => {

@@ -57,7 +57,7 @@ describe('a drain', () => {
       select to_char(lease_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as until
       from workers`.execute(mill.db)
     const { stderr, code } = await run('work', ['--drain'], { ...mill.env, ...times })
-    const said = stderr.split('\n').filter((line) => line.startsWith('waiting'))
+    const said = stderr.split('\n').filter((line) => line.startsWith('waiting for'))
     expect(said).toEqual([
       expect.stringMatching(
         new RegExp(
@@ -81,7 +81,7 @@ describe('a drain', () => {
     )
     const { stderr } = await run('work', ['--drain'], mill.env)
     const said = stderr.split('\n').filter((line) => line.startsWith('waiting'))
-    expect(said).toEqual([`waiting until ${rows[0]?.until} to try 1 task again (TIMEOUT)`])
+    expect(said).toEqual([`waiting until ${rows[0]?.until} to try "query 1" again (TIMEOUT)`])
     expect(await mill.states()).toEqual({ answered: 2 })
   })
 })

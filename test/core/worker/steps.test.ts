@@ -26,6 +26,7 @@ async function openSteps() {
   const called: string[] = []
   const keys: unknown[] = []
   const replies: Reply[] = []
+  const logged: [number, Reply][] = []
   const tools = {
     mill,
     options: { tell: (line) => said.push(line), at: (moment) => moments.push(moment) },
@@ -43,7 +44,6 @@ async function openSteps() {
     lanes: openLanes(2),
     brake: new Brake({ lease, timeoutMs: 1_000, outages, nudge }),
     batch: new Batch({
-      lanes: 2,
       counted: false,
       write: async (written) => {
         entries.push(...written)
@@ -55,6 +55,7 @@ async function openSteps() {
     tally: new Tally(),
     witnesses: new Witnesses(),
     outages,
+    log: { append: (call, reply) => logged.push([call.id, reply]) },
     onReply: (reply) => replies.push(reply),
     nudge,
   } satisfies Tools
@@ -66,6 +67,7 @@ async function openSteps() {
     entries,
     called,
     keys,
+    logged,
     replies,
     nudge,
     said,
@@ -99,6 +101,15 @@ describe('the call', () => {
     const reply = await steps.call(task(1), name(7))
     expect(keys).toEqual(['mark 7'])
     expect(replies).toEqual([reply])
+  })
+
+  test('has its reply in the log before anything else is done with it', async () => {
+    const { tools, logged } = await openSteps()
+    const before: number[] = []
+    const onReply = () => void before.push(logged.length)
+    const reply = await stepsOf({ ...tools, onReply }).call(task(1), name(7))
+    expect(logged).toEqual([[7, reply]])
+    expect(before).toEqual([1])
   })
 
   test('is not made when something was learnt that speaks against it', async () => {

@@ -8,6 +8,9 @@ import type { TestMill } from '../../support/mill.ts'
 import { allow, refuse } from '../../support/refusal.ts'
 import { type Result, start } from '../../support/run.ts'
 import { openScene, queries, type Scene } from '../../support/scene.ts'
+import { openLog } from '../../../src/core/worker/write-ahead-log.ts'
+import { openLedger } from './ledger.ts'
+import { answer, refusal } from './pieces.ts'
 
 function spooled(mill: TestMill): string[] {
   return readdirSync(join(mill.config.home, 'spool')).map((name) =>
@@ -50,23 +53,33 @@ async function broken({ db }: TestMill): Promise<string[]> {
 test('a drain whose database may only be read gives up with 5, and the next start settles unbought what is of this database', async () => {
   const { api, mill, file, ended: left } = await keepFour('25006', 'by itself')
   expect(left.code).toBe(5)
-  const lines = linesOf(file)
-  const [first = '', ...others] = lines
-  expect(others).toHaveLength(3)
-  const { ended, ...rest } = JSON.parse(first) as { ended: object }
-  // A key that was refused long ago must not stop the one that is set now.
-  const refused = JSON.stringify({ ...rest, ended: { ...ended, signal: 'key_refused' } })
-  const unknown = JSON.stringify({ ...rest, ended: { ...ended, call: 999_999 } })
-  writeFileSync(file, [refused, ...others, unknown, '{"account":1,"en'].join('\n'))
+  expect(linesOf(file).filter((line) => line.includes('"call":'))).toHaveLength(4)
+  const strange = openLog(mill, 2)
+  strange.append({ id: 999_999, mark: null }, answer({ pad: 'whole' }))
+  strange.append({ id: 999_998, mark: null }, answer({ pad: 'torn' }))
+  const { files } = await strange.close()
+  const [other = ''] = files
+  writeFileSync(other, readFileSync(other, 'latin1').replace('"pad":"torn"', '"pad":"rent"'))
   const said: string[] = []
   expect((await mill.drain({ tell: (line) => said.push(line) })).finish).toBe('completed')
   expect(await mill.states()).toEqual({ answered: 5 })
   expect(api.charges()).toHaveLength(5)
+  expect(said.join('\n')).toContain('4 answers that a worker received before it ended: settled')
+  expect(said.join('\n')).toContain('2 answers in the log of a worker cannot be settled')
+  expect(spooled(mill)).toEqual([`${other}.left`])
+  expect(await broken(mill)).toEqual([])
+})
+
+test('a key that was refused before a crash does not stop the key that is set now', async () => {
+  const { mill, hire, reserveCall } = await openLedger()
+  const call = await reserveCall(await hire())
+  const log = openLog(mill, 1)
+  log.append(call, refusal(401, 'UNAUTHORIZED'))
+  await log.close()
+  expect((await mill.drain()).finish).toBe('completed')
   const { rows: stops } = await sql`select reason from stops`.execute(mill.db)
   expect(stops).toEqual([])
-  expect(said.join('\n')).toContain('2 others in it are torn or of calls that this database')
-  expect(spooled(mill)).toEqual([`${file}.left`])
-  expect(await broken(mill)).toEqual([])
+  expect(await mill.states()).toEqual({ answered: 2 })
 })
 
 test('a fault of the database that nobody thought of ends the worker, is named, and costs no answer', async () => {
@@ -100,7 +113,7 @@ test('a worker that could not keep an answer in a file buys none, and says what 
   writeFileSync(home, 'no folder')
   const { code, stderr } = await start('work', ['--drain'], { ...mill.env, MILL_HOME: home }).ended
   expect(code).toBe(2)
-  expect(stderr).toContain('expected MILL_HOME to be a folder where paid answers can be kept')
+  expect(stderr).toContain('expected MILL_HOME to be a folder where paid answers can be stored')
   expect(stderr).toContain('ENOTDIR')
   expect(api.charges()).toEqual([])
 })
@@ -118,7 +131,7 @@ test('a worker whose answers neither the database nor a file takes ends with 5, 
   writeFileSync(folder, 'no folder any more')
   work.kill('SIGTERM')
   const { code, stderr } = await work.ended
-  expect(stderr).toContain('4 paid answers lost, 4 credits worth, and may be bought again')
+  expect(stderr).toContain('4 paid answers lost (4 credits) and may be bought again')
   expect(stderr).not.toContain('    at ')
   expect(code).toBe(5)
 })

@@ -2,11 +2,10 @@ import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { closeAndJudge } from '../../../src/core/nights/after-runs.ts'
 import { Upkeep } from '../../../src/core/worker/duties.ts'
-import { entryOf } from '../../../src/core/ledger/entry.ts'
-import { keep } from '../../../src/core/worker/spool.ts'
+import { openLog } from '../../../src/core/worker/write-ahead-log.ts'
 import { Worker } from '../../../src/core/worker/worker.ts'
 import { type Ledger, openLedger, outlive } from './ledger.ts'
-import { answer, bought } from './pieces.ts'
+import { answer } from './pieces.ts'
 
 /** A worker that takes no slices, and its upkeep. */
 async function openUpkeep(ledger: Ledger) {
@@ -38,10 +37,9 @@ describe('the upkeep of a worker', () => {
     const first = await leaseUntil(ledger, worker)
     await expect.poll(() => leaseUntil(ledger, worker)).toBeGreaterThan(first)
     upkeep.stop()
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    const last = await leaseUntil(ledger, worker)
+    const beat = vi.spyOn(worker.lease, 'beat')
     await new Promise((resolve) => setTimeout(resolve, 300))
-    expect(await leaseUntil(ledger, worker)).toBe(last)
+    expect(beat).not.toHaveBeenCalled()
   })
 
   test('gives up calls of a worker that died', async () => {
@@ -97,18 +95,20 @@ describe('the upkeep of a worker', () => {
     expect(await ledger.callOf(call)).toMatchObject({ outcome: null })
   })
 
-  test('settles answers that were left in a file before it gives their calls up', async () => {
+  test('settles answers in the log of a dead worker before it gives their calls up', async () => {
     const ledger = await openLedger(short)
-    const { mill, clerk } = ledger
+    const { mill } = ledger
     const dead = await ledger.hire()
     const call = await ledger.reserveCall(dead)
     const { said } = await openUpkeep(ledger)
-    keep(mill, { account: clerk.account, reserve: null }, [
-      entryOf({ ...bought(1, answer()), call }, mill.supplier),
-    ])
+    const log = openLog(mill, 1)
+    log.append(call, answer())
+    await log.close()
     await outlive(ledger, dead)
     await expect.poll(() => ledger.callOf(call)).toMatchObject({ outcome: 'settled', deaths: 0 })
-    await expect.poll(() => said.join()).toContain('1 answers kept in')
+    await expect
+      .poll(() => said.join())
+      .toContain('1 answer that a worker received before it ended: settled now')
   })
 })
 

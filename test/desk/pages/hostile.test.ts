@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { pages } from '../../../src/desk/command.ts'
+import { pages } from '../../../src/desk/pages/all.ts'
 import { payloads } from '../report/payloads.ts'
 import { deskScene } from '../scene.ts'
 

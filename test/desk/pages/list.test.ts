@@ -34,7 +34,7 @@ describe('lists', () => {
   test('coverage and costs are those of the views and the runs', async () => {
     const text = await scene.view(`/lists/1?${days}`)
     const { rows } = await scene.pool.query<Record<string, number | string>>(
-      `select run_date, round(100 * share::numeric, 1)::double precision as share, planned, bought, reused, not_asked, failed, unknown, open
+      `select run_date, round(100 * share::numeric, 2)::text as share, planned, bought, reused, not_asked, failed, unknown, open
       from analysis.coverage
       where list = 'main'
       order by run_date desc`,

@@ -51,7 +51,7 @@ describe('the page of a page', () => {
       [1, 1, 2],
     ])
     const text = await scene.view(`/pages/${page}?${days}`)
-    const share = Math.round((found[1]?.share ?? 0) * 1000) / 10
+    const share = ((found[1]?.share ?? 0) * 100).toFixed(2)
     expect(text).toContain(`share of voice on 2026-01-02 ${share} %`)
     expect(text).toContain('queries with a place, of 2 1')
   })

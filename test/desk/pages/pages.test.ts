@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { openPool } from '../../../src/base/database/database.ts'
 import { migrateAll } from '../../../src/core/mill.ts'
-import { pages } from '../../../src/desk/command.ts'
+import { pages } from '../../../src/desk/pages/all.ts'
 import { emptyUrl } from '../../support/database.ts'
 import { openDesk } from '../../support/desk.ts'
 import { patienceMs } from '../../support/patience.ts'

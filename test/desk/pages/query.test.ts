@@ -46,21 +46,18 @@ const scene = deskScene(async ({ story, pool }) => {
 
 describe('searching queries', () => {
   test('a part of a text finds its queries, with what tells them apart, and leads to each', async () => {
-    const text = await scene.markup('/queries?word=OOT')
+    const text = await scene.markup('/keywords?word=OOT&column=device&column=list')
     expect(text).toContain(`href="/queries/${boots}"`)
     expect(text).toContain(`href="/queries/${scene.story.idOf('boots @m')}"`)
-    expect(wordsOf(text)).toContain('boots mobile main')
+    expect(wordsOf(text)).toContain('boots – mobile')
   })
 
-  test('suggestions are texts of queries, each once, and a percent sign is a character', async () => {
-    const { text, headers } = await scene.desk.get('/suggested/queries?word=boo')
-    expect(headers['content-type']).toBe('application/json')
-    expect(JSON.parse(text)).toEqual(['boots'])
-    expect(JSON.parse((await scene.desk.get('/suggested/queries?word=%25')).text)).toEqual([])
+  test('a percent sign is a character', async () => {
+    expect(await scene.view('/keywords?word=%25')).toContain('No keyword is like this')
   })
 
   test('a word that no query has is told', async () => {
-    expect(await scene.view('/queries?word=nowhere')).toContain('No query of any list has')
+    expect(await scene.view('/keywords?word=nowhere')).toContain('No keyword is like this')
   })
 })
 
@@ -183,8 +180,8 @@ describe('hostile texts', () => {
     const odd = scene.story.idOf(hostile)
     await scene.pool.query('update organic_results set snippet = $1 where title = $1', [hostile])
     for (const path of [
-      '/queries',
-      `/queries?word=${encodeURIComponent(hostile)}`,
+      '/keywords',
+      `/keywords?word=${encodeURIComponent(hostile)}`,
       `/queries/${odd}?since=2026-01-01&until=2026-01-04`,
       `/queries/${odd}?domain=${encodeURIComponent(hostile)}`,
       `/queries/${odd}/nights/2026-01-01`,

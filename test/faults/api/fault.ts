@@ -61,6 +61,7 @@ export const faultShape = z.discriminatedUnion('kind', [
     /** True: an error in JSON tells the credits that were used and are left. */
     billed: z.boolean().default(false),
     code: z.string().optional(),
+    retryAfter: z.string().optional(),
     body: z.enum(['error', 'html', 'empty']).default('error'),
   }),
   /** Odd numbers where the credits are told. */

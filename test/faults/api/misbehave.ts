@@ -54,6 +54,7 @@ export async function misbehave(fault: Fault, scene: Scene): Promise<number | nu
     case 'rate':
       return slowDown(fault, scene)
     case 'status':
+      if (fault.retryAfter !== undefined) response.setHeader('retry-after', fault.retryAfter)
       return send(scene, fault.status, failureBody(fault, scene))
     case 'credits':
       return send(scene, 200, scene.open() + oddCredits(fault, scene.used, scene.remaining))

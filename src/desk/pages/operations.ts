@@ -1,4 +1,4 @@
-// The page Tonight: how it goes now.
+// Operations: runs, workers, schedules and money at this moment.
 
 import { count } from '../../base/cli/text.ts'
 import { type MillState, readTables } from '../../core/runs/look.ts'
@@ -6,7 +6,6 @@ import { ago, etaOf, nextStep } from '../../core/runs/screen.ts'
 import type { RunStatus } from '../../core/runs/status.ts'
 import { type LiveWorker, readCrew } from '../../core/runs/waits.ts'
 import { describeLastNight, type NightSummary } from '../../core/scheduler/show.ts'
-import { type AlertRow, listAlerts } from '../../features/alerts/statements.ts'
 import { listNotices, type NoticeRow } from '../../features/notifications/news.ts'
 import { type Html, html } from '../drawing/html.ts'
 import {
@@ -20,37 +19,34 @@ import {
   runBadge,
   section,
   table,
+  tableSection,
   tiles,
   to,
   unknown,
 } from '../drawing/parts.ts'
 import { definePage, type DeskReading, type LiveParts, type PagePlace } from '../page.ts'
 import { drawOutlookLines } from './money.ts'
-import { nightPath } from './ways.ts'
 
 /** The state of the mill as `status` has it, the queue aside, with who works and what was told. */
-interface TonightFound extends Omit<MillState, 'queue'> {
+interface OperationsFound extends Omit<MillState, 'queue'> {
   readonly crew: readonly LiveWorker[]
   readonly notices: readonly NoticeRow[]
-  readonly alerts: readonly AlertRow[]
 }
 
 const shownNews = 6
 
 /** One moment of the tables; the outlook, which is dear, may be some seconds older. */
-async function readTonight(reading: DeskReading): Promise<TonightFound> {
+async function readOperations(reading: DeskReading): Promise<OperationsFound> {
   const outlook = await reading.outlook()
   return reading.books(async (db) => ({
     ...(await readTables({ ...reading.mill, db }, null)),
     outlook,
     crew: await readCrew(db),
     notices: await listNotices(db, shownNews),
-    alerts: await listAlerts(db, { id: null, rule: null, standing: false, limit: shownNews }),
   }))
 }
 
-/** Who works, and with how many calls on their way. */
-function drawCrew({ crew, account }: TonightFound, { zone }: PagePlace): Html {
+function drawCrew({ crew, account }: OperationsFound, { zone }: PagePlace): Html {
   const uncertain = account?.uncertain ?? 0
   const held =
     uncertain === 0
@@ -94,7 +90,7 @@ function drawCrew({ crew, account }: TonightFound, { zone }: PagePlace): Html {
 }
 
 /** What the schedules did last, and when they are due. */
-function drawDue({ summaries }: TonightFound, { href }: PagePlace): Html {
+function drawDue({ summaries }: OperationsFound, { href }: PagePlace): Html {
   const columns = [
     { head: 'schedule', cell: ({ schedule }: NightSummary) => given(schedule) },
     {
@@ -104,16 +100,18 @@ function drawDue({ summaries }: TonightFound, { href }: PagePlace): Html {
     { head: 'next', word: true as const, cell: nextOf },
     { head: 'overdue', cell: overdueOf },
   ]
-  const body =
-    summaries.length === 0
-      ? nothing(
-          'No schedule is on. Each would be a line here: its last night, and when it is due.',
-          'npm run nightly',
-        )
-      : table('Schedules', columns, summaries)
-  return section(
-    { id: 'due-now', title: 'Schedules', about: to(href('/nights'), 'All nights') },
-    body,
+  return tableSection(
+    {
+      id: 'due-now',
+      title: 'Schedules',
+      about: to(href('/nights'), 'All nights'),
+      empty: [
+        'No schedule is on. Each would be a line here: its last night, and when it is due.',
+        'npm run nightly',
+      ],
+    },
+    columns,
+    summaries,
   )
 }
 
@@ -132,7 +130,7 @@ function overdueOf({ overdue, zone }: NightSummary): readonly Html[] | string {
 }
 
 /** What is left, what must stay, what is to come. */
-function drawMoney(found: TonightFound, { zone, href }: PagePlace): Html {
+function drawMoney(found: OperationsFound, { zone, href }: PagePlace): Html {
   const { account, floor, accountName } = found
   const title = html`Money`
   if (account === null) {
@@ -164,31 +162,15 @@ function drawMoney(found: TonightFound, { zone, href }: PagePlace): Html {
   )
 }
 
-function outlookLinesOf({ outlook, origin }: TonightFound, zone: string): Html {
+function outlookLinesOf({ outlook, origin }: OperationsFound, zone: string): Html {
   if (origin === 'test') return html`<p>A test account never stops for credit.</p>`
   return drawOutlookLines(outlook, zone)
 }
 
-const alertTones = { standing: 'warn', recovered: 'good', withdrawn: 'soft' } as const
 const told = { told: 'good', waiting: 'warn', 'given up': 'bad' } as const
 
-/** What moved against the rules, the newest first. */
-function drawAlerts({ alerts }: TonightFound, place: PagePlace): Html {
-  return section(
-    { id: 'alerts-now', title: 'Alerts' },
-    alerts.length === 0
-      ? nothing(
-          'No alert so far. What moves against the rules shows here, with its evidence.',
-          'npm run alerts -- rules',
-        )
-      : html`<ul class="news">
-          ${alerts.map((alert) => alertLine(alert, place))}
-        </ul>`,
-  )
-}
-
 /** What the webhook was told, or is to be told, the newest first. */
-function drawNotices({ notices }: TonightFound, place: PagePlace): Html {
+function drawNotices({ notices }: OperationsFound, place: PagePlace): Html {
   return section(
     { id: 'notices-now', title: 'Notices' },
     notices.length === 0
@@ -202,16 +184,6 @@ function drawNotices({ notices }: TonightFound, place: PagePlace): Html {
   )
 }
 
-function alertLine(alert: AlertRow, { href }: PagePlace): Html {
-  const { id, run_date: date, state, text, query_id: query, base_run_date: beside } = alert
-  const nights =
-    query === null ? null : html` · ${to(href(nightPath(query, date), { beside }), 'both nights')}`
-  return html`<li>
-    <p>${badge(state, alertTones[state])} <span class="soft">${date}</span> ${given(text)}</p>
-    <p class="soft">Evidence: ${command(`npm run alerts -- show ${id}`)}${nights}</p>
-  </li>`
-}
-
 function noticeLine({ noted_at: at, state, text, problem }: NoticeRow, { zone }: PagePlace): Html {
   return html`<li>
     <p>
@@ -221,38 +193,25 @@ function noticeLine({ noted_at: at, state, text, problem }: NoticeRow, { zone }:
   </li>`
 }
 
-const leastShown = 6
-
 /** Runs that go on, and the newest that ended. */
-function drawRuns({ runs, older }: TonightFound, place: PagePlace): Html {
-  if (runs.length === 0) {
-    return section(
-      { id: 'runs-now', title: 'Runs' },
-      nothing(
-        'One line for each pass over a list, with what was answered, reused and failed.',
-        'npm run enqueue inputs/keywords.csv',
-      ),
-    )
-  }
-  const going = runs.filter(({ state }) => state === 'open' || state === 'planning').length
-  const shown = Math.max(going, leastShown)
-  const [first, rest] = [runs.slice(0, shown), runs.slice(shown)]
+function drawRuns({ runs, older }: OperationsFound, place: PagePlace): Html {
   const about =
     older === 0
       ? {}
       : { about: html`And ${older} older ones: ${to(place.href('/nights'), 'all nights')}.` }
-  return section(
-    { id: 'runs-now', title: 'Runs', ...about },
-    html`${table('Runs', runColumns(place), first)} ${before(rest, place)}`,
+  return tableSection(
+    {
+      id: 'runs-now',
+      title: 'Runs',
+      ...about,
+      empty: [
+        'One line for each pass over a list, with what was answered, reused and failed.',
+        'npm run enqueue inputs/keywords.csv',
+      ],
+    },
+    runColumns(place),
+    runs,
   )
-}
-
-function before(rest: readonly RunStatus[], place: PagePlace): Html | null {
-  if (rest.length === 0) return null
-  return html`<details id="runs-before">
-    <summary>${rest.length} runs before these</summary>
-    ${table('Runs before these', runColumns(place), rest)}
-  </details>`
 }
 
 function runColumns({ href }: PagePlace) {
@@ -312,7 +271,7 @@ const stopWords: Readonly<Record<string, string>> = {
 }
 
 /** In one look: whether work goes on, why not, and what to type. */
-function drawState(found: TonightFound, { zone, href }: PagePlace): Html {
+function drawState(found: OperationsFound, { zone, href }: PagePlace): Html {
   const stops = found.account?.stops ?? []
   const { tone, title, text } = headline(found)
   return html`<section class="state ${tone}" aria-labelledby="state-title">
@@ -328,17 +287,12 @@ function drawState(found: TonightFound, { zone, href }: PagePlace): Html {
         </p>`,
     )}
     <p class="next">Next: ${typeable(nextStep(found))}</p>
-    ${
-      found.origin === 'sandbox'
-        ? html`<p class="soft">SANDBOX: the bundled service answers, no real credits are spent.</p>`
-        : null
-    }
-    ${totals(found)}
+    ${found.runs.some(({ tasks }) => tasks.open > 0) ? totals(found) : null}
   </section>`
 }
 
 /** The runs with tasks that failed or may have: those below are often others. */
-function wrongRuns({ runs }: TonightFound, href: PagePlace['href']): Html | null {
+function wrongRuns({ runs }: OperationsFound, href: PagePlace['href']): Html | null {
   const wrong = runs.filter(({ tasks }) => tasks.failed + tasks.unknown > 0)
   if (wrong.length === 0) return null
   return html`<p>
@@ -359,7 +313,7 @@ interface Headline {
   readonly text: string
 }
 
-function headline({ runs, account, crew, endedLastMinute, outlook }: TonightFound): Headline {
+function headline({ runs, account, crew, endedLastMinute, outlook }: OperationsFound): Headline {
   const open = runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
   const tasks = count(open, 'open task')
   const stop = account?.stops[0]
@@ -387,7 +341,7 @@ function headline({ runs, account, crew, endedLastMinute, outlook }: TonightFoun
   return { tone: 'good', title: 'At work', text: `${tasks}: ${etaOf(open, outlook)}.` }
 }
 
-function totals({ runs, endedLastMinute, account }: TonightFound): Html {
+function totals({ runs, endedLastMinute, account }: OperationsFound): Html {
   const sum = (states: readonly (keyof (typeof runs)[number]['tasks'])[]) =>
     runs.reduce((all, { tasks }) => all + states.reduce((part, state) => part + tasks[state], 0), 0)
   return tiles([
@@ -406,37 +360,37 @@ function typeable(step: string): readonly (Html | string)[] {
     .map((piece) => (piece.startsWith('npm run ') ? command(piece.trim()) : piece))
 }
 
-/** How it goes now. */
-export const tonight = definePage({
-  path: '/',
-  nav: 'Tonight',
+/** Runs, workers, schedules and money at this moment. */
+export const operationsPage = definePage({
+  path: '/operations',
+  nav: 'Now',
+  area: 'Operations',
   ask: () => null,
-  read: readTonight,
+  read: readOperations,
   show: (found, place) => {
-    const parts = drawTonight(found, place)
+    const parts = drawOperations(found, place)
     const piece = (id: string) => html`<div id="${id}">${parts[id]}</div>`
     return {
-      title: 'Tonight',
+      title: 'Operations',
       plain: true,
       body: html`${piece('state')} ${piece('runs')}
         <div class="pair">
           ${piece('money')}
           <div>${piece('crew')} ${piece('due')}</div>
         </div>
-        <div class="pair">${piece('alerts')} ${piece('notices')}</div>`,
+        ${piece('notices')}`,
     }
   },
-  live: async (reading, place) => drawTonight(await readTonight(reading), place),
+  live: async (reading, place) => drawOperations(await readOperations(reading), place),
 })
 
-function drawTonight(found: TonightFound, place: PagePlace): LiveParts {
+function drawOperations(found: OperationsFound, place: PagePlace): LiveParts {
   return {
     state: drawState(found, place),
     runs: drawRuns(found, place),
     money: drawMoney(found, place),
     crew: drawCrew(found, place),
     due: drawDue(found, place),
-    alerts: drawAlerts(found, place),
     notices: drawNotices(found, place),
   }
 }

@@ -1,0 +1,11 @@
+import { runCommand } from '../src/base/cli/command.ts'
+
+await runCommand(
+  {
+    name: 'init',
+    about: 'Makes .env, a first list, schedules and .gitignore in this folder; overwrites nothing.',
+    examples: ['npm run init'],
+    define: (program) => program.option('--json', 'print one JSON object'),
+  },
+  async () => (await import('../src/features/admin/init.ts')).runInit,
+)

@@ -1,0 +1,11 @@
+-- The lines of our domains and of rivals that tables of keywords rest on, in one word.
+create or replace function analysis.keyword_basis() returns text
+language sql stable parallel safe as $$
+  select md5(coalesce(string_agg(concat_ws(' ', ours, domain, since, until), ',' order by ours, domain, since), ''))
+  from (
+    select true as ours, domain, since, until from public.own_domains
+    union all
+    select false, domain, since, until from public.rival_domains
+  ) as lines
+$$;
+comment on function analysis.keyword_basis() is 'The lines of our domains and of rivals in one word: finished_keywords of a day is used only while it is the same.';

@@ -1,0 +1,134 @@
+// Compares a list with its open run, and with what it held before: queries that it holds no longer.
+
+import { clock } from '../../base/database/clock.ts'
+import { type ExpressionBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
+import { Misuse } from '../../base/errors.ts'
+import type { Planned, PlanOrder } from './order.ts'
+
+/** Open queries of a run that its list no longer holds, by what their price depends on. */
+export interface RemovedQueries {
+  readonly queries: number
+  readonly examples: readonly string[]
+  readonly byPrice: Planned['toBuy']
+}
+
+/** No query was removed. */
+export const noneRemoved: RemovedQueries = { queries: 0, examples: [], byPrice: [] }
+
+const shownExamples = 3
+
+/** Finds the open queries of a run that are not among the merged lines of its list. */
+export async function findRemoved(trx: Transaction<DB>, run: number): Promise<RemovedQueries> {
+  const removed = trx
+    .selectFrom('tasks')
+    .innerJoin('queries', 'queries.id', 'tasks.query_id')
+    .where('tasks.run_id', '=', run)
+    .where(isRemoved)
+  const byPrice = await removed
+    .select(({ fn }) => ['queries.num', 'queries.device', fn.countAll<number>().as('tasks')])
+    .groupBy(['queries.num', 'queries.device'])
+    .execute()
+  if (byPrice.length === 0) return noneRemoved
+  const examples = await removed
+    .select('queries.q')
+    .orderBy('tasks.id')
+    .limit(shownExamples)
+    .execute()
+  return {
+    queries: byPrice.reduce((sum, { tasks }) => sum + tasks, 0),
+    examples: examples.map(({ q }) => q),
+    byPrice,
+  }
+}
+
+function isRemoved(eb: ExpressionBuilder<DB, 'tasks'>) {
+  const held = sql<boolean>`exists (select from pg_temp.merged where merged.id = ${eb.ref('tasks.query_id')})`
+  return eb.and([eb('tasks.state', '=', 'open'), eb.not(held)])
+}
+
+/** Refuses to plan a list whose run holds removed queries, before a person has said what becomes of them. */
+export function refuseUndecided(
+  { removed, dropped, run }: Pick<Planned, 'removed' | 'dropped' | 'run'>,
+  list: string,
+): void {
+  if (removed.queries === dropped) return
+  throw new Misuse(
+    `expected --drop or --keep for ${removedPhrase(removed)} of the open run ${run} that ${list} no longer holds; nothing was planned: type --drop to leave them unbought, or --keep to buy them as well`,
+  )
+}
+
+/** Counts and names removed queries, for a sentence. */
+export function removedPhrase({ queries, examples }: RemovedQueries): string {
+  const shown = examples.map((q) => JSON.stringify(q.slice(0, 60))).join(', ')
+  return `${queriesText(queries)} (${shown}${queries > examples.length ? ', …' : ''})`
+}
+
+/**
+ * Cancels the removed queries of a run. The row of the run is locked first, as everybody does who buys for it: the other
+ * way round two of them could wait for each other.
+ */
+export async function dropRemoved(trx: Transaction<DB>, run: number): Promise<void> {
+  await trx.selectFrom('runs').select('id').where('id', '=', run).forNoKeyUpdate().execute()
+  await trx
+    .updateTable('tasks')
+    .set({ state: 'cancelled', finished_at: clock })
+    .where('run_id', '=', run)
+    .where(isRemoved)
+    .execute()
+  await trx
+    .updateTable('slices')
+    .set({ done_at: clock })
+    .where('run_id', '=', run)
+    .where('done_at', 'is', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('tasks')
+            .whereRef('tasks.run_id', '=', 'slices.run_id')
+            .whereRef('tasks.slice', '=', 'slices.slice')
+            .where('tasks.state', '=', 'open'),
+        ),
+      ),
+    )
+    .execute()
+}
+
+const fewQueries = 20
+
+/**
+ * Refuses a list at night that has shrunk by more than half: an export that broke off looks like that, and nobody is
+ * there to see it.
+ */
+export async function refuseShrunken(
+  trx: Transaction<DB>,
+  list: number,
+  { kind, source, list: name }: Pick<PlanOrder, 'kind' | 'source' | 'list'>,
+): Promise<void> {
+  if (kind !== 'nightly' || source === null) return
+  const { held, before } = await trx
+    .selectFrom('list_queries')
+    .where('list_id', '=', list)
+    .where(({ eb, selectFrom }) =>
+      eb(
+        'last_seen',
+        '=',
+        selectFrom('list_queries')
+          .select(({ fn }) => fn.max('last_seen').as('newest'))
+          .where('list_id', '=', list),
+      ),
+    )
+    .select(({ fn }) => [
+      fn.countAll<number>().as('before'),
+      sql<number>`(select count(*) from pg_temp.merged)`.as('held'),
+    ])
+    .executeTakeFirstOrThrow()
+  if (before < fewQueries || held * 2 >= before) return
+  throw new Misuse(
+    `expected ${name} to hold about ${queriesText(before)} as when it was last read, got ${held}; enqueue it by hand once if that is meant`,
+  )
+}
+
+function queriesText(queries: number): string {
+  return `${queries.toLocaleString('en')} ${queries === 1 ? 'query' : 'queries'}`
+}

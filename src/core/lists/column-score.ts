@@ -1,0 +1,83 @@
+// Scores the columns of a table by how much their cells look like searches.
+
+import { checkDevice, countryCode, isGap, isNumber, languageCode } from './values.ts'
+
+const things: readonly (readonly [string, RegExp])[] = [
+  ['addresses', /^https?:\/\//i],
+  // With a year of four digits only: 10.1.26 may as well be a version that people search for.
+  [
+    'dates',
+    /^(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d)(?:[T\s]\s*\d\d?:\d\d.*)?$/,
+  ],
+  ['prices', /^(?:[$€£¥]\s?\d[\d.,]*|\d[\d.,]*\s?(?:[$€£¥]|EUR|USD|GBP))$/],
+  ['addresses of machines', /^\d{1,3}(?:\.\d{1,3}){3}(?:[:/]\d+)?$/],
+  ['telephone numbers', /^(?:\+|00|\()(?:[\s()./-]*\d){7,15}$/],
+]
+
+/** The kind of thing a cell is that is not searched for, as a plural; undefined for what may be searched for. */
+export function otherThing(cell: string): string | undefined {
+  const text = cell.trim()
+  return things.find(([, pattern]) => pattern.test(text))?.[0]
+}
+
+/** True for an address of mail. */
+export function looksLikeMail(cell: string): boolean {
+  return /^[^\s@,;|]+@[^\s@,;|]+\.[a-z]{2,}$/i.test(cell.trim())
+}
+
+/** True for the number of an article or a document, a hash and the like. */
+export function isIdentifier(cell: string): boolean {
+  const text = cell.trim()
+  return (
+    /^(?=.*\d)(?=.*[A-Z_]|.*-.*-)[\w-]{6,}$/.test(text) ||
+    /^[\da-f-]{24,}$/i.test(text) ||
+    /^\d{6,}$/.test(text)
+  )
+}
+
+/** True for a cell that nobody searches for. */
+function isOther(cell: string): boolean {
+  return (
+    !/\p{L}/u.test(cell) ||
+    isNumber(cell) ||
+    otherThing(cell) !== undefined ||
+    looksLikeMail(cell) ||
+    isIdentifier(cell)
+  )
+}
+
+/** True for a word that says for whom a search is made; as a column of its own it holds no searches. */
+function isSetting(cell: string): boolean {
+  return countryCode(cell) !== undefined || languageCode(cell) !== undefined || checkDevice(cell).ok
+}
+
+interface ScoredColumn {
+  readonly index: number
+  /** From 0 (no searches) to 1. */
+  readonly score: number
+}
+
+/** The columns that may hold queries, the likeliest first. */
+export function scoreColumns(rows: readonly (readonly string[])[], width: number): ScoredColumn[] {
+  return Array.from({ length: width }, (_, index) => ({
+    index,
+    score: scoreOf(rows.map((cells) => cells[index] ?? '')),
+  }))
+    .filter(({ score }) => score > 0)
+    .toSorted((one, other) => other.score - one.score || one.index - other.index)
+}
+
+/** Below this nobody would take a column for one of queries. */
+export const leastScore = 0.1
+
+/** Searches differ from each other, and many have several words; figures, codes and labels do not. */
+function scoreOf(cells: readonly string[]): number {
+  const filled = cells.map((cell) => cell.trim()).filter((cell) => cell !== '' && !isGap(cell))
+  const texts = filled.filter((cell) => !isOther(cell))
+  if (texts.length <= filled.length * 0.2) return 0
+  const likely = texts.filter((cell) => !isSetting(cell)).length / filled.length
+  const different = new Set(texts).size / texts.length
+  const several = texts.filter((cell) => /\s/.test(cell)).length / texts.length
+  const score = (texts.length / filled.length) * (0.5 + 0.3 * different + 0.2 * several)
+  return likely > 0.2 ? score : score * leastScore
+}

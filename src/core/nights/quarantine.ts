@@ -1,0 +1,198 @@
+// The quarantine: stores what judgements come to, and what people decided against them.
+
+import { clock } from '../../base/database/clock.ts'
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import type { Doubt } from './evidence.ts'
+import type { JudgedNight, NightJudgement } from './health.ts'
+
+/** What a person decides about a run, or about one of its answers. */
+export interface TrustDecision {
+  readonly run: number
+  /** Null: the whole run. */
+  readonly answer: number | null
+  readonly trusted: boolean
+  /** True: later runs are compared with this one and those after it. */
+  readonly usual: boolean
+  readonly reason: string
+  readonly by: string
+}
+
+/** What the rules say of a run. */
+interface RunJudgement {
+  readonly night: JudgedNight
+  readonly judgement: NightJudgement
+  readonly evidence: readonly {
+    readonly rule: string
+    readonly score: number
+    readonly usual: number | null
+    readonly verdict: string
+  }[]
+  readonly doubts: readonly Doubt[]
+}
+
+/** A judgement as it was stored: with what people decided. */
+interface StoredJudgement extends NightJudgement {
+  /** Answers of the run in quarantine. */
+  readonly quarantined: number
+}
+
+/** Stores the judgement of a run; when it was judged by two at once, both say the same. */
+export async function saveJudgement(
+  db: Database,
+  { night, evidence, doubts, ...rules }: RunJudgement,
+): Promise<StoredJudgement> {
+  return db.transaction().execute(async (trx) => {
+    const run = night.run_id
+    const marks = await readStandingMarks(trx, run)
+    const judgement = decided(run, rules.judgement, marks)
+    const { reasons, remarks, usualFrom } = judgement
+    await trx
+      .updateTable('runs')
+      .set({ suspect: reasons.length > 0 })
+      .where('id', '=', run)
+      .execute()
+    const { paid_refusal: _refused, other_query: _other, doubted: _doubted, ...figures } = night
+    const health = {
+      ...figures,
+      reasons: [...reasons],
+      remarks: [...remarks],
+      usual_from: usualFrom,
+    }
+    await trx
+      .insertInto('night_health')
+      .values(health)
+      .onConflict((conflict) =>
+        conflict
+          .column('run_id')
+          .doUpdateSet((row) => ({ ...health, judged_at: row.ref('excluded.judged_at') })),
+      )
+      .execute()
+    await trx.deleteFrom('night_evidence').where('run_id', '=', run).execute()
+    if (evidence.length > 0) {
+      const rows = evidence.map((one) => ({ ...one, run_id: run }))
+      await trx.insertInto('night_evidence').values(rows).execute()
+    }
+    const whole = marks.find(({ search_id: answer }) => answer === null)
+    const single = whole === undefined ? doubts : []
+    const quarantined = await fillQuarantine(trx, { run, why: reasons[0] ?? null, single, marks })
+    return { ...judgement, quarantined }
+  })
+}
+
+type StandingMark = Awaited<ReturnType<typeof readStandingMarks>>[number]
+
+/** The decisions about a run and its answers that stand: the newest of each. */
+async function readStandingMarks(trx: Database, run: number) {
+  return trx
+    .selectFrom('trust_marks')
+    .distinctOn('search_id')
+    .select(['search_id', 'trusted', 'usual', 'reason', 'made_by'])
+    .where('run_id', '=', run)
+    .where('undone_at', 'is', null)
+    .orderBy('search_id')
+    .orderBy('id', 'desc')
+    .execute()
+}
+
+/** What the rules say, unless a person decided: then their reasons are remarks. */
+function decided(
+  run: number,
+  judgement: NightJudgement,
+  marks: readonly StandingMark[],
+): NightJudgement {
+  const mark = marks.find(({ search_id: answer }) => answer === null)
+  if (mark === undefined) return judgement
+  const said = `${mark.trusted ? 'trusted' : 'not trusted'} by ${mark.made_by}: ${mark.reason}`
+  return {
+    reasons: mark.trusted ? [] : [said],
+    remarks: [...(mark.trusted ? [said] : []), ...judgement.reasons, ...judgement.remarks],
+    usualFrom: mark.usual ? run : judgement.usualFrom,
+  }
+}
+
+interface Filling {
+  readonly run: number
+  /** Why the whole run is in quarantine; null: it is not. */
+  readonly why: string | null
+  readonly single: readonly Doubt[]
+  readonly marks: readonly StandingMark[]
+}
+
+/** Puts answers into quarantine and releases others; gives how many of the run are in it. */
+async function fillQuarantine(
+  trx: Database,
+  { run, why, single, marks }: Filling,
+): Promise<number> {
+  const one = marks.flatMap(({ search_id: answer, ...mark }) =>
+    answer === null ? [] : [{ search_id: answer, ...mark }],
+  )
+  const released = one.filter(({ trusted }) => trusted).map(({ search_id: id }) => id)
+  const held = [
+    ...one
+      .filter(({ trusted }) => !trusted)
+      .map(({ search_id: id, reason, made_by: by }) => ({
+        search_id: id,
+        reason: `not trusted by ${by}: ${reason}`,
+        score: null,
+      })),
+    ...single,
+  ].filter(({ search_id: id }) => !released.includes(id))
+  const kept = held.map(({ search_id: id }) => id)
+  const { rows } = await sql<{ quarantined: number }>`
+    with held as (
+      select distinct on (search_id) search_id, reason, score
+      from (
+        select *
+        from unnest(
+          ${kept}::bigint[], ${held.map(({ reason }) => reason)}::text[], ${held.map(({ score }) => score)}::float8[]
+        ) as one (search_id, reason, score)
+        union all
+        select searches.id, ${why}::text, null
+        from tasks
+        join searches on searches.task_id = tasks.id
+        where ${why}::text is not null
+          and tasks.run_id = ${run}
+          and searches.id <> all (${released}::bigint[])
+      ) as found
+      order by search_id, score nulls last
+    ),
+    released as (
+      delete from quarantine
+      where run_id = ${run}
+        and search_id not in (select search_id from held)
+    ),
+    put as (
+      insert into quarantine (search_id, run_id, reason, score)
+      select search_id, ${run}, reason, score
+      from held
+      on conflict (search_id) do update set reason = excluded.reason, score = excluded.score
+      where quarantine.reason <> excluded.reason
+    )
+    select count(*) as quarantined
+    from held`.execute(trx)
+  return rows[0]?.quarantined ?? 0
+}
+
+/** Writes decisions down; `judgeEnded` of their runs makes them count. */
+export async function addMarks(db: Database, decisions: readonly TrustDecision[]): Promise<void> {
+  const rows = decisions.map(({ run, answer, by, ...decision }) => ({
+    ...decision,
+    run_id: run,
+    search_id: answer,
+    made_by: by,
+  }))
+  await db.insertInto('trust_marks').values(rows).execute()
+}
+
+/** Undoes a decision; gives its run, or null where no such decision stands. */
+export async function undoMark(db: Database, id: number, by: string): Promise<number | null> {
+  const undone = await db
+    .updateTable('trust_marks')
+    .set({ undone_at: clock, undone_by: by })
+    .where('id', '=', id)
+    .where('undone_at', 'is', null)
+    .returning('run_id')
+    .executeTakeFirst()
+  return undone?.run_id ?? null
+}

@@ -1,0 +1,101 @@
+// Crash recovery: settles the replies that workers which are gone have left in their logs.
+
+import { sql } from '../../base/database/kysely.ts'
+import { count } from '../../base/cli/text.ts'
+import { asError, Unreachable } from '../../base/errors.ts'
+import { entryOf } from '../ledger/entry.ts'
+import type { Clerk, Entry } from '../ledger/settle.ts'
+import type { Mill } from '../mill.ts'
+import { judge } from '../search/verdict.ts'
+import { openBatch } from './batch.ts'
+import {
+  type LogContent,
+  logFolder,
+  readAbandonedLogs,
+  removeLog,
+  setLogAside,
+} from './write-ahead-log.ts'
+
+/** Settles abandoned logs: before anything is bought, and before the calls of a dead worker are given up. */
+export async function settleAbandonedLogs(
+  mill: Mill,
+  clerk: Clerk,
+  tell: (line: string) => void,
+): Promise<void> {
+  const { leaseMs } = mill.config
+  const logs = readAbandonedLogs(logFolder(mill), { installation: mill.installation, leaseMs })
+  for (const log of logs) {
+    const { entries, strangers } = await readEntries(mill, log)
+    for (const [account, own] of entries) await settleAll(mill, { ...clerk, account }, own)
+    const settled = [...entries.values()].reduce((sum, own) => sum + own.length, 0)
+    if (settled > 0) {
+      tell(`${count(settled, 'answer')} that a worker received before it ended: settled now`)
+    }
+    const left = strangers + log.torn
+    if (left === 0) removeLog(log.file)
+    else {
+      tell(
+        `${count(left, 'answer')} in the log of a worker cannot be settled (damaged, or of calls that this database does not know): see ${setLogAside(log.file)}`,
+      )
+    }
+  }
+}
+
+/** The replies of a log that tell the ledger something new, by account, and how many belong to no call. */
+async function readEntries(
+  { db }: Mill,
+  { replies }: LogContent,
+): Promise<{ entries: ReadonlyMap<number, Entry[]>; strangers: number }> {
+  const ids = replies.map(({ call }) => call.id)
+  const rows = await db
+    .selectFrom('calls')
+    .innerJoin('queries', 'queries.id', 'calls.query_id')
+    .select(['calls.id', 'mark', 'account_id', 'outcome', 'task_id', 'query_id', 'q'])
+    .where(({ eb, fn }) => eb('calls.id', '=', fn.any(sql<number[]>`${ids}::bigint[]`)))
+    .execute()
+  const calls = new Map(rows.map((row) => [row.id, row]))
+  const entries = new Map<number, Entry[]>()
+  let strangers = 0
+  for (const { call, reply, provenance } of replies) {
+    const row = calls.get(call.id)
+    // A database that was set back gives numbers out anew: the mark tells the calls apart.
+    if (row === undefined || row.mark !== call.mark) {
+      strangers += 1
+      continue
+    }
+    const query = { q: row.q, location: null, hl: null, gl: null, num: 0, device: null }
+    const verdict = judge(reply, query, provenance.origin)
+    // A call that was given up may have been repeated: only an answer says what became of the first request.
+    const news = row.outcome === null || (row.outcome === 'unknown' && verdict.kind === 'answered')
+    if (!news) continue
+    const task = { id: row.task_id, queryId: row.query_id }
+    const entry = withoutKey(entryOf({ task, call, reply, verdict }, provenance))
+    entries.set(row.account_id, [...(entries.get(row.account_id) ?? []), entry])
+  }
+  return { entries, strangers }
+}
+
+/** Drops the refusal of a key: another one may be set by now, and its own first call tells whether it is good. */
+function withoutKey(entry: Entry): Entry {
+  return entry.signal === 'key_refused' ? { ...entry, signal: null } : entry
+}
+
+/** Writes them like answers that have just arrived: together, and one by one where one is refused. */
+async function settleAll(mill: Mill, clerk: Clerk, entries: readonly Entry[]): Promise<void> {
+  let giveUp: (error: Error) => void = () => undefined
+  const stuck = new Promise<never>((_resolve, reject) => (giveUp = reject))
+  const batch = openBatch(mill, clerk, {
+    counted: true,
+    onAway: (away) => {
+      if (away) giveUp(new Unreachable('expected the database within reach, got none; try again'))
+    },
+    onStuck: (cause) => giveUp(asError(cause)),
+    onStrangers: () => giveUp(new Error('the database changed while a log was settled')),
+    onRecorded: () => undefined,
+  })
+  try {
+    await Promise.race([Promise.all(entries.map(async (entry) => batch.add(entry))), stuck])
+  } finally {
+    batch.abandon()
+  }
+}

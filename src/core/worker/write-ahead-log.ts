@@ -1,0 +1,450 @@
+// Write-ahead log of a worker: every reply is in a file of MILL_HOME before anything is done with it, until the database
+// has it. A crash then costs no answer that was received.
+
+import { randomBytes } from 'node:crypto'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
+  futimesSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeSync,
+  writevSync,
+} from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { codeOf, Misuse, Unreachable } from '../../base/errors.ts'
+import type { Provenance } from '../ledger/entry.ts'
+import type { CallName } from '../ledger/settle.ts'
+import type { Mill } from '../mill.ts'
+import type { Reply } from '../search/call.ts'
+
+/** Disk space taken for each answer that may wait: an answer of 100 results has some 50 kB, and half may lie idle. */
+const bytesOfAnswer = 128 * 1024
+/** Replies of so many milliseconds reach the disk together, against a loss of power. */
+const flushMs = 5
+// Random, so that no file system makes a hole of it, or finds it twice and stores it once.
+const fillBytes = 64 * 1024
+/** Longest head of a record: headers of a response have 64 kB at most. */
+const longestHead = 128 * 1024
+const usualHead = 1024
+const suffix = '.wal'
+
+/** Line in front of the bytes of a body. */
+interface RecordHead extends Provenance {
+  /** Records of an earlier generation may follow the valid ones: they are settled. */
+  readonly generation: number
+  /** Null: no body was received. */
+  readonly bytes: number | null
+  readonly crc: number
+  readonly call: CallName
+  /** All but the body. */
+  readonly reply: object
+}
+
+/** A reply that was received for a call. */
+export interface LoggedReply {
+  readonly call: CallName
+  readonly reply: Reply
+  readonly provenance: Provenance
+}
+
+interface LogOptions {
+  readonly folder: string
+  /** Begins the names of the files: other databases may share the folder. */
+  readonly installation: string
+  readonly provenance: Provenance
+  /** Disk space to take at the start. */
+  readonly bytes: number
+}
+
+/** Files that a living worker of this process writes to. */
+const ownFiles = new Set<string>()
+
+/**
+ * The log of one worker: two segments, written one after the other. A segment is written over as soon as the database
+ * has all of it, so the space that is taken at the start is enough even when the disk fills up later.
+ */
+export class WriteAheadLog {
+  readonly #segments: Segment[]
+  readonly #bytes: number
+  readonly #provenance: Provenance
+  /** The segment that holds the reply to a call which is not settled yet. */
+  readonly #holders = new Map<number, Segment>()
+  /** Replies that found no space; they are tried again. */
+  readonly #unwritten = new Map<number, readonly [CallName, Reply]>()
+  #flushing: Promise<void> | null = null
+
+  private constructor(segments: Segment[], { bytes, provenance }: LogOptions) {
+    this.#segments = segments
+    this.#bytes = bytes / 2
+    this.#provenance = provenance
+  }
+
+  /** Takes the disk space; throws when it is not there. */
+  static open(options: LogOptions): WriteAheadLog {
+    const { folder, installation, bytes } = options
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const name = `${installation}-${hostname()}-${process.pid}-${Date.now().toString(36)}`
+    const segments: Segment[] = []
+    try {
+      for (const part of ['a', 'b']) {
+        const file = join(folder, `${name}${randomBytes(2).toString('hex')}${part}${suffix}`)
+        segments.push(new Segment(file, bytes / 2))
+      }
+    } catch (error) {
+      for (const segment of segments) segment.remove()
+      throw error
+    }
+    return new WriteAheadLog(segments, options)
+  }
+
+  /** Writes a reply down. It survives the end of this process at once, and that of the machine some milliseconds later. */
+  append(call: CallName, reply: Reply): void {
+    this.settle([call.id])
+    const body = bodyOf(reply)
+    const segment = this.#writable(body?.length ?? 0)
+    const crc = body === null ? 0 : crc32(body)
+    const rest = { ...reply, body: undefined, partial: undefined }
+    try {
+      segment.append(
+        { ...this.#provenance, bytes: body?.length ?? null, crc, call, reply: rest },
+        body,
+      )
+    } catch {
+      this.#unwritten.set(call.id, [call, reply])
+      return
+    }
+    this.#holders.set(call.id, segment)
+    this.#flushing ??= this.#flush().finally(() => (this.#flushing = null))
+  }
+
+  /** Lets go of replies that the database has. */
+  settle(calls: readonly number[]): void {
+    for (const call of calls) {
+      this.#unwritten.delete(call)
+      this.#holders.get(call)?.release()
+      this.#holders.delete(call)
+    }
+  }
+
+  /** Heartbeat: updates the mtime so that workers of other hosts leave the files alone. */
+  touch(): void {
+    for (const segment of this.#segments) segment.touch()
+    for (const [call, reply] of [...this.#unwritten.values()]) this.append(call, reply)
+  }
+
+  /** Ends the log. Files that hold nothing are removed; the others wait for the next worker. */
+  async close(): Promise<LogRemains> {
+    this.touch()
+    await this.#flushing
+    const left = this.#segments.filter((segment) => segment.close())
+    const held = [...this.#holders].filter(([, segment]) => left.includes(segment))
+    return { files: left.map(({ file }) => file), calls: new Set(held.map(([call]) => call)) }
+  }
+
+  /** The segment for the next reply: the other one when this one is full and that one free. */
+  #writable(bytes: number): Segment {
+    const [current, other] = this.#segments
+    if (current === undefined || other === undefined) throw new Error('expected two segments')
+    if (current.end + usualHead + bytes <= this.#bytes || !other.free) return current
+    this.#segments.reverse()
+    return other
+  }
+
+  /** Puts on the disk what was appended within some milliseconds. */
+  async #flush(): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, flushMs))
+    await Promise.all(this.#segments.map((segment) => segment.flush()))
+  }
+}
+
+/** What a worker leaves in its log. */
+interface LogRemains {
+  readonly files: readonly string[]
+  readonly calls: ReadonlySet<number>
+}
+
+/** One file of a log. */
+class Segment {
+  readonly file: string
+  #handle: number
+  #generation = 0
+  #end = 0
+  #pending = 0
+  #dirty = false
+
+  constructor(file: string, bytes: number) {
+    this.file = file
+    this.#handle = openSync(file, 'wx+', 0o600)
+    ownFiles.add(file)
+    try {
+      const piece = randomBytes(Math.min(fillBytes, bytes))
+      for (let at = 0; at < bytes; at += piece.length) writeWhole(this.#handle, [piece], at)
+      this.#restart()
+      fdatasyncSync(this.#handle)
+    } catch (error) {
+      this.remove()
+      throw error
+    }
+  }
+
+  /** Place of the next record. */
+  get end(): number {
+    return this.#end
+  }
+
+  get free(): boolean {
+    return this.#pending === 0
+  }
+
+  append(head: Omit<RecordHead, 'generation'>, body: Buffer | null): void {
+    const line = Buffer.from(`${JSON.stringify({ generation: this.#generation, ...head })}\n`)
+    const pieces = body === null ? [line] : [line, body]
+    // After a failure the next record is written over what there is of this one.
+    this.#end += writeWhole(this.#handle, pieces, this.#end)
+    this.#pending += 1
+    this.#dirty = true
+  }
+
+  /** Lets go of one reply; with the last one the segment begins anew. */
+  release(): void {
+    this.#pending -= 1
+    if (this.#pending === 0) this.#restart()
+  }
+
+  touch(): void {
+    if (!this.#isThere()) this.#recreate()
+    const now = new Date()
+    futimesSync(this.#handle, now, now)
+  }
+
+  async flush(): Promise<void> {
+    if (!this.#dirty) return
+    this.#dirty = false
+    await new Promise((resolve) => fdatasync(this.#handle, resolve))
+  }
+
+  /** True when the file stays, since it holds replies. */
+  close(): boolean {
+    const stays = !this.free && this.#isThere()
+    if (!stays) {
+      this.remove()
+      return false
+    }
+    ftruncateSync(this.#handle, this.#end)
+    fdatasyncSync(this.#handle)
+    closeSync(this.#handle)
+    ownFiles.delete(this.file)
+    return true
+  }
+
+  remove(): void {
+    // Not where something else has taken the place of the folder.
+    if (this.#isThere()) rmSync(this.file, { force: true })
+    closeSync(this.#handle)
+    ownFiles.delete(this.file)
+  }
+
+  #restart(): void {
+    this.#generation += 1
+    this.#end = 0
+    // No record begins so: nothing is read here before the next one is written over it.
+    writeWhole(this.#handle, [Buffer.from('\n')], 0)
+  }
+
+  #isThere(): boolean {
+    return statsOf(this.file)?.ino === fstatSync(this.#handle).ino
+  }
+
+  /** Another worker removed the file, since this process stood still for longer than a lease, or a person did. */
+  #recreate(): void {
+    const bytes = Buffer.alloc(this.#end)
+    readSync(this.#handle, bytes, 0, bytes.length, 0)
+    try {
+      const handle = openSync(this.file, 'wx+', 0o600)
+      writeWhole(handle, [bytes], 0)
+      closeSync(this.#handle)
+      this.#handle = handle
+    } catch {
+      // Tried again with the next heartbeat.
+    }
+  }
+}
+
+function bodyOf(reply: Reply): Buffer | null {
+  if (reply.kind === 'unsent') return null
+  return reply.kind === 'response' ? reply.body : reply.partial
+}
+
+/** Writes all pieces one after the other at this place; gives back how many bytes they have. */
+function writeWhole(handle: number, pieces: readonly Buffer[], place: number): number {
+  const total = pieces.reduce((sum, { length }) => sum + length, 0)
+  let done = writevSync(handle, pieces, place)
+  if (done === total) return total
+  const rest = Buffer.concat(pieces)
+  while (done < total) done += writeSync(handle, rest, done, total - done, place + done)
+  return total
+}
+
+/** The content of a log file. */
+export interface LogContent {
+  readonly file: string
+  readonly replies: readonly LoggedReply[]
+  /** Replies whose bytes are not as they were written: the disk lost them with the power. */
+  readonly torn: number
+}
+
+/** Reads the logs of workers that are gone: of this host when their process is, of others when nobody touches them. */
+export function readAbandonedLogs(
+  folder: string,
+  { installation, leaseMs }: { installation: string; leaseMs: number },
+): readonly LogContent[] {
+  const names = ifThere(() => readdirSync(folder)) ?? []
+  return names
+    .filter((name) => name.startsWith(`${installation}-`) && name.endsWith(suffix))
+    .filter((name) => isAbandoned(join(folder, name), { name, installation, leaseMs }))
+    .flatMap((name) => {
+      const file = join(folder, name)
+      const bytes = ifThere(() => readFileSync(file))
+      return bytes === null ? [] : [readSegment(file, bytes)]
+    })
+}
+
+/** A process of another container may have the same number: its mtime shows that it lives. */
+function isAbandoned(
+  file: string,
+  { name, installation, leaseMs }: { name: string; installation: string; leaseMs: number },
+): boolean {
+  if (ownFiles.has(file)) return false
+  const [, pid] = /-(\d+)-[a-z0-9]+\.wal$/.exec(name) ?? []
+  const here = pid !== undefined && name.startsWith(`${installation}-${hostname()}-${pid}-`)
+  if (here && (Number(pid) === process.pid || !isAlive(Number(pid)))) return true
+  const touched = statsOf(file)?.mtimeMs
+  return touched !== undefined && Date.now() - touched > leaseMs
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return codeOf(error) === 'EPERM'
+  }
+}
+
+function readSegment(file: string, bytes: Buffer): LogContent {
+  const replies: LoggedReply[] = []
+  let torn = 0
+  let at = 0
+  for (let first: RecordHead | null = null; ;) {
+    const record = readHead(bytes, at)
+    first ??= record?.head ?? null
+    if (record === null || record.head.generation !== first?.generation) break
+    const { call, reply, origin, api, bytes: length, crc } = record.head
+    at = record.end + (length ?? 0)
+    const body = length === null ? null : bytes.subarray(record.end, at)
+    if (body === null || (body.length === length && crc32(body) === crc)) {
+      replies.push({ call, reply: reviveReply(reply, body), provenance: { origin, api } })
+    } else {
+      torn += 1
+    }
+  }
+  return { file, replies, torn }
+}
+
+/** Null where no record begins. */
+function readHead(bytes: Buffer, start: number): { head: RecordHead; end: number } | null {
+  const length = bytes.subarray(start, start + longestHead).indexOf('\n')
+  if (length <= 0) return null
+  try {
+    const head = JSON.parse(bytes.toString('utf8', start, start + length)) as RecordHead
+    return { head, end: start + length + 1 }
+  } catch {
+    return null
+  }
+}
+
+function reviveReply(head: object, body: Buffer | null): Reply {
+  const time = 'receivedAt' in head ? { receivedAt: new Date(String(head.receivedAt)) } : {}
+  return { ...head, ...time, body, partial: body } as unknown as Reply
+}
+
+/** Removes a log whose replies are in the database; another worker may have done so. */
+export function removeLog(file: string): void {
+  rmSync(file, { force: true })
+}
+
+/** Renames a log that holds replies to no known call, so that no worker reads it again; gives back the new name. */
+export function setLogAside(file: string): string {
+  const aside = `${file}.left`
+  ifThere(() => renameSync(file, aside))
+  return aside
+}
+
+function ifThere<T>(look: () => T): T | null {
+  try {
+    return look()
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Undefined where no such file is, or no folder that could hold it. */
+function statsOf(file: string): Stats | undefined {
+  try {
+    return statSync(file)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
+    throw error
+  }
+}
+
+/** Folder for the logs of all workers that share MILL_HOME. */
+export function logFolder({ config }: Pick<Mill, 'config'>): string {
+  return join(config.home, 'spool')
+}
+
+/** Fails before anything is bought when replies could not be logged. */
+export function expectLogFolder(mill: Mill): void {
+  const folder = logFolder(mill)
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    accessSync(folder, constants.W_OK | constants.X_OK)
+  } catch (cause) {
+    throw new Misuse(
+      `expected MILL_HOME to be a folder where paid answers can be stored until they are in the database, got ${codeOf(cause) ?? 'an error'} for ${folder}; correct MILL_HOME, or its permissions`,
+      { cause },
+    )
+  }
+}
+
+/** Opens the log of a worker with space for every answer that may wait at once; buys nothing where there is none. */
+export function openLog(mill: Mill, answers: number): WriteAheadLog {
+  const folder = logFolder(mill)
+  const bytes = answers * bytesOfAnswer
+  const { installation, supplier } = mill
+  const provenance = { origin: supplier.origin, api: supplier.api }
+  try {
+    return WriteAheadLog.open({ folder, installation, provenance, bytes })
+  } catch (cause) {
+    throw new Unreachable(
+      `expected ${(bytes / 1_000_000).toFixed(1)} MB of free space in ${folder}, for ${answers} paid answers that are not in the database yet, got ${codeOf(cause) ?? 'an error'}: nothing is bought; free some space, or lower MILL_CONCURRENCY`,
+      { cause },
+    )
+  }
+}

@@ -1,0 +1,403 @@
+// Reads the table of keywords: filtered, sorted and paged by the database.
+
+import type { Database } from '../../base/database/database.ts'
+import {
+  type AliasedExpression,
+  type Expression,
+  type ExpressionBuilder,
+  sql,
+  type SqlBool,
+} from '../../base/database/kysely.ts'
+import type { DB } from '../../base/database/schema.ts'
+import { daysBefore } from '../address.ts'
+
+/** A day of which keywords can be read: stored, or worked out from its answers. */
+export interface KeywordDay {
+  readonly day: string
+  /** The row of `finished_days`; null: nothing is stored of the day. */
+  readonly finish: number | null
+  /** Number of the storing, by which figures of the day can be remembered. */
+  readonly stored: number | null
+}
+
+/** Two days to compare, and the stored ones up to the later of them, the newest first. */
+export interface KeywordDays {
+  readonly now: KeywordDay
+  readonly before: KeywordDay
+  readonly stored: readonly KeywordDay[]
+}
+
+/**
+ * The days that a view compares: the two newest stored ones unless an address names others. Of a day without a run the
+ * one before it is taken; what is not stored is worked out from the answers. Null: there are no runs.
+ */
+export async function chooseDays(
+  db: Database,
+  { day, since }: { readonly day: string | null; readonly since: string | null },
+): Promise<KeywordDays | null> {
+  const all = await readStoredDays(db)
+  const now = day === null && all[0] !== undefined ? all[0] : await lastRunDay(db, all, day)
+  if (now === null) return null
+  const stored = all.filter((one) => one.day <= now.day)
+  const before = await lastRunDay(db, all, since ?? daysBefore(now.day, 1))
+  return { now, before: before ?? now, stored }
+}
+
+/** The last day up to one that has a run; up to the newest full one unless a day is named. */
+async function lastRunDay(
+  db: Database,
+  stored: readonly KeywordDay[],
+  upTo: string | null,
+): Promise<KeywordDay | null> {
+  const { day } = await db
+    .selectFrom('runs')
+    .select(({ fn }) => fn.max('run_date').as('day'))
+    .where(
+      'run_date',
+      '<=',
+      sql<string>`coalesce(${upTo}::date, analysis.newest_day(), 'infinity')`,
+    )
+    .executeTakeFirstOrThrow()
+  if (day === null) return null
+  return stored.find((one) => one.day === day) ?? { day, finish: null, stored: null }
+}
+
+/** What the filters of the table offer. */
+export async function readKeywordNames(db: Database) {
+  const lists = await db.selectFrom('lists').select('name').orderBy('name').limit(200).execute()
+  const rivals = await db
+    .selectFrom('rival_domains')
+    .select('domain')
+    .distinct()
+    .orderBy('domain')
+    .execute()
+  const ours = await db.selectFrom('own_domains').select('domain').limit(1).execute()
+  return {
+    lists: lists.map(({ name }) => name),
+    rivals: rivals.map(({ domain }) => domain),
+    ours: ours.length > 0,
+  }
+}
+
+/** Filters, order and place of a view of the table. */
+export interface KeywordQuery {
+  readonly word: string | null
+  /** Labels that a keyword must all have, as in `device=mobile`. */
+  readonly labels: readonly string[]
+  readonly ranks: (typeof rankRanges)[number] | null
+  readonly change: (typeof changes)[number] | null
+  readonly feature: string | null
+  readonly rival: string | null
+  readonly sort: (typeof sorts)[number]
+  readonly descending: boolean
+}
+
+export const rankRanges = ['1-3', '4-10', '11-20', '21+', 'none'] as const
+export const changes = ['up', 'down', 'entered', 'left', 'same', 'any'] as const
+export const sorts = ['volume', 'rank', 'change', 'keyword'] as const
+
+/** A keyword of a view, before its details are read. */
+export interface KeywordRow {
+  readonly id: string
+  readonly rank: number | null
+  readonly previous: number | null
+  readonly change: string | null
+  readonly depth: number | null
+  readonly weight: number
+  readonly labels: readonly string[]
+  readonly features: readonly string[]
+  readonly page: string | null
+  readonly runDate: string | null
+}
+
+interface StoredKeyword {
+  readonly query_id: string
+  readonly run_date: string | null
+  readonly search_id: number | null
+  readonly depth: number | null
+  readonly weight: number
+  readonly labels: string[]
+  readonly features: string[]
+  readonly domain: string | null
+  readonly position: number | null
+  readonly page_id: string | null
+  readonly rivals: string[]
+}
+
+/** Days whose keywords are stored under the settings in use, the newest first. */
+export async function readStoredDays(db: Database): Promise<readonly KeywordDay[]> {
+  return db
+    .selectFrom('finished_days as days')
+    .innerJoin('finished_keyword_days as kept', 'kept.finish_id', 'days.id')
+    .select(['days.run_date as day', 'days.id as finish', 'kept.id as stored'])
+    .where('days.made_at', 'is not', null)
+    .where('days.basis', '=', sql<string>`(select analysis.basis())`)
+    .where('kept.basis', '=', sql<string>`(select analysis.keyword_basis())`)
+    .orderBy('day', 'desc')
+    .execute()
+}
+
+/** The keywords of a day as a table of a statement. */
+function keywordsOf<Name extends string>(
+  db: Database,
+  { day, finish }: KeywordDay,
+  name: Name,
+): AliasedExpression<StoredKeyword, Name> {
+  if (finish === null) return sql<StoredKeyword>`analysis.keywords_on(${day}::date)`.as(name)
+  return db
+    .selectFrom('finished_keywords')
+    .select(['query_id', 'run_date', 'search_id', 'depth', 'weight', 'labels', 'features'])
+    .select(['domain', 'position', 'page_id', 'rivals'])
+    .where('finish_id', '=', finish)
+    .as(name)
+}
+
+/** Keywords of a day beside those of an earlier one, with what changed. */
+function compareKeywords(db: Database, { now, before }: Pick<KeywordDays, 'now' | 'before'>) {
+  return db
+    .selectFrom(keywordsOf(db, now, 'now'))
+    .leftJoin(keywordsOf(db, before, 'before'), 'before.query_id', 'now.query_id')
+    .leftJoin('queries', 'queries.id', 'now.query_id')
+}
+
+type Sides = DB & { now: StoredKeyword; before: StoredKeyword }
+type SidesBuilder = ExpressionBuilder<Sides, 'now' | 'before' | 'queries'>
+
+/** Left and entered are known only where the other answer was deep enough to have shown the place. */
+function changeOf(eb: SidesBuilder) {
+  return eb
+    .case()
+    .when('before.search_id', 'is', null)
+    .then(null)
+    .when('now.position', '=', eb.ref('before.position'))
+    .then(sql.lit('same'))
+    .when('now.position', '<', eb.ref('before.position'))
+    .then(sql.lit('up'))
+    .when('now.position', '>', eb.ref('before.position'))
+    .then(sql.lit('down'))
+    .when(
+      eb.and([eb('now.position', 'is', null), eb('now.depth', '>=', eb.ref('before.position'))]),
+    )
+    .then(sql.lit('left'))
+    .when(
+      eb.and([eb('before.position', 'is', null), eb('before.depth', '>=', eb.ref('now.position'))]),
+    )
+    .then(sql.lit('entered'))
+    .end()
+}
+
+const bounds = { '1-3': [1, 3], '4-10': [4, 10], '11-20': [11, 20], '21+': [21, 2 ** 40] } as const
+
+function holds(eb: SidesBuilder, query: KeywordQuery): Expression<SqlBool> {
+  const { word, labels, ranks, change, feature, rival } = query
+  const all: Expression<SqlBool>[] = []
+  if (word !== null) {
+    // Not "ilike": a percent sign is a character here, as it is in a keyword.
+    const text = eb.fn<number>('strpos', [
+      eb.fn('lower', ['queries.q']),
+      eb.fn('lower', [eb.cast<string>(eb.val(word), 'text')]),
+    ])
+    all.push(eb(text, '>', 0))
+  }
+  if (labels.length > 0) all.push(eb('now.labels', '@>', eb.val([...labels])))
+  if (feature !== null) all.push(eb('now.features', '@>', eb.val([feature])))
+  if (rival !== null) all.push(eb('now.rivals', '@>', eb.val([rival])))
+  if (ranks === 'none') all.push(eb('now.position', 'is', null))
+  else if (ranks !== null) {
+    all.push(eb.between('now.position', bounds[ranks][0], bounds[ranks][1]))
+  }
+  if (change === 'any') all.push(eb(changeOf(eb), '<>', 'same'))
+  else if (change !== null) all.push(eb(changeOf(eb), '=', change))
+  return eb.and(all)
+}
+
+/** Gain in places; a place that is not known counts as the one below the last known. */
+function gainOf(eb: SidesBuilder) {
+  const at = (side: 'now' | 'before') =>
+    eb.fn.coalesce(`${side}.position`, eb(`${side}.depth`, '+', 1))
+  return eb(at('before'), '-', at('now'))
+}
+
+/** How many keywords a view holds. */
+export async function countKeywords(
+  db: Database,
+  days: KeywordDays,
+  query: KeywordQuery,
+): Promise<number> {
+  const { count } = await compareKeywords(db, days)
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where((eb) => holds(eb, query))
+    .executeTakeFirstOrThrow()
+  return count
+}
+
+/** Keywords of a view in its order; without a limit all of them. */
+export async function readKeywords(
+  db: Database,
+  days: KeywordDays,
+  { limit, offset, ...query }: KeywordQuery & { readonly limit?: number; readonly offset?: number },
+): Promise<readonly KeywordRow[]> {
+  const direction = query.descending ? 'desc' : 'asc'
+  return compareKeywords(db, days)
+    .select((eb) => [
+      'now.query_id as id',
+      'now.position as rank',
+      'before.position as previous',
+      changeOf(eb).as('change'),
+      'now.depth',
+      'now.weight',
+      'now.labels',
+      'now.features',
+      'now.page_id as page',
+      'now.run_date as runDate',
+    ])
+    .where((eb) => holds(eb, query))
+    .$if(query.sort === 'volume', (rows) => rows.orderBy('now.weight', direction))
+    .$if(query.sort === 'keyword', (rows) => rows.orderBy('queries.q', direction))
+    .$if(query.sort === 'rank', (rows) =>
+      rows.orderBy('now.position', (order) => order[direction]().nullsLast()),
+    )
+    .$if(query.sort === 'change', (rows) =>
+      rows.orderBy(
+        (eb) => eb.case().when(changeOf(eb), 'is not', null).then(gainOf(eb)).end(),
+        (order) => order[direction]().nullsLast(),
+      ),
+    )
+    .orderBy('now.query_id')
+    .$if(limit !== undefined, (rows) => rows.limit(limit ?? 0))
+    .offset(offset ?? 0)
+    .execute()
+}
+
+/** A keyword as a line of the table shows it. */
+export interface Keyword extends KeywordRow {
+  readonly q: string
+  readonly device: string | null
+  readonly country: string | null
+  readonly url: string | null
+  readonly volume: number | null
+  /** Its ranks on the stored days of the last month, the oldest first; undefined: not known that day. */
+  readonly history: readonly (number | null | undefined)[]
+  /** Its rank a day and a week earlier, or on the last stored day before; undefined: not known. */
+  readonly dayBefore: number | null | undefined
+  readonly weekBefore: number | null | undefined
+}
+
+/** Reads texts, pages and history of the keywords of a view. */
+export async function readKeywordDetails(
+  db: Database,
+  rows: readonly KeywordRow[],
+  history: readonly KeywordDay[],
+): Promise<readonly Keyword[]> {
+  const ids = sql<string>`any (${rows.map(({ id }) => id)}::uuid[])`
+  const facts = await db
+    .selectFrom('queries')
+    .leftJoin('list_queries', 'list_queries.query_id', 'queries.id')
+    .select(['queries.id', 'q', 'device', 'gl'])
+    .select(({ fn }) => fn.max('list_queries.weight').as('volume'))
+    .where('queries.id', '=', ids)
+    .groupBy('queries.id')
+    .execute()
+  const pages = await db
+    .selectFrom('pages')
+    .select(['id', 'url_key'])
+    .where('id', '=', sql<string>`any (${rows.flatMap(({ page }) => page ?? [])}::uuid[])`)
+    .execute()
+  const days = history.flatMap(({ finish }) => finish ?? [])
+  const earlier = (count: number) => {
+    const last = history[0] === undefined ? '' : daysBefore(history[0].day, count)
+    return history.find(({ day }) => day <= last)?.finish
+  }
+  const [dayBefore, weekBefore] = [earlier(1), earlier(7)]
+  const ranks = await db
+    .selectFrom('finished_keywords')
+    .select(['finish_id', 'query_id', 'position'])
+    .where('finish_id', '=', sql<number>`any (${days}::bigint[])`)
+    .where('query_id', '=', ids)
+    .where('search_id', 'is not', null)
+    .execute()
+  const factOf = new Map(facts.map((fact) => [fact.id, fact]))
+  const urlOf = new Map(pages.map((page) => [page.id, page.url_key]))
+  const rankOf = new Map(ranks.map((rank) => [`${rank.finish_id} ${rank.query_id}`, rank.position]))
+  return rows.map((row) => {
+    const fact = factOf.get(row.id)
+    return {
+      ...row,
+      q: fact?.q ?? '',
+      device: fact?.device ?? null,
+      country: fact?.gl ?? null,
+      volume: fact?.volume ?? null,
+      url: row.page === null ? null : (urlOf.get(row.page) ?? null),
+      history: days.map((day) => rankOf.get(`${day} ${row.id}`)).toReversed(),
+      dayBefore: rankOf.get(`${dayBefore} ${row.id}`),
+      weekBefore: rankOf.get(`${weekBefore} ${row.id}`),
+    }
+  })
+}
+
+/** Counts of a day and of what changed since an earlier one. */
+export async function readKeywordCounts(db: Database, days: KeywordDays) {
+  return compareKeywords(db, days)
+    .select((eb) => [
+      eb.fn.countAll<number>().as('keywords'),
+      eb.fn.count<number>('now.search_id').as('answered'),
+      ...(['up', 'down', 'entered', 'left'] as const).map((name) =>
+        eb.fn.countAll<number>().filterWhere(changeOf(eb), '=', name).as(name),
+      ),
+      ...(['1-3', '4-10', '11-20', '21+'] as const).map((range) =>
+        eb.fn
+          .countAll<number>()
+          .filterWhere(eb.between('now.position', bounds[range][0], bounds[range][1]))
+          .as(range),
+      ),
+    ])
+    .executeTakeFirstOrThrow()
+}
+
+/** A keyword or a page that won or lost clicks between two days. */
+export interface Gain {
+  readonly id: string | null
+  readonly name: string | null
+  readonly previous: number | null
+  readonly rank: number | null
+  readonly clicks: number
+  readonly keywords: number
+}
+
+/** Keywords or pages that won most clicks between two days, by weight and the curve, or lost most. */
+export async function readGains(
+  db: Database,
+  days: KeywordDays,
+  { what, won, limit }: { what: 'keyword' | 'page'; won: boolean; limit: number },
+): Promise<readonly Gain[]> {
+  const curve = sql<{ position: number; ctr: number }>`analysis.ctr`
+  const moves = compareKeywords(db, days)
+    .leftJoin(curve.as('curve'), 'curve.position', 'now.position')
+    .leftJoin(curve.as('earlier'), 'earlier.position', 'before.position')
+    .leftJoin('pages', (join) =>
+      join.on((eb) => eb('pages.id', '=', eb.fn.coalesce('now.page_id', 'before.page_id'))),
+    )
+    .select([
+      what === 'page' ? 'pages.id' : 'now.query_id as id',
+      what === 'page' ? 'pages.url_key as name' : 'queries.q as name',
+      'before.position as previous',
+      'now.position as rank',
+      sql<number>`now.weight * (coalesce(curve.ctr, 0) - coalesce(earlier.ctr, 0))`.as('clicks'),
+    ])
+    .where((eb) => eb(changeOf(eb), '<>', 'same'))
+  return db
+    .selectFrom(moves.as('moves'))
+    .select(['id', 'name'])
+    .select(({ fn }) => [
+      fn.min('previous').as('previous'),
+      fn.min('rank').as('rank'),
+      fn.sum<number>('clicks').as('clicks'),
+      fn.countAll<number>().as('keywords'),
+    ])
+    .groupBy(['id', 'name'])
+    .having(({ fn }) => fn.sum('clicks'), won ? '>' : '<', 0)
+    .orderBy('clicks', won ? 'desc' : 'asc')
+    .orderBy('name')
+    .limit(limit)
+    .execute()
+}

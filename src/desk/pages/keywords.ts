@@ -1,0 +1,410 @@
+// The table of keywords: sorted, filtered and paged by the database; each view is an address and a CSV file.
+
+import { type Cell, csvLines } from '../../base/csv.ts'
+import type { Database } from '../../base/database/database.ts'
+import { BadAddress, daysBefore, type PageAddress } from '../address.ts'
+import { type Html, html, numberText } from '../drawing/html.ts'
+import {
+  amount,
+  type Column,
+  command,
+  given,
+  nothing,
+  spark,
+  table,
+  to,
+  unknown,
+} from '../drawing/parts.ts'
+import { definePage, type FilePage, type PagePlace, type DeskReading } from '../page.ts'
+import { chooser, dayField, selectField, textField } from './choose.ts'
+import {
+  changes,
+  chooseDays,
+  countKeywords,
+  type Keyword,
+  type KeywordDays,
+  type KeywordQuery,
+  rankRanges,
+  readKeywordDetails,
+  readKeywordNames,
+  readKeywords,
+  sorts,
+} from './keywords-read.ts'
+import { moved, toQuery } from './ways.ts'
+
+const rowsAtOnce = 50
+const sparkDays = 30
+
+/** A column that can be shown: its cell on the page, and the same in the file. */
+interface KeywordColumn {
+  readonly head: string
+  readonly sort?: KeywordQuery['sort']
+  readonly number?: true
+  readonly cell: (row: Keyword, place: PagePlace) => Html
+  readonly csv: (row: Keyword) => Cell
+}
+
+const labelsOf = ({ labels }: Keyword, isKind: boolean) =>
+  labels.filter(
+    (label) =>
+      label.startsWith('list=') === isKind && !/^(device|country|language|place)=/.test(label),
+  )
+
+function textColumn(head: string, text: (row: Keyword) => string | null): KeywordColumn {
+  return { head, cell: (row) => given(text(row)), csv: text }
+}
+
+const columns = {
+  keyword: {
+    head: 'Keyword',
+    sort: 'keyword',
+    cell: ({ id, q }, place) => toQuery(place, id, q),
+    csv: ({ q }) => q,
+  },
+  rank: {
+    head: 'Rank',
+    sort: 'rank',
+    number: true,
+    cell: ({ rank, depth }) =>
+      rank === null && depth !== null ? html`not in ${depth}` : amount(rank),
+    csv: ({ rank }) => rank,
+  },
+  change: {
+    head: 'Change',
+    sort: 'change',
+    number: true,
+    cell: ({ previous, rank, change }) => (change === null ? unknown : moved(previous, rank)),
+    csv: ({ previous, rank, change }) =>
+      change === null || previous === null || rank === null ? change : previous - rank,
+  },
+  previous: {
+    head: 'Before',
+    number: true,
+    cell: ({ previous }) => amount(previous),
+    csv: ({ previous }) => previous,
+  },
+  day: movedSince('1 day', 'dayBefore'),
+  week: movedSince('7 days', 'weekBefore'),
+  best: {
+    head: 'Best in 30 days',
+    number: true,
+    cell: (row) => amount(bestOf(row)),
+    csv: bestOf,
+  },
+  volume: {
+    head: 'Volume',
+    sort: 'volume',
+    number: true,
+    cell: ({ volume }) => amount(volume),
+    csv: ({ volume }) => volume,
+  },
+  page: textColumn('Ranking page', ({ url }) => url),
+  features: textColumn('SERP features', ({ features }) => features.join(', ') || null),
+  trend: {
+    head: '30 days',
+    cell: ({ history }) => spark(history),
+    csv: ({ history }) => history.map((rank) => rank ?? '').join(' '),
+  },
+  tags: textColumn('Tags', (row) => labelsOf(row, false).join(', ') || null),
+  list: textColumn(
+    'List',
+    (row) =>
+      labelsOf(row, true)
+        .map((label) => label.slice(5))
+        .join(', ') || null,
+  ),
+  device: textColumn('Device', ({ device }) => device),
+  country: textColumn('Country', ({ country }) => country),
+  answered: {
+    head: 'Answered',
+    cell: ({ runDate }) => given(runDate),
+    csv: ({ runDate }) => runDate,
+  },
+} satisfies Record<string, KeywordColumn>
+
+type ColumnName = keyof typeof columns
+const columnNames = Object.keys(columns) as readonly ColumnName[]
+const usualColumns: readonly ColumnName[] = [
+  'keyword',
+  'rank',
+  'change',
+  'week',
+  'best',
+  'volume',
+  'page',
+  'trend',
+]
+
+function movedSince(head: string, before: 'dayBefore' | 'weekBefore'): KeywordColumn {
+  return {
+    head,
+    number: true,
+    cell: (row) => (row[before] === undefined ? unknown : moved(row[before], row.rank)),
+    csv: ({ [before]: then, rank }) =>
+      then === null || then === undefined || rank === null ? null : then - rank,
+  }
+}
+
+function bestOf({ history, rank }: Keyword): number | null {
+  const ranks = [...history, rank].flatMap((one) => one ?? [])
+  return ranks.length === 0 ? null : Math.min(...ranks)
+}
+
+interface KeywordsAsked {
+  readonly query: KeywordQuery
+  readonly day: string | null
+  readonly since: string | null
+  readonly sheet: number
+  readonly shown: readonly ColumnName[]
+}
+
+function askKeywords(address: PageAddress): KeywordsAsked {
+  const sort = address.word('sort', sorts)
+  const order = address.word('order', [
+    sort === 'rank' || sort === 'keyword' ? 'up' : 'down',
+    'up',
+    'down',
+  ])
+  const label = (name: string) => {
+    const text = address.text(name)
+    return text === null ? [] : [`${name}=${text}`]
+  }
+  const shown = address.texts('column').flatMap((text) => text.split(','))
+  const wrong = shown.find((name) => !columnNames.some((column) => column === name))
+  if (wrong !== undefined) {
+    throw new BadAddress(
+      `column: expected some of ${columnNames.join(', ')}, got ${JSON.stringify(wrong)}.`,
+    )
+  }
+  return {
+    query: {
+      word: address.text('word'),
+      labels: [
+        ...address.texts('tag').flatMap((tags) => tags.split(',')),
+        ...['list', 'device', 'country'].flatMap(label),
+      ],
+      ranks: address.text('rank') === null ? null : address.word('rank', rankRanges),
+      change: address.text('change') === null ? null : address.word('change', changes),
+      feature: address.text('feature'),
+      rival: address.text('rival'),
+      sort,
+      descending: order === 'down',
+    },
+    day: address.day('day'),
+    since: address.day('since'),
+    sheet: address.whole('sheet', { fallback: 1, most: 100_000 }),
+    shown: columnNames.filter(
+      (name) => name === 'keyword' || (shown.length === 0 ? usualColumns : shown).includes(name),
+    ),
+  }
+}
+
+interface KeywordsFound {
+  readonly days: KeywordDays
+  readonly rows: readonly Keyword[]
+  readonly count: number
+  readonly names: Awaited<ReturnType<typeof readKeywordNames>>
+}
+
+async function readPage(
+  db: Database,
+  { query, sheet, ...asked }: KeywordsAsked,
+): Promise<KeywordsFound | null> {
+  const days = await chooseDays(db, asked)
+  if (days === null) return null
+  const page = { ...query, limit: rowsAtOnce, offset: (sheet - 1) * rowsAtOnce }
+  const rows = await readKeywords(db, days, page)
+  return {
+    days,
+    rows: await readKeywordDetails(db, rows, days.stored.slice(0, sparkDays)),
+    count: await countKeywords(db, days, query),
+    names: await readKeywordNames(db),
+  }
+}
+
+/** Every keyword with its rank, what changed, and where it stands. */
+export const keywordsPage = definePage({
+  path: '/keywords',
+  nav: 'Keywords',
+  ask: askKeywords,
+  read: (reading, asked) => reading.answers((db) => readPage(db, asked)),
+  show: (found, place, asked) => ({
+    title: 'Keywords',
+    lead:
+      found === null
+        ? 'Every keyword of your lists, with its rank day by day.'
+        : leadOf(found, asked, place),
+    body:
+      found === null
+        ? nothing(
+            'No list was read yet. Each keyword would be a line here: rank, change, volume, ranking page.',
+            'npm run enqueue inputs/keywords.csv',
+          )
+        : html`${form(found, asked, place)} ${drawRows(found, asked, place)}`,
+  }),
+})
+
+function leadOf(
+  { days, count, names }: KeywordsFound,
+  { query }: KeywordsAsked,
+  place: PagePlace,
+): Html {
+  const { now, before } = days
+  const since = (text: string, day: string | null) =>
+    to(place.href('/keywords', { ...again(place), since: day, sheet: null }), text)
+  const own = names.ours
+    ? null
+    : html` No domain is yours yet, so that no keyword has a rank:
+      ${command('npm run domains -- set example.com')}`
+  return html`${numberText(count)} ${count === 1 ? 'keyword' : 'keywords'} as of ${now.day},
+  ${query.change === null ? 'compared with' : 'changed since'} ${before.day}
+  (${since('the day before', null)}, ${since('a week before', daysBefore(now.day, 7))}).${own}`
+}
+
+/** Every filter of this view, for links to another one like it. */
+function again(place: PagePlace): Record<string, string> {
+  const names = new Set(place.filters.keys())
+  return Object.fromEntries([...names].map((name) => [name, place.filters.getAll(name).join(',')]))
+}
+
+const changeWords = [
+  ['up', 'up'],
+  ['down', 'down'],
+  ['entered', 'entered the results'],
+  ['left', 'left the results'],
+  ['same', 'unchanged'],
+  ['any', 'any change'],
+] as const
+
+function form(
+  { days, names }: KeywordsFound,
+  { query, shown }: KeywordsAsked,
+  place: PagePlace,
+): Html {
+  const filter = (name: string) => place.filters.get(name)
+  return chooser({ place, name: 'Which keywords', keep: ['sort', 'order'] }, [
+    textField({ name: 'word', label: 'Text', value: query.word }),
+    selectField({ name: 'list', label: 'List', value: filter('list'), words: names.lists }),
+    textField({ name: 'tag', label: 'Tag', value: filter('tag') }),
+    selectField({ name: 'rank', label: 'Rank', value: query.ranks, words: rankRanges }),
+    selectField({ name: 'change', label: 'Change', value: query.change, words: changeWords }),
+    selectField({
+      name: 'device',
+      label: 'Device',
+      value: filter('device'),
+      words: ['desktop', 'mobile', 'tablet'],
+    }),
+    selectField({
+      name: 'rival',
+      label: 'Competitor ranks',
+      value: query.rival,
+      words: names.rivals,
+    }),
+    textField({ name: 'feature', label: 'SERP feature', value: query.feature }),
+    textField({ name: 'country', label: 'Country', value: filter('country') }),
+    dayField({ name: 'day', label: 'On', value: days.now.day }),
+    dayField({ name: 'since', label: 'Since', value: days.before.day }),
+    html`<details class="narrow">
+      <summary>Columns</summary>
+      ${columnNames
+        .slice(1)
+        .map(
+          (name) =>
+            html`<label
+              ><input
+                type="checkbox"
+                name="column"
+                value="${name}"
+                ${shown.includes(name) ? html`checked` : null}
+              />
+              ${columns[name].head}</label
+            >`,
+        )}
+    </details>`,
+  ])
+}
+
+function drawRows(
+  { rows, count }: KeywordsFound,
+  { query, shown, sheet }: KeywordsAsked,
+  place: PagePlace,
+): Html {
+  if (rows.length === 0)
+    return nothing('No keyword is like this: leave out one of the filters.', null)
+  const here = again(place)
+  const sorting = (sort: KeywordQuery['sort']) => {
+    const first = sort === 'volume' || sort === 'change'
+    const down = sort === query.sort ? !query.descending : first
+    return {
+      href: place.href('/keywords', { ...here, sort, order: down ? 'down' : 'up', sheet: null }),
+      order:
+        sort !== query.sort
+          ? null
+          : query.descending
+            ? ('descending' as const)
+            : ('ascending' as const),
+    }
+  }
+  const drawn = shown.map((name): Column<Keyword> => {
+    const { sort, cell, number, head }: KeywordColumn = columns[name]
+    return {
+      head,
+      cell: (row) => cell(row, place),
+      ...(number === true ? { number } : {}),
+      ...(sort === undefined ? {} : { sorting: sorting(sort) }),
+    }
+  })
+  const sheets = Math.ceil(count / rowsAtOnce)
+  const way = (text: string, nth: number) =>
+    nth < 1 || nth > sheets
+      ? null
+      : html`<li>${to(place.href('/keywords', { ...here, sheet: nth }), text)}</li>`
+  return html`<section id="keywords" aria-label="Keywords">
+    ${table('Keywords, one a line', drawn, rows)}
+    <nav class="steps" aria-label="Pages of keywords">
+      <ul>
+        ${way('← Previous', sheet - 1)}
+        <li>Page ${amount(sheet)} of ${amount(sheets)}</li>
+        ${way('Next →', sheet + 1)}
+        <li>
+          ${to(place.href('/keywords/rows.csv', { ...here, sheet: null }), 'All of them as CSV')}
+        </li>
+      </ul>
+    </nav>
+  </section>`
+}
+
+const detailsAtOnce = 1_000
+
+/** The same view as a file: all of its rows, in its order, with the columns that it shows. */
+export const keywordsFile: FilePage = {
+  path: '/keywords/rows.csv',
+  send: async (address, reading) => ({
+    type: 'text/csv; charset=utf-8',
+    name: 'keywords.csv',
+    pieces: lines(reading, askKeywords(address)),
+  }),
+}
+
+async function* lines(
+  reading: DeskReading,
+  { query, shown, ...asked }: KeywordsAsked,
+): AsyncGenerator<string> {
+  yield csvLines([shown.map((name) => columns[name].head)])
+  const found = await reading.answers(async (db) => {
+    const days = await chooseDays(db, asked)
+    return days === null ? null : { days, rows: await readKeywords(db, days, query) }
+  })
+  if (found === null) return
+  const { days, rows } = found
+  for (let from = 0; from < rows.length; from += detailsAtOnce) {
+    const part = await reading.answers((db) =>
+      readKeywordDetails(
+        db,
+        rows.slice(from, from + detailsAtOnce),
+        days.stored.slice(0, sparkDays),
+      ),
+    )
+    yield csvLines(part.map((row) => shown.map((name) => columns[name].csv(row))))
+  }
+}

@@ -1,0 +1,198 @@
+// Reads the overview: where we stand, what changed, and what needs a person.
+
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { type CalendarEntry, readCalendar } from '../../core/nights/nights.ts'
+import type { CreditOutlook } from '../../core/forecast/foresee.ts'
+import { type MillState, readTables } from '../../core/runs/look.ts'
+import { type LiveWorker, readCrew } from '../../core/runs/waits.ts'
+import { type AlertRow, listAlerts } from '../../features/alerts/statements.ts'
+import { type HeldDay, readHeldDays } from '../../features/analysis/domains.ts'
+import { type Note, readNotesBetween } from '../../features/analysis/notes.ts'
+import { readSuspects, type SuspectRun } from '../../features/analysis/query-facts.ts'
+import { daysBefore } from '../address.ts'
+import type { DeskReading } from '../page.ts'
+import {
+  chooseDays,
+  type Gain,
+  type KeywordDays,
+  readGains,
+  readKeywordCounts,
+} from './keywords-read.ts'
+
+type Counts = Awaited<ReturnType<typeof readKeywordCounts>>
+
+/** A domain that won or lost share between two days. */
+export interface ShareChange {
+  readonly domain: string
+  readonly share: number
+  readonly previous: number
+}
+
+/** Where we stand, by the newest stored day. */
+export interface Standing {
+  readonly days: KeywordDays
+  readonly week: KeywordDays
+  readonly counts: { readonly day: Counts; readonly week: Counts }
+  readonly won: { readonly keywords: readonly Gain[]; readonly pages: readonly Gain[] }
+  readonly lost: { readonly keywords: readonly Gain[]; readonly pages: readonly Gain[] }
+  readonly rivals: readonly ShareChange[]
+  readonly ours: readonly string[]
+  readonly shares: readonly HeldDay[]
+  readonly notes: readonly Note[]
+  readonly suspect: readonly SuspectRun[]
+}
+
+export interface OverviewFound {
+  readonly standing: Standing | null
+  readonly state: Omit<MillState, 'queue' | 'outlook'>
+  readonly workers: readonly LiveWorker[]
+  readonly outlook: CreditOutlook | null
+  readonly nights: readonly CalendarEntry[]
+  readonly alerts: readonly AlertRow[]
+}
+
+const trendDays = 30
+const shownNights = 14
+const shownGains = 5
+const mostAlerts = 500
+const mostLines = 7
+
+type Parts = Pick<DeskReading, 'answers' | 'books' | 'outlook' | 'mill' | 'today'>
+
+/** Reads the overview; `day` is the day that it is about, the newest unless told. */
+export async function readOverview(
+  reading: Parts,
+  day: string | null = null,
+): Promise<OverviewFound> {
+  const outlook = await reading.outlook()
+  const standing = await reading.answers((db) => readStanding(db, reading.mill, day))
+  return reading.books(async (db) => ({
+    standing,
+    outlook,
+    state: await readTables({ ...reading.mill, db }, null),
+    workers: await readCrew(db),
+    nights: await readCalendar(db, {
+      since: daysBefore(reading.today, shownNights - 1),
+      until: reading.today,
+      limit: 200,
+    }),
+    alerts: await listAlerts(db, { id: null, rule: null, standing: true, limit: mostAlerts }),
+  }))
+}
+
+async function readStanding(
+  db: Database,
+  memory: object,
+  day: string | null,
+): Promise<Standing | null> {
+  const days = await chooseDays(db, { day, since: null })
+  if (days === null) return null
+  const week = (await chooseDays(db, { day, since: daysBefore(days.now.day, 7) })) ?? days
+  const span = { since: daysBefore(days.now.day, trendDays - 1), until: days.now.day }
+  const ours = await readNamed(db, 'own_domains', span.until)
+  const named = [...ours, ...(await readNamed(db, 'rival_domains', span.until))]
+  const domains = [...new Set(named)].slice(0, mostLines)
+  return {
+    days,
+    week,
+    ours,
+    ...(await remember({ memory, days, week }, () => readChanges(db, days, week))),
+    rivals: await readShareChanges(db, days, ours),
+    shares: await readHeldDays(db, { domains, tag: '*', ...span }),
+    notes: await readNotesBetween(db, span),
+    suspect: await readSuspects(db, span),
+  }
+}
+
+async function readChanges(db: Database, days: KeywordDays, week: KeywordDays) {
+  const gains = async (won: boolean) => ({
+    keywords: await readGains(db, days, { what: 'keyword', won, limit: shownGains }),
+    pages: await readGains(db, days, { what: 'page', won, limit: shownGains }),
+  })
+  return {
+    counts: { day: await readKeywordCounts(db, days), week: await readKeywordCounts(db, week) },
+    won: await gains(true),
+    lost: await gains(false),
+  }
+}
+
+type Changes = Awaited<ReturnType<typeof readChanges>>
+
+const known = new WeakMap<object, Map<string, Changes>>()
+const mostKnown = 20
+
+/** Figures of stored days do not change: they are read once, by the numbers of the storings. */
+async function remember(
+  { memory, days, week }: { memory: object; days: KeywordDays; week: KeywordDays },
+  read: () => Promise<Changes>,
+): Promise<Changes> {
+  const numbers = [days.now, days.before, week.before].map(({ stored }) => stored)
+  if (numbers.includes(null)) return read()
+  const own = known.get(memory) ?? new Map<string, Changes>()
+  known.set(memory, own)
+  const key = numbers.join(' ')
+  const found = own.get(key) ?? (await read())
+  if (own.size >= mostKnown) own.clear()
+  own.set(key, found)
+  return found
+}
+
+export async function readNamed(
+  db: Database,
+  table: 'own_domains' | 'rival_domains',
+  day: string,
+): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom(table)
+    .select('domain')
+    .distinct()
+    .where((eb) => eb.or([eb('since', 'is', null), eb('since', '<=', day)]))
+    .where((eb) => eb.or([eb('until', 'is', null), eb('until', '>=', day)]))
+    .orderBy('domain')
+    .execute()
+  return rows.map(({ domain }) => domain)
+}
+
+/** Domains of others that won or lost most share, the greatest change first. */
+async function readShareChanges(
+  db: Database,
+  { now, before }: KeywordDays,
+  ours: readonly string[],
+): Promise<readonly ShareChange[]> {
+  const view = sql<{
+    domain: string
+    run_date: string
+    tag: string
+    share_of_voice: number | null
+  }>`analysis.share_of_voice`
+  const sides = db
+    .selectFrom(view.as('held'))
+    .select('domain')
+    .select((eb) =>
+      (
+        [
+          ['share', now.day],
+          ['previous', before.day],
+        ] as const
+      ).map(([name, day]) =>
+        eb.fn
+          .coalesce(
+            eb.fn.max<number>('share_of_voice').filterWhere('run_date', '=', day),
+            eb.lit(0),
+          )
+          .as(name),
+      ),
+    )
+    .where('tag', '=', '*')
+    .where('run_date', '=', sql<string>`any (${[now.day, before.day]}::date[])`)
+    .where('domain', '<>', sql<string>`all (${[...ours]}::text[])`)
+    .groupBy('domain')
+  return db
+    .selectFrom(sides.as('sides'))
+    .selectAll()
+    .orderBy(sql`abs(share - previous)`, 'desc')
+    .orderBy('domain')
+    .limit(4 * shownGains)
+    .execute()
+}

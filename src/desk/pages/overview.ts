@@ -1,0 +1,478 @@
+// The first page: how we stand, what changed, and what needs a person.
+
+import { count } from '../../base/cli/text.ts'
+import { groupBy } from '../../base/query.ts'
+import { dayMs, localDate } from '../../base/time/zone.ts'
+import { nextStep } from '../../core/runs/screen.ts'
+import type { AlertRow } from '../../features/alerts/statements.ts'
+import { change, clicks, type Html, html, numberText } from '../drawing/html.ts'
+import {
+  amount,
+  badge,
+  type Column,
+  command,
+  figure,
+  given,
+  nothing,
+  percent,
+  section,
+  tableSection,
+  tiles,
+  to,
+  unknown,
+} from '../drawing/parts.ts'
+import { daysBefore } from '../address.ts'
+import { definePage, type PagePlace } from '../page.ts'
+import { drawShares } from './domain.ts'
+import { drawDay } from './nights.ts'
+import type { Gain } from './keywords-read.ts'
+import {
+  type OverviewFound,
+  readOverview,
+  type ShareChange,
+  type Standing,
+} from './overview-read.ts'
+import { nightPath, toDomain, toPage, toQuery } from './ways.ts'
+
+/** How we stand, what changed and what must be done. */
+export const overviewPage = definePage({
+  path: '/',
+  nav: 'Overview',
+  ask: (address) => address.day('day'),
+  read: readOverview,
+  show: (found, place) => ({
+    title: 'Overview',
+    lead: overviewLead(found),
+    body: html`${drawTasks(found, place)}
+      ${found.standing === null ? noAnswers : drawStanding(found.standing, place)}
+      ${drawAlerts(found, place)}
+      <div class="pair">${drawNights(found, place)} ${drawCredits(found, place)}</div>`,
+  }),
+})
+
+const noAnswers = nothing(
+  'No list was read yet. Visibility, ranks and what changed would be here.',
+  'npm run enqueue inputs/keywords.csv',
+)
+
+/** The headline: share of voice and what moved. */
+export function overviewLead({ standing }: OverviewFound): string {
+  if (standing === null) return 'Nothing has been asked yet.'
+  const { days, counts } = standing
+  const { up, down, entered, left } = counts.day
+  const now = ourShare(standing, days.now.day)
+  const share = now === null ? '' : `share of voice ${(now * 100).toFixed(2)} %, `
+  return `${days.now.day}: ${share}${numberText(up + entered)} keywords up or new, ${numberText(down + left)} down or gone since ${days.before.day}.`
+}
+
+/** Share of the clicks that all of our domains hold on a day; null: nothing is known. */
+export function ourShare({ shares, ours }: Standing, day: string): number | null {
+  const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
+  // Of a day that is left out, the one before it counts.
+  const last = own.reduce(
+    (latest, { runDate }) => (runDate <= day && runDate > latest ? runDate : latest),
+    '',
+  )
+  const held = own.filter(({ runDate }) => runDate === last)
+  return held.length === 0 ? null : held.reduce((sum, { share }) => sum + (share ?? 0), 0)
+}
+
+/** Something that a person should look at or do. */
+export interface Task {
+  readonly tone: 'bad' | 'warn'
+  readonly text: string
+  /** What to type; null: look. */
+  readonly line: string | null
+  readonly path: string | null
+}
+
+const recentDays = 7
+
+/** Tasks for a person, the most urgent first. */
+export function tasksOf(
+  found: OverviewFound,
+  { today, zone }: Pick<PagePlace, 'today' | 'zone'>,
+): readonly Task[] {
+  const tasks = [...stateTasks(found, zone), ...nightTasks(found, daysBefore(today, recentDays))]
+  return tasks.toSorted((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn'))
+}
+
+const task = (tone: Task['tone'], text: string, way: Partial<Task> = {}): Task => ({
+  tone,
+  text,
+  line: null,
+  path: null,
+  ...way,
+})
+
+function* stateTasks(found: OverviewFound, zone: string): Generator<Task> {
+  const { state, workers, standing } = found
+  for (const { reason, detail } of state.account?.stops ?? []) {
+    const text = `Buying has stopped (${reason.replace('_', ' ')}): ${detail}`
+    yield task('bad', text, { line: nextStep(state) })
+  }
+  const { topUpBy } = creditsOf(found)
+  if (topUpBy !== null) {
+    const text = `Top up by ${localDate(zone, topUpBy)}: the credit floor is reached then.`
+    yield task('bad', text, { path: '/money' })
+  }
+  const open = state.runs.reduce((sum, { tasks }) => sum + tasks.open, 0)
+  if (open > 0 && workers.length === 0) {
+    const text = `${count(open, 'open task')}, and no worker is running.`
+    yield task('bad', text, { line: 'npm run work' })
+  }
+  for (const { schedule, overdue } of state.summaries) {
+    if (overdue.length > 0) {
+      yield task('bad', `Schedule ${schedule} is overdue.`, { path: '/operations' })
+    }
+  }
+  if (standing !== null && standing.ours.length === 0) {
+    const text = 'No domain is marked as yours, so that no keyword has a rank.'
+    yield task('warn', text, { line: 'npm run domains -- set example.com' })
+  }
+}
+
+function* nightTasks({ nights, state }: OverviewFound, since: string): Generator<Task> {
+  for (const { list, run_date: date, run, suspect, reasons, outcome } of nights) {
+    const path = run === null ? '/nights' : `/runs/${run}`
+    const night = `The night of ${date} (${list})`
+    if (date < since) continue
+    if (suspect)
+      yield task('warn', `${night} is left out as suspect: ${reasons.join('; ')}.`, { path })
+    else if (outcome === 'missed' || outcome === 'failed') {
+      yield task('warn', `${night} was ${outcome}.`, { path })
+    }
+  }
+  for (const { run, list, run_date: date, tasks } of state.runs) {
+    const wrong = tasks.failed + tasks.unknown
+    if (wrong === 0 || date < since) continue
+    const text = `${count(wrong, 'task')} of run ${run} (${list}, ${date}) failed or have an unknown outcome.`
+    yield task('warn', text, { line: `npm run retry -- --run ${run}`, path: `/runs/${run}` })
+  }
+}
+
+const shownTasks = 8
+
+function drawTasks(found: OverviewFound, place: PagePlace): Html {
+  const tasks = tasksOf(found, place)
+  if (tasks.length === 0) return html`<p class="calm" role="status">✓ Nothing needs you now.</p>`
+  const more = tasks.length - shownTasks
+  return html`<section class="state ${tasks[0]?.tone ?? 'warn'}" aria-labelledby="tasks-title">
+    <h2 id="tasks-title">${count(tasks.length, 'thing')} to look at</h2>
+    <ul class="news">
+      ${tasks
+        .slice(0, shownTasks)
+        .map(
+          ({ text, line, path }) =>
+            html`<li>
+              ${path === null ? text : to(place.href(path), text)}${line === null ? null : html` ${command(line)}`}
+            </li>`,
+        )}
+    </ul>
+    ${more <= 0 ? null : html`<p>${to(place.href('/operations'), `and ${numberText(more)} more`)}</p>`}
+  </section>`
+}
+
+function drawStanding(found: Standing, place: PagePlace): Html {
+  return html`${drawTiles(found, place)}
+    ${
+      found.shares.length === 0
+        ? null
+        : drawShares(
+            found,
+            {
+              picture: 'Share of voice of our domains and of competitors, day by day',
+              about: html`Share of the clicks that the best places of each would get, by weight.
+              ${to(place.href('/domains'), 'All domains')}`,
+            },
+            place,
+          )
+    }
+    <div class="pair">${drawDistribution(found, place)} ${drawRivals(found, place)}</div>
+    <div class="pair">
+      ${drawGains('Won most', found, place)} ${drawGains('Lost most', found, place)}
+    </div>`
+}
+
+function drawTiles(found: Standing, place: PagePlace): Html {
+  const { days, week, counts } = found
+  const now = ourShare(found, days.now.day)
+  const since = (day: string) => {
+    const then = ourShare(found, day)
+    return now === null || then === null ? unknown : change(now - then)
+  }
+  const way = (name: 'up' | 'down' | 'entered' | 'left') => {
+    const filters = { day: days.now.day, since: days.before.day, change: name, sort: 'change' }
+    return to(place.href('/keywords', filters), figure(name, counts.day[name]))
+  }
+  return html`${tiles([
+    { value: percent(now), text: 'share of voice of our domains' },
+    { value: since(days.before.day), text: `points since ${days.before.day}` },
+    { value: since(week.before.day), text: `points since ${week.before.day}` },
+    { value: way('up'), text: 'keywords up' },
+    { value: way('down'), text: 'keywords down' },
+    { value: way('entered'), text: 'entered the results' },
+    { value: way('left'), text: 'left the results' },
+  ])}`
+}
+
+const ranges = ['1-3', '4-10', '11-20', '21+', 'none'] as const
+
+function drawDistribution({ days, week, counts }: Standing, place: PagePlace): Html {
+  const inRange = (of: Standing['counts']['day'], range: (typeof ranges)[number]) =>
+    range === 'none' ? of.keywords - of['1-3'] - of['4-10'] - of['11-20'] - of['21+'] : of[range]
+  const all = Math.max(1, counts.day.keywords)
+  type Range = (typeof ranges)[number]
+  const columns: readonly Column<Range>[] = [
+    {
+      head: 'Rank',
+      word: true,
+      cell: (range) =>
+        to(
+          place.href('/keywords', { day: days.now.day, rank: range, sort: 'rank' }),
+          range === 'none' ? 'not ranked' : range.replace('-', ' to '),
+        ),
+    },
+    {
+      head: 'Keywords',
+      number: true,
+      cell: (range) => figure(`rank ${range}`, inRange(counts.day, range)),
+    },
+    { head: 'Share', number: true, cell: (range) => percent(inRange(counts.day, range) / all) },
+    {
+      head: '',
+      cell: (range) =>
+        html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+          <rect class="all" width="100" height="8" rx="2" />
+          <rect
+            class="part"
+            width="${Math.round((inRange(counts.day, range) / all) * 100)}"
+            height="8"
+            rx="2"
+          />
+        </svg>`,
+    },
+  ]
+  const { up, down, entered, left } = counts.week
+  return tableSection(
+    {
+      id: 'distribution',
+      title: 'Ranks',
+      about: html`Since ${week.before.day}: ${numberText(up)} up, ${numberText(down)} down,
+      ${numberText(entered)} entered, ${numberText(left)} left.
+      ${to(place.href('/keywords', { since: week.before.day, change: 'any', sort: 'change' }), 'See them')}`,
+      empty: 'Every rank would be counted here.',
+    },
+    columns,
+    ranges,
+  )
+}
+
+function drawRivals({ rivals, days }: Standing, place: PagePlace): Html {
+  const columns: readonly Column<ShareChange>[] = [
+    { head: 'Domain', cell: ({ domain }) => toDomain(place, domain) },
+    { head: 'Share', number: true, cell: ({ share }) => percent(share) },
+    { head: 'Points', number: true, cell: ({ share, previous }) => change(share - previous) },
+  ]
+  return tableSection(
+    {
+      id: 'competitors',
+      title: 'Competitors that moved most',
+      about: `Between ${days.before.day} and ${days.now.day}.`,
+      empty: 'Domains of others that won or lost share would be here.',
+    },
+    columns,
+    rivals.slice(0, 8),
+  )
+}
+
+function drawGains(
+  title: 'Won most' | 'Lost most',
+  { won, lost, days }: Standing,
+  place: PagePlace,
+): Html {
+  const { keywords, pages } = title === 'Won most' ? won : lost
+  const rank = (value: number | null) => (value === null ? html`–` : html`${value}`)
+  const columns = (kind: string, way: (gain: Gain) => Html): readonly Column<Gain>[] => [
+    { head: kind, cell: way },
+    { head: 'Rank', word: true, cell: (gain) => html`${rank(gain.previous)} → ${rank(gain.rank)}` },
+    { head: 'Clicks', number: true, cell: (gain) => clicks(gain.clicks) },
+  ]
+  const empty = 'Nothing between these days.'
+  const id = title === 'Won most' ? 'won' : 'lost'
+  const about = `By clicks, between ${days.before.day} and ${days.now.day}.`
+  return html`<div>
+    ${tableSection(
+      { id, title: `${title}: keywords`, about, empty },
+      columns('Keyword', ({ id: query, name }) => toQuery(place, query ?? '', name ?? '')),
+      keywords,
+    )}
+    ${tableSection(
+      { id: `${id}-pages`, title: `${title}: pages`, empty },
+      columns('Page', ({ id: page, name }) => toPage(place, page, name)),
+      pages,
+    )}
+  </div>`
+}
+
+/** Alerts of one night and one kind. */
+export interface AlertGroup {
+  readonly date: string
+  readonly severity: 'bad' | 'warn' | 'good'
+  readonly text: string
+  readonly alerts: readonly AlertRow[]
+}
+
+const alertWords: Readonly<Record<string, readonly [string, AlertGroup['severity']]>> = {
+  entered: ['entered the results', 'good'],
+  left: ['left the results', 'bad'],
+  'moved up': ['moved up', 'good'],
+  'moved down': ['moved down', 'warn'],
+  'crossed up': ['came into the top', 'good'],
+  'crossed down': ['fell out of the top', 'bad'],
+  share_fell: ['lost share of voice', 'bad'],
+  rival_passed: ['passed by a competitor', 'warn'],
+  new_feature: ['new SERP feature', 'warn'],
+  wrong_page: ['another page than wanted ranks', 'warn'],
+}
+const severities = ['bad', 'warn', 'good'] as const
+
+/** Standing alerts by night and kind, the newest night and the worst kind first. */
+export function groupAlerts(alerts: readonly AlertRow[]): readonly AlertGroup[] {
+  const kind = ({ what, position, previous_position: before }: AlertRow) => {
+    if (what !== 'moved' && what !== 'crossed') return what
+    return `${what} ${(position ?? Infinity) < (before ?? Infinity) ? 'up' : 'down'}`
+  }
+  return [...groupBy(alerts, (alert) => `${alert.run_date} ${kind(alert)}`).values()]
+    .flatMap((own) => {
+      const [first] = own
+      if (first === undefined) return []
+      const [words, severity] = alertWords[kind(first)] ?? [first.what, 'warn' as const]
+      return [
+        {
+          date: first.run_date,
+          severity,
+          text: `${numberText(own.length)} × ${words}`,
+          alerts: own,
+        },
+      ]
+    })
+    .toSorted(
+      (a, b) =>
+        b.date.localeCompare(a.date) ||
+        severities.indexOf(a.severity) - severities.indexOf(b.severity),
+    )
+}
+
+const shownGroups = 8
+const shownAlerts = 10
+
+function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
+  const groups = groupAlerts(alerts)
+  if (groups.length === 0) {
+    return section(
+      { id: 'alerts', title: 'Alerts' },
+      nothing(
+        'No alert stands. What breaks a rule shows here, by night and severity.',
+        'npm run alerts -- rules',
+      ),
+    )
+  }
+  const names = { bad: 'severe', warn: 'warning', good: 'gain' } as const
+  return section(
+    {
+      id: 'alerts',
+      title: html`Alerts (${amount(alerts.length)})`,
+      about: 'Those that still stand, by night.',
+    },
+    html`${groups.slice(0, shownGroups).map(
+      ({ date, severity, text, alerts: own }, index) =>
+        html`<details id="alerts-${index}">
+          <summary>${badge(names[severity], severity)} ${date}: ${text}</summary>
+          <ul class="news">
+            ${own.slice(0, shownAlerts).map((alert) => html`<li>${given(alert.text)} ${bothNights(alert, place)}</li>`)}
+          </ul>
+          ${own.length <= shownAlerts ? null : html`<p>${numberText(own.length - shownAlerts)} more: ${command('npm run alerts')}</p>`}
+        </details>`,
+    )}`,
+  )
+}
+
+/** The way to both nights of an alert about one keyword. */
+export function bothNights(alert: AlertRow, { href }: PagePlace): Html | null {
+  const { query_id: query, run_date: date, base_run_date: beside } = alert
+  return query === null ? null : to(href(nightPath(query, date), { beside }), 'both nights')
+}
+
+function drawNights({ nights }: OverviewFound, place: PagePlace): Html {
+  return section(
+    { id: 'nights', title: 'Nights', about: to(place.href('/nights'), 'The calendar') },
+    nights.length === 0
+      ? nothing('No night in the last two weeks.', 'npm run nightly -- --show')
+      : html`${[...groupBy(nights, ({ list }) => list)].map(
+          ([list, own]) =>
+            html`<h3>${given(list)}</h3>
+              <ol class="days strip">
+                ${[...groupBy(own, ({ run_date: date }) => date)]
+                  .toSorted(([a], [b]) => a.localeCompare(b))
+                  .map(([date, entries]) => drawDay(Number(date.slice(8)), entries, place))}
+              </ol>`,
+        )}`,
+  )
+}
+
+/** Credits in nights, and when the floor is reached; null: not known, or not in sight. */
+export function creditsOf({ outlook }: OverviewFound): {
+  readonly nights: number | null
+  readonly topUpBy: Date | null
+} {
+  if (outlook === null || outlook.balance === null || outlook.forecast.kind !== 'known') {
+    return { nights: null, topUpBy: null }
+  }
+  const { balance, floor, now, until, forecast } = outlook
+  const steps = forecast.steps.filter(({ kind }) => kind === 'night')
+  const days = Math.max(1, (until.getTime() - now.getTime()) / dayMs)
+  const perDay = steps.reduce((sum, { credits }) => sum + credits, 0) / days
+  const met = forecast.steps.find(({ floorAt }) => floorAt !== null)
+  return {
+    nights: perDay === 0 ? null : Math.max(0, Math.floor((balance - floor) / perDay)),
+    topUpBy: met?.floorAt === null || met === undefined ? null : new Date(met.floorAt),
+  }
+}
+
+function drawCredits(found: OverviewFound, place: PagePlace): Html {
+  const { state } = found
+  const { nights, topUpBy } = creditsOf(found)
+  const open = state.runs.filter(({ state: of }) => of === 'open' || of === 'planning')
+  return section(
+    { id: 'credits', title: 'Credits and runs', about: to(place.href('/money'), 'Money') },
+    html`${tiles([
+        {
+          value: figure('account.remaining', state.account?.remaining ?? null),
+          text: 'credits left',
+        },
+        {
+          value: nights === null ? unknown : figure('nights', nights),
+          text: 'nights until the floor, as paid lately',
+        },
+        {
+          value: topUpBy === null ? unknown : localDate(place.zone, topUpBy),
+          text: 'top up by, where the floor is met within a week',
+        },
+      ])}
+      ${
+        open.length === 0
+          ? html`<p>No run is open.</p>`
+          : html`<ul class="lines">
+              ${open.map(
+                ({ run, list, tasks }) =>
+                  html`<li>
+                    ${to(place.href(`/runs/${run}`), `Run ${run} of ${list}`)}:
+                    ${count(tasks.open, 'open task')}
+                  </li>`,
+              )}
+            </ul>`
+      }
+      <p>${to(place.href('/operations'), 'Runs, workers and schedules')}</p>`,
+  )
+}

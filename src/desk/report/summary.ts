@@ -1,0 +1,122 @@
+// The morning summary: the overview as one message, for a webhook and as a page that a mail program shows.
+
+import { randomUUID } from 'node:crypto'
+import type { Config } from '../../base/config.ts'
+import { Misuse } from '../../base/errors.ts'
+import { post, refusalOf } from '../../features/notifications/webhook.ts'
+import { html, numberText } from '../drawing/html.ts'
+import type { OverviewFound } from '../pages/overview-read.ts'
+import { creditsOf, groupAlerts, overviewLead, tasksOf } from '../pages/overview.ts'
+
+/** A line of the summary, and where it leads in the desk. */
+interface SummaryLine {
+  readonly text: string
+  readonly path: string
+}
+
+/** The overview as a headline and at most thirty lines. */
+interface Summary {
+  readonly subject: string
+  readonly lines: readonly SummaryLine[]
+}
+
+const most = { tasks: 8, gains: 4, alerts: 6 }
+
+/** Says the overview in lines, the most urgent first. */
+export function summarise(
+  found: OverviewFound,
+  place: { readonly today: string; readonly zone: string },
+): Summary {
+  const tasks = tasksOf(found, place)
+  const { nights } = creditsOf(found)
+  const balance = found.state.account?.remaining ?? null
+  return {
+    subject: `querymill ${overviewLead(found)}`,
+    lines: [
+      ...(tasks.length === 0 ? [{ text: 'Nothing needs you now.', path: '/' }] : []),
+      ...tasks.slice(0, most.tasks).map(({ text, line, path }) => ({
+        text: line === null ? text : `${text} (${line})`,
+        path: path ?? '/operations',
+      })),
+      ...standingLines(found),
+      ...groupAlerts(found.alerts)
+        .slice(0, most.alerts)
+        .map(({ date, text }) => ({ text: `Alerts of ${date}: ${text}`, path: '/' })),
+      ...(balance === null
+        ? []
+        : [
+            {
+              text: `Credits left: ${numberText(balance)}${nights === null ? '' : `, about ${numberText(nights)} nights until the floor`}`,
+              path: '/money',
+            },
+          ]),
+    ],
+  }
+}
+
+function standingLines({ standing }: OverviewFound): readonly SummaryLine[] {
+  if (standing === null) return []
+  const { counts, days, week, won, lost } = standing
+  const changes = `/keywords?day=${days.now.day}&change=`
+  const place = (rank: number | null) => rank ?? 'none'
+  const counted = (name: 'up' | 'down' | 'entered' | 'left', text: string) => ({
+    text: `${text}: ${numberText(counts.day[name])} since ${days.before.day}, ${numberText(counts.week[name])} since ${week.before.day}`,
+    path: `${changes}${name}`,
+  })
+  return [
+    counted('up', 'Keywords up'),
+    counted('down', 'Keywords down'),
+    counted('entered', 'Entered the results'),
+    counted('left', 'Left the results'),
+    ...[won, lost].flatMap(({ keywords }, index) =>
+      keywords.slice(0, most.gains).map(({ id, name, previous, rank }) => ({
+        text: `${index === 0 ? 'Won' : 'Lost'}: ${name ?? ''}, rank ${place(previous)} → ${place(rank)}`,
+        path: `/queries/${id ?? ''}`,
+      })),
+    ),
+  ]
+}
+
+const link = (desk: string, path: string) => `${desk.replace(/\/$/, '')}${path}`
+
+/** The summary as a page without style sheets or scripts, as mail programs show it. */
+export function renderSummary({ subject, lines }: Summary, desk: string): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${subject}</title>
+      </head>
+      <body style="font: 16px/1.5 sans-serif; max-width: 40em; margin: 1em auto; padding: 0 1em">
+        <h1 style="font-size: 20px">${subject}</h1>
+        <ul style="padding-left: 1.2em">
+          ${lines.map(({ text, path }) => html`<li><a href="${link(desk, path)}">${text}</a></li>`)}
+        </ul>
+        <p><a href="${link(desk, '/')}">Open the overview</a></p>
+      </body>
+    </html> `.text
+}
+
+/** Sends the summary to the webhook of the settings, in its format. */
+export async function sendSummary(
+  { subject, lines }: Summary,
+  { webhook, desk }: { readonly webhook: Config['webhook']; readonly desk: string },
+): Promise<void> {
+  if (webhook === null) {
+    throw new Misuse(
+      'expected MILL_WEBHOOK for --send, got nothing; set the address that takes the message',
+    )
+  }
+  const posted = await post(webhook, {
+    id: randomUUID(),
+    kind: 'morning_summary',
+    text: [subject, ...lines.map(({ text }) => `• ${text}`), link(desk, '/')].join('\n'),
+    at: new Date().toISOString(),
+    fields: {
+      subject,
+      lines: lines.map(({ text, path }) => ({ text, url: link(desk, path) })),
+    },
+  })
+  if (!posted.ok) throw new Misuse(`${refusalOf(posted)}; npm run notify -- --test tries it alone`)
+}

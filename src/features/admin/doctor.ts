@@ -1,0 +1,140 @@
+// The doctor command: checks this machine, the settings and every server, spends nothing, and says what to do.
+
+import { statfsSync } from 'node:fs'
+import { type Call, print, printJson } from '../../base/cli/command.ts'
+import { count } from '../../base/cli/text.ts'
+import { type Config, readConfig } from '../../base/config.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { only } from '../../base/database/sql-file.ts'
+import { openHome } from '../../base/embedded/state.ts'
+import { type Exit, exits, Misuse, unreadable } from '../../base/errors.ts'
+import { scrubbedReason } from '../../base/secret.ts'
+import { type Mill, openMill } from '../../core/mill.ts'
+import { loadSchedules, schedulesFile } from '../../core/scheduler/schedule.ts'
+
+export interface DoctorFlags {
+  readonly json?: true
+}
+
+interface Finding {
+  readonly check: string
+  readonly ok: boolean
+  /** What was found; of what is out of order also what to do. */
+  readonly said: string
+}
+
+const leastNode = [20, 19] as const
+const leastPostgres = 150_000
+const leastFreeBytes = 1_000_000_000
+const mostClockMs = 5_000
+const answerWithinMs = 10_000
+
+/** Prints one line for each check; exit code 1 when one of them failed. */
+export async function runDoctor({ options, env, closers }: Call<DoctorFlags>): Promise<Exit> {
+  const config = readConfig(env)
+  const findings: Finding[] = []
+  const examine = async (check: string, look: () => string | Promise<string>) => {
+    const [ok, said] = await Promise.resolve()
+      .then(look)
+      .then((found) => [true, found] as const)
+      .catch((error: unknown) => [false, scrubbedReason(error)] as const)
+    findings.push({ check, ok, said })
+    if (options.json !== true) print(`${ok ? 'ok  ' : 'FAIL'}  ${check.padEnd(9)}  ${said}`)
+  }
+  await examine('node', checkNode)
+  await examine('settings', () => describeSettings(config))
+  await examine('disk', () => checkDisk(openHome(config.home)))
+  let mill: Mill | null = null
+  await examine('database', async () => {
+    mill = await openMill({ config, closers, say: () => undefined, name: 'doctor', connections: 1 })
+    return checkDatabase(mill)
+  })
+  const opened = mill as Mill | null
+  if (opened !== null) {
+    await examine('queue', async () => `${(await opened.queue()).backend} answers`)
+    await examine('schedules', () => checkSchedules(opened))
+  }
+  await examine('api', () => checkApi(config))
+  await examine('webhook', () =>
+    config.webhook === null
+      ? 'none is set: nobody is told when a run ends or the floor is met'
+      : `${config.webhook.url.host}; npm run notify -- --test sends it a message`,
+  )
+  const ok = findings.every((finding) => finding.ok)
+  if (options.json === true) printJson({ ok, checks: findings })
+  return ok ? exits.done : exits.failures
+}
+
+function checkNode(): string {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const [least, leastMinor] = leastNode
+  if (major > least || (major === least && minor >= leastMinor)) return process.versions.node
+  throw new Misuse(
+    `expected Node ${leastNode.join('.')} or newer, got ${process.versions.node}; install a newer one`,
+  )
+}
+
+function describeSettings({ sources }: Config): string {
+  const set = [...sources].filter(([, { source }]) => source !== 'default')
+  if (set.length === 0) return 'all are at their defaults'
+  return set.map(([name, { shown, source }]) => `${name}=${shown} (${source})`).join(', ')
+}
+
+function checkDisk(home: string): string {
+  const { bavail, bsize } = statfsSync(home)
+  const free = `${((bavail * bsize) / 1e9).toFixed(1)} GB`
+  if (bavail * bsize >= leastFreeBytes) return `${home} has ${free} of room`
+  throw new Misuse(
+    `expected at least 1 GB of room in ${home}, got ${free}; make room, or set MILL_HOME`,
+  )
+}
+
+/** The address, the schema and the login were checked when the mill was opened. */
+async function checkDatabase({ db, config }: Mill): Promise<string> {
+  const sent = Date.now()
+  const { rows } = await sql<{ version: number; encoding: string; now: Date; makes: boolean }>`
+    select
+      current_setting('server_version_num')::integer as version,
+      current_setting('server_encoding') as encoding,
+      clock_timestamp() as now,
+      has_schema_privilege('public', 'create') as makes`.execute(db)
+  const { version, encoding, now, makes } = only(rows)
+  const problems = [
+    ...(version >= leastPostgres ? [] : [`expected PostgreSQL 15 or newer, got ${version}`]),
+    ...(encoding === 'UTF8'
+      ? []
+      : [`expected the encoding UTF8, got ${encoding}: make another database`]),
+    ...(makes ? [] : ['expected a login that may make tables: grant it create on schema public']),
+    ...(now.getTime() < sent - mostClockMs || now.getTime() > Date.now() + mostClockMs
+      ? [`expected the clock of this machine, got ${now.toISOString()}: let both ask a time server`]
+      : []),
+  ]
+  if (problems.length > 0) throw new Misuse(problems.join('; '))
+  const where = config.databaseUrl === null ? 'of this machine' : 'at DATABASE_URL'
+  return `PostgreSQL ${Math.floor(version / 10_000)} ${where}, its tables are up to date`
+}
+
+async function checkSchedules({ db, config }: Mill): Promise<string> {
+  try {
+    const file = await loadSchedules(db, { file: schedulesFile, zone: config.zone })
+    const [first] = file.refusals
+    if (first === undefined)
+      return `${count(file.schedules.length, 'schedule')} in ${schedulesFile}`
+    throw new Misuse(`line ${first.line} of ${schedulesFile}: ${first.problem}`)
+  } catch (cause) {
+    if (cause instanceof Misuse) throw cause
+    throw unreadable(schedulesFile, cause, 'a folder; remove it')
+  }
+}
+
+/** Asks without a key, which nobody is charged for. */
+async function checkApi({ api }: Config): Promise<string> {
+  if (api === null) return 'none is set: the bundled service answers (sandbox)'
+  const signal = AbortSignal.timeout(answerWithinMs)
+  const answer = await fetch(new URL('/v1/search', api.url), { signal, redirect: 'manual' })
+  await answer.body?.cancel()
+  if (answer.status < 500) {
+    return `${api.url.host} answers; the key is tried by the first call, since a refused one may cost`
+  }
+  throw new Misuse(`expected ${api.url.host} to answer, got ${answer.status}; try again later`)
+}

@@ -1,0 +1,40 @@
+// The init command: makes a folder ready to work in, and overwrites nothing.
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type Call, print, printJson } from '../../base/cli/command.ts'
+import { type Exit, exits } from '../../base/errors.ts'
+import { root, workplace } from '../../base/root.ts'
+
+export interface InitFlags {
+  readonly json?: true
+}
+
+/** Says what was made, and what to type next. */
+export async function runInit({ options }: Call<InitFlags>): Promise<Exit> {
+  const made = prepareFolder(workplace)
+  if (options.json === true) printJson({ folder: workplace, made })
+  else {
+    print(made.length === 0 ? 'everything is there already' : `made ${made.join(', ')}`)
+    print('next: npm run doctor, then npm run enqueue -- inputs/first.csv --dry-run')
+  }
+  return exits.done
+}
+
+/** Makes what is not there yet: settings, a file for Git, a first list and schedules; gives the names. */
+export function prepareFolder(folder: string): readonly string[] {
+  const files = {
+    '.env': readFileSync(join(root, '.env.example'), 'utf8'),
+    '.gitignore': '.env\n.querymill/\n*.rejected.csv\nnode_modules/\n',
+    'inputs/first.csv': 'keyword,priority,tags\nrunning shoes,1,example\ntrail shoes,5,example\n',
+    'inputs/config/schedules.csv':
+      'schedule,list,cron,zone,max_age,budget,priority,missed,overlap,on\n',
+  }
+  return Object.entries(files).flatMap(([name, text]) => {
+    const path = join(folder, name)
+    if (existsSync(path)) return []
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text, { mode: 0o600 })
+    return [name]
+  })
+}

@@ -1,0 +1,235 @@
+// The trust command: shows the quarantine, and lets a person trust a night, a run or single answers, or not, and undo that.
+
+import { userInfo } from 'node:os'
+import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { countFlag } from '../../base/cli/flags.ts'
+import { count, formatTable } from '../../base/cli/text.ts'
+import { readConfig } from '../../base/config.ts'
+import type { Database } from '../../base/database/database.ts'
+import { sql } from '../../base/database/kysely.ts'
+import { type Exit, exits, Misuse } from '../../base/errors.ts'
+import { isDay } from '../../base/time/zone.ts'
+import { openMill } from '../../core/mill.ts'
+import { readRuns } from '../../core/nights/health.ts'
+import { judgeEnded } from '../../core/nights/judge.ts'
+import { addMarks, type TrustDecision, undoMark } from '../../core/nights/quarantine.ts'
+import { endNights } from './look.ts'
+
+/** What can be typed after `npm run trust --`. */
+export interface TrustFlags {
+  readonly run?: string
+  readonly date?: string
+  readonly list?: string
+  readonly answer?: readonly string[]
+  readonly because?: string
+  readonly by?: string
+  readonly usual?: true
+  readonly json?: true
+}
+
+type TrustCall = Call<TrustFlags>
+
+/** Shows what is quarantined, or stores a person's decision and lets alerts follow it. */
+export async function runTrust(call: TrustCall): Promise<Exit> {
+  const [action = 'show', subject] = call.args
+  const config = readConfig(call.env)
+  const { closers } = call
+  const reading = action === 'show'
+  const mill = await openMill({ config, closers, say, name: 'trust', connections: 1, reading })
+  const { db } = mill
+  if (action === 'show') {
+    const { run } = call.options
+    return show(db, call, run === undefined ? null : [countFlag('run', run)])
+  }
+  const runs = await decide(db, call, { action, subject })
+  await judgeAgain(db, runs)
+  await endNights(mill, say)
+  return show(db, call, runs)
+}
+
+/** Stores the decision that was typed; gives the runs that it is about. */
+async function decide(
+  db: Database,
+  { options }: TrustCall,
+  { action, subject }: { readonly action: string; readonly subject: string | undefined },
+): Promise<readonly number[]> {
+  const by = options.by ?? userInfo().username
+  if (action === 'undo') {
+    const id = countFlag('id', subject ?? '')
+    const run = await undoMark(db, id, by)
+    if (run !== null) return [run]
+    throw new Misuse(`expected the number of a decision that stands, got ${id}; npm run trust`)
+  }
+  if (action !== 'accept' && action !== 'distrust') {
+    throw new Misuse(`expected show, accept, distrust or undo, got ${JSON.stringify(action)}`)
+  }
+  const { because: reason = '', usual = false } = options
+  if (reason.trim() === '') throw new Misuse('expected a reason, got none: --because "..."')
+  const trusted = action === 'accept'
+  if (usual && (!trusted || options.answer !== undefined)) {
+    throw new Misuse('expected --usual beside accept and a run, list or date')
+  }
+  const targets = await findTargets(db, options)
+  await addMarks(
+    db,
+    targets.map((target): TrustDecision => ({ ...target, trusted, usual, reason, by })),
+  )
+  return [...new Set(targets.map(({ run }) => run))]
+}
+
+type Target = Pick<TrustDecision, 'run' | 'answer'>
+
+/** The answers, the run, or the runs of a date that were typed. */
+async function findTargets(db: Database, options: TrustFlags): Promise<readonly Target[]> {
+  const { run, date, list, answer } = options
+  const named = [run, date, answer].filter((one) => one !== undefined)
+  if (named.length !== 1 || (list !== undefined && date === undefined)) {
+    throw new Misuse('expected one of --run N, --date YYYY-MM-DD [--list NAME] and --answer N...')
+  }
+  if (date !== undefined && !isDay(date)) {
+    throw new Misuse(`expected --date as YYYY-MM-DD, got ${JSON.stringify(date)}`)
+  }
+  const answers = answer?.map((one) => countFlag('answer', one)) ?? []
+  const rows: readonly { run: number; answer?: number }[] = await db
+    .selectFrom('runs')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .select('runs.id as run')
+    .$if(answers.length > 0, (runs) =>
+      runs
+        .innerJoin('tasks', 'tasks.run_id', 'runs.id')
+        .innerJoin('searches', 'searches.task_id', 'tasks.id')
+        .where('searches.id', 'in', answers)
+        .select('searches.id as answer'),
+    )
+    .$if(run !== undefined, (runs) => runs.where('runs.id', '=', countFlag('run', run ?? '')))
+    .$if(date !== undefined, (runs) => runs.where('runs.run_date', '=', date ?? ''))
+    .$if(list !== undefined, (runs) => runs.where('lists.name', '=', list ?? ''))
+    .where('runs.state', 'in', ['done', 'cancelled'])
+    .execute()
+  if (rows.length === 0) throw new Misuse('no run that has ended fits; npm run status lists them')
+  return rows.map(({ run: id, answer: search = null }) => ({ run: id, answer: search }))
+}
+
+/**
+ * Judges these runs again, and what was condemned beside them since; later runs are looked at again for alerts, since
+ * their answers are compared with others now.
+ */
+async function judgeAgain(db: Database, runs: readonly number[]): Promise<void> {
+  const later = await db
+    .selectFrom('runs')
+    .innerJoin('runs as marked', 'marked.list_id', 'runs.list_id')
+    .select(['runs.id', 'runs.suspect'])
+    .distinct()
+    .where('marked.id', 'in', runs)
+    .whereRef('runs.id', '>', 'marked.id')
+    .orderBy('runs.id')
+    .execute()
+  const condemned = later.filter(({ suspect }) => suspect).map(({ id }) => id)
+  for (const run of await readRuns(db, [...runs, ...condemned])) await judgeEnded(db, run, say)
+  const ids = later.map(({ id }) => id)
+  if (ids.length === 0) return
+  await db.updateTable('night_health').set({ alerts_at: null }).where('run_id', 'in', ids).execute()
+}
+
+async function show(
+  db: Database,
+  { options }: TrustCall,
+  wanted: readonly number[] | null,
+): Promise<Exit> {
+  const runs = await readQuarantine(db, wanted)
+  const answers = wanted === null ? [] : await readQuarantined(db, wanted)
+  const decisions = await readDecisions(db, wanted)
+  if (options.json === true) {
+    printJson({ runs, answers, decisions })
+    return exits.done
+  }
+  print(runs.length === 0 ? 'Nothing is quarantined.' : runTable(runs))
+  if (answers.length > 0) print(answerTable(answers))
+  if (decisions.length > 0) print(decisionTable(decisions))
+  for (const { run, suspect, credits } of runs) {
+    if (!suspect) continue
+    const price = `about ${count(credits, 'credit')}`
+    say(`to buy run ${run} again (${price}): npm run retry -- --run ${run} --buy-again`)
+  }
+  return exits.done
+}
+
+/** Runs with answers in quarantine, the newest first. */
+async function readQuarantine(db: Database, runs: readonly number[] | null) {
+  return db
+    .selectFrom('quarantine')
+    .innerJoin('runs', 'runs.id', 'quarantine.run_id')
+    .innerJoin('lists', 'lists.id', 'runs.list_id')
+    .leftJoin('searches', 'searches.id', 'quarantine.search_id')
+    .select(({ fn, ref }) => [
+      'runs.id as run',
+      'lists.name as list',
+      'runs.run_date',
+      'runs.suspect',
+      fn.countAll<number>().as('answers'),
+      fn.coalesce(fn.sum<number>('searches.credits_used'), sql.lit(0)).as('credits'),
+      sql<string>`mode() within group (order by ${ref('quarantine.reason')})`.as('reason'),
+    ])
+    .$if(runs !== null, (rows) => rows.where('runs.id', 'in', runs ?? []))
+    .groupBy(['runs.id', 'lists.name'])
+    .orderBy('runs.id', 'desc')
+    .limit(50)
+    .execute()
+}
+
+type QuarantinedRun = Awaited<ReturnType<typeof readQuarantine>>[number]
+
+/** Single answers in quarantine, those with the greatest score first. */
+async function readQuarantined(db: Database, runs: readonly number[]) {
+  return db
+    .selectFrom('quarantine')
+    .innerJoin('searches', 'searches.id', 'quarantine.search_id')
+    .innerJoin('queries', 'queries.id', 'searches.query_id')
+    .innerJoin('runs', 'runs.id', 'quarantine.run_id')
+    .select([
+      'quarantine.search_id as answer',
+      'runs.id as run',
+      'queries.q',
+      'quarantine.score',
+      'quarantine.reason',
+    ])
+    .where('runs.id', 'in', runs)
+    .where('runs.suspect', '=', false)
+    .orderBy('quarantine.score', (order) => order.desc().nullsFirst())
+    .limit(50)
+    .execute()
+}
+
+/** Decisions of people that stand, the newest first. */
+async function readDecisions(db: Database, runs: readonly number[] | null) {
+  return db
+    .selectFrom('trust_marks')
+    .select(['id', 'run_id as run', 'search_id as answer', 'trusted', 'reason', 'made_by as by'])
+    .select('made_at')
+    .where('undone_at', 'is', null)
+    .$if(runs !== null, (rows) => rows.where('run_id', 'in', runs ?? []))
+    .orderBy('id', 'desc')
+    .limit(50)
+    .execute()
+}
+
+function runTable(runs: readonly QuarantinedRun[]): string {
+  const rows = runs.map(({ run, list, run_date: date, suspect, answers, reason }) => [
+    ...[run, list, date, suspect ? 'all' : answers, reason],
+  ])
+  return formatTable(['run', 'list', 'date', 'answers', 'why'], rows, { widest: 160 })
+}
+
+function answerTable(answers: Awaited<ReturnType<typeof readQuarantined>>): string {
+  const rows = answers.map(({ answer, run, q, score, reason }) => [
+    ...[answer, run, q, score === null ? '' : score.toFixed(2), reason],
+  ])
+  return formatTable(['answer', 'run', 'query', 'score', 'why'], rows, { widest: 160 })
+}
+
+function decisionTable(decisions: Awaited<ReturnType<typeof readDecisions>>): string {
+  const rows = decisions.map(({ id, run, answer, trusted, by, reason }) => [
+    ...[id, run, answer ?? 'all', trusted ? 'trusted' : 'not trusted', by, reason],
+  ])
+  return formatTable(['decision', 'run', 'answer', 'is', 'by', 'because'], rows, { widest: 160 })
+}

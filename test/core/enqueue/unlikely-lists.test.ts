@@ -1,0 +1,127 @@
+// Files whose lines are not what is searched for, by the real command: nothing of them is bought without a word.
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { run } from '../../support/run.ts'
+import { openScene } from '../../support/scene.ts'
+
+/** Dry runs of one file, each with other flags. */
+async function tryFile(text: string, ...typed: readonly (readonly string[])[]) {
+  const { mill } = await openScene()
+  const file = join(mkdtempSync(join(tmpdir(), 'querymill-unlikely-')), 'list.csv')
+  writeFileSync(file, text)
+  const found = []
+  for (const flags of typed) {
+    const { code, stdout, stderr } = await run(
+      'enqueue',
+      [file, '--dry-run', '--json', ...flags],
+      mill.env,
+    )
+    const list = code === 0 ? JSON.parse(stdout).runs[0] : null
+    const queries = list?.sample.first.map(({ q }: { q: string }) => q) ?? null
+    found.push({ code, stderr, list, queries })
+  }
+  return found
+}
+
+describe('a file that is refused', () => {
+  test.each([
+    [
+      'a pointer of Git LFS',
+      'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12\n',
+    ],
+    [
+      'a difference of two files',
+      'diff --git a/l b/l\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-shoes\n+boots\n',
+    ],
+    ['marks of a merge', 'shoes\n<<<<<<< HEAD\nboots\n=======\nhats\n>>>>>>> b\n'],
+    [
+      'the log of a server',
+      '10.0.0.1 - - [1/Oct/2026] "GET /a HTTP/1.1" 200 1\n10.0.0.2 - - [1/Oct/2026] "GET /b HTTP/1.1" 200 1\n',
+    ],
+    ['addresses of mail, which are personal data', 'ann@mail.example\nbob@mail.example\nshoes\n'],
+    ['prices', '€12.50\n€9.99\n€100\n'],
+    ['numbers of articles', 'SKU-1234-01\nSKU-1235-01\nSKU-1236-01\n'],
+    ['telephone numbers', '+49 30 1234567\n+49 40 7654321\n+49 89 1112223\n'],
+    ['addresses of machines', '10.0.0.1\n10.0.0.2\n10.0.0.3\n'],
+    [
+      'numbers of articles, hashes',
+      `${'4d7a2146'.repeat(5)}\n${'4d7a2147'.repeat(5)}\n${'4d7a2148'.repeat(5)}\n`,
+    ],
+    ['letters that were broken by a wrong encoding', 'schuhe grÃ¶ÃŸe\njacke\n'],
+  ])('is named: %s', async (name, text) => {
+    const [found] = await tryFile(text, [])
+    expect(found).toMatchObject({ code: 2, stderr: expect.stringContaining(name) })
+  })
+})
+
+describe('lines with more than their query', () => {
+  test.each(['1. ', '1) ', '1:', '• ', '- '])(
+    'such as %j are refused, and --numbering strip buys the queries',
+    async (mark) => {
+      const text = ['red shoes', 'hats', 'wool'].map(
+        (q, at) => `${mark.replace('1', String(at + 1))}${q}\n`,
+      )
+      const [plain, stripped] = await tryFile(text.join(''), [], ['--numbering', 'strip'])
+      expect(plain?.stderr).toContain('type --numbering strip')
+      expect(stripped?.queries).toEqual(['red shoes', 'hats', 'wool'])
+    },
+  )
+
+  test('such as comments are refused, and left out when that is typed', async () => {
+    const text = '# spring\nred shoes\n// more\nhats\n'
+    const [plain, skipped] = await tryFile(text, [], ['--comments', 'skip'])
+    expect(plain?.stderr).toContain('got "# spring", which may be a comment; type --comments skip')
+    expect(skipped).toMatchObject({ queries: ['red shoes', 'hats'], list: { rejected: 2 } })
+  })
+})
+
+describe('a table', () => {
+  test('without names is refused with the column that holds its queries, divided as it is', async () => {
+    const [german, read] = await tryFile(
+      'schuhe kaufen;1200;1\nrote hüte;90;2\n',
+      [],
+      ['--no-header', '--column', '1'],
+    )
+    expect(german?.stderr).toContain('type --no-header --column 1')
+    expect(german?.stderr).not.toContain('--delimiter comma')
+    expect(read?.queries).toEqual(['schuhe kaufen', 'rote hüte'])
+    const [topics] = await tryFile('WT09-01\tobama family tree\nWT09-02\tfrench lick resort\n', [])
+    expect(topics?.stderr).toContain('--no-header --column 2')
+  })
+
+  test('whose column "place" holds ranks and whose column "num" counts its rows asks for neither', async () => {
+    const rows = Array.from({ length: 5 }, (_, at) => `${at + 1},shoes ${at},${at + 3}\n`)
+    const [found] = await tryFile(`num,keyword,place\n${rows.join('')}`, [])
+    expect(found?.list.sample.first[0]).toMatchObject({ location: null, num: 10 })
+    expect(found?.list.notices).toEqual([
+      'the column "num" is ignored: its numbers count the rows',
+      'the column "place" is ignored: "3" is no name of a place',
+    ])
+  })
+
+  test('that repeats each query for each device is refused until a person says what is meant', async () => {
+    const text =
+      'Keyword,Device,Clicks\nshoes,Computers,3\nshoes,Mobile phones,4\nshoes,Tablets,1\n'
+    const [plain, once, each] = await tryFile(
+      text,
+      [],
+      ['--map', 'Device=none'],
+      ['--map', 'Device=device'],
+    )
+    expect(plain?.stderr).toContain('type --map "Device=none" to ask each query once')
+    expect([once?.list.tasks, each?.list.tasks]).toEqual([1, 3])
+  })
+
+  test('has its totals rejected, also the one that is called "Grand Total"', async () => {
+    const [found] = await tryFile(
+      'Keyword,Clicks,Impr.\nshoes,1,2\ntotal recall,1,2\nGrand Total,2,4\n',
+      [],
+    )
+    expect(found?.queries).toEqual(['shoes', 'total recall'])
+    expect(found?.list.reasons).toEqual([
+      { reason: 'a total of the lines above, no query', lines: 1 },
+    ])
+  })
+})

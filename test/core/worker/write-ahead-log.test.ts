@@ -1,0 +1,240 @@
+import { spawnSync } from 'node:child_process'
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import {
+  readAbandonedLogs,
+  setLogAside,
+  WriteAheadLog,
+} from '../../../src/core/worker/write-ahead-log.ts'
+import { answer, lost, unsent } from './pieces.ts'
+
+const provenance = { origin: 'live', api: 'api.example' } as const
+const leaseMs = 60_000
+
+function openFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'querymill-log-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+function openLog(folder: string, { installation = 'mill', bytes = 100_000 } = {}) {
+  return WriteAheadLog.open({ folder, installation, provenance, bytes })
+}
+
+/** The number of a process that has ended. */
+function deadProcess(): number {
+  return spawnSync(process.execPath, ['--version']).pid
+}
+
+/** Gives the files to another process, as if this one had never written to them. */
+function disown(folder: string, owner: string): void {
+  for (const name of readdirSync(folder).filter((each) => each.includes(`-${process.pid}-`))) {
+    renameSync(
+      join(folder, name),
+      join(folder, name.replace(`${hostname()}-${process.pid}`, owner)),
+    )
+  }
+}
+
+/** What the next worker finds in a folder after this process was killed. */
+function readAfterKill(folder: string, installation = 'mill') {
+  disown(folder, `${hostname()}-${deadProcess()}`)
+  return readAbandonedLogs(folder, { installation, leaseMs })
+}
+
+function repliesIn(folder: string) {
+  return readAfterKill(folder).flatMap(({ replies }) => replies)
+}
+
+const name = (id: number) => ({ id, mark: `mark ${id}` })
+/** A whole response of so many bytes. */
+const large = (bytes: number) => answer({ pad: 'x'.repeat(bytes) })
+
+describe('a reply in the log', () => {
+  test('is found after the process was killed, as it was received, with the API that it came from', () => {
+    const folder = openFolder()
+    const log = openLog(folder)
+    const partial = Buffer.from([0, 255, 10, 13])
+    const received = [answer(), lost(partial), lost(), unsent('ECONNREFUSED')]
+    received.forEach((reply, index) => log.append(name(index), reply))
+    const found = readAfterKill(folder).find(({ replies }) => replies.length > 0)
+    expect(found?.torn).toBe(0)
+    expect(found?.replies[0]?.provenance).toEqual(provenance)
+    expect(found?.replies.map(({ call }) => call)).toEqual([0, 1, 2, 3].map(name))
+    found?.replies.forEach(({ reply }, index) => expect(reply).toMatchObject(received[index] ?? {}))
+  })
+
+  test('is for its owner alone', () => {
+    const folder = openFolder()
+    openLog(folder).append(name(1), answer())
+    for (const file of readdirSync(folder))
+      expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600)
+  })
+
+  test('is gone once the database has it, also while others wait', () => {
+    const folder = openFolder()
+    const log = openLog(folder)
+    for (let id = 1; id <= 40; id += 1) log.append(name(id), large(5_000))
+    log.settle(Array.from({ length: 40 }, (_, index) => index + 1))
+    log.append(name(41), answer())
+    expect(repliesIn(folder).map(({ call }) => call.id)).toEqual([41])
+  })
+
+  test('that comes a second time for its call counts once', () => {
+    const folder = openFolder()
+    const log = openLog(folder)
+    log.append(name(1), lost())
+    log.append(name(1), answer())
+    log.settle([1])
+    expect(repliesIn(folder)).toEqual([])
+  })
+
+  test('is lost alone when the disk did not write it whole, and is counted', () => {
+    const folder = openFolder()
+    const log = openLog(folder)
+    for (const id of [1, 2, 3]) log.append(name(id), answer({ second: id === 2 }))
+    const files = readdirSync(folder).map((each) => join(folder, each))
+    const file = files.find((each) => readFileSync(each).includes('"second"')) ?? ''
+    const bytes = readFileSync(file)
+    bytes.fill(0, bytes.indexOf('"second":true'), bytes.indexOf('"second":true') + 8)
+    writeFileSync(file, bytes)
+    const found = readAfterKill(folder).find(({ replies }) => replies.length > 0)
+    expect(found?.replies.map(({ call }) => call.id)).toEqual([1, 3])
+    expect(found?.torn).toBe(1)
+  })
+})
+
+describe('the space of a log', () => {
+  test('is taken at the start and used again and again, as long as no more waits than fits', async () => {
+    const folder = openFolder()
+    const log = openLog(folder, { bytes: 200_000 })
+    const sizes = () => readdirSync(folder).map((file) => statSync(join(folder, file)))
+    for (const { size, blocks } of sizes()) {
+      expect(size).toBeGreaterThanOrEqual(100_000)
+      expect(blocks * 512).toBeGreaterThanOrEqual(100_000)
+    }
+    const before = sizes().reduce((sum, { size }) => sum + size, 0)
+    for (let id = 1; id <= 200; id += 1) {
+      log.append(name(id), large(10_000))
+      // The last five wait all the time: no moment comes at which the log is empty.
+      log.settle([id - 5])
+    }
+    expect(sizes().reduce((sum, { size }) => sum + size, 0)).toBe(before)
+    expect(repliesIn(folder).map(({ call }) => call.id)).toEqual(
+      expect.arrayContaining([196, 197, 198, 199, 200]),
+    )
+  })
+
+  test('grows for replies that do not fit', () => {
+    const folder = openFolder()
+    const log = openLog(folder, { bytes: 1_000 })
+    for (const id of [1, 2, 3]) log.append(name(id), large(200_000))
+    expect(repliesIn(folder).map(({ call }) => call.id)).toEqual([1, 2, 3])
+  })
+
+  test('is given back at the end, without a file that holds nothing', async () => {
+    const folder = openFolder()
+    const log = openLog(folder)
+    log.append(name(1), answer())
+    log.settle([1])
+    expect(await log.close()).toEqual({ files: [], calls: new Set() })
+    expect(readdirSync(folder)).toEqual([])
+  })
+})
+
+describe('a log that ends', () => {
+  test('leaves one file, no larger than what it holds', async () => {
+    const folder = openFolder()
+    const log = openLog(folder)
+    log.append(name(1), answer())
+    const { files, calls } = await log.close()
+    expect(readdirSync(folder).map((file) => join(folder, file))).toEqual(files)
+    expect([...calls]).toEqual([1])
+    expect(statSync(files[0] ?? '').size).toBeLessThan(1_000)
+    expect(readAbandonedLogs(folder, { installation: 'mill', leaseMs })).toHaveLength(1)
+  })
+
+  test('has its replies in a file again where somebody removed it', async () => {
+    const folder = openFolder()
+    const log = openLog(folder)
+    log.append(name(1), answer())
+    for (const file of readdirSync(folder)) rmSync(join(folder, file))
+    await log.close()
+    const found = readAbandonedLogs(folder, { installation: 'mill', leaseMs })
+    expect(found.flatMap(({ replies }) => replies.map(({ call }) => call.id))).toEqual([1])
+  })
+
+  test('names no file where something else has taken the place of its folder', async () => {
+    const folder = join(openFolder(), 'spool')
+    const log = openLog(folder)
+    log.append(name(1), answer())
+    rmSync(folder, { recursive: true })
+    writeFileSync(folder, 'no folder any more')
+    expect(await log.close()).toEqual({ files: [], calls: new Set() })
+  })
+})
+
+describe('logs that are read', () => {
+  test('are those of one database, whose process is gone, or that nobody has touched for a lease', () => {
+    const folder = openFolder()
+    const dead = deadProcess()
+    const open = (id: number, owner: string | null, installation = 'mill') => {
+      const log = openLog(folder, { installation })
+      log.append(name(id), answer())
+      if (owner !== null) disown(folder, owner)
+    }
+    open(1, `${hostname()}-${dead}`)
+    open(2, `${hostname()}-${process.ppid}`)
+    open(3, `elsewhere-${dead}`)
+    open(4, `${hostname()}-${dead}`, 'other')
+    open(5, `forgotten-${dead}`)
+    open(6, `${hostname()}-${process.ppid}-old`)
+    const longAgo = new Date(Date.now() - 2 * leaseMs)
+    for (const file of readdirSync(folder).filter((each) => /forgotten|-old-/.test(each)))
+      utimesSync(join(folder, file), longAgo, longAgo)
+    // The last one is open in this process.
+    openLog(folder).append(name(7), answer())
+    const found = readAbandonedLogs(folder, { installation: 'mill', leaseMs })
+    const ids = found.flatMap(({ replies }) => replies.map(({ call }) => call.id))
+    expect(ids.toSorted((a, b) => a - b)).toEqual([1, 5, 6])
+  })
+
+  test('are not those that a heartbeat has touched', () => {
+    const folder = openFolder()
+    const log = openLog(folder)
+    log.append(name(1), answer())
+    const longAgo = new Date(Date.now() - 2 * leaseMs)
+    for (const file of readdirSync(folder)) utimesSync(join(folder, file), longAgo, longAgo)
+    log.touch()
+    disown(folder, 'elsewhere-1')
+    expect(readAbandonedLogs(folder, { installation: 'mill', leaseMs })).toEqual([])
+  })
+
+  test('are none where no folder is', () => {
+    const folder = join(openFolder(), 'nothing')
+    expect(readAbandonedLogs(folder, { installation: 'mill', leaseMs })).toEqual([])
+  })
+
+  test('stay under another name when they are set aside, where no worker looks', async () => {
+    const folder = openFolder()
+    const log = openLog(folder)
+    log.append(name(1), answer())
+    const { files } = await log.close()
+    const aside = setLogAside(files[0] ?? '')
+    // Another worker was faster.
+    expect(setLogAside(files[0] ?? '')).toBe(aside)
+    expect(readAbandonedLogs(folder, { installation: 'mill', leaseMs })).toEqual([])
+    expect(readdirSync(folder).map((file) => join(folder, file))).toEqual([aside])
+  })
+})
