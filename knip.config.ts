@@ -13,7 +13,6 @@ export default function configOf({
 }): KnipConfig {
   return {
     entry: [
-      'run.mjs',
       'jobs/*.ts!',
       forDevelopers,
       'src/features/package/package.ts!',

@@ -1,3 +1,5 @@
+// Flags and help of bench.
+
 import { benchNames } from '../test/bench/names.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 

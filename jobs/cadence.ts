@@ -1,3 +1,5 @@
+// Flags and help of cadence.
+
 import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand(

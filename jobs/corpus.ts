@@ -1,3 +1,5 @@
+// Flags and help of corpus.
+
 import { type CorpusOptions, runCorpus } from '../src/service/corpus/command.ts'
 import { shippedFile } from '../src/service/corpus/load.ts'
 import { runCommand, say } from '../src/base/cli/command.ts'

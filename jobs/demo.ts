@@ -1,3 +1,5 @@
+// Flags and help of demo.
+
 import type { DemoFlags, StartDrifting, StartSpoilt } from '../src/features/demo/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,3 +1,5 @@
+// Flags and help of enqueue.
+
 import type { EnqueueFlags } from '../src/core/enqueue/flags.ts'
 import { runCommand, say } from '../src/base/cli/command.ts'
 import { collect } from '../src/base/cli/flags.ts'
@@ -51,8 +53,8 @@ await runCommand<EnqueueFlags>(
         .option('--json', 'one JSON object on stdout'),
   },
   async () => async (call) => {
-    // Said before the program is loaded, which takes longer than to read a small list.
-    say(`reading ${call.args.map(typed).join(', ')}`)
+    // A person sees at once that it begins: loading the program takes longer than reading a small list.
+    if (process.stderr.isTTY) say(`reading ${call.args.map(typed).join(', ')}`)
     return (await import('../src/core/enqueue/command.ts')).runEnqueue(call)
   },
 )

@@ -1,3 +1,5 @@
+// Flags and help of expand.
+
 import { runCommand } from '../src/base/cli/command.ts'
 import { collect } from '../src/base/cli/flags.ts'
 

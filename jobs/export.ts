@@ -1,3 +1,5 @@
+// Flags and help of export.
+
 import { runCommand } from '../src/base/cli/command.ts'
 import { withheld } from '../src/base/database/reader-role.ts'
 

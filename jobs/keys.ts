@@ -1,3 +1,5 @@
+// Flags and help of keys.
+
 import { print, printJson, runCommand, say } from '../src/base/cli/command.ts'
 import { readConfig } from '../src/base/config.ts'
 import { exits } from '../src/base/errors.ts'

@@ -1,3 +1,5 @@
+// Flags and help of nightly.
+
 import type { NightlyFlags, NightlyParts } from '../src/core/scheduler/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,3 +1,5 @@
+// Flags and help of outlook.
+
 import { runCommand } from '../src/base/cli/command.ts'
 import { countFlag } from '../src/base/cli/flags.ts'
 

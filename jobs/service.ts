@@ -1,3 +1,5 @@
+// Flags and help of service.
+
 import { runService, type ServiceFlags } from '../src/service/command.ts'
 import { runCommand, say } from '../src/base/cli/command.ts'
 

@@ -1,3 +1,5 @@
+// Flags and help of status.
+
 import { runCommand } from '../src/base/cli/command.ts'
 import { runNumber } from '../src/base/cli/flags.ts'
 

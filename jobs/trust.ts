@@ -1,3 +1,5 @@
+// Flags and help of trust.
+
 import type { TrustFlags } from '../src/features/alerts/trust-command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -1,3 +1,5 @@
+// Flags and help of verify.
+
 import { runCommand } from '../src/base/cli/command.ts'
 
 await runCommand(
@@ -5,10 +7,16 @@ await runCommand(
     name: 'verify',
     about:
       'Proves on the live data what the mill promises: one line a promise, exit 1 when one is broken.',
-    examples: ['npm run verify', 'npm run verify -- --deep', 'npm run -s verify -- --json'],
+    examples: [
+      'npm run verify',
+      'npm run verify -- --deep',
+      'npm run verify -- --max-external 100',
+      'npm run -s verify -- --json',
+    ],
     define: (program) =>
       program
         .option('--deep', 'read every kept body again, not a sample of 500')
+        .option('--max-external <credits>', 'exit 1 when others spent more credits than that')
         .option('--json', 'print the checks as one JSON object'),
   },
   async () => (await import('../src/features/verify/command.ts')).verify,

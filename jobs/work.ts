@@ -1,3 +1,5 @@
+// Flags and help of work.
+
 import type { WorkFlags, WorkParts } from '../src/core/worker/command.ts'
 import { runCommand } from '../src/base/cli/command.ts'
 

@@ -12,7 +12,7 @@ import type { Api, Reply } from './core/search/call.ts'
 import type { Lanes } from './core/search/concurrency.ts'
 import { judge, type Verdict } from './core/search/verdict.ts'
 
-/** How a task stands after a call of it was written down. */
+/** State of a task after a call of it was recorded. */
 export interface Outcome {
   readonly state: string
   /** Milliseconds until it may be tried again. */
@@ -25,7 +25,7 @@ export interface Steps {
   readonly gate: (tasks: readonly Task[]) => Promise<Reserved>
   /** One paid request, in a lane that is free again before anything is stored. */
   readonly call: (task: Task, name: CallName) => Promise<Reply>
-  /** What the reply means for its task, the account and all workers. */
+  /** Decides what the reply means for its task, the account and all workers. */
   readonly parse: (reply: Reply, query: Query) => Verdict
   /** Body, rows, money and task state in one transaction; gives back how the task stands. */
   readonly store: (bought: Bought) => Promise<Outcome>
@@ -52,7 +52,7 @@ export async function answer(task: Task, call: CallName, steps: Steps): Promise<
   return steps.store({ task, call, reply, verdict })
 }
 
-/** What the steps work with: the parts of one worker. */
+/** Parts of a worker that the steps use. */
 export interface Tools {
   readonly mill: { readonly db: Database; readonly supplier: Provenance }
   readonly options: {
@@ -134,7 +134,7 @@ async function request(
 
 async function store(tools: Tools, bought: Bought): Promise<Outcome> {
   const { mill, options, tally, brake, batch, witnesses } = tools
-  options.at?.('replied')
+  if (bought.verdict.kind !== 'unsent') options.at?.('replied')
   brake.heed(bought)
   const verdict = await witnesses.hear(bought)
   tally.reply(verdict)
@@ -168,7 +168,7 @@ async function send(
   return reply
 }
 
-/** What the ledger is asked for a task. */
+/** Request for the reservation of a task. */
 export function wantedOf({ id, class: kind, priority }: Task): Wanted {
   return { task: id, class: kind, priority }
 }

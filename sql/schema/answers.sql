@@ -20,11 +20,13 @@ comment on column raw_answers.body is 'The bytes as received, after content deco
 create table prunings (
   id bigint generated always as identity primary key,
   received_before timestamptz not null,
+  bodies bigint not null default 0,
   begun_at timestamptz not null default clock_timestamp()
 );
 comment on table prunings is 'Removals of raw bodies by age: a body that is missing and younger than all of these was not pruned.';
 comment on column prunings.id is 'Number of the removal.';
 comment on column prunings.received_before is 'Bodies received before this were removed, and no others.';
+comment on column prunings.bodies is 'How many went.';
 comment on column prunings.begun_at is 'When it was begun.';
 
 create table searches (

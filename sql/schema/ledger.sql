@@ -35,6 +35,13 @@ create table accounts (
   replay_ms bigint check (replay_ms > 0),
   history text,
   history_seq bigint not null default 0,
+  keys text[] not null default '{}',
+  foreign_keys text[] not null default '{}',
+  external_ended bigint,
+  external_base bigint not null default 0,
+  external_now integer not null default 0,
+  external_last integer,
+  wrong_answers integer not null default 0,
   unique (name, kind)
 ) with (fillfactor = 50);
 comment on table accounts is 'One balance behind a key, as the ledger knows it; survives a change of key.';
@@ -72,6 +79,13 @@ comment on column accounts.month_since is 'When that month began to be counted: 
 comment on column accounts.replay_ms is 'For how long the API gives the same answer to the same Idempotency-Key and charges it once, in milliseconds; null while it does not say so.';
 comment on column accounts.history is 'The history of the database in which calls began last; null before the first.';
 comment on column accounts.history_seq is 'Calls that had begun when the history became another one: a balance that one of them told is looked at anew, by one call alone, before it is believed.';
+comment on column accounts.keys is 'Fingerprints of the keys whose answers told this balance. Another key is believed after one call that goes out to see its balance.';
+comment on column accounts.foreign_keys is 'Fingerprints of keys whose balance cannot be that of this account; no call is made with them.';
+comment on column accounts.external_ended is 'Calls that had ended when the stretch of calls began that external spend is measured over.';
+comment on column accounts.external_base is 'Greatest balance and bills together that were told in that stretch: what is missing from it later was spent without a bill.';
+comment on column accounts.external_now is 'Credits that the balance fell for each call of the stretch beyond what bills say: by others, or by bills that are missing or too low.';
+comment on column accounts.external_last is 'The same of the stretch before; null before the first is whole.';
+comment on column accounts.wrong_answers is 'Answers that named another query than the one that was sent. After the first one, an answer repeated for an Idempotency-Key is not trusted.';
 
 create table account_costs (
   account_id bigint not null references accounts,
@@ -107,6 +121,7 @@ create table workers (
   account_id bigint not null references accounts,
   host text not null,
   pid integer not null,
+  key text,
   floor bigint not null,
   concurrency integer not null,
   started_at timestamptz not null default now(),
@@ -119,6 +134,7 @@ comment on column workers.id is 'Number of the worker.';
 comment on column workers.account_id is 'The account it spends from.';
 comment on column workers.host is 'The machine it runs on.';
 comment on column workers.pid is 'Its process number there.';
+comment on column workers.key is 'Fingerprint of the key that it buys with.';
 comment on column workers.floor is 'Credits that must stay by its settings; in force is the highest among live workers.';
 comment on column workers.concurrency is 'Calls it may have in flight.';
 comment on column workers.started_at is 'When it began.';
@@ -148,6 +164,7 @@ create table calls (
   error_message text,
   mark uuid,
   max_age_ms bigint check (max_age_ms >= 0),
+  estimated boolean not null default false,
   asked_again smallint not null default 0,
   asked_again_at timestamptz
 ) with (fillfactor = 80);
@@ -178,6 +195,7 @@ comment on column calls.error_code is 'What went wrong, as one word.';
 comment on column calls.error_message is 'What went wrong, in a sentence.';
 comment on column calls.mark is 'Random mark, made by the worker before it asked for the call: an answer names its call by number and mark, since a database that was set back gives numbers out anew. Null for calls of older versions, and of queries that were forgotten.';
 comment on column calls.max_age_ms is 'An answer younger than this many milliseconds would have been taken instead of this call; null for calls begun before this was written down.';
+comment on column calls.estimated is 'True when its answer named no price: credits_used is what the balance fell.';
 comment on column calls.asked_again is 'How often its answer was asked for again with its mark as the key, after it was lost.';
 comment on column calls.asked_again_at is 'When it was asked for again the last time.';
 

@@ -12,7 +12,9 @@ create table schedules (
   seen_at timestamptz not null,
   max_age_ms bigint check (max_age_ms >= 0),
   budget bigint check (budget >= 0),
-  adaptive_days integer check (adaptive_days > 0)
+  adaptive_days integer check (adaptive_days > 0),
+  priority smallint check (priority between 1 and 9),
+  part double precision check (part between 0 and 1)
 );
 comment on table schedules is 'Schedules as a scheduler last read them from the file of schedules.';
 comment on column schedules.name is 'Name of the schedule.';
@@ -27,6 +29,8 @@ comment on column schedules.seen_at is 'When a scheduler last looked at it.';
 comment on column schedules.max_age_ms is 'An answer younger than this many milliseconds is reused; null: as the settings say.';
 comment on column schedules.budget is 'Most credits for one night; null: no limit of its own.';
 comment on column schedules.adaptive_days is 'Longest interval in days that an adaptive schedule lets a query rest; null: it asks every query each night.';
+comment on column schedules.priority is 'Priority of its queries that say none: 1 is bought first, 9 last; null: 5.';
+comment on column schedules.part is 'The part of a night''s credits that its list is given when they are short; null: lists have no parts.';
 
 create table nights (
   schedule text not null,

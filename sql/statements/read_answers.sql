@@ -1,4 +1,4 @@
--- Reads answers back from their rows, one document each. $1: ids of searches (bigint[]).
+-- Reads answers back from their rows, one document each. Locks nothing. :searches (bigint[]).
 select
   s.id,
   jsonb_build_object(
@@ -46,5 +46,5 @@ select
   ) as document
 from searches s
 join queries q on q.id = s.query_id
-where s.id = any($1::bigint[])
+where s.id = any(:searches::bigint[])
 order by s.id

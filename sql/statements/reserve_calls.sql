@@ -1,7 +1,8 @@
--- Writes what the gate decided, if all that the decision rests on still stands; otherwise nothing. The account and the
--- runs are locked by the statement before it. $1: jsonb {account_id, version, worker, key, floor, counts, steady, state,
--- stops, cleared, costs, runs, tasks, grants, reused, given_up, spent_runs, spent_by_list, most_in_flight, origin, api}. Gives back whether it was written, and
--- the calls, and the task that each of them serves.
+-- Reserves calls: writes what the gate decided if all that the decision rests on is still so, and nothing otherwise.
+-- Parameters: :reservation (jsonb, `Reservation` in src/core/ledger/books.ts), :trusted_after (prices that must be known of a
+-- class), :most_given_up (tasks of a spent run that end at once), :lost_ms (how long a lost answer may yet come).
+-- Gives whether it was written, the new calls, and the task that each of them serves.
+-- Lock order: accounts by id, runs by id, lists by id, taken by the statements before this one; then calls, tasks.
 -- Large tables are reached by arrays of keys: joined to a list alone, the planner may begin with the table once its
 -- statistics say that few rows are left in question, and read all of it to find them.
 with given as materialized (
@@ -9,6 +10,12 @@ with given as materialized (
     it,
     (it ->> 'account_id')::bigint as account,
     server_history() as history,
+    array(
+      select peer.id
+      from accounts peer
+      join accounts own on own.kind = peer.kind
+      where own.id = (it ->> 'account_id')::bigint
+    ) as peers,
     bound,
     grants,
     probe,
@@ -16,7 +23,7 @@ with given as materialized (
     array(select t::bigint from jsonb_array_elements_text(it -> 'given_up') as t) as given_up_tasks,
     array(select s::bigint from jsonb_array_elements_text(it -> 'spent_runs') as s) as spent_runs,
     array(select s::bigint from jsonb_array_elements_text(it -> 'spent_by_list') as s) as spent_by_list
-  from (select $1::jsonb as it) asked
+  from (select :reservation::jsonb as it) asked
   cross join lateral (
     select
       coalesce(sum(g.bound), 0)::bigint as bound,
@@ -37,7 +44,10 @@ changed_tasks as (
     or exists (select from calls c where c.task_id = w.id and c.outcome is null)
     or exists (
       select from calls c
-      where c.account_id = given.account and c.query_id = t.query_id and c.outcome is null
+      where c.account_id = any(peers)
+        and c.query_id = t.query_id
+        and c.outcome is null
+        and (c.account_id = given.account or r.max_age_ms > 0)
     )
     or not w.reused and r.max_age_ms > 0 and exists (
       select
@@ -75,11 +85,15 @@ dearer as (
   from given
   cross join jsonb_to_recordset(it -> 'grants') as g (class text, bound bigint)
   left join account_costs p on p.account_id = given.account and p.class = g.class
-  where g.bound < greatest(p.recent_first, p.earlier_first, 1) or coalesce(p.seen, 0) < 30
+  where g.bound < greatest(p.recent_first, p.earlier_first, 1) or coalesce(p.seen, 0) < :trusted_after::integer
 ),
 fits as materialized (
   select a.id, a.xmin::text = it ->> 'version' as same
-  from given, accounts a
+  from given, accounts a, lateral (
+    select
+      a.obs_remaining - a.spent_since as newest,
+      case when a.told_seq is not null then least(a.obs_remaining, a.told_least) - a.told_untold end as least
+  ) told
   where a.id = given.account
     and exists (
       select from workers w
@@ -94,7 +108,7 @@ fits as materialized (
         (it ->> 'steady')::boolean
         and a.drained_floor is null
         and (a.not_before is null or a.not_before <= clock_timestamp())
-        and not it ->> 'key' = any(a.blocked_keys)
+        and not it ->> 'key' = any(a.blocked_keys || a.foreign_keys)
         and a.day::text = it -> 'state' ->> 'day'
         and a.month::text = it -> 'state' ->> 'month'
         and not exists (select from dearer)
@@ -102,6 +116,8 @@ fits as materialized (
     )
     -- A decision that was made before this server took over from another rests on a balance that may be too great.
     and (grants = 0 or probe or not (it ->> 'counts')::boolean or coalesce(a.history = given.history, true))
+    -- A balance says nothing of what another key has: only the call that goes out to see that is let through.
+    and (grants = 0 or probe or not (it ->> 'counts')::boolean or a.keys = '{}' or it ->> 'key' = any(a.keys))
     -- Whatever was decided: no more calls are in flight than may be.
     and (grants = 0 or a.in_flight + grants <= coalesce((it ->> 'most_in_flight')::integer, a.in_flight + grants))
     -- Whatever was decided: no call goes below the floor, but the one that goes out to see the balance.
@@ -109,10 +125,11 @@ fits as materialized (
       not (it ->> 'counts')::boolean
       or grants = 0
       or probe
-      or greatest(
-          a.obs_remaining - a.spent_since,
-          case when a.told_seq is not null then least(a.obs_remaining, a.told_least) - a.told_untold end
-        ) - a.reserved - a.uncertain - bound
+      or case
+          -- Bills that are too low prove nothing.
+          when (it ->> 'external')::bigint > 0 then least(told.newest, told.least)
+          else greatest(told.newest, told.least)
+        end - a.reserved - a.uncertain - bound - (it ->> 'external')::bigint * (a.in_flight + grants)
         >= greatest(
           (it ->> 'floor')::float8,
           (
@@ -123,7 +140,7 @@ fits as materialized (
         )
     )
 ),
-bought as (
+inserted_calls as (
   insert into calls (
     task_id, query_id, account_id, worker, mark, sent_at, start_seq, start_total, credits_reserved, class, probe,
     max_age_ms
@@ -157,7 +174,7 @@ bought as (
   order by g.place
   returning id, task_id
 ),
-kept as (
+updated_account as (
   update accounts
   set
     seq = accounts.seq + grants,
@@ -188,20 +205,20 @@ kept as (
   )
   where accounts.id = fits.id
 ),
-stopped as (
+inserted_stops as (
   insert into stops (account_id, reason, until, detail)
   select account, s.reason, to_timestamp(s.until_ms / 1000), s.detail
   from fits, given, jsonb_to_recordset(it -> 'stops') as s (reason text, until_ms float8, detail text)
   on conflict (account_id, reason) where cleared_at is null
   do update set until = excluded.until, detail = excluded.detail
 ),
-lifted as (
+cleared_stops as (
   update stops
   set cleared_at = clock_timestamp(), cleared_by = c.by
   from fits, given, jsonb_to_recordset(it -> 'cleared') as c (reason text, by text)
   where stops.account_id = given.account and stops.reason = c.reason and stops.cleared_at is null
 ),
-taken as (
+updated_reused_tasks as (
   update tasks
   set state = 'reused', search_id = old.search, finished_at = clock_timestamp()
   from fits, given, jsonb_to_recordset(it -> 'reused') as old (task bigint, search bigint)
@@ -209,7 +226,7 @@ taken as (
 ),
 -- What the budget of a run does not cover: what was looked at, and what comes next in its run. A portion at a time, since
 -- whoever buys waits for it; what is left is met by those who are handed it.
-left_over as (
+unaffordable_tasks as (
   select t.id
   from given
   cross join unnest(spent_runs) as run
@@ -222,13 +239,13 @@ left_over as (
         select min(looked.slice) from tasks as looked where looked.id = any(given_up_tasks) and looked.run_id = run
       )
     order by tasks.slice
-    limit 2000
+    limit :most_given_up::integer
   ) as t
   -- An answer that is there, or may come yet, costs nothing: such a task waits for its turn.
   where not exists (
       select
       from calls c
-      where c.task_id = t.id and c.unknown_at > clock_timestamp() - interval '2 minutes'
+      where c.task_id = t.id and c.unknown_at > clock_timestamp() - :lost_ms::float8 * interval '1 millisecond'
     )
     and not exists (
       select
@@ -253,7 +270,7 @@ left_over as (
         )
     )
 ),
-given_up as (
+updated_spent_tasks as (
   update tasks
   set
     state = 'unaffordable',
@@ -267,18 +284,18 @@ given_up as (
   -- Decided before any task is looked at: mostly there are no such runs.
   where cardinality((select spent_runs from given)) > 0
     and exists (select from fits)
-    and tasks.id = any(array(select id from left_over) || (select given_up_tasks from given))
+    and tasks.id = any(array(select id from unaffordable_tasks) || (select given_up_tasks from given))
     and tasks.state = 'open'
     and not tasks.id = any((select reused_tasks from given)::bigint[])
     and not exists (select from calls c where c.task_id = tasks.id and c.outcome is null)
 ),
-purses as (
+updated_runs as (
   update runs
   set reserved = runs.reserved + r.reserved
   from fits, given, jsonb_to_recordset(it -> 'runs') as r (run bigint, reserved bigint)
   where runs.id = r.run and r.reserved > 0
 ),
-prices as (
+updated_costs as (
   insert into account_costs (account_id, class, trying)
   select account, c.class, true
   from fits, given, jsonb_array_elements_text(it -> 'trying') as c (class)
@@ -286,5 +303,5 @@ prices as (
 )
 select
   exists (select from fits) as written,
-  array(select id from bought order by id) as calls,
-  array(select task_id from bought order by id) as tasks
+  array(select id from inserted_calls order by id) as calls,
+  array(select task_id from inserted_calls order by id) as tasks

@@ -1,8 +1,11 @@
--- Writes what calls that ended mean for the account, for what they cost, and for tasks and runs: the same rules as `apply`
--- in test/core/ledger/settle-model.ts, which a test holds to them. The account and the runs are locked by the statement before it.
--- $1: jsonb {account_id, key, floor, jitter, grace_ms, trusted_after, change, prices, stops, calls, tasks, runs}, calls
--- and tasks by their numbers. Fails with QM001 when a call or a task is not as it was read: what they mean is worked out
--- again then. Each row finds what is said of it by its number: joined, every row would meet every line of the document.
+-- Settles calls: writes what calls that ended mean for their account, for prices, tasks and runs. The rules are those of
+-- `apply` in test/core/ledger/settle-model.ts, which a test holds to this statement.
+-- Parameters: :settlement (jsonb, `Settlement` in src/core/ledger/settle.ts, calls and tasks by their numbers), and constants
+-- of src/core/ledger/account.ts: :grace_ms, :trusted_after, :slowdown_ms, :longest_slowdown_ms, :first_external_calls,
+-- :external_calls, :oldest_sighting_ms.
+-- Fails with QM001 when a call or a task is not as it was read: the caller works all of it out again.
+-- Lock order: facts, then the account and its runs by id, taken by the statements before this one; then calls, tasks.
+-- Each row finds what is said of it by its number: joined, every row would meet every line of the document.
 with given as materialized (
   select
     it,
@@ -12,7 +15,7 @@ with given as materialized (
     it -> 'tasks' as judgements,
     array(select id::bigint from jsonb_object_keys(it -> 'calls') as id) as ended_calls,
     array(select id::bigint from jsonb_object_keys(it -> 'tasks') as id) as judged_tasks
-  from (select $1::jsonb as it) asked
+  from (select :settlement::jsonb as it) asked
 ),
 changed as (
   select
@@ -32,77 +35,128 @@ changed as (
   left join tasks on tasks.id = t.id::bigint
   where tasks.xmin::text is distinct from known ->> 'version'
 ),
+-- Another key than those whose answers told the balance: its own balance may be one that this account can have. If it
+-- cannot, the key was replaced by one of another account, or two accounts are in use under one name: then the key that
+-- came second is foreign, and what it tells changes nothing.
+key_check as materialized (
+  select
+    is_known,
+    not is_known and told_balance between low and high as is_same,
+    coalesce(
+      not is_known
+      and not told_balance between low and high
+      and a.obs_at > clock_timestamp() - :oldest_sighting_ms::float8 * interval '1 millisecond'
+      and exists (
+        select
+        from workers w
+        where w.account_id = a.id
+          and w.key = any(a.keys)
+          and w.key <> it ->> 'key'
+          and not w.key = any(a.blocked_keys)
+          and w.stopped_at is null
+          and w.lease_until > clock_timestamp()
+      ),
+      false
+    ) as is_foreign,
+    told_balance
+  from given
+  join accounts a on a.id = given.account
+  cross join lateral (
+    select
+      a.keys = '{}' or it ->> 'key' = any(a.keys) as is_known,
+      coalesce(
+        (change -> 'newest' ->> 'remaining')::bigint,
+        case when change -> 'no_credit' <> 'null' then 0 end
+      ) as told_balance,
+      greatest(
+        a.obs_remaining - a.spent_since,
+        case when a.told_seq is not null then least(a.obs_remaining, a.told_least) - a.told_untold end
+      ) - a.reserved - a.uncertain - (change ->> 'used')::bigint as low,
+      a.obs_remaining + a.reserved + a.uncertain + a.used_total + (change ->> 'used')::bigint
+        - coalesce((change -> 'newest' ->> 'start_total')::bigint, a.used_total) as high
+  ) bounds
+),
 -- The newest start wins: not the newest arrival, not the smallest balance, not the greatest.
-looked as materialized (
+account_before as materialized (
   select
     a.*,
     n.seq as newest_seq,
-    n.seq is not null and n.seq > coalesce(a.obs_seq, 0) as newer,
+    not is_foreign and n.seq is not null and n.seq > coalesce(a.obs_seq, 0) as newer,
+    is_known,
+    is_foreign,
+    is_same,
+    told_balance,
     n.started_at_ms,
     n.start_total,
     n.used,
     n.remaining,
     a.used_total + (change ->> 'used')::bigint as used_after,
-    least(a.told_least, (change ->> 'least')::bigint) as told_after,
+    least(a.told_least, case when not is_foreign then (change ->> 'least')::bigint end) as told_after,
     a.told_untold + (change ->> 'untold')::bigint as untold_after,
-    least(a.next_told_least, (change ->> 'least')::bigint) as next_told_after,
+    least(a.next_told_least, case when not is_foreign then (change ->> 'least')::bigint end) as next_told_after,
     a.next_told_untold + (change ->> 'untold')::bigint as next_untold_after
   from given
+  cross join key_check
   join accounts a on a.id = given.account
   cross join jsonb_to_record(nullif(change -> 'newest', 'null')) as n (
     seq bigint, started_at_ms float8, start_total bigint, used bigint, remaining bigint
   )
 ),
 -- The API says that credit is used up: nothing is proved to be left, unless a call begun later saw some.
-seen as materialized (
+balance_after as materialized (
   select
-    looked.*,
+    account_before.*,
     d.seq as drained_seq,
     d.drained,
     case when d.drained then d.seq when newer then newest_seq else obs_seq end as seen_seq,
     case
       when d.drained then to_timestamp(d.started_at_ms / 1000)
-      when newer then to_timestamp(looked.started_at_ms / 1000)
+      when newer then to_timestamp(account_before.started_at_ms / 1000)
       else obs_at
     end as seen_at,
     case when d.drained then 0 when newer then remaining else obs_remaining end as seen_remaining,
-    newer and (next_told_seq is null or newest_seq > next_told_seq) as turned
+    newer and (next_told_seq is null or newest_seq > next_told_seq) as turned,
+    -- Credit came back to an account that stood at its floor: balances told before say nothing any more.
+    newer and account_before.drained_floor is not null and remaining > obs_remaining as risen
   from given
-  cross join looked
+  cross join account_before
   cross join lateral (
     select
       n.seq,
       n.started_at_ms,
-      n.seq is not null
-        and n.seq >= greatest(looked.obs_seq, case when looked.newer then looked.newest_seq end, 0) as drained
+      not is_foreign and n.seq is not null
+        and n.seq >= greatest(account_before.obs_seq, case when account_before.newer then account_before.newest_seq end, 0) as drained
     from jsonb_to_record(nullif(change -> 'no_credit', 'null')) as n (seq bigint, started_at_ms float8)
   ) d
 ),
 -- A burst of refusals counts once: only a call begun after the last wait ended makes the next one longer.
-slower as materialized (
+rate_pause as materialized (
   select
     s.started_at_ms is not null as told,
     turns.slowdowns,
     clock_timestamp() + interval '1 millisecond' * greatest(
-      1000,
+      :slowdown_ms::float8,
       s.wait_ms,
       case
         when s.unnamed then
-          least(60000, 1000 * 2 ^ least(greatest(0, turns.slowdowns - 1), 10)) * (1 + (it ->> 'jitter')::float8 / 4)
+          least(
+            :longest_slowdown_ms::float8,
+            :slowdown_ms::float8 * 2 ^ least(greatest(0, turns.slowdowns - 1), 10)
+          ) * (1 + (it ->> 'jitter')::float8 / 4)
       end
     ) as until
   from given
-  cross join seen
+  cross join balance_after
   cross join jsonb_to_record(nullif(change -> 'slow_down', 'null')) as s (started_at_ms float8, wait_ms float8, unnamed boolean)
   cross join lateral (
     select
       case
-        when seen.not_before is not null and to_timestamp(s.started_at_ms / 1000) < seen.not_before then seen.slowdowns
-        else seen.slowdowns + 1
+        when balance_after.not_before is not null and to_timestamp(s.started_at_ms / 1000) < balance_after.not_before then balance_after.slowdowns
+        else balance_after.slowdowns + 1
       end as slowdowns
   ) turns
 ),
-learnt as materialized (
+new_costs as materialized (
   select
     p.class,
     case when p.heard > 0 then greatest(o.dearest, p.first) else o.dearest end as dearest,
@@ -113,7 +167,7 @@ learnt as materialized (
     greatest(coalesce(o.recent_first, 0), p.first) as first,
     greatest(least(coalesce(o.recent_first, 0), p.first), coalesce(o.recent_second, 0), p.second) as second,
     coalesce(o.recent_count, 0) + p.heard as count,
-    p.heard > 0 and coalesce(o.recent_count, 0) + p.heard >= (it ->> 'trusted_after')::integer as filled,
+    p.heard > 0 and coalesce(o.recent_count, 0) + p.heard >= :trusted_after::integer as filled,
     coalesce(o.earlier_first, 0) as earlier_first,
     coalesce(o.earlier_second, 0) as earlier_second,
     coalesce(o.earlier_count, 0) as earlier_count
@@ -123,7 +177,7 @@ learnt as materialized (
   )
   left join account_costs o on o.account_id = given.account and o.class = p.class
 ),
-prices as (
+updated_costs as (
   insert into account_costs (
     account_id, class, dearest, cheapest, seen, trying, recent_first, recent_second, recent_count,
     earlier_first, earlier_second, earlier_count
@@ -136,7 +190,7 @@ prices as (
     case when filled then first else earlier_first end,
     case when filled then second else earlier_second end,
     case when filled then count else earlier_count end
-  from given, learnt
+  from given, new_costs
   on conflict (account_id, class) do update
   set
     dearest = excluded.dearest,
@@ -154,6 +208,7 @@ bounds as materialized (
   select
     coalesce(l.class, o.class) as class,
     coalesce(l.seen, o.seen) as seen,
+    coalesce(l.dearest, o.dearest) as dearest,
     greatest(
       1,
       coalesce(l.first, o.recent_first),
@@ -162,7 +217,7 @@ bounds as materialized (
     ) as bound
   from given
   join account_costs o on o.account_id = given.account
-  full join learnt l on l.class = o.class
+  full join new_costs l on l.class = o.class
 ),
 -- Credits held for calls that were given up: those with an answer begun late enough are in its balance, and for those
 -- that were lost before their price was known no more is held than such calls cost.
@@ -172,19 +227,19 @@ held as materialized (
     c.credits_reserved,
     tasks.run_id,
     case
-      when c.unknown_at + (it ->> 'grace_ms')::float8 * interval '1 millisecond' <= seen_at then 0
-      when bounds.seen >= (it ->> 'trusted_after')::integer then least(c.credits_reserved, bounds.bound)
+      when c.unknown_at + :grace_ms::float8 * interval '1 millisecond' <= seen_at then 0
+      when bounds.seen >= :trusted_after::integer then least(c.credits_reserved, bounds.bound)
       else c.credits_reserved
     end as bound,
-    coalesce(c.unknown_at + (it ->> 'grace_ms')::float8 * interval '1 millisecond' <= seen_at, false) as washed
+    coalesce(c.unknown_at + :grace_ms::float8 * interval '1 millisecond' <= seen_at, false) as washed
   from given
-  cross join seen
-  join calls c on c.account_id = seen.id and c.outcome = 'unknown' and c.washed_at is null
+  cross join balance_after
+  join calls c on c.account_id = balance_after.id and c.outcome = 'unknown' and c.washed_at is null
   join tasks on tasks.id = c.task_id
   left join bounds on bounds.class = c.class
-  where seen.uncertain > 0 and not c.id = any(ended_calls)
+  where balance_after.uncertain > 0 and not c.id = any(ended_calls)
 ),
-cleaned as (
+updated_held_calls as (
   update calls
   set
     washed_at = case when held.washed then clock_timestamp() end,
@@ -192,7 +247,34 @@ cleaned as (
   from held
   where calls.id = held.id and (held.washed or held.bound < held.credits_reserved)
 ),
-kept as (
+-- Balance and bills together may only fall by external spend. Calls whose bill is not known yet may have cost what was set
+-- aside for them, but no more than the dearest call so far.
+external as materialized (
+  select
+    newer and is_known and external_ended is not null as measured,
+    ended - external_ended >= greatest(:external_calls::integer, 4 * in_flight) as whole,
+    case
+      when ended - external_ended >= :first_external_calls::integer
+        then least(1000000, ceil(greatest(0, missing)::numeric / (ended - external_ended)))::integer
+      else external_now
+    end as per_call,
+    ended,
+    top
+  from (
+    select
+      balance_after.*,
+      seq - in_flight - (change ->> 'in_flight')::integer as ended,
+      remaining + start_total + used as top,
+      greatest(external_base, remaining + start_total + used) - remaining - used_after
+        - least(
+          reserved + (change ->> 'reserved')::bigint,
+          (in_flight + (change ->> 'in_flight')::integer) * (select max(dearest) from bounds)
+        )
+        - (uncertain + (change ->> 'uncertain')::bigint) as missing
+    from given, balance_after
+  ) stretch
+),
+updated_account as (
   update accounts
   set
     used_total = used_after,
@@ -203,12 +285,12 @@ kept as (
       when newer then used_after - start_total - used
       else accounts.spent_since + (change ->> 'used')::bigint
     end,
-    told_seq = case when turned then seen.next_told_seq else seen.told_seq end,
-    told_least = case when turned then next_told_after else told_after end,
-    told_untold = case when turned then next_untold_after else untold_after end,
-    next_told_seq = case when turned then accounts.seq else seen.next_told_seq end,
-    next_told_least = case when turned then null else next_told_after end,
-    next_told_untold = case when turned then 0 else next_untold_after end,
+    told_seq = case when risen then null when turned then balance_after.next_told_seq else balance_after.told_seq end,
+    told_least = case when risen then null when turned then next_told_after else told_after end,
+    told_untold = case when risen then 0 when turned then next_untold_after else untold_after end,
+    next_told_seq = case when turned or risen then accounts.seq else balance_after.next_told_seq end,
+    next_told_least = case when turned or risen then null else next_told_after end,
+    next_told_untold = case when turned or risen then 0 else next_untold_after end,
     reserved = accounts.reserved + (change ->> 'reserved')::bigint,
     in_flight = accounts.in_flight + (change ->> 'in_flight')::integer,
     uncertain = accounts.uncertain + (change ->> 'uncertain')::bigint
@@ -216,11 +298,33 @@ kept as (
     drained_floor = case
       when drained then greatest((it ->> 'floor')::bigint, (
         select max(w.floor) from workers w
-        where w.account_id = seen.id and w.stopped_at is null and w.lease_until > clock_timestamp()
+        where w.account_id = balance_after.id and w.stopped_at is null and w.lease_until > clock_timestamp()
       ))
       else accounts.drained_floor
     end,
     blind_calls = case when drained or newer then 0 else accounts.blind_calls end,
+    keys = case
+      when told_balance is null or is_foreign then accounts.keys
+      when is_known then case when accounts.keys = '{}' and (newer or drained) then array[it ->> 'key'] else accounts.keys end
+      when is_same then accounts.keys || array[it ->> 'key']
+      when newer or drained then array[it ->> 'key']
+      else accounts.keys
+    end,
+    foreign_keys = case when is_foreign then accounts.foreign_keys || array[it ->> 'key'] else accounts.foreign_keys end,
+    external_ended = case when newer and (not measured or whole) then ended else accounts.external_ended end,
+    external_base = case
+      when newer and (not measured or whole) then top
+      when newer then greatest(accounts.external_base, top)
+      else accounts.external_base
+    end - (select coalesce(sum(credits_reserved) filter (where washed), 0) from held),
+    external_now = case when measured then per_call when newer then 0 else accounts.external_now end,
+    external_last = case
+      when measured and whole then per_call
+      when newer and not measured then null
+      else accounts.external_last
+    end,
+    wrong_answers = accounts.wrong_answers + (change ->> 'wrong_answers')::integer,
+    replay_ms = case when (change ->> 'wrong_answers')::integer = 0 then accounts.replay_ms end,
     blocked_keys = case
       when change -> 'refused_keys' = '[]' then accounts.blocked_keys
       -- All of them: a key that were left out would be tried again and again.
@@ -231,50 +335,65 @@ kept as (
       )
     end,
     slowdowns = case
-      when slower.told then slower.slowdowns
+      when rate_pause.told then rate_pause.slowdowns
       when (change ->> 'welcome')::boolean then 0
       else accounts.slowdowns
     end,
-    not_before = case when slower.told then greatest(accounts.not_before, slower.until) else accounts.not_before end,
+    not_before = case when rate_pause.told then greatest(accounts.not_before, rate_pause.until) else accounts.not_before end,
     day_spent = accounts.day_spent + (change ->> 'day_spent')::bigint,
     month_spent = accounts.month_spent + (change ->> 'day_spent')::bigint
-  from given, seen, slower
-  where accounts.id = seen.id
+  from given, balance_after, rate_pause, external
+  where accounts.id = balance_after.id
   returning accounts.id, accounts.not_before, accounts.blocked_keys
 ),
-stopped as (
+inserted_stops as (
   insert into stops (account_id, reason, until, detail)
-  select kept.id, s.reason, case when s.reason = 'rate' then kept.not_before end, s.detail
-  from kept, given, jsonb_to_recordset(it -> 'stops') as s (reason text, detail text)
+  select updated_account.id, s.reason, case when s.reason = 'rate' then updated_account.not_before end, s.detail
+  from updated_account, given, lateral (
+    select reason, detail from jsonb_to_recordset(it -> 'stops') as s (reason text, detail text)
+    union all
+    select
+      'auth',
+      format(
+        'a second key tells a balance of %s credits, which cannot be the balance of this account; set MILL_ACCOUNT to another name where that key is used',
+        told_balance
+      )
+    from key_check
+    where is_foreign and not it -> 'stops' @> '[{"reason": "auth"}]'
+  ) as s
   on conflict (account_id, reason) where cleared_at is null
   do update set until = excluded.until, detail = excluded.detail
 ),
 -- A key that is not refused was answered: the account goes on with it.
-lifted as (
+cleared_stops as (
   update stops
   set cleared_at = clock_timestamp(), cleared_by = 'key'
-  from kept, given
+  from updated_account, given
   where (change ->> 'welcome')::boolean
-    and not it ->> 'key' = any(kept.blocked_keys)
-    and stops.account_id = kept.id
+    and not it ->> 'key' = any(updated_account.blocked_keys)
+    and not exists (select from key_check where is_foreign)
+    and stops.account_id = updated_account.id
     and stops.reason = 'auth'
     and stops.cleared_at is null
 ),
-ended as (
+updated_calls as (
   update calls
   set
     -- A call that was asked for again may have been charged as late as that.
-    finished_at = case
+    -- Whatever the clock of the database was set to meanwhile: no call ends before it began.
+    finished_at = greatest(calls.sent_at, case
       when calls.asked_again > 0 and endings -> calls.id::text ->> 'outcome' = 'settled' then clock_timestamp()
       else coalesce(calls.finished_at, clock_timestamp())
-    end,
+    end),
+    estimated = coalesce((endings -> calls.id::text ->> 'estimated')::boolean, calls.estimated),
     (outcome, unknown_at, http_status, credits_used, credits_remaining, error_code, error_message) = (
       select
         c ->> 'outcome',
         case when c ->> 'outcome' = 'unknown' then coalesce(calls.unknown_at, clock_timestamp()) else calls.unknown_at end,
         coalesce((c ->> 'http_status')::integer, calls.http_status),
         (c ->> 'credits_used')::integer,
-        (c ->> 'credits_remaining')::bigint,
+        -- The balance of another account is none of this one.
+        case when not (select is_foreign from key_check) then (c ->> 'credits_remaining')::bigint end,
         c ->> 'error_code',
         c ->> 'error_message'
       from (select endings -> calls.id::text as c offset 0) found
@@ -282,7 +401,7 @@ ended as (
   from given
   where calls.id = any(ended_calls)
 ),
-judged as (
+updated_tasks as (
   update tasks
   set (state, search_id, attempts, ambiguous, deaths, not_before, finished_at, error_code, error_message) = (
     select
@@ -300,7 +419,7 @@ judged as (
   from given
   where tasks.id = any(judged_tasks)
 ),
-purses as (
+updated_runs as (
   update runs
   set spent = greatest(0, runs.spent + r.spent), reserved = greatest(0, runs.reserved + r.reserved)
   from (

@@ -1,42 +1,42 @@
 -- Stores a batch of bodies and the answers in them; what is there already stays as it is.
--- Every parameter is a column, table by table; those of one table are of equal length. They are taken apart in the select
--- list, where a row is made when it is asked for: a function in `from` writes all of its rows aside first.
--- How old an answer is decides what is bought: whatever the clock of the worker says, it came after its call was begun and
--- before it is stored, both by the clock of the database.
--- Dictionaries first, ordered by id, in the same order everywhere: two writers wait for each other, never in a circle.
+-- Parameters: an array for each column, :TABLE_COLUMN; those of one table are of equal length. They are taken apart in the
+-- select list, where a row is made when it is asked for: a function in `from` writes all of its rows aside first.
+-- Lock order: dictionaries, each by id, before facts. All writers keep to it: they wait for each other, never in a circle.
+-- The age of an answer decides what is bought. Whatever the clock of a worker says, and also after the clock of the
+-- database was set back, an answer is dated between the start of its call and this statement.
 with new_domains as (
   insert into domains (id, host, site)
   select
-    unnest($1::uuid[]) as id, unnest($2::text[]) as host, unnest($3::text[]) as site
+    unnest(:domains_id::uuid[]) as id, unnest(:domains_host::text[]) as host, unnest(:domains_site::text[]) as site
   order by id
   on conflict do nothing
 ),
 new_pages as (
   insert into pages (id, domain_id, url, url_key)
   select
-    unnest($4::uuid[]) as id, unnest($5::uuid[]) as domain_id, unnest($6::text[]) as url,
-    unnest($7::text[]) as url_key
+    unnest(:pages_id::uuid[]) as id, unnest(:pages_domain_id::uuid[]) as domain_id, unnest(:pages_url::text[]) as url,
+    unnest(:pages_url_key::text[]) as url_key
   order by id
   on conflict do nothing
 ),
 new_entities as (
   insert into entities (id, name, type)
   select
-    unnest($8::uuid[]) as id, unnest($9::text[]) as name, unnest($10::text[]) as type
+    unnest(:entities_id::uuid[]) as id, unnest(:entities_name::text[]) as name, unnest(:entities_type::text[]) as type
   order by id
   on conflict do nothing
 ),
 new_clusters as (
   insert into clusters (id, label)
   select
-    unnest($11::uuid[]) as id, unnest($12::text[]) as label
+    unnest(:clusters_id::uuid[]) as id, unnest(:clusters_label::text[]) as label
   order by id
   on conflict do nothing
 ),
 new_related_searches as (
   insert into related_searches (id, q)
   select
-    unnest($13::uuid[]) as id, unnest($14::text[]) as q
+    unnest(:related_searches_id::uuid[]) as id, unnest(:related_searches_q::text[]) as q
   order by id
   on conflict do nothing
 ),
@@ -44,15 +44,15 @@ new_raw_answers as (
   insert into raw_answers (call_id, status, received_at, truncated, body)
   select
     call_id, status,
-    least(
-      greatest(to_timestamp(received_ms / 1000), (select c.sent_at from calls c where c.id = call_id)),
-      statement_timestamp()
+    greatest(
+      least(to_timestamp(received_ms / 1000), statement_timestamp()),
+      (select c.sent_at from calls c where c.id = call_id)
     ),
     truncated, body
   from (
     select
-      unnest($15::bigint[]) as call_id, unnest($16::integer[]) as status,
-      unnest($17::float8[]) as received_ms, unnest($18::boolean[]) as truncated, unnest($19::bytea[]) as body
+      unnest(:raw_answers_call_id::bigint[]) as call_id, unnest(:raw_answers_status::integer[]) as status,
+      unnest(:raw_answers_received_ms::float8[]) as received_ms, unnest(:raw_answers_truncated::boolean[]) as truncated, unnest(:raw_answers_body::bytea[]) as body
   ) as given
   order by call_id
   -- An answer takes the place of what was no answer: its call was asked for again.
@@ -67,42 +67,42 @@ new_searches as (
   )
   select
     id, id, task_id, query_id::uuid,
-    least(
-      greatest(to_timestamp(fetched_ms / 1000), (select c.sent_at from calls c where c.id = given.id)),
-      statement_timestamp()
+    greatest(
+      least(to_timestamp(fetched_ms / 1000), statement_timestamp()),
+      (select c.sent_at from calls c where c.id = given.id)
     ),
     depth, credits_remaining, credits_used,
     result_count, replaced, origin, api, intent, sentiment, parse_error, extra, as_given
   from (
     select
-      unnest($20::bigint[]) as id, unnest($21::bigint[]) as task_id, unnest($22::text[]) as query_id,
-      unnest($23::float8[]) as fetched_ms, unnest($24::bigint[]) as depth,
-      unnest($25::bigint[]) as credits_remaining, unnest($26::integer[]) as credits_used,
-      unnest($27::integer[]) as result_count, unnest($28::integer[]) as replaced,
-      unnest($29::text[]) as origin, unnest($30::text[]) as api, unnest($31::text[]) as intent,
-      unnest($32::text[]) as sentiment, unnest($33::text[]) as parse_error, unnest($34::jsonb[]) as extra,
-      unnest($35::jsonb[]) as as_given
+      unnest(:searches_id::bigint[]) as id, unnest(:searches_task_id::bigint[]) as task_id, unnest(:searches_query_id::text[]) as query_id,
+      unnest(:searches_fetched_ms::float8[]) as fetched_ms, unnest(:searches_depth::bigint[]) as depth,
+      unnest(:searches_credits_remaining::bigint[]) as credits_remaining, unnest(:searches_credits_used::integer[]) as credits_used,
+      unnest(:searches_result_count::integer[]) as result_count, unnest(:searches_replaced::integer[]) as replaced,
+      unnest(:searches_origin::text[]) as origin, unnest(:searches_api::text[]) as api, unnest(:searches_intent::text[]) as intent,
+      unnest(:searches_sentiment::text[]) as sentiment, unnest(:searches_parse_error::text[]) as parse_error, unnest(:searches_extra::jsonb[]) as extra,
+      unnest(:searches_as_given::jsonb[]) as as_given
   ) as given
   order by id
   on conflict do nothing
   returning id
 ),
 -- Rows of answers that were there already are left out. Mostly none was: then no row is looked at for it.
-kept as materialized (
-  select array_agg(id) as ids, count(*) = cardinality($20) as whole
+stored_searches as materialized (
+  select array_agg(id) as ids, count(*) = cardinality(:searches_id) as whole
   from new_searches
 ),
 new_organic_results as (
   insert into organic_results (search_id, ordinal, position, page_id, domain_id, title, snippet, extra, as_given)
   select given.*
   from
-    kept,
+    stored_searches,
     (
       select
-        unnest($36::bigint[]) as search_id, unnest($37::integer[]) as ordinal,
-        unnest($38::bigint[]) as position, unnest($39::uuid[]) as page_id, unnest($40::uuid[]) as domain_id,
-        unnest($41::text[]) as title, unnest($42::text[]) as snippet, unnest($43::jsonb[]) as extra,
-        unnest($44::jsonb[]) as as_given
+        unnest(:organic_results_search_id::bigint[]) as search_id, unnest(:organic_results_ordinal::integer[]) as ordinal,
+        unnest(:organic_results_position::bigint[]) as position, unnest(:organic_results_page_id::uuid[]) as page_id, unnest(:organic_results_domain_id::uuid[]) as domain_id,
+        unnest(:organic_results_title::text[]) as title, unnest(:organic_results_snippet::text[]) as snippet, unnest(:organic_results_extra::jsonb[]) as extra,
+        unnest(:organic_results_as_given::jsonb[]) as as_given
     ) as given
   where whole or search_id = any(ids)
 ),
@@ -110,10 +110,10 @@ new_search_entities as (
   insert into search_entities (search_id, ordinal, entity_id)
   select given.*
   from
-    kept,
+    stored_searches,
     (
       select
-        unnest($45::bigint[]) as search_id, unnest($46::integer[]) as ordinal, unnest($47::uuid[]) as entity_id
+        unnest(:search_entities_search_id::bigint[]) as search_id, unnest(:search_entities_ordinal::integer[]) as ordinal, unnest(:search_entities_entity_id::uuid[]) as entity_id
     ) as given
   where whole or search_id = any(ids)
 ),
@@ -121,11 +121,11 @@ new_search_clusters as (
   insert into search_clusters (search_id, ordinal, cluster_id)
   select given.*
   from
-    kept,
+    stored_searches,
     (
       select
-        unnest($48::bigint[]) as search_id, unnest($49::integer[]) as ordinal,
-        unnest($50::uuid[]) as cluster_id
+        unnest(:search_clusters_search_id::bigint[]) as search_id, unnest(:search_clusters_ordinal::integer[]) as ordinal,
+        unnest(:search_clusters_cluster_id::uuid[]) as cluster_id
     ) as given
   where whole or search_id = any(ids)
 ),
@@ -133,22 +133,22 @@ new_search_related_searches as (
   insert into search_related_searches (search_id, ordinal, related_search_id)
   select given.*
   from
-    kept,
+    stored_searches,
     (
       select
-        unnest($51::bigint[]) as search_id, unnest($52::integer[]) as ordinal,
-        unnest($53::uuid[]) as related_search_id
+        unnest(:search_related_searches_search_id::bigint[]) as search_id, unnest(:search_related_searches_ordinal::integer[]) as ordinal,
+        unnest(:search_related_searches_related_search_id::uuid[]) as related_search_id
     ) as given
   where whole or search_id = any(ids)
 )
 insert into search_features (search_id, ordinal, kind, page_id, domain_id, text, extra)
 select given.*
 from
-  kept,
+  stored_searches,
   (
     select
-      unnest($54::bigint[]) as search_id, unnest($55::integer[]) as ordinal, unnest($56::text[]) as kind,
-      unnest($57::uuid[]) as page_id, unnest($58::uuid[]) as domain_id, unnest($59::text[]) as text,
-      unnest($60::jsonb[]) as extra
+      unnest(:search_features_search_id::bigint[]) as search_id, unnest(:search_features_ordinal::integer[]) as ordinal, unnest(:search_features_kind::text[]) as kind,
+      unnest(:search_features_page_id::uuid[]) as page_id, unnest(:search_features_domain_id::uuid[]) as domain_id, unnest(:search_features_text::text[]) as text,
+      unnest(:search_features_extra::jsonb[]) as extra
   ) as given
 where whole or search_id = any(ids)

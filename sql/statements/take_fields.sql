@@ -1,9 +1,9 @@
--- Notes the fields of the answers bought by run $1 (bigint) that the interface does not name; gives those that no answer of their API had before.
+-- Notes the fields of the answers bought by run :run (bigint) that the interface does not name; gives those that no answer of their API had before.
 with answers as materialized (
   select searches.id, searches.api, searches.extra
   from tasks
   join searches on searches.task_id = tasks.id
-  where tasks.run_id = $1::bigint
+  where tasks.run_id = :run::bigint
     and searches.parse_error is null
 ),
 fields as (
@@ -27,7 +27,7 @@ counted as (
 ),
 fresh as (
   insert into answer_fields (api, place, field, run_id)
-  select api, place, field, $1::bigint
+  select api, place, field, :run::bigint
   from counted
   order by api, place, field
   on conflict do nothing
@@ -41,7 +41,7 @@ select
   ) as found
 from counted
 join fresh using (api, place, field)
-join runs on runs.id = $1::bigint
+join runs on runs.id = :run::bigint
 join lists on lists.id = runs.list_id
 -- What stands in older answers was only never looked for.
 where not exists (

@@ -1,4 +1,4 @@
--- Notes what happened since $1 (timestamptz), is of the kinds $2 (text[]) and was not noted yet; gives it back as jsonb, oldest first.
+-- Notes what happened since :since (timestamptz), is of the kinds :kinds (text[]) and was not noted yet; gives it back as jsonb, oldest first.
 with news as (
   select
     'run_finished' as kind, r.id::text as subject, r.finished_at as at,
@@ -12,7 +12,7 @@ with news as (
   from runs r
   join lists l on l.id = r.list_id
   where r.state in ('done', 'cancelled')
-    and r.finished_at > $1::timestamptz
+    and r.finished_at > :since::timestamptz
     and not exists (select from notices where kind = 'run_finished' and subject = r.id::text)
   union all
   select
@@ -22,7 +22,7 @@ with news as (
   join runs r on r.id = h.run_id
   join lists l on l.id = r.list_id
   cross join lateral (select case when r.suspect then 'run_suspect' else 'run_odd' end as kind) k
-  where h.judged_at > $1::timestamptz
+  where h.judged_at > :since::timestamptz
     and cardinality(h.reasons || h.remarks) > 0
     and not exists (select from notices where notices.kind = k.kind and subject = r.id::text)
   union all
@@ -33,7 +33,7 @@ with news as (
     )
   from stops s
   join accounts a on a.id = s.account_id
-  where s.since > $1::timestamptz
+  where s.since > :since::timestamptz
     and s.reason <> 'rate'
     and not exists (select from notices where kind = 'stop' and subject = s.id::text)
   union all
@@ -44,7 +44,7 @@ with news as (
       'note', n.note
     )
   from nights n
-  where n.decided_at > $1::timestamptz
+  where n.decided_at > :since::timestamptz
     and n.outcome in ('missed', 'skipped', 'late', 'failed')
     and not exists (
       select
@@ -90,7 +90,7 @@ with news as (
   from (
     select rule, raised_at, min(id) as first, min(what) as what, count(*) as found, min(run_id) as run_id
     from alerts
-    where raised_at > $1::timestamptz
+    where raised_at > :since::timestamptz
     group by rule, raised_at
   ) as looked
   where not exists (select from notices where kind = 'rank_alert' and subject = looked.first::text)
@@ -120,7 +120,7 @@ with news as (
       rule, coalesce(recovered_at, withdrawn_at) as ended_at, min(id) as first, min(what) as what,
       count(*) as found, min(withdrawn_because) as because
     from alerts
-    where coalesce(recovered_at, withdrawn_at) > $1::timestamptz
+    where coalesce(recovered_at, withdrawn_at) > :since::timestamptz
       -- Whoever changes a rule knows what becomes of its alerts.
       and (
         recovered_at is not null
@@ -134,7 +134,7 @@ taken as (
   insert into notices (kind, subject)
   select kind, subject
   from news
-  where kind = any($2::text[])
+  where kind = any(:kinds::text[])
   on conflict do nothing
   returning kind, subject
 )

@@ -1,3 +1,5 @@
+// Reads addresses of APIs, Redis, hosts and sites, and finds keys in them.
+
 import { domainToASCII } from 'node:url'
 
 /** True for the names and numbers of this machine itself. */
@@ -19,7 +21,7 @@ export function maskPassword(text: string): string {
     .replace(/([?&][a-z_]*password=)[^&]*/g, '$1…')
 }
 
-/** Where an address holds what looks like a key; null when it holds none. */
+/** Names the part of an address that looks like a key; null when none does. */
 function keyPlace(url: URL): string | null {
   if (url.username !== '' || url.password !== '') return `a name or a password before ${url.host}`
   return url.searchParams.has('api_key') ? 'the parameter api_key' : null
@@ -28,7 +30,7 @@ function keyPlace(url: URL): string | null {
 // The endpoint is added to the base address when a query is sent.
 const endpoint = /\/v1\/search\/*$/
 
-/** What is wrong with the address of an API. No message shows more of it than host and path: keys stand elsewhere. */
+/** Lists problems of an API address. Messages show host and path only: the other parts can hold keys. */
 export function addressProblems(url: URL): string[] {
   const problems: string[] = []
   const place = keyPlace(url)
@@ -57,19 +59,19 @@ interface RedisNode {
   readonly port: number
 }
 
-/** What an address of Redis says: one server, or servers of which some know where the others are. */
+/** A Redis address: one server, sentinels, or a cluster. */
 type RedisAddress =
   | { readonly kind: 'server'; readonly url: string }
   | (Fleet & {
       readonly kind: 'sentinel'
       readonly name: string
       readonly db: number
-      /** Who asks the sentinels themselves. */
+      /** Login at the sentinels themselves. */
       readonly sentinel: RedisLogin
     })
   | (Fleet & { readonly kind: 'cluster' })
 
-/** What is shown to a Redis that asks who is there. */
+/** Login at a Redis server. */
 interface RedisLogin {
   readonly username: string | undefined
   readonly password: string | undefined

@@ -1,10 +1,10 @@
-/** What `JSON.parse` can give. */
+/** A value that `JSON.parse` returns. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject
 export interface JsonObject {
   readonly [name: string]: Json
 }
 
-/** Where an answer was bought: on the market, with a test key, or from the bundled service. Only live ones are shown as live. */
+/** Source of an answer: the paid API, a test key, or the bundled service. Only live answers are shown as live. */
 export type Origin = 'live' | 'test' | 'sandbox'
 
 export interface Domain {
@@ -75,15 +75,15 @@ export interface Answer {
   readonly entities: readonly Placed<Entity>[]
   readonly clusters: readonly Placed<Term>[]
   readonly related: readonly Placed<Term>[]
-  /** What `extra` holds in blocks, thing by thing. */
+  /** The blocks of `extra`, item by item. */
   readonly features: readonly Placed<Feature>[]
 }
 
-/** How the reason begins why an answer has no rows although it could be read: they come once the tables take them. */
+/** Beginning of the reason when the tables refused the rows of a readable answer; a later reparse stores them. */
 export const refusedRows = 'the tables refused its rows: '
-/** How `parse_error` begins where the API refused the query and charged for it; the code and the message follow. */
+/** Beginning of `parse_error` when the API refused the query and charged for it; code and message follow. */
 export const paidRefusal = 'the API refused it, and charged for it: '
-/** How `parse_error` begins where the answer names another query than the one that was sent; its query follows. */
+/** Beginning of `parse_error` when the answer names another query than the one sent; that query follows. */
 export const otherQuery = 'it answers another query: '
 
 /** Why an answer has no rows: the API refused it, it answers another query, or its body or rows could not be used. */

@@ -1,3 +1,5 @@
+// Writes rows as CSV.
+
 import { stringify, type Options } from 'csv-stringify/sync'
 
 /** One cell: what it holds is written so that no spreadsheet computes it. */

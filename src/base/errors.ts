@@ -1,4 +1,6 @@
-/** What a command says with its exit code. */
+// Exit codes, and the errors that a person can do something about.
+
+/** Exit codes of every command. */
 export const exits = {
   done: 0,
   failures: 1,
@@ -18,12 +20,12 @@ export function codeOf(error: unknown): string | null {
   return typeof error.code === 'string' ? error.code : null
 }
 
-/** What was thrown, as an error whatever it is. */
+/** Wraps a thrown value that is no error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown))
 }
 
-/** What to say of something that was thrown: of several errors in one, the first. */
+/** Message of a thrown value; of an AggregateError, that of its first error. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
   return error instanceof Error ? error.message || error.name : String(error)
@@ -55,7 +57,7 @@ export class BadSettings extends MillError {
   }
 }
 
-/** What was asked for costs more than was allowed, or than there is: nothing was bought. */
+/** The request costs more than is allowed or available; nothing was bought. */
 export class TooDear extends MillError {
   override readonly exit = exits.stopped
 }

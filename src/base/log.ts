@@ -1,3 +1,5 @@
+// Opens a log without secrets.
+
 import { type Logger, pino } from 'pino'
 import { asTyped } from './cli/commands.ts'
 import { scrub, type Secret } from './secret.ts'

@@ -1,3 +1,5 @@
+// A query, its canonical text, key and id.
+
 import { hash } from 'node:crypto'
 
 export const devices = ['desktop', 'mobile', 'tablet'] as const
@@ -45,7 +47,7 @@ export function queryKey(query: Query): QueryKey {
   return keyOf(query.q, requestTail(query))
 }
 
-/** What follows the text in the identity of a query: the same for all queries that ask for the same things. */
+/** The part of a query's identity behind its text; equal for equal parameters. */
 export function requestTail({ location, hl, gl, num, device }: Omit<Query, 'q'>): string {
   return JSON.stringify([location, hl, gl, num, device]).slice(1)
 }

@@ -1,3 +1,5 @@
+// Finds the folder of the program and that of the person who uses it.
+
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +10,7 @@ export const root = findRoot(dirname(fileURLToPath(import.meta.url)))
 /** True: a package manager put the program there. What a person writes does not belong into its folder. */
 export const installed = basename(dirname(root)) === 'node_modules'
 
-/** Where a person's `.env`, `inputs/` and `.querymill` lie: the checkout, or with an installed package where it is typed. */
+/** Folder of `.env`, `inputs/` and `.querymill`: the checkout, or the current folder with an installed package. */
 export const workplace = installed ? process.cwd() : root
 
 function findRoot(folder: string): string {

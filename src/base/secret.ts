@@ -1,3 +1,5 @@
+// Keeps keys out of everything that is printed.
+
 import { createHash } from 'node:crypto'
 import { inspect } from 'node:util'
 import { reasonOf } from './errors.ts'
@@ -20,7 +22,7 @@ export class Secret {
     return createHash('sha256').update(`querymill ${this.#value}`).digest('hex').slice(0, 16)
   }
 
-  /** How it looks, for whoever has to correct it: nothing of it is shown. */
+  /** Describes length and characters for an error message, without showing any. */
   describe(): string {
     const words = this.#value.split(/\s+/).filter((word) => word !== '').length
     const odd = this.#value.replace(/[\x20-\x7e]/g, '').length
@@ -54,7 +56,7 @@ export function scrub(text: string, secrets: readonly Secret[] = []): string {
   return clean
 }
 
-/** What to say of something that was thrown, of several errors in one all, with everything that looks like a key taken out. */
+/** Message of a thrown value, all messages of an AggregateError, with keys removed. */
 export function scrubbedReason(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(scrubbedReason).join('; ')
   return scrub(reasonOf(error))

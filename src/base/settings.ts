@@ -1,3 +1,5 @@
+// The list of all settings: shape, default and hint.
+
 import { join } from 'node:path'
 import { z } from 'zod'
 import { readRedisAddress } from './address.ts'
@@ -64,14 +66,14 @@ function someOf<Word extends string>(words: readonly Word[]) {
   })
 }
 
-/** What people write in a cell for yes or no, in whatever case; null for anything else. */
+/** Reads yes or no as people write it; null for anything else. */
 export function readSwitch(text: string): boolean | null {
   const word = text.toLowerCase()
   if (['yes', 'on', 'true', '1'].includes(word)) return true
   return ['no', 'off', 'false', '0'].includes(word) ? false : null
 }
 
-/** How a bucket is asked; what is null, its client finds where programs of AWS look. */
+/** Access to a bucket; the AWS client looks up what is null. */
 export interface BucketAccess {
   readonly keyId: string | null
   readonly secret: Secret | null
@@ -101,7 +103,7 @@ const bucketSettings = {
   AWS_ENDPOINT_URL_S3: { shape: z.string(), hint: 'leave it unset for AWS' },
 } as const
 
-/** What a webhook can be told of. */
+/** Events of the webhook. */
 export const webhookEvents = [
   'run_finished',
   'run_suspect',

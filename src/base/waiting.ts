@@ -1,9 +1,11 @@
+// Waits with a limit, and closes what a command opened.
+
 import { setTimeout as timer } from 'node:timers/promises'
 
-/** What did not come in time. */
+/** Result of a promise that did not settle in time. */
 export const late = Symbol('late')
 
-/** What a promise comes to, or `late` when the time is over or a signal comes; the promise itself goes on. */
+/** Awaits a promise up to a time limit or a signal, then gives `late`; the promise itself goes on. */
 export function within<T>(
   promise: Promise<T>,
   { ms, signal }: { ms: number; signal?: AbortSignal },
@@ -41,7 +43,7 @@ interface Closer {
   readonly close: () => Promise<unknown>
 }
 
-/** What does not close by then never will: the process ends, and that closes everything. */
+/** Time limit of each close; the end of the process closes the rest. */
 const patienceMs = 30_000
 
 /** Closes in reverse order of opening, every one of them, and reports all failures together. */

@@ -1,3 +1,5 @@
+// Opens the parts that commands share: settings, database, queue and API.
+
 import type { Config } from '../base/config.ts'
 import {
   type Database,
@@ -36,7 +38,7 @@ interface MillOptions {
   readonly config: Config
   readonly closers: Closers
   readonly say: (line: string) => void
-  /** What `pg_stat_activity` shows. */
+  /** Name in `pg_stat_activity`. */
   readonly name: string
   /** Connections for the tables; the queue has a pool of its own. */
   readonly connections?: number
@@ -48,7 +50,7 @@ interface MillOptions {
   readonly behind?: boolean
 }
 
-/** How a process that buys is connected. */
+/** Connections of a process that buys. */
 export const workerPool = { connections: 6, byKey: true } as const
 
 /** Opens the database: one that is set has to be migrated already, the embedded one is started and migrated here. */
@@ -104,7 +106,7 @@ async function openSlices({ closers }: MillOptions, place: QueuePlace): Promise<
   return closers.add('the queue', queue, (opened) => opened.close())
 }
 
-/** Where answers are bought, and whose money pays for them. */
+/** The API that answers are bought from, and the account that pays for them. */
 export interface Supplier {
   readonly origin: 'live' | 'test' | 'sandbox'
   /** Kept with each answer: an answer is reused only for the same API. */

@@ -43,7 +43,7 @@ export async function openTables(databaseUrl: string, size = 8): Promise<Tables>
       connectionString: databaseUrl,
       max,
       application_name: 'querymill service',
-      connectionTimeoutMillis: 10_000,
+      connectionTimeoutMillis: 30_000,
       keepAlive: true,
       types,
       options: `-c search_path=${path} ${options}`,
@@ -67,7 +67,7 @@ async function prepare(databaseUrl: string): Promise<string | null> {
   const client = new pg.Client({
     connectionString: databaseUrl,
     application_name: 'querymill service',
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: 30_000,
   })
   client.on('error', () => undefined)
   try {

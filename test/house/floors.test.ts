@@ -125,11 +125,11 @@ describe('libraries', () => {
         tree({
           'src/core/ledger/admission.ts': imports('kysely', 'zod', 'node:fs'),
           'src/base/database/kysely.ts': imports('kysely', 'pg'),
-          'src/core/lists/read.ts': imports('csv-parse/sync'),
-          'src/desk/report/read.ts': imports('csv-parse/sync'),
+          'src/core/lists/encoding.ts': imports('jschardet'),
+          'src/desk/report/read.ts': imports('jschardet'),
         }),
       ),
-    ).toEqual(['src/core/ledger/admission.ts -> kysely', 'src/desk/report/read.ts -> csv-parse'])
+    ).toEqual(['src/core/ledger/admission.ts -> kysely', 'src/desk/report/read.ts -> jschardet'])
   })
 
   test('a library that nobody owns is found', () => {

@@ -12,7 +12,9 @@ export function turnedComments(files: Tree): string[] {
 
 /** Files of code that do not open with a sentence in a comment. */
 export function silentFiles(files: Tree): string[] {
-  return [...files].flatMap(([path, text]) => (/^(?:\/\/|\/\*\*)/.test(text) ? [] : [path]))
+  return [...files].flatMap(([path, text]) =>
+    /^(?:#!.*\n)?(?:\/\/|\/\*\*)/.test(text) ? [] : [path],
+  )
 }
 
 const longest = 80

@@ -43,7 +43,7 @@ export const ledgerMutants: readonly Mutant[] = [
     },
     {
       name: 'a query that another call of the account asks meanwhile is bought',
-      find: '      where c.account_id = given.account and c.query_id = t.query_id and c.outcome is null\n',
+      find: '      where c.account_id = any(peers)\n        and c.query_id = t.query_id\n',
       put: '      where false\n',
     },
     {
@@ -73,7 +73,7 @@ export const ledgerMutants: readonly Mutant[] = [
     },
     {
       name: 'a steady decision is written although its key was refused meanwhile',
-      find: "        and not it ->> 'key' = any(a.blocked_keys)\n",
+      find: "        and not it ->> 'key' = any(a.blocked_keys || a.foreign_keys)\n",
       put: '',
     },
     {
@@ -88,13 +88,13 @@ export const ledgerMutants: readonly Mutant[] = [
     },
     {
       name: 'the statement does not look at the floor',
-      find: '        ) - a.reserved - a.uncertain - bound\n',
-      put: '        ) + 1e9\n',
+      find: '        end - a.reserved - a.uncertain - bound -',
+      put: '        end + 1e9 -',
     },
     {
       name: 'the statement lets what it reserves go below the floor',
-      find: ') - a.reserved - a.uncertain - bound\n',
-      put: ') - a.reserved - a.uncertain\n',
+      find: 'end - a.reserved - a.uncertain - bound -',
+      put: 'end - a.reserved - a.uncertain -',
     },
     {
       name: "the statement ignores other workers' floor",
@@ -132,6 +132,21 @@ export const ledgerMutants: readonly Mutant[] = [
       put: '',
     },
     {
+      name: 'a query that another account asks meanwhile is bought beside it',
+      find: '        and (c.account_id = given.account or r.max_age_ms > 0)\n    )\n    or not',
+      put: '        and c.account_id = given.account\n    )\n    or not',
+    },
+    {
+      name: 'the statement does not expect the balance to fall beyond what bills say',
+      find: " - (it ->> 'external')::bigint * (a.in_flight + grants)",
+      put: '',
+    },
+    {
+      name: 'the statement believes a balance that another key was told',
+      find: " or a.keys = '{}' or it ->> 'key' = any(a.keys))",
+      put: ' or true)',
+    },
+    {
       name: 'the statement ignores the cap on calls in flight',
       find: 'and (grants = 0 or a.in_flight',
       put: 'and (grants >= 0 or a.in_flight',
@@ -158,13 +173,13 @@ export const ledgerMutants: readonly Mutant[] = [
     },
     {
       name: 'a task whose answer was lost a moment ago is given up as unaffordable',
-      find: "where c.task_id = t.id and c.unknown_at > clock_timestamp() - interval '2 minutes'",
+      find: 'where c.task_id = t.id and c.unknown_at > clock_timestamp() - :lost_ms',
       put: 'where false',
     },
     {
       name: 'whoever buys waits until all is given up that a budget does not cover',
-      find: '    limit 2000\n',
-      put: '',
+      find: '    limit :most_given_up::integer\n',
+      put: '    limit :most_given_up::integer * 1000\n',
     },
     {
       name: 'what is given up comes from anywhere in its run',
@@ -185,18 +200,60 @@ export const ledgerMutants: readonly Mutant[] = [
     },
     {
       name: 'the statement gives credits free without waiting for the server',
-      find: "      when c.unknown_at + (it ->> 'grace_ms')::float8 * interval '1 millisecond' <= seen_at then 0\n",
+      find: "      when c.unknown_at + :grace_ms::float8 * interval '1 millisecond' <= seen_at then 0\n",
       put: '      when c.unknown_at <= seen_at then 0\n',
     },
     {
       name: 'waits grow without a ceiling in the statement',
-      find: 'least(60000, 1000 * 2 ^ least(greatest(0, turns.slowdowns - 1), 10))',
-      put: '(1000 * 2 ^ least(greatest(0, turns.slowdowns - 1), 10))',
+      find: '            :longest_slowdown_ms::float8,\n',
+      put: '            :longest_slowdown_ms::float8 * 1e6,\n',
     },
     {
       name: 'each refusal of a burst makes the wait longer in the statement',
-      find: 'to_timestamp(s.started_at_ms / 1000) < seen.not_before then seen.slowdowns',
-      put: 'to_timestamp(s.started_at_ms / 1000) < seen.not_before then seen.slowdowns + 1',
+      find: 'to_timestamp(s.started_at_ms / 1000) < balance_after.not_before then balance_after.slowdowns',
+      put: 'to_timestamp(s.started_at_ms / 1000) < balance_after.not_before then balance_after.slowdowns + 1',
+    },
+    {
+      name: 'any key may tell the balance of the account',
+      find: "      a.keys = '{}' or it ->> 'key' = any(a.keys) as is_known,\n",
+      put: '      true as is_known,\n',
+    },
+    {
+      name: 'two keys in use are never taken for those of two accounts',
+      find: '          and w.stopped_at is null\n          and w.lease_until > clock_timestamp()\n      ),\n',
+      put: '          and false\n      ),\n',
+    },
+    {
+      name: 'a foreign key is used on',
+      find: "when is_foreign then accounts.foreign_keys || array[it ->> 'key'] else",
+      put: 'when is_foreign then accounts.foreign_keys else',
+    },
+    {
+      name: 'what the balance falls beyond bills is not measured',
+      find: 'then least(1000000, ceil(greatest(0, missing)::numeric / (ended - external_ended)))::integer',
+      put: 'then 0',
+    },
+    {
+      name: 'calls whose bill is not known count as external spend',
+      find: "          (in_flight + (change ->> 'in_flight')::integer) * (select max(dearest) from bounds)\n",
+      put: '          0\n',
+    },
+    {
+      name: 'external spend is forgotten with the stretch in which it was seen',
+      find: '      when measured and whole then per_call\n      when newer and not measured',
+      put: '      when measured and whole then 0\n      when newer and not measured',
+    },
+    {
+      name: 'repeats are trusted after a wrong answer',
+      find: "when (change ->> 'wrong_answers')::integer = 0 then accounts.replay_ms end",
+      put: 'when true then accounts.replay_ms end',
+      tests: ['test/whole/untrue-bills.test.ts'],
+    },
+    {
+      name: 'a call may end before it began',
+      find: 'finished_at = greatest(calls.sent_at, case',
+      put: 'finished_at = greatest(null, case',
+      tests: ['test/whole/untrue-bills.test.ts'],
     },
     {
       name: 'one refused key pushes another out',
@@ -240,12 +297,12 @@ export const ledgerMutants: readonly Mutant[] = [
     },
     {
       name: 'an old refusal for want of credit drains the account in the statement',
-      find: 'n.seq >= greatest(looked.obs_seq, case when looked.newer then looked.newest_seq end, 0) as drained',
+      find: 'n.seq >= greatest(account_before.obs_seq, case when account_before.newer then account_before.newest_seq end, 0) as drained',
       put: 'true as drained',
     },
     {
       name: 'prices fill up for ever in the statement',
-      find: "coalesce(o.recent_count, 0) + p.heard >= (it ->> 'trusted_after')::integer as filled",
+      find: 'coalesce(o.recent_count, 0) + p.heard >= :trusted_after::integer as filled',
       put: 'false as filled',
     },
     {
@@ -290,8 +347,8 @@ export const ledgerMutants: readonly Mutant[] = [
     [
       {
         name: 'a query is busy only for its own task',
-        find: 'where c.account_id = a.id and c.query_id = t.query_id and c.outcome is null',
-        put: 'where false',
+        find: '    where c.account_id = any(peers.ids)\n',
+        put: '    where false\n',
       },
       {
         name: 'an answer from before a purchase that was asked for is taken',
@@ -302,6 +359,22 @@ export const ledgerMutants: readonly Mutant[] = [
         name: 'an answer that cannot be read is preferred to an older one that can',
         find: 'order by s.parse_error is not null, s.fetched_at desc',
         put: 'order by s.fetched_at desc',
+      },
+      {
+        name: 'a lost answer is asked for again without a pause',
+        find: 'c.asked_again_at is null\n          or c.asked_again_at',
+        put: 'true\n          or c.asked_again_at',
+        tests: ['test/core/ledger/lost-answers.test.ts'],
+      },
+      {
+        name: 'the budget of a list counts the runs of its year',
+        find: "date_trunc('month', o.run_date) = date_trunc('month', r.run_date)",
+        put: "date_trunc('year', o.run_date) = date_trunc('year', r.run_date)",
+      },
+      {
+        name: 'the budget of a list does not count what is in flight',
+        find: "'reserved', sum(o.reserved)::float8",
+        put: "'reserved', 0",
       },
       {
         name: 'an answer of another API is reused',

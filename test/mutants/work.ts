@@ -228,8 +228,8 @@ export const workMutants: readonly Mutant[] = [
       },
       {
         name: 'calls are reserved ahead under a rate limit, too',
-        find: 'return rateLimit !== null || mostInFlight !== null ? 0 : Math.floor(lanes / 4)',
-        put: 'return rateLimit !== null && mostInFlight !== null ? 0 : Math.floor(lanes / 4)',
+        find: 'const counted = rateLimit !== null || mostInFlight !== null',
+        put: 'const counted = rateLimit !== null && mostInFlight !== null',
       },
     ],
   ),

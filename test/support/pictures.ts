@@ -9,7 +9,9 @@ import { root } from '../../src/base/root.ts'
 import { say } from '../../src/base/cli/command.ts'
 
 const shown = [
-  { name: 'tonight', path: '/', colorScheme: 'light', height: 900 },
+  { name: 'overview', path: '/', colorScheme: 'light', height: 1150 },
+  { name: 'keywords', path: '/keywords', colorScheme: 'light', height: 900 },
+  { name: 'operations', path: '/operations', colorScheme: 'light', height: 900 },
   { name: 'nights', path: '/nights', colorScheme: 'light', height: 760 },
   {
     name: 'night',

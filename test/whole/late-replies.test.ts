@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Lease } from '../../src/core/ledger/leases.ts'
+import { Secret } from '../../src/base/secret.ts'
 import { spenderOf } from '../../src/core/worker/worker.ts'
 import { reserve } from '../../src/core/ledger/reserve.ts'
 import { openDatabase, openPool } from '../../src/base/database/database.ts'
@@ -20,8 +21,10 @@ async function openWorker({ account: name }: { account?: string } = {}) {
   await mill.plan(queries(40).slice(30))
   const account = await openAccount(mill.db, { name: name ?? mill.supplier.account, kind: 'live' })
   const lease = await Lease.open({ db: mill.db, account, floor: 0, lanes: 8, leaseMs: 60_000 })
-  const spender = spenderOf(mill, { account, worker: lease.worker, key: 'key' })
-  const clerk = { account, key: 'key', floor: 0, rebuy: true }
+  // The key that heard the balance: another one would send one call alone first.
+  const key = new Secret(api.key).fingerprint()
+  const spender = spenderOf(mill, { account, worker: lease.worker, key })
+  const clerk = { account, key, floor: 0, rebuy: true }
   const { rows } = await sql<{ id: number }>`
     select id from tasks where state = 'open' order by id`.execute(mill.db)
   const wanted = rows.map(({ id }) => ({ task: id, class: '10/-', priority: 5 }))
@@ -104,7 +107,7 @@ describe('a decision that others overtake', () => {
         key: 'key',
         floor: 0,
       },
-      ...{ api: spender.api, counts: false, version: books.version, steady: false },
+      ...{ api: spender.api, counts: false, external: 0, version: books.version, steady: false },
       state: {
         ...{ drained_floor: null, blind_calls: 0, probe_granted: false, last_probe_at_ms: null },
         ...{ rate_next_at_ms: null, day: null, day_spent: 0, month: null, month_spent: 0 },

@@ -89,11 +89,11 @@ describe.concurrent('a worker that is killed', () => {
       expect(await aftermath(one)).toEqual({ ...answered, ambiguous: 1, charges: 2, uncertain: 10 })
     }))
 
-  test('with the whole reply in memory leaves one call unknown, and two charges at most', () =>
+  test('with the whole reply received keeps it: the next worker settles it, and nothing is bought again', () =>
     withOne({}, async (one) => {
       await dies(startMortal(one.mill, 'replied'))
       expect(one.api.charges()).toHaveLength(1)
-      expect(await aftermath(one)).toEqual({ ...answered, ambiguous: 1, charges: 2, uncertain: 10 })
+      expect(await aftermath(one)).toEqual({ ...answered, ambiguous: 0, charges: 1, uncertain: 0 })
     }))
 
   test('while it writes the rows of an answer leaves none of them, and buys it once more', () =>

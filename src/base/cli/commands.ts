@@ -1,9 +1,11 @@
+// The list of all commands, and the form in which messages name them.
+
 import { installed } from '../root.ts'
 
 /** One command. Help, the README's table and the scripts of package.json are all made of these, or held to them. */
 interface Command {
   readonly about: string
-  /** What Node is started with, where its memory is bounded. */
+  /** Flags of Node that bound its memory. */
   readonly bounds?: readonly string[]
   /** Its page, as the README links to it. */
   readonly page?: string
@@ -99,7 +101,7 @@ const names = [...commands.keys()].join('|')
 const command = new RegExp(`\\bnpm run (?:-s )?(${names})\\b( --(?= |$))?`, 'g')
 
 /**
- * What is to be typed, as it is typed here. Everything that speaks of commands names them as a checkout has them; an
+ * Text with its commands as they are typed here. Everything that speaks of commands names them as a checkout has them; an
  * installed package has one program for all of them, and no lists of its own to try.
  */
 export function asTyped(text: string, fromPackage: boolean = installed): string {
@@ -107,7 +109,7 @@ export function asTyped(text: string, fromPackage: boolean = installed): string 
   return text.split('\n').map(lineAsTyped).join('\n')
 }
 
-/** What a command does may stand behind it in a column of its own, which stays where it is. */
+/** Keeps the column in which examples explain a command. */
 function lineAsTyped(line: string): string {
   const [, words = line, gap = '', rest = ''] = /^(.*?\S)( {2,})(.*)$/.exec(line) ?? []
   const now = wordsAsTyped(words)

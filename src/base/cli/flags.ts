@@ -1,7 +1,9 @@
+// Reads the values of flags.
+
 import { Misuse } from '../errors.ts'
 import { readDuration } from '../time/zone.ts'
 
-/** What `--run` says. */
+/** Reads `--run`. */
 export function runNumber(text: string): number {
   const run = Number(text)
   if (Number.isSafeInteger(run) && run > 0) return run

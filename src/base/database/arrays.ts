@@ -19,7 +19,7 @@ const jsonbVersion = 1
 export abstract class ArrayColumn {
   readonly #oid: number
   protected bytes: Buffer
-  /** Where the next value begins, behind its length. */
+  /** Offset of the next value, behind its length. */
   protected start = headerBytes + 4
   #count = 0
   #nulls = 0

@@ -1,6 +1,6 @@
-import { type Expression, sql } from './kysely.ts'
+// SQL for the clock of the database, which goes on while a transaction lasts.
 
-// The clock of the database as parts of statements. It goes on while a transaction lasts.
+import { type Expression, sql } from './kysely.ts'
 
 /** This moment. */
 export const clock = sql<Date>`clock_timestamp()`

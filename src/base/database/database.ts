@@ -34,7 +34,7 @@ pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number)
 pg.types.setTypeParser(pg.types.builtins.DATE, (text) => text)
 
 export interface PoolOptions {
-  /** What `pg_stat_activity` shows. */
+  /** Name in `pg_stat_activity`. */
   readonly name: string
   readonly max?: number
   /** The schema that unqualified names mean. */
@@ -71,7 +71,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     connectionString: url,
     max: options.max ?? 4,
     application_name: `querymill ${options.name}`,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: 30_000,
     keepAlive: true,
     // BullMQ's own statements wait for each other; ours need not.
     pipeline: options.schema === undefined,
@@ -255,7 +255,7 @@ const firstUses = 64
 const moreUses = 8
 
 // The plan of a statement by key is the same for a small table and a large one, if nothing else is allowed.
-// What is not allowed counts as very dear, and a server that compiles dear statements would take seconds for each of ours.
+// Disabled plan types get a huge cost, which would start JIT compilation and take seconds for each statement.
 // What was looked up is not remembered either: it would be remembered by the whole document that a statement is given.
 // And what is by key for some values is so for all: no plan is made for the values of one time.
 const byKeyOnly = ['seqscan', 'hashjoin', 'mergejoin', 'memoize']
@@ -288,7 +288,7 @@ class Plan {
 }
 
 /**
- * What is sent in one turn goes out in one write: a transaction that is sent whole arrives whole, and a process that is
+ * Sends all statements of one turn in one write: a transaction that is sent whole arrives whole, and a process that is
  * frozen in between leaves no lock behind.
  */
 function gather(client: PoolClient): void {

@@ -9,7 +9,7 @@ export interface CellBatch {
   readonly rows: readonly (readonly (string | null)[])[]
 }
 
-/** What is fetched, and how. */
+/** A statement to fetch rows of, and the size of its batches. */
 interface Fetch {
   readonly text: string
   readonly values?: readonly (string | null)[]
@@ -52,7 +52,7 @@ async function declare(
   } as pg.QueryConfig)
 }
 
-// How many characters one batch may hold.
+// Most characters in one batch.
 const mostCharacters = 8_000_000
 
 /** Asks the question again with its cells cut: one cell of a gigabyte must not become one here. */
@@ -104,7 +104,7 @@ export async function askOnce(
   return { columns, rows }
 }
 
-/** What a column holds, as far as writing it down is concerned. */
+/** Kind of the values in a column, as far as output differs. */
 export type ColumnKind = 'number' | 'boolean' | 'instant' | 'json' | 'list' | 'text'
 
 /** A column of an answer, as the server describes it. */
@@ -137,7 +137,7 @@ const kinds: Readonly<Record<number, ColumnKind>> = {
   2951: 'list',
 }
 
-/** What a type of the server holds; whatever is not known is text. */
+/** Kind of a server type; unknown types are text. */
 export function kindOfCell(type: number): ColumnKind {
   return kinds[type] ?? 'text'
 }

@@ -1,3 +1,5 @@
+// Loads the query builder.
+
 import { createRequire } from 'node:module'
 import type * as Builder from 'kysely'
 

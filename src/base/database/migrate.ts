@@ -18,7 +18,7 @@ interface MigrationFile {
   readonly sha256: string
 }
 
-/** Where the schema of this program lies: the baseline in `schema`, what came after it in `migrations`. */
+/** Folder of the schema: the baseline in `schema`, later changes in `migrations`. */
 const sqlFolder = join(root, 'sql')
 
 /** The baseline: the first migration, made of the files of `sql/schema`. */
@@ -141,7 +141,7 @@ async function readApplied(db: Database): Promise<readonly Applied[]> {
   return rows
 }
 
-/** What was applied once must still be there, unchanged: else two databases of one release would differ. */
+/** Refuses an applied file that is missing or edited: two databases of one release would differ. */
 function compare(applied: readonly Applied[], files: readonly MigrationFile[]): void {
   const known = new Map(files.map((file) => [file.name, file.sha256]))
   const newest = files.at(-1)?.name ?? ''
@@ -196,7 +196,7 @@ function explain(cause: unknown, failed: { migrationName: string } | undefined):
 /** One file below `sql/views`: a view or a function, with its comments. */
 export interface ViewFile {
   readonly name: string
-  /** Where it lies below `sql/views`, to be named in messages. */
+  /** Path below `sql/views`, for messages. */
   readonly path: string
   readonly text: string
   readonly checksum: string
@@ -205,11 +205,11 @@ export interface ViewFile {
 interface ViewFiles {
   /** Each after those that it rests on. */
   readonly files: readonly ViewFile[]
-  /** What columns of a name mean wherever a file does not say otherwise. */
+  /** Comments of columns by name, unless a file has its own. */
   readonly words: ReadonlyMap<string, string>
 }
 
-/** Where the definitions of this program lie: a folder for each family, and their common words beside them. */
+/** Folder of the views, one subfolder for each family. */
 const viewFolder = join(sqlFolder, 'views')
 const wordsFile = join(sqlFolder, 'columns.json')
 

@@ -97,6 +97,26 @@ export interface Accounts {
    */
   drained_floor: number | null;
   /**
+   * Greatest balance and bills together that were told in that stretch: what is missing from it later was spent without a bill.
+   */
+  external_base: Generated<number>;
+  /**
+   * Calls that had ended when the stretch of calls began that external spend is measured over.
+   */
+  external_ended: number | null;
+  /**
+   * The same of the stretch before; null before the first is whole.
+   */
+  external_last: number | null;
+  /**
+   * Credits that the balance fell for each call of the stretch beyond what bills say: by others, or by bills that are missing or too low.
+   */
+  external_now: Generated<number>;
+  /**
+   * Fingerprints of keys whose balance cannot be that of this account; no call is made with them.
+   */
+  foreign_keys: Generated<string[]>;
+  /**
    * The history of the database in which calls began last; null before the first.
    */
   history: string | null;
@@ -112,6 +132,10 @@ export interface Accounts {
    * Calls in flight.
    */
   in_flight: Generated<number>;
+  /**
+   * Fingerprints of the keys whose answers told this balance. Another key is believed after one call that goes out to see its balance.
+   */
+  keys: Generated<string[]>;
   /**
    * live, test (a test key: never stops for credit) or sandbox (the bundled service).
    */
@@ -212,6 +236,10 @@ export interface Accounts {
    * Credits used by all settled calls, ever.
    */
   used_total: Generated<number>;
+  /**
+   * Answers that named another query than the one that was sent. After the first one, an answer repeated for an Idempotency-Key is not trusted.
+   */
+  wrong_answers: Generated<number>;
 }
 
 export interface AlertRules {
@@ -584,6 +612,10 @@ export interface Calls {
    * What went wrong, in a sentence.
    */
   error_message: string | null;
+  /**
+   * True when its answer named no price: credits_used is what the balance fell.
+   */
+  estimated: Generated<boolean>;
   /**
    * When its outcome was written down.
    */
@@ -1646,6 +1678,10 @@ export interface Prunings {
    */
   begun_at: Generated<Timestamp>;
   /**
+   * How many went.
+   */
+  bodies: Generated<number>;
+  /**
    * Number of the removal.
    */
   id: Generated<number>;
@@ -1948,6 +1984,14 @@ export interface Schedules {
    * What becomes of a night while an older run of the list is going: it is left out, waits, or joins that run.
    */
   overlap: string;
+  /**
+   * The part of a night's credits that its list is given when they are short; null: lists have no parts.
+   */
+  part: number | null;
+  /**
+   * Priority of its queries that say none: 1 is bought first, 9 last; null: 5.
+   */
+  priority: number | null;
   /**
    * When a scheduler last looked at it.
    */
@@ -2324,6 +2368,10 @@ export interface Workers {
    * Number of the worker.
    */
   id: Generated<number>;
+  /**
+   * Fingerprint of the key that it buys with.
+   */
+  key: string | null;
   /**
    * Until when its calls in flight are its own; past it, anybody may declare them lost.
    */

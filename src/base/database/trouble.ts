@@ -1,3 +1,5 @@
+// Classifies errors of the database: conflict, outage, or a problem of the data.
+
 import pg from 'pg'
 import { codeOf, reasonOf, Unreachable, WrongDatabase } from '../errors.ts'
 import { within } from '../waiting.ts'

@@ -1,11 +1,11 @@
-// How the views are read: which queries and days a question is about.
+// Settings for reading the views: origins, and the queries and days of a question.
 
 import { Misuse } from '../errors.ts'
 import { isDay } from '../time/zone.ts'
 import type { Database } from './database.ts'
 import { sql } from './kysely.ts'
 
-/** How the views are read; what is undefined is as the database says. */
+/** Settings for reading the views; undefined ones are left to the database. */
 export interface ViewReading {
   readonly timeoutMs?: number
   /** Kinds of answers that the views show, as in `live,sandbox`. */
@@ -145,7 +145,7 @@ export function listFilter(slice: Slice): (list: string) => boolean {
   return (list) => chosen?.includes(list) ?? true
 }
 
-/** What the slice asks for, in words: each must hold. */
+/** Describes the conditions of a slice; all of them must hold. */
 export function sliceWords({ conditions }: Slice): readonly string[] {
   return conditions.map((condition) => condition.map(labelWords).join(' or '))
 }
@@ -199,7 +199,7 @@ interface Reader {
   readonly tokens: Token[]
 }
 
-// What "and" over many "or" multiplies out to: nobody types as many labels.
+// Limit for "and" over many "or", which multiplies out.
 const mostConditions = 200
 
 /** Reads labels joined by "and", "or", "not" and brackets, as conditions that must all hold. */

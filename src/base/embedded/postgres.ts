@@ -50,7 +50,7 @@ export interface StartOptions {
   /** Says a line before the first start, which takes about a second. */
   readonly say?: (line: string) => void
   readonly tuning?: Tuning
-  /** How long a server may take that starts, or mends itself after a crash. */
+  /** Time limit for a start, including crash recovery. */
   readonly patienceMs?: number
 }
 
@@ -284,13 +284,13 @@ async function stopCluster(server: Server, data: string): Promise<void> {
   }
 }
 
-/** What the server said last, for a person who has to help it. */
+/** Last lines of the server's log, for error messages. */
 function lastWords(data: string): string {
   const lines = readIfThere(join(data, 'server.log'))?.trim().split('\n') ?? []
   return lines.slice(-3).join(' / ')
 }
 
-/** What answers on the stored port: our server, ours without its database yet, somebody else, or nobody (yet). */
+/** Answer on the stored port: our server, ours before its database exists, a stranger, or nobody yet. */
 type Contact = 'ours' | 'empty' | 'stranger' | 'silent'
 
 /** A real connection is the only proof that a server lives: process numbers and marks in files outlast it. */

@@ -69,7 +69,7 @@ export function startProgram(job: string, options: ProgramOptions): ChildProcess
   })
 }
 
-/** What runs a program: the sources through tsx, or the compiled files as they are. */
+/** Arguments of Node for a job: the sources through tsx, or the compiled file. */
 function wordsFor(job: string): readonly string[] {
   return import.meta.url.endsWith('.ts')
     ? ['--import', 'tsx', join(root, 'jobs', `${job}.ts`)]

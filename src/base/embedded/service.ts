@@ -167,7 +167,7 @@ const credits = 1_000_000
 
 const keyShape = z.looseObject({ key: z.string().startsWith('sk_live_') })
 
-/** Where the key of this machine lies; good as SEARCH_API_KEY_FILE too. */
+/** File with the key of this machine; usable as SEARCH_API_KEY_FILE too. */
 function keyFile(home: string): string {
   return join(home, 'service.key')
 }

@@ -1,4 +1,4 @@
-// What the commands of one MILL_HOME share: files and a lock.
+// Files and a lock that the commands of one MILL_HOME share.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -20,7 +20,7 @@ import { pause } from '../waiting.ts'
 
 const shape = z.object({ data: z.string(), port: z.number(), password: z.string() })
 
-/** What the commands of one MILL_HOME share about their server. */
+/** Address and password of the server of one MILL_HOME. */
 export interface State {
   /** The data folder, absolute. */
   readonly data: string
@@ -161,7 +161,7 @@ export function readIfThere(file: string): string | null {
   }
 }
 
-/** Who owns a file or folder, or null when there is none. */
+/** Owner of a file or folder; null when there is none. */
 export function ownerOf(path: string): { uid: number; gid: number } | null {
   const found = statSync(path, { throwIfNoEntry: false })
   return found === undefined ? null : { uid: found.uid, gid: found.gid }

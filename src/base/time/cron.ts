@@ -1,3 +1,5 @@
+// Reads cron patterns, and finds the times at which they are due.
+
 import { CronExpressionParser, type CronExpression } from 'cron-parser'
 import cronstrue from 'cronstrue'
 import { formatDate, instantsOf, largestJump, wallTime } from './zone.ts'
@@ -6,7 +8,7 @@ import { reasonOf } from '../errors.ts'
 /** A pattern of five fields that was checked: minute, hour, day of month, month, day of week. */
 export interface Cron {
   readonly pattern: string
-  /** What it says, for a person. */
+  /** Description for people. */
   readonly sentence: string
   readonly everyHour: boolean
 }

@@ -5,7 +5,7 @@ const around = 26 * 3_600_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** What the clocks of the zone show, counted as if it were UTC. */
+/** Local time of the zone, counted as if it were UTC. */
 export function wallTime(zone: string, instant: Date): number {
   const found: Record<string, number> = {}
   for (const { type, value } of formatOf(zone).formatToParts(instant)) found[type] = Number(value)

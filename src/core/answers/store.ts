@@ -1,17 +1,6 @@
 // Stores answers as rows.
 
-import type {
-  Domain,
-  Entity,
-  Feature,
-  JsonObject,
-  Origin,
-  Page,
-  Placed,
-  Result,
-  StoredAnswer,
-  Term,
-} from '../../base/answer.ts'
+import type { Answer, Domain, JsonObject, Origin, Result, StoredAnswer } from '../../base/answer.ts'
 import {
   BigintColumn,
   BooleanColumn,
@@ -94,294 +83,230 @@ export async function readAnswers(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, AnswerRows>> {
   const { rows } = await db.executeQuery(
-    statement<{ id: number; document: AnswerRows }>('read_answers', [ids]),
+    statement<{ id: number; document: AnswerRows }>('read_answers', { searches: ids }),
   )
   return new Map(rows.map(({ id, document }) => [id, document]))
 }
 
-/** The parameters of `store_answers.sql` for a batch: one array per column. */
-function describeBatch(batch: readonly StoredAnswer[]): unknown[] {
-  const size = batch.reduce((sum, { body }) => sum + 8 + body.length, 0)
-  const described = new Described(size)
+/** The columns that a batch fills, and the type of each. */
+const tables = {
+  domains: { id: 'uuid', host: 'text', site: 'text' },
+  pages: { id: 'uuid', domain_id: 'uuid', url: 'text', url_key: 'text' },
+  entities: { id: 'uuid', name: 'text', type: 'text' },
+  clusters: { id: 'uuid', label: 'text' },
+  related_searches: { id: 'uuid', q: 'text' },
+  raw_answers: {
+    call_id: 'bigint',
+    status: 'integer',
+    received_ms: 'double',
+    truncated: 'boolean',
+    body: 'bytea',
+  },
+  searches: {
+    id: 'bigint',
+    task_id: 'bigint',
+    query_id: 'text',
+    fetched_ms: 'double',
+    depth: 'bigint',
+    credits_remaining: 'bigint',
+    credits_used: 'integer',
+    result_count: 'integer',
+    replaced: 'integer',
+    origin: 'text',
+    api: 'text',
+    intent: 'text',
+    sentiment: 'text',
+    parse_error: 'text',
+    extra: 'jsonb',
+    as_given: 'jsonb',
+  },
+  organic_results: {
+    search_id: 'bigint',
+    ordinal: 'integer',
+    position: 'bigint',
+    page_id: 'uuid',
+    domain_id: 'uuid',
+    title: 'text',
+    snippet: 'text',
+    extra: 'jsonb',
+    as_given: 'jsonb',
+  },
+  search_entities: { search_id: 'bigint', ordinal: 'integer', entity_id: 'uuid' },
+  search_clusters: { search_id: 'bigint', ordinal: 'integer', cluster_id: 'uuid' },
+  search_related_searches: { search_id: 'bigint', ordinal: 'integer', related_search_id: 'uuid' },
+  search_features: {
+    search_id: 'bigint',
+    ordinal: 'integer',
+    kind: 'text',
+    page_id: 'uuid',
+    domain_id: 'uuid',
+    text: 'text',
+    extra: 'jsonb',
+  },
+} as const
+
+type TableName = keyof typeof tables
+
+/** The parameters of `store_answers.sql` for a batch: an array for each column. */
+function describeBatch(batch: readonly StoredAnswer[]): Readonly<Record<string, Buffer>> {
+  const bytes = batch.reduce((sum, { body }) => sum + 8 + body.length, 0)
+  const described = new Described(bytes)
   for (const stored of batch) described.add(stored)
   return described.toParameters()
 }
 
 class Described {
-  readonly #bodies: BodiesColumns
-  readonly #searches = new SearchesColumns()
-  readonly #domains = new Domains()
-  readonly #pages = new Pages()
-  readonly #entities = new Entities()
-  readonly #clusters = new Terms()
-  readonly #related = new Terms()
-  readonly #results = new ResultsColumns()
-  readonly #features = new FeaturesColumns()
-  readonly #named = {
-    entities: new MentionsColumns(),
-    clusters: new MentionsColumns(),
-    related: new MentionsColumns(),
-  }
+  readonly #rows: { readonly [Name in TableName]: Rows<Name> }
+  /** Ids of what several answers name: each of them is stored once. */
+  readonly #known = new Set<string>()
 
   constructor(bytes: number) {
-    this.#bodies = new BodiesColumns(bytes)
+    const rows = Object.entries(tables).map(([name, columns]) => [name, new Rows(columns, bytes)])
+    this.#rows = Object.fromEntries(rows) as { readonly [Name in TableName]: Rows<Name> }
   }
 
   add(stored: StoredAnswer): void {
-    const { callId, receivedAt, search } = stored
-    this.#bodies.add(stored)
+    const { callId, status, truncated, body, search } = stored
+    const received = stored.receivedAt.getTime()
+    const raw = { call_id: callId, status, received_ms: received, truncated, body }
+    this.#rows.raw_answers.add(raw)
     if (search === null) return
     const { answer } = search
-    this.#searches.add(search, { id: callId, fetchedMs: receivedAt.getTime() })
+    this.#addSearch(search, { id: callId, fetched_ms: received })
     for (const { ordinal, item } of answer.results) {
-      this.#domains.add(item.domain)
-      this.#domains.add(item.page?.domain)
-      this.#pages.add(item.page)
-      this.#results.add(callId, ordinal, item)
+      const { position, title, snippet, extra, asGiven } = item
+      const row = { search_id: callId, ordinal, position, ...this.#name(item), title, snippet }
+      this.#rows.organic_results.add({ ...row, extra, as_given: asGiven })
     }
     for (const { ordinal, item } of answer.features) {
-      this.#domains.add(item.domain)
-      this.#domains.add(item.page?.domain)
-      this.#pages.add(item.page)
-      this.#features.add(callId, ordinal, item)
+      const { kind, text, extra } = item
+      const row = { search_id: callId, ordinal, kind, ...this.#name(item), text, extra }
+      this.#rows.search_features.add(row)
     }
-    this.#named.entities.addAll(callId, answer.entities, this.#entities)
-    this.#named.clusters.addAll(callId, answer.clusters, this.#clusters)
-    this.#named.related.addAll(callId, answer.related, this.#related)
+    this.#addMentions(callId, answer)
   }
 
-  toParameters(): unknown[] {
-    return [
-      ...[this.#domains, this.#pages, this.#entities, this.#clusters, this.#related],
-      ...[this.#bodies, this.#searches, this.#results],
-      ...[this.#named.entities, this.#named.clusters, this.#named.related, this.#features],
-    ].flatMap((group) => group.columns().map((column) => column.toParameter()))
-  }
-}
-
-/** Things that several answers name, each of them kept once. */
-abstract class Dictionary<T extends { readonly id: string }> {
-  protected readonly ids = new UuidColumn()
-  readonly #known = new Set<string>()
-
-  add(item: T | null | undefined): void {
-    if (item === null || item === undefined || this.#known.has(item.id)) return
-    this.#known.add(item.id)
-    this.ids.add(item.id)
-    this.describe(item)
+  toParameters(): Readonly<Record<string, Buffer>> {
+    const parameters: Record<string, Buffer> = {}
+    for (const [table, rows] of Object.entries(this.#rows)) rows.toParameters(table, parameters)
+    return parameters
   }
 
-  protected abstract describe(item: T): void
-}
-
-class Domains extends Dictionary<Domain> {
-  readonly #hosts = new TextColumn()
-  readonly #sites = new TextColumn()
-
-  protected describe({ host, site }: Domain): void {
-    this.#hosts.add(host)
-    this.#sites.add(site)
-  }
-
-  columns() {
-    return [this.ids, this.#hosts, this.#sites]
-  }
-}
-
-class Pages extends Dictionary<Page> {
-  readonly #domains = new UuidColumn()
-  readonly #urls = new TextColumn()
-  readonly #keys = new TextColumn()
-
-  protected describe({ domain, url, key }: Page): void {
-    this.#domains.add(domain?.id ?? null)
-    this.#urls.add(url)
-    this.#keys.add(key)
-  }
-
-  columns() {
-    return [this.ids, this.#domains, this.#urls, this.#keys]
-  }
-}
-
-class Entities extends Dictionary<Entity> {
-  readonly #names = new TextColumn()
-  readonly #types = new TextColumn()
-
-  protected describe({ name, type }: Entity): void {
-    this.#names.add(name)
-    this.#types.add(type)
-  }
-
-  columns() {
-    return [this.ids, this.#names, this.#types]
-  }
-}
-
-class Terms extends Dictionary<Term> {
-  readonly #texts = new TextColumn()
-
-  protected describe({ text }: Term): void {
-    this.#texts.add(text)
-  }
-
-  columns() {
-    return [this.ids, this.#texts]
-  }
-}
-
-class BodiesColumns {
-  readonly #calls = new BigintColumn()
-  readonly #statuses = new IntegerColumn()
-  readonly #received = new DoubleColumn()
-  readonly #truncated = new BooleanColumn()
-  readonly #bytes: BytesColumn
-
-  constructor(bytes: number) {
-    this.#bytes = new BytesColumn(bytes)
-  }
-
-  add({ callId, status, receivedAt, truncated, body }: StoredAnswer): void {
-    this.#calls.add(callId)
-    this.#statuses.add(status)
-    this.#received.add(receivedAt.getTime())
-    this.#truncated.add(truncated)
-    this.#bytes.add(body)
-  }
-
-  columns() {
-    return [this.#calls, this.#statuses, this.#received, this.#truncated, this.#bytes]
-  }
-}
-
-class SearchesColumns {
-  readonly #ids = new BigintColumn()
-  readonly #tasks = new BigintColumn()
-  readonly #queries = new TextColumn()
-  readonly #fetched = new DoubleColumn()
-  readonly #depths = new BigintColumn()
-  readonly #remaining = new BigintColumn()
-  readonly #used = new IntegerColumn()
-  readonly #counts = new IntegerColumn()
-  readonly #replaced = new IntegerColumn()
-  readonly #origins = new TextColumn()
-  readonly #apis = new TextColumn()
-  readonly #intents = new TextColumn()
-  readonly #sentiments = new TextColumn()
-  readonly #errors = new TextColumn()
-  readonly #extras = new JsonbColumn()
-  readonly #given = new JsonbColumn()
-
-  add(
+  #addSearch(
     { taskId, queryId, origin, api, answer }: NonNullable<StoredAnswer['search']>,
-    { id, fetchedMs }: { readonly id: number; readonly fetchedMs: number },
+    from: { readonly id: number; readonly fetched_ms: number },
   ): void {
-    this.#ids.add(id)
-    this.#tasks.add(taskId)
-    this.#queries.add(queryId)
-    this.#fetched.add(fetchedMs)
-    this.#depths.add(answer.depth)
-    this.#remaining.add(answer.creditsRemaining)
-    this.#used.add(answer.creditsUsed)
-    this.#counts.add(answer.results.length)
-    this.#replaced.add(answer.replaced)
-    this.#origins.add(origin)
-    this.#apis.add(api)
-    this.#intents.add(answer.intent)
-    this.#sentiments.add(answer.sentiment)
-    this.#errors.add(answer.parseError)
-    this.#extras.add(answer.extra)
-    this.#given.add(answer.asGiven)
+    this.#rows.searches.add({
+      ...from,
+      task_id: taskId,
+      query_id: queryId,
+      depth: answer.depth,
+      credits_remaining: answer.creditsRemaining,
+      credits_used: answer.creditsUsed,
+      result_count: answer.results.length,
+      replaced: answer.replaced,
+      origin,
+      api,
+      intent: answer.intent,
+      sentiment: answer.sentiment,
+      parse_error: answer.parseError,
+      extra: answer.extra,
+      as_given: answer.asGiven,
+    })
   }
 
-  columns() {
-    return [
-      ...[this.#ids, this.#tasks, this.#queries, this.#fetched, this.#depths, this.#remaining],
-      ...[this.#used, this.#counts, this.#replaced, this.#origins, this.#apis, this.#intents],
-      ...[this.#sentiments, this.#errors, this.#extras, this.#given],
-    ]
-  }
-}
-
-class ResultsColumns {
-  readonly #searches = new BigintColumn()
-  readonly #ordinals = new IntegerColumn()
-  readonly #positions = new BigintColumn()
-  readonly #pages = new UuidColumn()
-  readonly #domains = new UuidColumn()
-  readonly #titles = new TextColumn()
-  readonly #snippets = new TextColumn()
-  readonly #extras = new JsonbColumn()
-  readonly #given = new JsonbColumn()
-
-  add(search: number, ordinal: number, result: Result): void {
-    this.#searches.add(search)
-    this.#ordinals.add(ordinal)
-    this.#positions.add(result.position)
-    this.#pages.add(result.page?.id ?? null)
-    this.#domains.add(result.domain?.id ?? null)
-    this.#titles.add(result.title)
-    this.#snippets.add(result.snippet)
-    this.#extras.add(result.extra)
-    this.#given.add(result.asGiven)
-  }
-
-  columns() {
-    return [
-      ...[this.#searches, this.#ordinals, this.#positions, this.#pages, this.#domains],
-      ...[this.#titles, this.#snippets, this.#extras, this.#given],
-    ]
-  }
-}
-
-class FeaturesColumns {
-  readonly #searches = new BigintColumn()
-  readonly #ordinals = new IntegerColumn()
-  readonly #kinds = new TextColumn()
-  readonly #pages = new UuidColumn()
-  readonly #domains = new UuidColumn()
-  readonly #texts = new TextColumn()
-  readonly #extras = new JsonbColumn()
-
-  add(search: number, ordinal: number, feature: Feature): void {
-    this.#searches.add(search)
-    this.#ordinals.add(ordinal)
-    this.#kinds.add(feature.kind)
-    this.#pages.add(feature.page?.id ?? null)
-    this.#domains.add(feature.domain?.id ?? null)
-    this.#texts.add(feature.text)
-    this.#extras.add(feature.extra)
-  }
-
-  columns() {
-    return [
-      ...[this.#searches, this.#ordinals, this.#kinds, this.#pages, this.#domains],
-      ...[this.#texts, this.#extras],
-    ]
-  }
-}
-
-/** Which answer names which thing of a dictionary, at which place. */
-class MentionsColumns {
-  readonly #searches = new BigintColumn()
-  readonly #ordinals = new IntegerColumn()
-  readonly #ids = new UuidColumn()
-
-  addAll<T extends { readonly id: string }>(
-    search: number,
-    list: readonly Placed<T>[],
-    dictionary: Dictionary<T>,
-  ): void {
-    for (const { ordinal, item } of list) {
-      this.#searches.add(search)
-      this.#ordinals.add(ordinal)
-      this.#ids.add(item.id)
-      dictionary.add(item)
+  #addMentions(search_id: number, answer: Answer): void {
+    const rows = this.#rows
+    for (const { ordinal, item } of answer.entities) {
+      if (this.#isNew(item)) rows.entities.add(item)
+      rows.search_entities.add({ search_id, ordinal, entity_id: item.id })
+    }
+    for (const { ordinal, item } of answer.clusters) {
+      if (this.#isNew(item)) rows.clusters.add({ id: item.id, label: item.text })
+      rows.search_clusters.add({ search_id, ordinal, cluster_id: item.id })
+    }
+    for (const { ordinal, item } of answer.related) {
+      if (this.#isNew(item)) rows.related_searches.add({ id: item.id, q: item.text })
+      rows.search_related_searches.add({ search_id, ordinal, related_search_id: item.id })
     }
   }
 
-  columns() {
-    return [this.#searches, this.#ordinals, this.#ids]
+  /** The page and the host of a thing, as rows of their own. */
+  #name({ page, domain }: Pick<Result, 'page' | 'domain'>) {
+    this.#addDomain(domain)
+    if (page !== null) {
+      this.#addDomain(page.domain)
+      const { id, url, key } = page
+      if (this.#isNew(page)) {
+        this.#rows.pages.add({ id, domain_id: page.domain?.id ?? null, url, url_key: key })
+      }
+    }
+    return { page_id: page?.id ?? null, domain_id: domain?.id ?? null }
+  }
+
+  #addDomain(domain: Domain | null): void {
+    if (domain !== null && this.#isNew(domain)) this.#rows.domains.add(domain)
+  }
+
+  /** Ids are hashes of a kind and a content: those of two dictionaries never meet. */
+  #isNew({ id }: { readonly id: string }): boolean {
+    if (this.#known.has(id)) return false
+    this.#known.add(id)
+    return true
+  }
+}
+
+interface Values {
+  readonly uuid: string | null
+  readonly text: string | null
+  readonly integer: number | null
+  readonly bigint: number | null
+  readonly double: number | null
+  readonly boolean: boolean
+  readonly jsonb: unknown
+  readonly bytea: Buffer
+}
+
+type Kind = keyof Values
+type RowOf<Name extends TableName> = {
+  readonly [Column in keyof (typeof tables)[Name]]: (typeof tables)[Name][Column] extends Kind
+    ? Values[(typeof tables)[Name][Column]]
+    : never
+}
+
+/** An array of any type. */
+interface AnyColumn {
+  add(value: unknown): void
+  toParameter(): Buffer
+}
+
+const columnOf: { readonly [Name in Kind]: (bytes: number) => AnyColumn } = {
+  uuid: () => new UuidColumn(),
+  text: () => new TextColumn(),
+  integer: () => new IntegerColumn(),
+  bigint: () => new BigintColumn(),
+  double: () => new DoubleColumn(),
+  boolean: () => new BooleanColumn(),
+  jsonb: () => new JsonbColumn(),
+  bytea: (bytes) => new BytesColumn(bytes),
+}
+
+/** Rows of one table, column by column. */
+class Rows<Name extends TableName> {
+  readonly #columns: readonly (readonly [string, AnyColumn])[]
+
+  constructor(columns: Readonly<Record<string, Kind>>, bytes: number) {
+    this.#columns = Object.entries(columns).map(([name, kind]) => [name, columnOf[kind](bytes)])
+  }
+
+  add(row: RowOf<Name>): void {
+    for (const [name, column] of this.#columns) column.add(row[name as keyof RowOf<Name>])
+  }
+
+  toParameters(table: string, parameters: Record<string, Buffer>): void {
+    for (const [name, column] of this.#columns) {
+      parameters[`${table}_${name}`] = column.toParameter()
+    }
   }
 }
 
@@ -437,7 +362,7 @@ export async function* readBodies(
   }
 }
 
-/** What is known of where answers come from that are bought now. */
+/** Source of the answers that are bought now. */
 interface Buying {
   readonly account: string
   readonly origin: Origin
@@ -543,7 +468,7 @@ export async function replaceAnswers(
   await answerRefused(trx, ids)
 }
 
-/** What failed for want of these rows is answered now; its call keeps the word for it, since until now nobody had them. */
+/** Ends tasks as answered that failed for want of these rows; their calls keep the error code, since nobody had the rows until now. */
 async function answerRefused(trx: Transaction<DB>, ids: readonly number[]): Promise<void> {
   await sql`
     with stored as (

@@ -4,14 +4,7 @@ import { clock } from '../../base/database/clock.ts'
 import { type ExpressionBuilder, sql, type Transaction } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { Misuse } from '../../base/errors.ts'
-import type { Planned, PlanOrder } from './order.ts'
-
-/** Open queries of a run that its list no longer holds, by what their price depends on. */
-export interface RemovedQueries {
-  readonly queries: number
-  readonly examples: readonly string[]
-  readonly byPrice: Planned['toBuy']
-}
+import type { Planned, PlanOrder, RemovedQueries } from './order.ts'
 
 /** No query was removed. */
 export const noneRemoved: RemovedQueries = { queries: 0, examples: [], byPrice: [] }
@@ -81,10 +74,11 @@ export async function dropRemoved(trx: Transaction<DB>, run: number): Promise<vo
     .set({ done_at: clock })
     .where('run_id', '=', run)
     .where('done_at', 'is', null)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('tasks')
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('tasks')
             .whereRef('tasks.run_id', '=', 'slices.run_id')
             .whereRef('tasks.slice', '=', 'slices.slice')
             .where('tasks.state', '=', 'open'),
@@ -109,11 +103,12 @@ export async function refuseShrunken(
   const { held, before } = await trx
     .selectFrom('list_queries')
     .where('list_id', '=', list)
-    .where(({ eb, selectFrom }) =>
+    .where((eb) =>
       eb(
         'last_seen',
         '=',
-        selectFrom('list_queries')
+        eb
+          .selectFrom('list_queries')
           .select(({ fn }) => fn.max('last_seen').as('newest'))
           .where('list_id', '=', list),
       ),

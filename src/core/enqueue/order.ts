@@ -6,7 +6,6 @@ import { type Kysely, type RawBuilder, sql, type Transaction } from '../../base/
 import type { DB } from '../../base/database/schema.ts'
 import { only } from '../../base/database/sql-file.ts'
 import { Misuse } from '../../base/errors.ts'
-import type { RemovedQueries } from './list-diff.ts'
 
 /** A share of a night's credits, from 0 to 1, for the queries of a label. */
 export interface TaggedShare {
@@ -53,6 +52,13 @@ export interface PlanOrder {
   readonly wished: boolean
   /** Parameters that prices depend on; null when queries differ in them. */
   readonly request: { readonly num: number; readonly device: string | null } | null
+}
+
+/** Open queries of a run that its list no longer holds, by what their price depends on. */
+export interface RemovedQueries {
+  readonly queries: number
+  readonly examples: readonly string[]
+  readonly byPrice: Planned['toBuy']
 }
 
 /** A planned run with its counts. */

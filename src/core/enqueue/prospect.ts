@@ -110,10 +110,11 @@ export async function readOpenTasks(db: Database) {
       .where('tasks.state', '=', 'open')
       .where('runs.state', 'in', ['planning', 'open'])
       // A call that is on its way is paid from what is set aside.
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('calls')
+      .where((eb) =>
+        eb.not(
+          eb.exists(
+            eb
+              .selectFrom('calls')
               .whereRef('calls.task_id', '=', 'tasks.id')
               .where('calls.outcome', 'is', null),
           ),
@@ -149,6 +150,7 @@ export async function readComing(db: Database) {
     .innerJoin('lists', 'lists.name', 'schedules.list')
     .select(['schedules.name', 'schedules.cron', 'schedules.zone', 'schedules.missed'])
     .select(['schedules.max_age_ms', 'schedules.budget', 'schedules.adaptive_days'])
+    .select(['schedules.priority', 'schedules.part'])
     .select(['lists.id as list', 'lists.name as list_name'])
     .where('schedules.enabled', '=', true)
     .orderBy('schedules.name')

@@ -25,35 +25,11 @@ type ListSource =
   /** The list as the tables hold it since it was last read. */
   | { readonly kind: 'members'; readonly list: number }
 
-/** A list to be planned, and the run that it is for. */
-export interface ListOrder extends Omit<
-  PlanOrder,
-  | 'source'
-  | 'origin'
-  | 'api'
-  | 'usable'
-  | 'single'
-  | 'plain'
-  | 'wished'
-  | 'request'
-  | 'reading'
-  | 'join'
-  | 'adaptive'
-  | 'part'
-  | 'shares'
-  | 'prices'
-  | 'ifRemoved'
-> {
-  /** True: a query also rests when its row in the table of cadences says so. */
-  readonly adaptive?: boolean
-  /** The part of a night's credits that the list is given; lists are not told apart unless told. */
-  readonly part?: PlanOrder['part']
-  /** Labels that are given a share of the credits; none unless told. */
-  readonly shares?: PlanOrder['shares']
-  /** Open queries that the list no longer holds; nights drop them, unless told otherwise, and people are asked. */
-  readonly ifRemoved?: PlanOrder['ifRemoved']
-  /** True: what was read from another source before may join it. */
-  readonly join?: boolean
+type Needed = 'list' | 'kind' | 'runDate' | 'budget' | 'maxAgeMs' | 'into'
+type Optional = 'adaptive' | 'part' | 'shares' | 'join' | 'ifRemoved'
+
+/** A list to be planned, and the run that it is for; nights drop removed queries, and people are asked. */
+export interface ListOrder extends Pick<PlanOrder, Needed>, Partial<Pick<PlanOrder, Optional>> {
   readonly from: ListSource
   readonly reading: ReadOptions
   /** Called within the transaction that plans; what it throws undoes everything and comes out as it is. */

@@ -4,28 +4,26 @@ import { count, typed } from '../../base/cli/text.ts'
 import { unhandled } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
 import type { ClassCost, Funds } from '../ledger/prices.ts'
-import { type RemovedQueries, removedPhrase } from './list-diff.ts'
+import { removedPhrase } from './list-diff.ts'
 import type { Planned } from './order.ts'
 import type { Sample } from './staging.ts'
 
+type CountName =
+  | 'rows'
+  | 'accepted'
+  | 'duplicates'
+  | 'rejected'
+  | 'tasks'
+  | 'queued'
+  | 'reused'
+  | 'unreadable'
+  | 'already'
+
 /** One list as a person sees it before buying. */
-export interface ListSummary {
+export interface ListSummary extends Pick<Planned, CountName | 'removed' | 'dropped' | 'reasons'> {
   readonly list: string
-  readonly rows: number
-  readonly accepted: number
-  readonly duplicates: number
-  readonly rejected: number
-  readonly tasks: number
-  readonly queued: number
-  readonly reused: number
-  /** Of these, answers that are paid for and kept, and cannot be read. */
-  readonly unreadable: number
-  readonly already: number
-  readonly removed: RemovedQueries
   readonly removedCost: Estimate
-  readonly dropped: number
   readonly run: number | null
-  readonly reasons: readonly { readonly reason: string; readonly lines: number }[]
   readonly reading: string
   /** The column of the queries with samples, and the next likely one; null where there is one column only. */
   readonly column: string | null
@@ -188,16 +186,7 @@ function budgetNote(within: boolean | null): string {
 }
 
 /** Sums of the lists of an enqueue. */
-export interface Totals {
-  readonly rows: number
-  readonly accepted: number
-  readonly duplicates: number
-  readonly rejected: number
-  readonly tasks: number
-  readonly queued: number
-  readonly reused: number
-  readonly unreadable: number
-  readonly already: number
+export interface Totals extends Pick<Planned, CountName> {
   readonly estimate: Estimate
   readonly balance: Balance
 }

@@ -1,21 +1,30 @@
 // What open runs and coming nights will cost: pure rules.
 
-import { dayNumber } from '../../base/time/zone.ts'
+import { dayMs, dayNumber } from '../../base/time/zone.ts'
 
-/** Null while nobody knows the balance, or what one of the classes costs. */
+/** Unknown while nobody knows the balance, or what one of the classes costs. */
 export type Forecast =
   | { readonly kind: 'known'; readonly steps: readonly ForecastStep[] }
-  | { readonly kind: 'unknown'; readonly missing: 'balance' | 'prices' }
+  | {
+      readonly kind: 'unknown'
+      readonly missing: 'balance' | 'prices'
+      /** What the next 24 hours cost if nothing is cut, where only the balance is missing. */
+      readonly day?: { readonly credits: number; readonly worst: number }
+    }
 
 /** Goes through what is open and what is to come in the order of time, and says what each will cost and where money ends. */
 export function forecastOf(prospect: Prospect): Forecast {
   const { balance, prices, open, groups } = prospect
-  if (balance === null) return { kind: 'unknown', missing: 'balance' }
   const classes = [
     ...open.flatMap((work) => work.classes.map((one) => one.class)),
     ...groups.map((group) => group.class),
   ]
-  if (classes.some((name) => !prices.has(name))) return { kind: 'unknown', missing: 'prices' }
+  const priced = classes.every((name) => prices.has(name))
+  if (balance === null) {
+    const day = priced ? { day: dayOfUnknown(prospect) } : {}
+    return { kind: 'unknown', missing: 'balance', ...day }
+  }
+  if (!priced) return { kind: 'unknown', missing: 'prices' }
   const expected = walk(prospect, { balance, price: 'expected' })
   const worst = walk(prospect, { balance, price: 'worst' })
   const dear = new Map(worst.map((step) => [nameOf(step), step]))
@@ -28,6 +37,15 @@ export function forecastOf(prospect: Prospect): Forecast {
     }
   })
   return { kind: 'known', steps }
+}
+
+/** What the next 24 hours cost if there is credit for all of it. */
+function dayOfUnknown(prospect: Prospect) {
+  const sum = (price: PriceKind) =>
+    walk(prospect, { balance: Infinity, price })
+      .filter(({ at }) => at <= prospect.now + dayMs)
+      .reduce((total, { credits }) => total + credits, 0)
+  return { credits: sum('expected'), worst: sum('worst') }
 }
 
 function nameOf({ kind, name, at }: Step): string {
@@ -44,13 +62,36 @@ function walk(
   const events = [
     ...prospect.renewals.map((renewal) => ({ kind: 'renewal' as const, ...renewal })),
     ...prospect.nights.map((night) => ({ kind: 'night' as const, ...night })),
-  ].toSorted((a, b) => a.at - b.at)
-  for (const event of events) {
-    if (event.kind === 'night') spending.buyNight(event, known)
-    else if (event.balance === null) break
+  ].toSorted((a, b) => a.at - b.at || urgencyOf(a) - urgencyOf(b))
+  for (const [at, event] of events.entries()) {
+    if (event.kind === 'night') {
+      const rivals = events.slice(at).filter((one) => one.kind === 'night' && isRival(one, event))
+      spending.buyNight(event, known, shareAmong(event, rivals))
+    } else if (event.balance === null) break
     else spending.renew(event.at, event.balance)
   }
   return spending.steps
+}
+
+/** Of events at one time, a renewal comes first, then nights by their priority, as their tasks are bought. */
+function urgencyOf(event: { readonly kind: string; readonly priority?: number }): number {
+  return event.kind === 'renewal' ? 0 : (event.priority ?? usualPriority)
+}
+
+const usualPriority = 5
+
+/** Nights that are due together, with one priority: lists that are given parts of the credits share them. */
+function isRival(
+  one: Partial<ComingNight>,
+  { at, priority = usualPriority }: ComingNight,
+): boolean {
+  return one.at === at && (one.priority ?? usualPriority) === priority
+}
+
+/** The part of the credits that a night may use while others of its time and priority are still to be bought. */
+function shareAmong(night: ComingNight, rivals: readonly Partial<ComingNight>[]): number {
+  const all = rivals.reduce((sum, { part }) => sum + (part ?? 0), 0)
+  return all === 0 ? 1 : (night.part ?? 0) / all
 }
 
 /** What keeps the rest of a run or night from being bought. */
@@ -111,6 +152,10 @@ export interface ComingNight {
   readonly maxAgeMs: number
   /** True: what an older night left over is bought before it. */
   readonly keepsOld: boolean
+  /** 1 is bought first, 9 last; absent: 5. */
+  readonly priority?: number
+  /** The part of a night's credits that its list is given when money is short; absent or null: lists have no parts. */
+  readonly part?: number | null
 }
 
 /** What a list may use in a month. */
@@ -220,7 +265,7 @@ class Spending {
     this.#buy(about, { list: null, month, budget: left, portions })
   }
 
-  buyNight(night: ComingNight, known: Members): void {
+  buyNight(night: ComingNight, known: Members, part: number): void {
     // A night takes the place of an older one of its list, unless each is wanted.
     if (!night.keepsOld) this.#left = this.#left.filter(({ list }) => list !== night.list)
     const { dayOf, monthOf } = this.#prospect
@@ -231,12 +276,8 @@ class Spending {
     const { fresh, portions } = known.ask(night, this.#balance > this.#prospect.floor)
     const { schedule: name, listName: list, at } = night
     const about = { kind: 'night' as const, name, list, at, fresh }
-    this.#buy(about, {
-      list: night.list,
-      month: dayOf(at).slice(0, 7),
-      budget: night.budget,
-      portions,
-    })
+    const rest = { list: night.list, month: dayOf(at).slice(0, 7), budget: night.budget, portions }
+    this.#buy(about, rest, part)
   }
 
   /** The balance is what the plan gives; what was left over is bought first. */
@@ -256,12 +297,13 @@ class Spending {
   #buy(
     about: Pick<Step, 'kind' | 'name' | 'list' | 'at' | 'fresh'>,
     { list, month, budget, portions }: Omit<Leftover, 'step' | 'waits'>,
+    part = 1,
   ): void {
     const drawer: Drawer = { at: about.at, list: about.list, month }
     const limits = {
       ...this.#allowances.left(drawer),
       budget: budget ?? Infinity,
-      floor: Math.max(0, this.#balance - this.#prospect.floor),
+      floor: Math.max(0, this.#balance - this.#prospect.floor) * part,
     }
     const limit = Math.min(...Object.values(limits))
     const { bought, credits, rest } = this.#spend(portions, limit)
@@ -328,9 +370,7 @@ class Members {
       group,
       answeredAt: group.answeredAt,
       answeredDay: numberOf(group.answeredOn ?? null),
-      dueDays: new Map(
-        group.wishes?.map(({ list, dueOn }) => [list, numberOf(dueOn) ?? -Infinity]) ?? [],
-      ),
+      dueDays: new Map(group.wishes?.map((wish) => [wish.list, dueDayOf(group, wish)]) ?? []),
     }))
   }
 
@@ -380,6 +420,14 @@ function noteBought(
   known.answeredDay = dayNumber(day)
   const interval = wish?.intervalDays ?? null
   if (interval !== null) known.dueDays.set(list, known.answeredDay + interval)
+}
+
+/** The day on which a cadence asks a query next: what was decided before its last answer came moves on with that. */
+function dueDayOf({ answeredOn }: QueryGroup, { dueOn, intervalDays }: AskedAgain): number {
+  const due = numberOf(dueOn)
+  const answered = numberOf(answeredOn ?? null)
+  if (due === null) return -Infinity
+  return answered === null || answered < due ? due : answered + (intervalDays ?? 1)
 }
 
 function numberOf(day: string | null): number | null {

@@ -52,6 +52,8 @@ export interface CreditOutlook {
   readonly floor: number
   readonly perMinute: number | null
   readonly schedules: number
+  /** Schedules of which nobody can say what they cost, and why. */
+  readonly unpriced: readonly { readonly schedule: string; readonly reason: string }[]
   /** The next renewal of the plan; null: none is set. */
   readonly renewal: { readonly at: Date; readonly balance: number | null } | null
   readonly forecast: Forecast
@@ -94,6 +96,7 @@ export async function foresee(db: Database, order: OutlookOrder): Promise<Credit
     balance: funds.remaining,
     observedAt: funds.observedAt,
     schedules: coming.length,
+    unpriced: await readUnpriced(db),
     renewal: renewals[0] ?? null,
     forecast: forecastOf(prospect),
   }
@@ -125,6 +128,8 @@ function openWork(tasks: readonly OpenTasks[]): readonly OpenWork[] {
   return [...runs.values()]
 }
 
+const usualPriority = 5
+
 function nightsOf(
   coming: ComingSchedule,
   { maxAgeMs }: OutlookOrder,
@@ -139,6 +144,22 @@ function nightsOf(
     at: at.getTime(),
     maxAgeMs: age ?? maxAgeMs,
     keepsOld: missed === 'all',
+    ...{ priority: coming.priority ?? usualPriority, part: coming.part },
+  }))
+}
+
+/** Schedules that are on whose list was never read: only its first reading tells what it holds. */
+async function readUnpriced(db: Database): Promise<CreditOutlook['unpriced']> {
+  const rows = await db
+    .selectFrom('schedules')
+    .select(['name', 'list'])
+    .where('enabled', '=', true)
+    .where('list', 'not in', (lists) => lists.selectFrom('lists').select('lists.name'))
+    .orderBy('name')
+    .execute()
+  return rows.map(({ name, list }) => ({
+    schedule: name,
+    reason: `the list ${list} was never read`,
   }))
 }
 
@@ -154,7 +175,11 @@ async function renewalsOf(
     until: now,
   })
   const last = past.at(-1)
-  const balance = last === undefined ? null : await balanceAfter(db, buyer, last.at)
+  const brought =
+    last === undefined ? null : await balanceAfter(db, buyer, { at: last.at, days: 1 })
+  // Before the first renewal the most that the account held lately stands for what the plan brings.
+  const lately = { at: new Date(now.getTime() - 62 * dayMs), days: 62 }
+  const balance = brought ?? (await balanceAfter(db, buyer, lately))
   const dues = dueBetween(renewal, zone, { after: now, until }).map(({ at }) => at)
   const next = dues.length > 0 ? dues : [nextAfter(renewal, zone, now)].filter((at) => at !== null)
   return next.map((at) => ({ at, balance }))
@@ -169,7 +194,10 @@ interface LatelyPaid {
 
 const newest = 5000
 
-/** From the calls of the last day on which a class was bought: older ones tell older prices. */
+/**
+ * From the calls of the last day on which a class was bought: older ones tell older prices. How many tasks fail at no cost
+ * is that of the middle one of the last days, so that one bad night does not make the next look cheap.
+ */
 async function readLatelyPaid(
   db: Database,
   { account, origin }: Buyer,
@@ -191,15 +219,29 @@ async function readLatelyPaid(
     paid as (
       select
         class,
-        sum(case when outcome = 'unknown' then credits_reserved else coalesce(credits_used, 0) end)::float8
-          / count(distinct task_id) as expected,
+        -- A task that failed at no cost says nothing about the price of one that is answered.
+        sum(credits_used) filter (where outcome = 'settled')::float8
+          / nullif(count(distinct task_id) filter (where outcome = 'settled' and credits_used > 0), 0) as expected,
+        -- Calls of unknown outcome may have been charged.
         coalesce(max(credits_used), max(credits_reserved)) * count(*)::float8 / count(distinct task_id) as worst
       from lately
       where sent_at > last - interval '20 hours'
       group by class
+    ),
+    days as (
+      select class, percentile_cont(0.5) within group (order by charged) as charged
+      from (
+        select
+          class, count(distinct task_id) filter (where credits_used > 0)::float8 / count(distinct task_id) as charged
+        from lately
+        where sent_at > last - interval '14 days'
+        group by class, floor(extract(epoch from last - sent_at) / 86400)
+      ) as each_day
+      group by class
     )
-    select class, expected, greatest(expected, worst) as worst
-    from paid`.execute(db)
+    select class, coalesce(expected * charged, worst) as expected, greatest(expected, worst) as worst
+    from paid
+    join days using (class)`.execute(db)
   return rows
 }
 
@@ -224,11 +266,11 @@ async function readPace(db: Database, { account, origin }: Buyer): Promise<numbe
   return rows[0]?.per_minute ?? null
 }
 
-/** The most that the balance was within a day from that moment on; null: no answer told one. */
+/** The most that the balance was within a span from that moment on; null: no answer told one. */
 async function balanceAfter(
   db: Database,
   { account, origin }: Buyer,
-  at: Date,
+  { at, days }: { readonly at: Date; readonly days: number },
 ): Promise<number | null> {
   const { balance } = await db
     .selectFrom('calls')
@@ -243,7 +285,7 @@ async function balanceAfter(
     .where('accounts.name', '=', account)
     .where('accounts.kind', '=', origin)
     .where('calls.sent_at', '>=', at)
-    .where('calls.sent_at', '<', sql<Date>`${at}::timestamptz + interval '1 day'`)
+    .where('calls.sent_at', '<', new Date(at.getTime() + days * dayMs))
     .executeTakeFirstOrThrow()
   return balance
 }
@@ -325,20 +367,34 @@ function verdictOf({ cut, sure, bought, asked }: ForecastStep): string {
 
 /** The outlook in a few words: what the coming day costs, and whether and when the floor is met. */
 export function outlookSentences(
-  { forecast, now, until, schedules, renewal }: CreditOutlook,
+  { forecast, now, until, schedules, renewal, unpriced }: CreditOutlook,
   zone: string,
 ): readonly string[] {
+  const without = unpriced.map(({ schedule, reason }) => `${schedule} has no figure: ${reason}`)
   if (forecast.kind === 'unknown') {
     const what = forecast.missing === 'balance' ? 'the balance' : 'what each kind of query costs'
-    return [`nobody knows ${what} yet: the first answers tell it`]
+    const day = forecast.day === undefined ? [] : [forecast.day]
+    return [
+      `nobody knows ${what} yet: the first answers tell it`,
+      ...day.map(
+        ({ credits, worst }) =>
+          `the coming 24 hours: about ${count(credits, 'credit')}; ${worst} at the worst`,
+      ),
+      ...without,
+    ]
   }
   const { steps } = forecast
   if (steps.length === 0)
-    return [schedules === 0 ? 'nothing is open, and no schedule is on' : 'nothing is open']
+    return [
+      schedules === 0 ? 'nothing is open, and no schedule is on' : 'nothing is open',
+      ...without,
+    ]
   const lines = [
     dayLine(steps, now),
     floorLine(steps, { until, zone }),
+    ...topUpLines(steps, zone),
     ...budgetLines(steps, zone),
+    ...without,
   ]
   if (renewal !== null && renewal.balance === null) {
     lines.push(
@@ -372,6 +428,27 @@ function floorLine(
   return unsure === undefined
     ? `the floor is not met until ${day}, also at the dearest price paid lately`
     : `the floor is not met until ${day} at what was paid lately; at the dearest, ${unsure.list} of ${formatMinute(zone, new Date(unsure.at))} does not fit`
+}
+
+/** How many credits have to be there by when, so that the floor stops nothing before the next renewal. */
+function topUpLines(steps: readonly ForecastStep[], zone: string): string[] {
+  const renewed = steps.findIndex(({ kind }) => kind === 'renewal')
+  const before = renewed === -1 ? steps : steps.slice(0, renewed)
+  const short = before.filter(({ cut }) => cut === 'floor')
+  const [first] = short
+  if (first === undefined) return []
+  const price = ({ credits, bought, worst, asked }: ForecastStep) =>
+    bought > 0 ? credits / bought : asked > 0 ? worst / asked : 0
+  const dearest = Math.max(...before.map(price))
+  const missing = short.reduce((sum, step) => {
+    const each = price(step) || dearest
+    return sum + (step.asked - step.bought) * each
+  }, 0)
+  if (missing === 0) return []
+  const until = renewed === -1 ? '' : ' up to the next renewal'
+  return [
+    `to buy all of it${until}, add ${count(Math.ceil(missing), 'credit')} by ${formatMinute(zone, new Date(first.at))}`,
+  ]
 }
 
 /** What budgets keep back, though there is credit. */
@@ -408,6 +485,8 @@ export function outlookJson({ forecast, now, until, ...outlook }: CreditOutlook)
     schedules: outlook.schedules,
     renewal: outlook.renewal,
     missing: forecast.kind === 'unknown' ? forecast.missing : null,
+    day_without_balance: forecast.kind === 'unknown' ? (forecast.day ?? null) : null,
+    without_figure: outlook.unpriced,
     floor_at: met?.at ?? null,
     steps: steps.map(({ at, floorAt, ...step }) => ({
       ...step,

@@ -11,11 +11,11 @@ export interface Account {
   readonly seq: number
   /** Credits used by all settled calls, ever. */
   readonly usedTotal: number
-  /** What the newest started answer said; null until one was read. */
+  /** The balance told by the answer whose call began last; null before the first. */
   readonly seen: Sighting | null
   /** Credits used by calls that ended after that answer's call began: not surely in its balance. */
   readonly spentSince: number
-  /** What answers told since a moment before that answer's call began; null before the first. */
+  /** Balances told since a moment before that answer's call began; null before the first. */
   readonly told: Told | null
   /** The same since a later moment: takes its place as soon as the newest balance is of a call begun after it. */
   readonly toldNext: Told | null
@@ -35,11 +35,24 @@ export interface Account {
   readonly slowdowns: number
   /** Fingerprints of keys that the API refused. */
   readonly blockedKeys: readonly string[]
+  /** Fingerprints of keys whose answers told this balance; empty before the first. */
+  readonly keys: readonly string[]
+  /** Fingerprints of keys that belong to another balance. */
+  readonly foreignKeys: readonly string[]
+  readonly external: ExternalSpend
   readonly day: string | null
   readonly daySpent: number
   /** The day on which the month began that is counted. */
   readonly month: string | null
   readonly monthSpent: number
+}
+
+/** Credits that the balance fell for each call beyond what bills say: by others, or by bills that are missing or too low. */
+export interface ExternalSpend {
+  /** Over the present stretch of calls. */
+  readonly now: number
+  /** Over the stretch before; null before the first is whole. */
+  readonly last: number | null
 }
 
 /** A balance, told by the answer to the call with this place among all starts. */
@@ -51,7 +64,7 @@ export interface Sighting {
   readonly doubted?: boolean
 }
 
-/** What the answers told that ended since so many calls had begun. */
+/** Balances told by answers that ended after so many calls had begun. */
 export interface Told {
   readonly seq: number
   /** The least balance that any of them told. */
@@ -91,6 +104,8 @@ export const constants = {
   /** Wait after the first refusal for being too fast; doubles with each further one. */
   slowdownMs: 1_000,
   longestSlowdownMs: 60_000,
+  /** Calls that external spend is measured over, at least: below the first number nothing is concluded. */
+  externalCalls: { first: 10, whole: 30 },
 } as const
 
 /** The class of a call: the parameters that prices depend on. */
@@ -108,7 +123,10 @@ export function lowestBalance(account: Account): number | null {
   if (seen === null) return null
   const newest = seen.remaining - spentSince
   const least = told === null ? newest : Math.min(seen.remaining, told.least) - told.untold
-  return Math.max(newest, least) - reserved - uncertain
+  // Bills that are too low prove nothing: what was told last is all that is known then.
+  const untrue = account.external.now > 0 || (account.external.last ?? 0) > 0
+  const proved = untrue ? Math.min(newest, least) : Math.max(newest, least)
+  return proved - reserved - uncertain
 }
 
 /** A month of an account: the day on which it began, and the moment at which it ends. */
@@ -117,12 +135,12 @@ interface Month {
   readonly ends: number
 }
 
-/** How far back the last renewal is looked for: plans of a month first, then of a year, then a leap day's. */
+/** Spans in which the last renewal is looked for: plans of a month first, then of a year, then a leap day's. */
 const lookbacks = [62, 400, 3000].map((days) => days * dayMs)
 
 /**
  * Finds the month of an instant: from renewal to renewal where the plan's are told, otherwise the calendar's in the zone.
- * What was found is kept until it ends: each look at the gate asks.
+ * The month is cached until it ends, since each reservation asks for it.
  */
 export function monthsOf(renewal: Cron | null, zone: string): (time: number) => Month {
   let kept = { from: Infinity, month: '', ends: -Infinity }
@@ -226,7 +244,7 @@ export function setRunBudgets(
   })
 }
 
-/** What the runs of a list that are dated in one month may use together, and how much of that is gone. */
+/** Budget of a list for the runs that are dated in one month, and how much of it is used or set aside. */
 interface ListBudget {
   readonly list: string
   /** Like 2026-11. */
@@ -256,7 +274,7 @@ export async function readListBudgets(
   return rows
 }
 
-/** What lists that have a budget may use, in the months of their open runs and in that of this day. */
+/** Budgets of all lists that have one, for the months of their open runs and for the month of this day. */
 export async function readListAllowances(
   db: Database,
   day: string,

@@ -84,6 +84,7 @@ class Gate {
       spentRuns: [...this.#spentRuns.keys()],
       spentByList: [...this.#spentRuns].flatMap(([run, by]) => (by === 'list_spent' ? [run] : [])),
       affordable: this.#affordable(),
+      external: externalPerCall(this.#account, this.#single),
     }
   }
 
@@ -101,10 +102,11 @@ class Gate {
     const bound = boundOf(this.#costs, ask.class)
     // One call of a class never seen shows what such calls cost; the others wait for it.
     if (bound.unseen && this.#costs.get(ask.class)?.trying === true) return 'class'
-    const obstacle = obstacleTo(this.#standing, ask, { bound, size: bound.among })
+    const obstacle = obstacleTo(this.#standing, ask, { bound, size: bound.among, alone: false })
     if (obstacle === null) return this.#grant(ask, bound.among)
-    if (this.#account.inFlight > 0 || isSpent(obstacle)) return obstacle
-    const alone = obstacleTo(this.#standing, ask, { bound, size: bound.alone })
+    const waits = this.#account.inFlight > 0 && isTrusted(this.#account, this.#rules)
+    if (waits || isSpent(obstacle)) return obstacle
+    const alone = obstacleTo(this.#standing, ask, { bound, size: bound.alone, alone: true })
     if (alone === null) return this.#grantAlone(ask, bound.alone)
     if (alone === 'floor' && this.#mayProbe(bound.alone)) return this.#grantProbe(ask, bound.alone)
     return alone
@@ -123,7 +125,6 @@ class Gate {
   }
 
   #grantProbe(ask: Ask, bound: number): null {
-    this.#single = true
     const { drainedFloor, blindCalls } = this.#account
     this.#grant(ask, bound, true)
     this.#account = {
@@ -181,9 +182,10 @@ class Gate {
 
   #affordable(): number {
     if (!this.#rules.counts) return Number.MAX_SAFE_INTEGER
-    const room = roomAbove(this.#account, this.#costs, this.#rules)
+    const room = roomFor(this.#standing, { calls: 0, alone: false })
     const dearest = dearestOfAll(this.#costs)?.alone ?? constants.firstBound
-    return room === null ? 1 : Math.max(1, Math.floor(room / dearest) + this.#account.inFlight)
+    const each = dearest + externalPerCall(this.#account, false)
+    return room === null ? 1 : Math.max(1, Math.floor(room / each) + this.#account.inFlight)
   }
 }
 
@@ -196,7 +198,7 @@ export interface Ask {
   readonly urgentElsewhere: number
 }
 
-/** What a run may still use, and what its list may in the month of the run; null: the list has no budget. */
+/** Budget of a run, and that of its list for the month of the run; null: the list has none. */
 export interface RunPurse {
   readonly budget: number | null
   readonly spent: number
@@ -241,7 +243,7 @@ export interface Grant {
 
 type StopReason = 'credit_floor' | 'budget' | 'auth' | 'rate'
 
-/** What the asks that were not granted have to do. */
+/** Next step for tasks that got no reservation. */
 export type Rest =
   | { readonly kind: 'none' }
   /** Calls in flight will tell more. */
@@ -266,6 +268,8 @@ export interface Admission {
   readonly spentByList: readonly number[]
   /** Calls that could go out at once now, as far as credit is asked. */
   readonly affordable: number
+  /** Credits that the balance may fall for each call in flight beyond its bill. */
+  readonly external: number
 }
 
 /** Why one ask could not be granted. */
@@ -289,7 +293,15 @@ interface Standing {
 }
 
 /** Reasons that shut the gate whatever is asked; null while it is open. */
-function closedBy({ blockedKeys, notBefore }: Account, { key, now }: Rules): Rest | null {
+function closedBy(
+  { blockedKeys, foreignKeys, notBefore }: Account,
+  { key, now }: Rules,
+): Rest | null {
+  if (foreignKeys.includes(key)) {
+    const detail =
+      'this key tells a balance that cannot be the one of this account, and another key of the account is in use; set MILL_ACCOUNT to another name for it, or type: npm run resume'
+    return { kind: 'stop', reason: 'auth', until: null, detail }
+  }
   if (blockedKeys.includes(key)) {
     const detail = 'the API refused the key; set another SEARCH_API_KEY, or type: npm run resume'
     return { kind: 'stop', reason: 'auth', until: null, detail }
@@ -301,11 +313,11 @@ function closedBy({ blockedKeys, notBefore }: Account, { key, now }: Rules): Res
   return null
 }
 
-/** What forbids a call of this size: the budgets of its run, its list, the day and the month, the floor, or more urgent tasks. */
+/** Finds what forbids a call of this size: a budget of its run, its list, the day or the month, the floor, or more urgent tasks. */
 function obstacleTo(
   { account, costs, purses, rules }: Standing,
   ask: Ask,
-  { bound, size }: { bound: Bound; size: number },
+  { bound, size, alone }: { bound: Bound; size: number; alone: boolean },
 ): Obstacle | null {
   const purse = purses.get(ask.run)
   const short = (one: Drawn) => !carries(one, bound, size)
@@ -315,7 +327,7 @@ function obstacleTo(
   const { reserved, daySpent, monthSpent } = account
   if (short({ budget: rules.monthlyBudget, spent: monthSpent, reserved })) return 'month'
   if (short({ budget: rules.dailyBudget, spent: daySpent, reserved })) return 'day'
-  const room = roomAbove(account, costs, rules)
+  const room = roomFor({ account, costs, purses, rules }, { calls: 1, alone })
   if (room === null || room < size) return 'floor'
   return room < size * (1 + ask.urgentElsewhere) ? 'urgent' : null
 }
@@ -340,18 +352,42 @@ function need(bound: Bound, size: number, { left, idle }: { left: number; idle: 
 }
 
 /** Credits that are provably free above the floor; null while a new balance must be seen first. */
-function roomAbove(account: Account, costs: Costs, { floor, now }: Rules): number | null {
+function roomAbove(account: Account, costs: Costs, rules: Rules): number | null {
+  const { floor } = rules
   const low = lowestBalance(account)
-  if (low === null || isStale(account, now)) return null
+  if (low === null || isStale(account, rules)) return null
   const { drainedFloor } = account
   const drained = drainedFloor !== null && floor >= drainedFloor
   const kept = drained ? constants.hysteresis * (dearestOfAll(costs)?.alone ?? 0) : 0
   return low - floor - constants.margin - kept
 }
 
+/** The same when so many calls more are to go out, each of which the balance may fall for beyond its bill. */
+function roomFor(
+  { account, costs, rules }: Standing,
+  { calls, alone }: { readonly calls: number; readonly alone: boolean },
+): number | null {
+  const room = roomAbove(account, costs, rules)
+  const external = externalPerCall(account, alone)
+  return room === null ? null : room - external * (account.inFlight + calls)
+}
+
+/** A call that goes out alone need not expect again what was spent in one of two stretches only. */
+function externalPerCall({ external: { now, last } }: Account, alone: boolean): number {
+  return alone ? Math.min(now, last ?? now) : Math.max(now, last ?? 0)
+}
+
 /** True when much may have been spent since the balance was seen: by others, or in a time that the books forgot. */
-function isStale({ seen }: Account, now: number): boolean {
-  return seen !== null && (seen.doubted === true || now - seen.at > constants.oldestSightingMs)
+function isStale(account: Account, rules: Rules): boolean {
+  const { seen } = account
+  if (seen === null) return false
+  const old = rules.now - seen.at > constants.oldestSightingMs
+  return old || seen.doubted === true || !isTrusted(account, rules)
+}
+
+/** A balance belongs to the keys that it was told to: it says nothing of what another key has. */
+function isTrusted({ keys }: Account, { key }: Rules): boolean {
+  return keys.length === 0 || keys.includes(key)
 }
 
 /** Why a call may go out alone to see the balance although no room is proved: it is unknown, old, or renewed. */
@@ -360,7 +396,7 @@ function isProbeDue(account: Account, bound: number, rules: Rules): boolean {
   if (seen === null && blindCalls < constants.blindCalls) return true
   const low = lowestBalance(account)
   const fits = low !== null && low - bound >= rules.floor + constants.margin
-  if (fits && isStale(account, rules.now)) return true
+  if (fits && isStale(account, rules)) return true
   return hasRenewed(account, rules)
 }
 

@@ -3,6 +3,7 @@
 import { type Database, travel, type Trip } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { only, statement } from '../../base/database/sql-file.ts'
+import { constants } from './account.ts'
 import { floorInForce } from './standstill.ts'
 import type { ListPurse } from './waiting.ts'
 
@@ -33,6 +34,10 @@ export interface AccountRow {
   readonly rate_next_at_ms: number | null
   readonly slowdowns: number
   readonly blocked_keys: readonly string[]
+  readonly keys: readonly string[]
+  readonly foreign_keys: readonly string[]
+  readonly external_now: number
+  readonly external_last: number | null
   readonly day: string | null
   readonly day_spent: number
   readonly month: string | null
@@ -72,7 +77,7 @@ export interface Books {
   readonly stops: readonly StopRow[]
 }
 
-/** What the core needs of an account's row. */
+/** Columns of an account that the rules need. */
 const accountColumns = sql`
   a.seq, a.used_total, a.obs_seq, extract(epoch from a.obs_at)::float8 * 1000 as obs_at_ms,
   a.obs_remaining, coalesce(a.history <> server_history(), false) or coalesce(a.obs_seq <= a.history_seq, false) as obs_doubted,
@@ -82,10 +87,10 @@ const accountColumns = sql`
   a.blind_calls, a.probe_granted, extract(epoch from a.last_probe_at)::float8 * 1000 as last_probe_at_ms,
   extract(epoch from a.not_before)::float8 * 1000 as not_before_ms,
   extract(epoch from a.rate_next_at)::float8 * 1000 as rate_next_at_ms,
-  a.slowdowns, a.blocked_keys, a.day::text as day, a.day_spent,
+  a.slowdowns, a.blocked_keys, a.keys, a.foreign_keys, a.external_now, a.external_last, a.day::text as day, a.day_spent,
   a.month::text as month, a.month_spent`
 
-/** What the core needs beside it. */
+/** Prices, stops and the floor beside them. */
 const booksColumns = sql`
   a.xmin::text as version,
   extract(epoch from clock_timestamp())::float8 * 1000 as now_ms,
@@ -142,6 +147,28 @@ export async function readBooks(db: Database, account: number): Promise<Books> {
  */
 export function takeAccount(trip: Trip, account: number, runs: readonly number[]): void {
   void trip.run(sql`select from accounts where id = ${account} for no key update`)
+  takeRuns(trip, runs)
+}
+
+/** Takes the accounts that may be asking the same query: the first of them buys it, and the others reuse its answer. */
+function takeAccounts(trip: Trip, account: number): void {
+  void trip.run(sql`
+    select
+    from accounts as a
+    where a.id = ${account}
+      or (
+        a.kind = (select kind from accounts where id = ${account})
+        and exists (
+          select
+          from workers w
+          where w.account_id = a.id and w.stopped_at is null and w.lease_until > clock_timestamp()
+        )
+      )
+    order by a.id
+    for no key update of a`)
+}
+
+function takeRuns(trip: Trip, runs: readonly number[]): void {
   // Two accounts may work on one run: its budget and its tasks are looked at under a lock that both share.
   const ids = sql`${[...new Set(runs)].toSorted((one, other) => one - other)}::bigint[]`
   void trip.run(sql`select from runs where id = any(${ids}) order by id for no key update`)
@@ -176,7 +203,7 @@ export async function openAccount(
   return id
 }
 
-/** What a reservation writes, and what it rests on. */
+/** Document of a reservation: the rows to write, and the versions of the rows that the decision rests on. */
 export interface Reservation {
   readonly account_id: number
   readonly worker: number
@@ -189,11 +216,13 @@ export interface Reservation {
   readonly counts: boolean
   /** Calls of all workers that may be in flight; null: no limit. */
   readonly most_in_flight: number | null
+  /** Credits that the balance may fall for each call in flight beyond its bill. */
+  readonly external: number
   /** Of the books that it was decided on. */
   readonly version: string
   /** True: right as long as there is room, whatever others wrote meanwhile. */
   readonly steady: boolean
-  /** What becomes of the account apart from its sums, if nobody wrote meanwhile. */
+  /** New values of the account apart from its sums; written only if the account did not change meanwhile. */
   readonly state: Pick<
     AccountRow,
     | 'drained_floor'
@@ -215,7 +244,7 @@ export interface Reservation {
     had_spent: number
     had_reserved: number
     reserved: number
-    /** What its list had, or that it had no budget. */
+    /** Budget of its list as it was read; null: none. */
     list: ListPurse | null
   }[]
   readonly grants: readonly {
@@ -237,6 +266,16 @@ export interface Reservation {
   readonly spent_by_list: readonly number[]
 }
 
+/** The statement that writes a reservation. */
+export function reserving(reservation: Reservation) {
+  return statement<{ written: boolean; calls: string[]; tasks: string[] }>('reserve_calls', {
+    reservation: JSON.stringify(reservation),
+    trusted_after: constants.trustedAfter,
+    most_given_up: 2000,
+    lost_ms: 120_000,
+  })
+}
+
 /** Writes a reservation and commits; gives back which call serves which task, or null when it must be decided anew. */
 export async function saveReservation(
   db: Database,
@@ -244,13 +283,10 @@ export async function saveReservation(
 ): Promise<ReadonlyMap<number, number> | null> {
   const [row] = await travel(db, async (trip) => {
     const runs = reservation.runs.map(({ run }) => run)
-    takeAccount(trip, reservation.account_id, runs)
+    takeAccounts(trip, reservation.account_id)
+    takeRuns(trip, runs)
     takeLists(trip, runs)
-    return trip.end(
-      statement<{ written: boolean; calls: string[]; tasks: string[] }>('reserve_calls', [
-        JSON.stringify(reservation),
-      ]),
-    )
+    return trip.end(reserving(reservation))
   })
   if (row === undefined || !row.written) return null
   // The driver leaves the numbers of an array as texts.

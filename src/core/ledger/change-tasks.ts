@@ -1,10 +1,12 @@
+// Cancels runs, lifts stops and forgets prices on request.
+
 import { clock } from '../../base/database/clock.ts'
 import type { Database } from '../../base/database/database.ts'
 import { type ExpressionBuilder, sql } from '../../base/database/kysely.ts'
 import type { DB } from '../../base/database/schema.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 
-// Whoever buys waits for the row of the run and for tasks that change: no longer than so many take.
+// Workers wait for the row of the run and for tasks that change: no longer than so many take.
 const portion = 2000
 
 /**
@@ -117,6 +119,7 @@ export async function liftStops(
       .set({
         probe_granted: true,
         blocked_keys: [],
+        foreign_keys: [],
         not_before: null,
         slowdowns: 0,
         last_probe_at: null,

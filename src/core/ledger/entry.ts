@@ -1,4 +1,4 @@
-// What the ledger and the tables have to know of a call that came back, or never did.
+// Turns the end of a call into an entry: what ledger and tables record of it.
 
 import { refusedRows } from '../../base/answer.ts'
 import { reasonOf, unhandled } from '../../base/errors.ts'
@@ -32,10 +32,10 @@ export interface Bought {
   readonly verdict: Verdict
 }
 
-/** What an entry needs to know of a call that came back. */
+/** A call that came back, as far as an entry needs it. */
 type BoughtReply = Omit<Bought, 'task'> & { readonly task: Pick<Task, 'id' | 'queryId'> }
 
-/** Where answers come from: kept with each of them. */
+/** Source of answers, stored with each of them. */
 export interface Provenance {
   readonly origin: 'live' | 'test' | 'sandbox'
   readonly api: string
@@ -43,7 +43,7 @@ export interface Provenance {
 
 const unreachableWaitMs = 2_000
 
-/** What the ledger and the tables have to know of a call that came back. */
+/** Makes the entry of a call that came back. */
 export function entryOf(bought: BoughtReply, provenance: Provenance): Entry {
   const { verdict, reply } = bought
   const used = 'creditsUsed' in verdict ? verdict.creditsUsed : null
@@ -66,6 +66,9 @@ function endingOf(verdict: Verdict, used: number | null, remaining: number | nul
   if (verdict.kind === 'unsent') return { kind: 'unsent' }
   const { money } = policy[verdict.kind]
   if (used !== null) return { kind: 'settled', used, remaining, priced: money === 'priced' }
+  if (money === 'priced' && remaining !== null) {
+    return { kind: 'settled', used: 0, remaining, priced: false, unbilled: true }
+  }
   if (money === 'free') return { kind: 'settled', used: 0, remaining: null, priced: false }
   return { kind: 'unknown' }
 }
@@ -101,7 +104,7 @@ function waitOf(verdict: Verdict): number | null {
   return 'waitMs' in verdict ? verdict.waitMs : null
 }
 
-/** What the ledger hears of the account itself: why it stands still, or that an answer came. */
+/** Signal about the account itself: a reason to stop, or an answer. */
 function signalOf(verdict: Verdict): Entry['signal'] {
   const { stops, task } = policy[verdict.kind]
   switch (stops) {

@@ -20,6 +20,7 @@ export async function openWorker(
   db: Database,
   worker: {
     account: number
+    key?: string
     host: string
     pid: number
     floor: number
@@ -27,12 +28,12 @@ export async function openWorker(
     leaseMs: number
   },
 ): Promise<number> {
-  const { account, host, pid, floor, lanes, leaseMs } = worker
+  const { account, key = null, host, pid, floor, lanes, leaseMs } = worker
   const { id } = await db
     .insertInto('workers')
     .values({
       account_id: account,
-      ...{ host, pid, floor, concurrency: lanes },
+      ...{ key, host, pid, floor, concurrency: lanes },
       lease_until: clockIn(leaseMs),
     })
     .returning('id')
@@ -43,7 +44,13 @@ export async function openWorker(
 /** Extends the lease. False when it ran out before: others may have declared the calls lost. */
 async function beatWorker(
   db: Database,
-  { id, host, pid, leaseMs }: { id: number; host: string; pid: number; leaseMs: number },
+  {
+    id,
+    key,
+    host,
+    pid,
+    leaseMs,
+  }: { id: number; key: string | null; host: string; pid: number; leaseMs: number },
 ): Promise<boolean> {
   const beaten = await db
     .with('old', (known) =>
@@ -57,7 +64,7 @@ async function beatWorker(
     )
     .updateTable('workers')
     .from('old')
-    .set({ lease_until: clockIn(leaseMs) })
+    .set({ key, lease_until: clockIn(leaseMs) })
     .whereRef('workers.id', '=', 'old.id')
     .returning('old.alive')
     .executeTakeFirst()
@@ -147,6 +154,8 @@ export async function refuseSkew(db: Database): Promise<void> {
 interface LeaseOptions {
   readonly db: Database
   readonly account: number
+  /** Fingerprint of the key in use. */
+  readonly key?: string
   readonly floor: number
   readonly lanes: number
   readonly leaseMs: number
@@ -157,11 +166,14 @@ const together = 100
 /** Until when other workers leave the calls of this one alone: on the database's clock, and on those of this machine. */
 export class Lease {
   readonly worker: number
+  /** Fingerprint of the key in use: another one is written down with the next beat. */
+  key: string | null
   readonly #options: LeaseOptions
   #term: Clocks
 
   private constructor(worker: number, options: LeaseOptions, asked: Clocks) {
     this.worker = worker
+    this.key = options.key ?? null
     this.#options = options
     this.#term = termOf(asked, options.leaseMs)
   }
@@ -185,7 +197,8 @@ export class Lease {
   async beat(): Promise<void> {
     const asked = readClocks()
     const { db, leaseMs } = this.#options
-    await beatWorker(db, { id: this.worker, host: hostname(), pid: process.pid, leaseMs })
+    const { worker: id, key } = this
+    await beatWorker(db, { id, key, host: hostname(), pid: process.pid, leaseMs })
     this.#term = termOf(asked, leaseMs)
   }
 

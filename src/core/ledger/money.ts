@@ -1,3 +1,5 @@
+// Reads where the credits of an account went, for people.
+
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
@@ -28,7 +30,7 @@ export interface PursePoint {
   readonly remaining: number
 }
 
-/** What was spent for a list, or for calls of a class. */
+/** Credits spent for a list, or for calls of a class. */
 export interface SpentRow {
   readonly by: 'list' | 'class'
   readonly name: string
@@ -109,7 +111,7 @@ export async function readPursePoints(
     .execute()
 }
 
-/** What the calls of a span used, by the list that they were for and by their class, the dearest first. */
+/** Credits used by the calls of a span, by list and class, the dearest first. */
 export async function readCosts(db: Database, span: ZonedSpan): Promise<readonly SpentRow[]> {
   // Both in one pass: a year of calls is read once.
   const { rows } = await sql<SpentRow>`

@@ -1,4 +1,4 @@
-// What calls cost: price classes, the dearest that a call may be.
+// Learns what calls of each class cost, and bounds what the next one may cost.
 
 import type { Origin } from '../../base/answer.ts'
 import type { Database } from '../../base/database/database.ts'
@@ -6,7 +6,7 @@ import { sql } from '../../base/database/kysely.ts'
 import { constants } from './account.ts'
 import { floorInForce, shownBalance } from './standstill.ts'
 
-/** What calls of one class have cost so far. */
+/** Prices of one class so far. */
 export interface Cost {
   readonly dearest: number
   readonly cheapest: number
@@ -66,7 +66,7 @@ export function hear(heard: Heard | undefined, price: number | null, tried: bool
   }
 }
 
-/** How much a call of a class is taken to cost: at the least, and while there is room. */
+/** Upper bounds of the cost of a call: when it goes out alone, and among others. */
 export interface Bound {
   /** Bound of a call that goes out alone. */
   readonly alone: number
@@ -113,7 +113,7 @@ function boundOfSeen(cost: Cost): { alone: number; among: number } {
   return { alone: Math.max(1, odd ? second : first), among: Math.max(1, first) }
 }
 
-/** What calls of one class have cost. */
+/** Dearest and average price of one class. */
 export interface ClassCost {
   readonly class: string
   readonly dearest: number
@@ -121,9 +121,9 @@ export interface ClassCost {
   readonly average: number | null
 }
 
-/** What is known about a balance and its prices. */
+/** Balance, floor and prices of an account. */
 export interface Funds {
-  /** What is left when the calls on their way are paid; null while no balance was ever seen. */
+  /** Credits left after the calls in flight; null before the first balance. */
   readonly remaining: number | null
   readonly observedAt: Date | null
   /** The floor in force; null where no worker lives. */

@@ -74,7 +74,7 @@ function nothing(rest: Reserved['rest']): Reserved {
   return { granted: new Map(), gone: [], reused: 0, later: [], rest, affordable: null }
 }
 
-/** What one reservation brought. */
+/** Result of one reservation. */
 export interface Reserved {
   /** Calls to make at once: which call serves which task. */
   readonly granted: ReadonlyMap<number, CallName>
@@ -89,7 +89,7 @@ export interface Reserved {
   readonly affordable: number | null
 }
 
-/** What the tables said to one visit at the gate. */
+/** Rows that one reservation is decided on. */
 interface Reading {
   readonly wanted: readonly Wanted[]
   readonly books: Books
@@ -99,7 +99,7 @@ interface Reading {
 /** Everything that is decided on, before it is. */
 type Look = Omit<Decision, 'admission'>
 
-/** Whoever lives on while the database is set back notices it before anything is bought by the old books. */
+/** Fails when the database was set back while this worker lived, before anything is bought by old balances. */
 export function expectForward({ begun }: Pick<Spender, 'begun'>, { account }: Books): void {
   if (account.seq < begun.seq) {
     throw setBack(`${account.seq} calls had begun, and ${begun.seq} a moment ago`)
@@ -122,7 +122,7 @@ export function decideOn(look: Look, urgent: ReadonlyMap<number, number>): Decis
   return { ...look, admission: admit(accountOf(books.account), costs, { asks, purses, rules }) }
 }
 
-/** What a decision brings once it is written. */
+/** Result of a decision that was written. */
 export function broughtBy(
   { admission, sorted }: Decision,
   granted: ReadonlyMap<number, CallName>,
@@ -162,7 +162,7 @@ function purseOf({ budget, spent, reserved, list }: WaitingTask): RunPurse {
   return { budget, spent, reserved, list }
 }
 
-/** Who reserves, from which account, under which rules. */
+/** The worker that reserves, its account and its rules. */
 export interface Spender {
   readonly account: number
   readonly worker: number
@@ -187,7 +187,7 @@ export interface Spender {
   readonly begun: { seq: number }
 }
 
-/** What the gate decided, and what it saw when it did. */
+/** A decision, with the rows that it rests on. */
 interface Decision {
   readonly books: Books
   /** Prices before the admission. */
@@ -218,6 +218,7 @@ export function reservationOf(spender: Spender, decision: Decision): Reservation
     floor: spender.floor,
     counts: decision.rules.counts,
     most_in_flight: decision.rules.mostInFlight,
+    external: admission.external,
     version: books.version,
     steady: stops.length === 0 && cleared.length === 0 && isSteady(decision),
     state: stateOf(admission.account),

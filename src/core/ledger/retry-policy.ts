@@ -1,4 +1,4 @@
-// How often and when a task is tried again.
+// Retry policy: how often and when a task is tried again.
 
 import { unhandled } from '../../base/errors.ts'
 import { constants } from './account.ts'
@@ -11,7 +11,7 @@ export interface Tries {
   readonly deaths: number
 }
 
-/** What the end of a call means for its task. */
+/** Effect of the end of a call on its task. */
 export type Effect =
   | { readonly kind: 'answered' }
   /** Tried again while tries are left. */
@@ -30,14 +30,14 @@ export type Effect =
   /** No try was used: the fleet stands still, or nothing was sent. */
   | { readonly kind: 'keep'; readonly waitMs: number | null }
 
-/** How a task stands after a call of it ended. */
+/** State of a task after a call of it ended. */
 export interface ChangedTask extends Tries {
   readonly waitMs: number | null
   readonly code: string | null
   readonly message: string | null
 }
 
-/** What decides beside the tries how long a task is tried. */
+/** Settings of the retry policy. */
 export interface Patience {
   /** False: what may have been charged is never bought again. */
   readonly rebuy: boolean

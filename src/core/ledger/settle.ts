@@ -1,3 +1,6 @@
+// Settles finished calls: works out what they mean for account, tasks and runs, and writes it.
+
+import { otherQuery } from '../../base/answer.ts'
 import { type Database, travel } from '../../base/database/database.ts'
 import { type CompiledQuery, sql } from '../../base/database/kysely.ts'
 import { statement } from '../../base/database/sql-file.ts'
@@ -28,6 +31,9 @@ export function accountOf(row: AccountRow): Account {
     rateNextAt: row.rate_next_at_ms,
     slowdowns: row.slowdowns,
     blockedKeys: row.blocked_keys,
+    keys: row.keys,
+    foreignKeys: row.foreign_keys,
+    external: { now: row.external_now, last: row.external_last },
     day: row.day,
     daySpent: row.day_spent,
     month: row.month,
@@ -45,7 +51,7 @@ function toldOf(seq: number | null, least: number | null, untold: number): Told 
   return seq === null ? null : { seq, least: least ?? Number.MAX_SAFE_INTEGER, untold }
 }
 
-/** What the gate changes in an account's row, besides its sums. */
+/** Values of an account that a reservation changes, besides its sums. */
 export function stateOf(account: Account): Reservation['state'] {
   return {
     drained_floor: account.drainedFloor,
@@ -100,6 +106,7 @@ export function changeRow(change: Change): Settlement['change'] {
             unnamed: slowDown.unnamed,
           },
     welcome: change.welcome,
+    wrong_answers: change.wrongAnswers,
   }
 }
 
@@ -126,12 +133,12 @@ export interface CallOutcome {
   readonly startTotal: number
   readonly bound: number
   readonly class: string
-  /** What the ledger said of the call until now: an answer may come after it was given up. */
+  /** State of the call until now: an answer may come after it was given up. */
   readonly was: 'in_flight' | 'unknown' | 'washed'
   readonly now: CallEnding
 }
 
-/** How a call ended, as far as money goes. */
+/** End of a call, as far as money goes. */
 export type CallEnding =
   | {
       readonly kind: 'settled'
@@ -139,18 +146,21 @@ export type CallEnding =
       readonly remaining: number | null
       /** True for an answer: its cost is the price of its class. A refusal for nothing teaches nothing. */
       readonly priced: boolean
+      /** True: the answer told a balance and no price, which is estimated when the call is settled. */
+      readonly unbilled?: true
     }
   /** Perhaps charged: the credits are held. */
   | { readonly kind: 'unknown' }
   /** Provably never sent. */
   | { readonly kind: 'unsent' }
 
-/** What the API said about the account itself, besides credits. */
+/** Statement of the API about the account itself, besides credits. */
 export type Signal =
   | { readonly kind: 'key_refused'; readonly key: string }
   | { readonly kind: 'no_credit'; readonly seq: number; readonly startedAt: number }
   | { readonly kind: 'slow_down'; readonly startedAt: number; readonly waitMs: number | null }
   | { readonly kind: 'welcome' }
+  | { readonly kind: 'wrong_answer' }
 
 /** A balance told by the call that began last among those that ended together. */
 interface Newest {
@@ -162,7 +172,7 @@ interface Newest {
 }
 
 /**
- * What calls that ended change in the books: sums and signals that hold whatever else was written meanwhile, so that
+ * Changes that finished calls make to an account: sums and signals that hold whatever else was written meanwhile, so that
  * nobody has to hold the account while they are worked out.
  */
 export interface Change {
@@ -182,9 +192,11 @@ export interface Change {
   readonly noCredit: { readonly seq: number; readonly startedAt: number } | null
   readonly slowDown: SlowDown | null
   readonly welcome: boolean
+  /** Answers that named another query. */
+  readonly wrongAnswers: number
 }
 
-/** What the API said about going slower, in one or more replies. */
+/** Requests to slow down, of one or more replies. */
 export interface SlowDown {
   /** When the newest of the calls began. */
   readonly startedAt: number
@@ -208,6 +220,7 @@ const nothing: Change = {
   noCredit: null,
   slowDown: null,
   welcome: false,
+  wrongAnswers: 0,
 }
 
 /** Adds up what some calls that ended, and what was said with them, mean for the books. */
@@ -281,6 +294,8 @@ function heed(change: Change, signal: Signal): Change {
   switch (signal.kind) {
     case 'welcome':
       return { ...change, welcome: true }
+    case 'wrong_answer':
+      return { ...change, wrongAnswers: change.wrongAnswers + 1 }
     case 'key_refused':
       return { ...change, refusedKeys: [...new Set([...change.refusedKeys, signal.key])] }
     case 'no_credit': {
@@ -321,6 +336,8 @@ export interface OpenCall {
   readonly sent_at_ms: number
   readonly start_total: number
   readonly credits_reserved: number
+  /** The least balance told lately to the account; null before the first. */
+  readonly least_told: number | null
   readonly class: string
   readonly query_id: string
   readonly task_id: number
@@ -343,26 +360,26 @@ export async function readCalls(
     select
       c.id, c.mark, c.outcome, c.washed_at is not null as washed, c.start_seq,
       extract(epoch from c.sent_at)::float8 * 1000 as sent_at_ms, c.start_total, c.credits_reserved,
-      c.class, c.query_id, c.task_id, t.xmin::text as version, t.run_id, t.state, t.attempts, t.ambiguous, t.deaths
+      least(a.obs_remaining, a.told_least) as least_told, c.class, c.query_id, c.task_id, t.xmin::text as version, t.run_id, t.state, t.attempts, t.ambiguous,
+      t.deaths
     from calls c
+    join accounts a on a.id = c.account_id
     join tasks t on t.id = c.task_id
     where c.id = any(${calls}::bigint[])
       and c.account_id = ${account}`.execute(db)
   return rows
 }
 
-/** What a row does not say is left out of the document: most calls end without an error, and all are read by Postgres. */
+/** A null is left out of the document: most calls end without an error, and Postgres parses all that is sent. */
 type Said<T> = T | null | undefined
 
-/** What a settlement writes, and what it rests on. */
+/** Document of a settlement: the rows to write, and the versions of the rows that they rest on. */
 export interface Settlement {
   readonly account_id: number
   readonly key: string
   /** The floor of this worker. */
   readonly floor: number
   readonly jitter: number
-  readonly grace_ms: number
-  readonly trusted_after: number
   readonly change: {
     readonly reserved: number
     readonly in_flight: number
@@ -382,6 +399,7 @@ export interface Settlement {
     readonly no_credit: { seq: number; started_at_ms: number } | null
     readonly slow_down: { started_at_ms: number; wait_ms: number | null; unnamed: boolean } | null
     readonly welcome: boolean
+    readonly wrong_answers: number
   }
   readonly prices: readonly {
     class: string
@@ -394,7 +412,7 @@ export interface Settlement {
   readonly stops: readonly { reason: string; detail: string | null }[]
   readonly calls: readonly {
     id: number
-    /** What was read of it: anything else by now means that all of it is worked out again. */
+    /** The row as it was read: if it changed since, all of it is worked out again. */
     mark: Said<string>
     was: Said<string>
     was_washed: boolean
@@ -403,6 +421,8 @@ export interface Settlement {
     http_status: Said<number>
     credits_used: Said<number>
     credits_remaining: Said<number>
+    /** True: its answer named no price. */
+    estimated?: boolean | undefined
     error_code: Said<string>
     error_message: Said<string>
   }[]
@@ -424,7 +444,17 @@ export interface Settlement {
 /** The statement that writes a settlement. */
 export function settling(settlement: Settlement): CompiledQuery {
   const [calls, tasks] = [byNumber(settlement.calls), byNumber(settlement.tasks)]
-  return statement('settle_calls', [JSON.stringify({ ...settlement, calls, tasks })])
+  const { slowdownMs, longestSlowdownMs, externalCalls, oldestSightingMs } = constants
+  return statement('settle_calls', {
+    settlement: JSON.stringify({ ...settlement, calls, tasks }),
+    grace_ms: constants.graceMs,
+    trusted_after: constants.trustedAfter,
+    slowdown_ms: slowdownMs,
+    longest_slowdown_ms: longestSlowdownMs,
+    first_external_calls: externalCalls.first,
+    external_calls: externalCalls.whole,
+    oldest_sighting_ms: oldestSightingMs,
+  })
 }
 
 function byNumber<T extends { readonly id: number }>(items: readonly T[]): Record<string, T> {
@@ -456,9 +486,7 @@ export async function saveSettlement(
   })
 }
 
-// What a finished call does to its account, task and run.
-
-/** What came of writing entries down. */
+/** Result of recording a batch of calls. */
 interface Recording {
   readonly recorded: readonly Recorded[]
   /** Entries of calls that this database does not know: it was set back, or it is another one. */
@@ -524,7 +552,7 @@ export interface Entry {
   readonly call: CallName
   readonly ending: CallEnding
   readonly effect: Effect
-  /** What it says about the account itself. */
+  /** Statement about the account itself. */
   readonly signal:
     | 'key_refused'
     | 'no_credit'
@@ -548,7 +576,7 @@ export interface Clerk {
   readonly rebuy: boolean
 }
 
-/** What became of the task of a call. */
+/** State of the task of a call after it was recorded. */
 export interface Recorded {
   readonly call: number
   readonly task: number
@@ -561,6 +589,8 @@ export interface Recorded {
 export interface Matched {
   readonly entry: Entry
   readonly call: OpenCall
+  /** Its cost, where its answer named none. */
+  readonly estimate?: number
 }
 
 /** Entries beside the rows of their calls. */
@@ -583,7 +613,7 @@ export function matchEntries(entries: readonly Entry[], calls: readonly OpenCall
   const ours = new Set(known.map(({ entry }) => entry))
   return {
     known,
-    matched: once(known.filter(tellsMore)),
+    matched: estimatePrices(once(known.filter(tellsMore))),
     strangers: entries.filter((entry) => !ours.has(entry)),
   }
 }
@@ -602,6 +632,33 @@ function tellsMore({ entry, call }: Matched): boolean {
   return call.outcome === 'unknown' && (answered || entry.ending.kind === 'settled')
 }
 
+/**
+ * Estimates the cost of answers without a price: the fall of the balance below the least one that is known, less the bills
+ * of the others. Before any balance is known it is the reservation.
+ */
+function estimatePrices(ended: readonly Matched[]): Matched[] {
+  const told = ended.flatMap(({ entry: { creditsRemaining } }) => creditsRemaining ?? [])
+  const known = ended[0]?.call.least_told ?? null
+  const billed = ended.reduce((sum, { entry }) => sum + (entry.creditsUsed ?? 0), 0)
+  let fall = known === null ? null : Math.max(0, known - Math.min(known, ...told) - billed)
+  let left = ended.filter(({ entry }) => isUnbilled(entry.ending)).length
+  if (left === 0) return [...ended]
+  return ended.map(({ entry, call }) => {
+    const { ending } = entry
+    if (!isUnbilled(ending)) return { entry, call }
+    const used = fall === null ? call.credits_reserved : Math.ceil(fall / left)
+    if (fall !== null) fall -= used
+    left -= 1
+    const settled = { kind: 'settled', used, remaining: ending.remaining } as const
+    const priced = known !== null
+    return { entry: { ...entry, ending: { ...settled, priced } }, call, estimate: used }
+  })
+}
+
+function isUnbilled(ending: CallEnding): ending is Extract<CallEnding, { kind: 'settled' }> {
+  return ending.kind === 'settled' && ending.unbilled === true
+}
+
 function once(matched: readonly Matched[]): Matched[] {
   return [...new Map(matched.map((match) => [match.call.id, match])).values()]
 }
@@ -618,10 +675,13 @@ function outcomeOf({ entry, call }: Matched): CallOutcome {
   }
 }
 
-function signalsOf({ signal }: Entry, call: OpenCall, key: string): Signal[] {
+function signalsOf({ signal, answer }: Entry, call: OpenCall, key: string): Signal[] {
   const startedAt = call.sent_at_ms
   if (signal === null) return []
-  if (signal === 'welcome') return [{ kind: 'welcome' }]
+  if (signal === 'welcome') {
+    const wrong = answer?.search?.answer.parseError?.startsWith(otherQuery) === true
+    return wrong ? [{ kind: 'welcome' }, { kind: 'wrong_answer' }] : [{ kind: 'welcome' }]
+  }
   if (signal === 'key_refused') return [{ kind: 'key_refused', key }]
   if (signal === 'no_credit') return [{ kind: 'no_credit', seq: call.start_seq, startedAt }]
   return [{ kind: 'slow_down', startedAt, waitMs: signal.waitMs }]
@@ -632,7 +692,7 @@ interface Judged extends ChangedTask {
   readonly version: string
 }
 
-/** What the ends of calls mean for their tasks. */
+/** Works out the next state of the tasks of finished calls. */
 export function judgeTasks(matched: readonly Matched[], patience: Patience): Map<number, Judged> {
   const changes = new Map<number, Judged>()
   for (const { entry, call } of matched) {
@@ -652,7 +712,7 @@ export function judgeTasks(matched: readonly Matched[], patience: Patience): Map
   return changes
 }
 
-/** What the ends of calls mean for the books, in the spelling of the statement that writes it. */
+/** Makes the document that settles finished calls. */
 export function settlementOf(
   { account, key, floor }: Clerk,
   {
@@ -669,8 +729,6 @@ export function settlementOf(
     key,
     floor,
     jitter,
-    grace_ms: constants.graceMs,
-    trusted_after: constants.trustedAfter,
     change: changeRow(change),
     prices: priceRows(change),
     stops: stopsOf(matched),
@@ -680,7 +738,7 @@ export function settlementOf(
   }
 }
 
-function callRow({ entry, call }: Matched): Settlement['calls'][number] {
+function callRow({ entry, call, estimate }: Matched): Settlement['calls'][number] {
   return {
     id: call.id,
     mark: call.mark ?? undefined,
@@ -689,8 +747,9 @@ function callRow({ entry, call }: Matched): Settlement['calls'][number] {
     bound: call.credits_reserved,
     outcome: entry.ending.kind,
     http_status: entry.httpStatus ?? undefined,
-    credits_used: entry.creditsUsed ?? undefined,
+    credits_used: entry.creditsUsed ?? estimate,
     credits_remaining: entry.creditsRemaining ?? undefined,
+    ...(estimate === undefined ? {} : { estimated: true }),
     error_code: entry.code ?? undefined,
     error_message: entry.message ?? undefined,
   }

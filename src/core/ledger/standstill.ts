@@ -18,7 +18,13 @@ export async function standingStop(
     .where((eb) => eb.or([eb('s.until', 'is', null), eb('s.until', '>', clock)]))
     .where((eb) =>
       eb.or([
-        eb.and([eb('s.reason', '=', 'auth'), eb(eb.val(key), '=', eb.fn.any('a.blocked_keys'))]),
+        eb.and([
+          eb('s.reason', '=', 'auth'),
+          eb.or([
+            eb(eb.val(key), '=', eb.fn.any('a.blocked_keys')),
+            eb(eb.val(key), '=', eb.fn.any('a.foreign_keys')),
+          ]),
+        ]),
         eb.and([
           eb('s.reason', '=', 'credit_floor'),
           eb('a.drained_floor', '<=', eb.fn<number>('greatest', [eb.val(floor), floorInForce])),

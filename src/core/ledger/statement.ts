@@ -1,8 +1,10 @@
+// Reads the statement of an account: every change of its balance.
+
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
 
-/** What a statement is asked for. */
+/** Account and span of a statement. */
 interface StatementOrder {
   /** Null: all accounts. */
   readonly account: string | null
@@ -13,7 +15,7 @@ interface StatementOrder {
   readonly zone: string
 }
 
-/** What the sums are told by. */
+/** Groups of the sums. */
 export type Grouping = 'day' | 'list' | 'run'
 
 /** The changes of a balance in one group: `opening` and `closing` where the group is a stretch of time. */
@@ -53,7 +55,7 @@ type WrittenEvent = Omit<StatementEvent, 'after' | 'at'> & {
   readonly at: string
 }
 
-// What no call of ours surely explains.
+// Changes that no call of ours surely explains.
 const unexplained = sql<boolean>`kind in ('perhaps_ours', 'others', 'top_up')`
 
 /** Sums and events, the oldest first. Both from one look at the account: it reads every call that was ever paid. */

@@ -1,3 +1,5 @@
+// Reads the tasks that wait for a reservation, and calls whose answers were lost.
+
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
@@ -136,7 +138,9 @@ export async function saveReplay(
   await sql`
     update accounts
     set replay_ms = ${replayMs}
-    where id = ${account} and replay_ms is distinct from ${replayMs}::bigint`.execute(db)
+    where id = ${account} and replay_ms is distinct from ${replayMs}::bigint and wrong_answers = 0`.execute(
+    db,
+  )
 }
 
 /** A task as the gate needs it. */
@@ -151,7 +155,7 @@ export interface WaitingTask {
   readonly budget: number | null
   readonly spent: number
   readonly reserved: number
-  /** What the runs of its list that are dated in the month of its run may use together; null: the list has no budget. */
+  /** Budget of its list for the month of its run; null: the list has none. */
   readonly list: ListPurse | null
   /** True when a call for the task, or for its query, is in flight, or may be answered yet although its answer was lost. */
   readonly busy: boolean
@@ -197,12 +201,15 @@ export interface Waiting {
   readonly tasks: readonly WaitingTask[]
 }
 
-// The calls of task `t`, looked at for account `a`, of which somebody expects an answer.
+// True while a call for task `t`, or for its query by an account whose answers account `a` may reuse, is in flight.
 const isBusy = sql<boolean>`(
   exists (select from calls c where c.task_id = t.id and c.outcome is null)
   or exists (
     select from calls c
-    where c.account_id = a.id and c.query_id = t.query_id and c.outcome is null
+    where c.account_id = any(peers.ids)
+      and c.query_id = t.query_id
+      and c.outcome is null
+      and (c.account_id = a.id or r.max_age_ms > 0)
   )
   or ${mayBeAnswered}
 )`
@@ -221,6 +228,9 @@ export async function readWaiting(db: Database, wanted: WantedTasks): Promise<Wa
       ) as lease_live,
       waiting.*
     from accounts a
+    cross join lateral (
+      select array_agg(peer.id) as ids from accounts peer where peer.kind = a.kind
+    ) peers
     left join lateral (
       select
         t.id,

@@ -109,21 +109,20 @@ export function show(cell: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 }
 
-type Role =
-  | 'query'
-  | 'location'
-  | 'hl'
-  | 'gl'
-  | 'num'
-  | 'device'
-  | 'priority'
-  | 'weight'
-  | 'tags'
-  | 'target'
-  | 'cpc'
-  | 'difficulty'
-  | 'every'
-  | 'max_age'
+export const otherRoles = [
+  ...requestRoles,
+  'priority',
+  'weight',
+  'tags',
+  'target',
+  'cpc',
+  'difficulty',
+  'every',
+  'max_age',
+] as const
+
+type OtherRole = (typeof otherRoles)[number]
+type Role = 'query' | OtherRole
 
 /** A header cell that we know: its meaning, and whether `a|b` in its cells means several values. */
 interface Meaning {
@@ -133,7 +132,7 @@ interface Meaning {
 
 /** A column of a list that is read besides its queries. */
 export interface ListColumn {
-  readonly role: Exclude<Role, 'query'>
+  readonly role: OtherRole
   readonly index: number
   readonly several: boolean
   /** True for a column that only tools name like this: what does not fit in it costs no query. */
@@ -145,7 +144,7 @@ export interface ListColumn {
 /** A column by its name or number, and what a person says it means; null: nothing. */
 export interface Mapping {
   readonly column: string
-  readonly role: Exclude<Role, 'query'> | null
+  readonly role: OtherRole | null
 }
 
 // As the exports of keyword tools, search consoles and advertising accounts spell it, language by language.
@@ -172,7 +171,7 @@ từ khóa, cụm từ tìm kiếm, kata kunci, kueri, kueri teratas, kueri popu
 الكلمة الرئيسية, كلمة رئيسية, الكلمات الرئيسية, طلبات البحث, מילת מפתח, שאילתה, שאילתות, कीवर्ड, کلمه کلیدی
 `
 
-const otherNames: Readonly<Record<Exclude<Role, 'query' | 'cpc' | 'difficulty'>, string>> = {
+const otherNames: Readonly<Record<Exclude<OtherRole, 'cpc' | 'difficulty'>, string>> = {
   location: 'location, place',
   hl: 'hl',
   gl: 'gl',
@@ -242,7 +241,7 @@ function isBlockTitle(cell: string): boolean {
 
 /** A column that a tool writes beside its queries; the earlier pattern wins where several columns fit. */
 interface ToolColumn {
-  readonly role: Exclude<Role, 'query'>
+  readonly role: OtherRole
   readonly names: readonly RegExp[]
 }
 

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { Misuse } from '../../base/errors.ts'
-import type { Dialect } from './columns.ts'
+import { type Dialect, otherRoles } from './columns.ts'
 import { readMaps } from './mapping.ts'
 import type { ReadOptions } from './reader.ts'
 import type { Defaults } from './rows.ts'
@@ -16,22 +16,6 @@ import {
   checkPriority,
   readTags,
 } from './values.ts'
-
-const roles = [
-  'location',
-  'hl',
-  'gl',
-  'num',
-  'device',
-  'priority',
-  'weight',
-  'tags',
-  'target',
-  'cpc',
-  'difficulty',
-  'every',
-  'max_age',
-] as const
 
 const shape = z
   .object({
@@ -47,7 +31,7 @@ const shape = z
     matchTypes: z.enum(['keep', 'strip']),
     numbering: z.enum(['keep', 'strip']),
     comments: z.enum(['keep', 'skip']),
-    map: z.array(z.object({ column: z.string(), role: z.enum(roles).nullable() })),
+    map: z.array(z.object({ column: z.string(), role: z.enum(otherRoles).nullable() })),
     /** Cells of a row when it was agreed to. */
     width: z.number(),
   })

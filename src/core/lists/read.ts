@@ -95,8 +95,8 @@ const likelyScore = 0.6
 function runnerUpOf(rows: readonly (readonly string[])[], { columns }: Dialect): number | null {
   if (columns.width === 1) return null
   const scored = scoreColumns(rows.slice(0, scoredRows), columns.width)
-  const others = scored.filter(({ index, score }) => index !== columns.query && score > likelyScore)
-  return others[0]?.index ?? null
+  const other = scored.find(({ index, score }) => index !== columns.query && score > likelyScore)
+  return other?.index ?? null
 }
 
 /** Queries go to somebody else: addresses of people among them are named. */

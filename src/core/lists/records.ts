@@ -1,5 +1,6 @@
 // Cuts text into records and numbers their lines.
 
+import { CsvError, type Options, parse } from 'csv-parse/sync'
 import { Misuse } from '../../base/errors.ts'
 import { cr, firstLineEnd, lastLineEnd, lf, textEnd } from './encoding.ts'
 
@@ -28,8 +29,8 @@ const mark = Buffer.from('\ufeff')
 
 /** Cuts UTF-8 text into records; a quote that is never closed costs its own line, not the rest of the file. */
 export class Cutter {
-  readonly #delimiter: string
-  readonly #sign: Buffer
+  readonly #options: Options & { readonly delimiter: string }
+  readonly #delimiter: Buffer
   readonly #literal: boolean
   readonly #trims: boolean
   readonly #shown: string
@@ -42,8 +43,11 @@ export class Cutter {
     this.#shown = shown
     this.#literal = delimiter === null
     this.#trims = delimiter !== '\t'
-    this.#delimiter = delimiter ?? noDelimiter
-    this.#sign = Buffer.from(this.#delimiter)
+    this.#delimiter = Buffer.from(delimiter ?? noDelimiter)
+    this.#options = {
+      delimiter: delimiter ?? noDelimiter,
+      relax_column_count: true,
+    }
   }
 
   /** The records that are whole by now; what is unfinished waits for the next piece. */
@@ -65,10 +69,14 @@ export class Cutter {
 
   #cut(bytes: Buffer, last: boolean, found: Records): number {
     let at = 0
+    let whole = true
     while (at < bytes.length) {
       at = this.#cutUnquoted(bytes, at, found)
       if (at === bytes.length) return at
-      const record = recordAt(bytes, at, this.#sign)
+      whole &&= this.#cutWhole(at === 0 ? bytes : bytes.subarray(at), found)
+      if (whole) return bytes.length
+      // Once a piece holds an error it is cut record by record: the parser would begin anew behind each of them.
+      const record = recordAt(bytes, at, this.#delimiter)
       if (typeof record === 'object') {
         this.#keep(record.cells, found)
         at = record.end
@@ -94,15 +102,27 @@ export class Cutter {
 
   /** The lines before the first one in which a cell begins with a quote: elsewhere a quote is a sign like any other. */
   #cutUnquoted(bytes: Buffer, at: number, found: Records): number {
-    const opening = openingQuote(bytes, at, this.#delimiter)
+    const opening = openingQuote(bytes, at, this.#options.delimiter)
     const end = opening < 0 ? bytes.length : at + lastLineEnd(bytes.subarray(at, opening))
     this.#cutPlain(bytes.subarray(at, end), found)
     return end
   }
 
-  /** Without a quote every line end ends a record. */
+  #cutWhole(part: Buffer, found: Records): boolean {
+    const records = attempt(part, this.#optionsFor(part))
+    if (typeof records === 'string') return false
+    const wraps = countLines(part) > records.length
+    for (const cells of records) {
+      found.cells.push(cells)
+      found.lines.push(this.#line)
+      this.#line += wraps ? linesOf(cells) : 1
+    }
+    return true
+  }
+
+  /** Without a quote every line end ends a record, and the parser's care would be most of the work of reading a list. */
   #cutPlain(part: Buffer, found: Records): void {
-    const delimiter = this.#delimiter
+    const { delimiter } = this.#options
     for (let at = 0; at < part.length;) {
       const end = firstLineEnd(part, at)
       const next = end < 0 ? part.length : end
@@ -111,6 +131,12 @@ export class Cutter {
       found.lines.push(this.#line++)
       at = next
     }
+  }
+
+  /** The parser tries every line end at every character: it is given only those that occur. */
+  #optionsFor(part: Buffer): Options {
+    const ends = part.includes(cr) ? ['\r\n', '\n', '\r'] : ['\n']
+    return { ...this.#options, record_delimiter: ends }
   }
 
   #cutBroken(line: Buffer, reason: string, found: Records): void {
@@ -132,16 +158,31 @@ export class Cutter {
   }
 
   /** Cuts a line that has one reading only: blanks around quoted cells, or quotes in a list of plain lines. */
-  #save(line: Buffer): readonly string[] | string {
-    const text = line.toString('utf8', 0, textEnd(line, line.length))
-    if (!this.#literal) return cutLine(text, this.#delimiter, this.#trims)
-    return line[0] === quote && closingQuote(line, 1) < 0 ? neverClosed : [text]
+  #save(line: Buffer): readonly string[] | string | undefined {
+    if (!this.#literal) {
+      const text = line.toString('utf8', 0, textEnd(line, line.length))
+      return cutLine(text, this.#options.delimiter, this.#trims)
+    }
+    if (line[0] === quote && line.lastIndexOf(quote) === 0) return neverClosed
+    const records = attempt(line, { ...this.#optionsFor(line), relax_quotes: true })
+    if (typeof records === 'string') return records === 'CSV_QUOTE_NOT_CLOSED' ? neverClosed : ''
+    return records.length === 1 ? records[0] : undefined
   }
 
   #tooLong(): Misuse {
     return new Misuse(
       `${this.#shown}:${this.#line}: expected lines of a query list, got one of more than ${longestRecord / 1024 / 1024} MiB; is this the right file?`,
     )
+  }
+}
+
+/** The records, or the code of the first error. */
+function attempt(bytes: Buffer, options: Options): string[][] | string {
+  try {
+    return parse(bytes, options)
+  } catch (error) {
+    if (error instanceof CsvError) return error.code
+    throw error
   }
 }
 
@@ -161,7 +202,7 @@ const quote = 34
 const blanks: readonly (number | undefined)[] = [32, 9]
 const starts: readonly (number | undefined)[] = [undefined, 10, 13]
 
-/** The record that begins here and where it ends, or why its cells cannot be told apart. */
+/** The record that begins here and where it ends, or why its cells cannot be told apart; as the parser reads it. */
 function recordAt(
   bytes: Buffer,
   from: number,
@@ -323,4 +364,15 @@ export async function* skipLines(
 ): AsyncGenerator<Buffer> {
   const skipper = new LineSkipper(lines)
   for await (const piece of pieces) yield skipper.pass(piece)
+}
+
+/** Counts the lines of a piece, with a last one that no line end closes. */
+function countLines(bytes: Buffer): number {
+  let count = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === lf || (byte === cr && bytes[at + 1] !== lf)) count++
+  }
+  const last = bytes[bytes.length - 1]
+  return last === undefined || last === lf || last === cr ? count : count + 1
 }

@@ -57,7 +57,7 @@ const leastQueries = 5
 /** Fewer changed answers say too little about a copy of an older day. */
 const leastChanged = 8
 /** From here on an answer has next to nothing in common with the one before. */
-export const allNew = 0.9
+const allNew = 0.9
 
 export function scoreAnswers(answers: readonly RunAnswer[]): readonly ScoredAnswer[] {
   const { holders, queries } = countHolders(answers)
@@ -131,7 +131,7 @@ function isSettled({ pages, earlier }: RunAnswer): boolean {
  * How far the first ten moved between two answers, from 0 to 1: places moved, of the most that could be moved. A page that
  * is missing stands one place below the last that both show. Null: one of them shows nothing.
  */
-export function turnoverBetween(
+function turnoverBetween(
   before: readonly number[] | undefined,
   now: readonly number[],
 ): number | null {

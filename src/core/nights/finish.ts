@@ -129,7 +129,8 @@ async function storeKeywords(db: Database, finish: number, day: string): Promise
         return true
       })
   } catch (error) {
-    if (changedMeanwhile.includes(codeOf(error) ?? '')) return false
+    // 23505: another process stored the same day at the same moment.
+    if ([...changedMeanwhile, '23505'].includes(codeOf(error) ?? '')) return false
     throw error
   }
 }

@@ -270,38 +270,42 @@ async function readChunk(
           ),
           ''
         ) as earlier
-      from (
-        select
-          past.*,
-          (
-            select string_agg(marks.page, ''::bytea order by marks.position, marks.ordinal)
-            from (${firstTen(sql`past.id`)}) as marks
-          ) as pages
-        from (
-          select
-            older.id, older.fetched_at, runs.run_date,
-            not runs.suspect and not exists (select from quarantine where quarantine.search_id = older.id) as trusted
-          from searches as older
-          join tasks on tasks.id = older.task_id
-          join runs on runs.id = tasks.run_id
-          join night_health as health on health.run_id = runs.id
-          where older.query_id = asked.query_id
-            and older.origin = searches.origin
-            and older.api = searches.api
-            and older.fetched_at < searches.fetched_at
-            and older.parse_error is null
-            and older.result_count > 0
-            and not older.archived
-            and runs.run_date < ${date}::date
-            and health.judged_at >= runs.finished_at
-          order by older.fetched_at desc, older.id desc
-          limit ${most}
-        ) as past
-      ) as older
+      from (${olderAnswers({ date, most })}) as older
       where older.pages is not null
     ) as before
     order by asked.query_id`.execute(db)
   return rows
+}
+
+/** Older answers to a query of earlier days, the newest first, with the marks of their first ten. */
+function olderAnswers({ date, most }: { readonly date: string; readonly most: number }) {
+  return sql`
+    select
+      past.*,
+      (
+        select string_agg(marks.page, ''::bytea order by marks.position, marks.ordinal)
+        from (${firstTen(sql`past.id`)}) as marks
+      ) as pages
+    from (
+      select
+        older.id, older.fetched_at, runs.run_date,
+        not runs.suspect and not exists (select from quarantine where quarantine.search_id = older.id) as trusted
+      from searches as older
+      join tasks on tasks.id = older.task_id
+      join runs on runs.id = tasks.run_id
+      join night_health as health on health.run_id = runs.id
+      where older.query_id = asked.query_id
+        and older.origin = searches.origin
+        and older.api = searches.api
+        and older.fetched_at < searches.fetched_at
+        and older.parse_error is null
+        and older.result_count > 0
+        and not older.archived
+        and runs.run_date < ${date}::date
+        and health.judged_at >= runs.finished_at
+      order by older.fetched_at desc, older.id desc
+      limit ${most}
+    ) as past`
 }
 
 /** The first ten of an answer: a mark for each page, and the country of its domain where that has one. */

@@ -136,15 +136,6 @@ interface Finding {
   readonly since: number | null
 }
 
-/**
- * Judges a run beside earlier ones of its list. Shares have to differ by more than chance would make them, four times over;
- * without a past a run is suspect only when nearly all of it is wrong. What the third run in a row has alike is the usual
- * from then on.
- */
-export function judgeNight(night: JudgedNight, before: NightsBefore): NightJudgement {
-  return judgementOf(night, findingsOf(night, before))
-}
-
 /** The findings in sentences: those that hide a run, and those that do not. */
 export function judgementOf(night: JudgedNight, findings: readonly Finding[]): NightJudgement {
   if (night.asked > 0 && night.answered + night.unreadable === 0) {
@@ -159,7 +150,12 @@ export function judgementOf(night: JudgedNight, findings: readonly Finding[]): N
   }
 }
 
-function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): readonly Finding[] {
+/**
+ * Judges a run beside earlier ones of its list. Shares have to differ by more than chance would make them, four times over;
+ * without a past a run is suspect only when nearly all of it is wrong. What the third run in a row has alike is the usual
+ * from then on.
+ */
+export function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): readonly Finding[] {
   if (night.asked === 0 || night.answered + night.unreadable === 0) return []
   return rules.flatMap((rule): Finding[] => {
     const score = rule.of(night)
@@ -168,14 +164,14 @@ function findingsOf(night: JudgedNight, { usual, last }: NightsBefore): readonly
     const finding = { rule, score, usual: value, says: describe(rule, night, value), since: null }
     if (!isOdd(rule, night, value)) return [{ ...finding, verdict: 'fine' }]
     const [newer, older] = last
-    if (newer === undefined || older === undefined) return [judged(finding)]
-    if (!isRepeated(rule, [night, newer, older], value)) return [judged(finding)]
+    if (newer === undefined || older === undefined) return [judgedBy(finding)]
+    if (!isRepeated(rule, [night, newer, older], value)) return [judgedBy(finding)]
     const says = `${finding.says}; so it was in the two runs before, and is the usual from now on`
     return [{ ...finding, says, verdict: 'lasting', since: older.run_id }]
   })
 }
 
-function judged(finding: Omit<Finding, 'verdict'>): Finding {
+function judgedBy(finding: Omit<Finding, 'verdict'>): Finding {
   return { ...finding, verdict: finding.rule.hides ? 'quarantine' : 'notice' }
 }
 

@@ -280,6 +280,9 @@ interface WatchedNight extends WatchRow {
   readonly budget: number | null
   /** Longest interval of an adaptive schedule; null: every query is asked each night. */
   readonly adaptive_days: number | null
+  readonly priority: number | null
+  /** The part of a night's credits that its list is given when they are short. */
+  readonly part: number | null
 }
 
 /** Every schedule that a scheduler has ever seen. */

@@ -119,25 +119,22 @@ interface Filling {
   readonly marks: readonly StandingMark[]
 }
 
-/** Puts answers into quarantine and releases others; gives how many of the run are in it. */
-async function fillQuarantine(
-  trx: Database,
-  { run, why, single, marks }: Filling,
-): Promise<number> {
+/** The single answers of a run that are held, and those that a person released. */
+function singleAnswers({ single, marks }: Pick<Filling, 'single' | 'marks'>) {
   const one = marks.flatMap(({ search_id: answer, ...mark }) =>
-    answer === null ? [] : [{ search_id: answer, ...mark }],
+    answer === null ? [] : [{ ...mark, search_id: answer, score: null }],
   )
   const released = one.filter(({ trusted }) => trusted).map(({ search_id: id }) => id)
-  const held = [
-    ...one
-      .filter(({ trusted }) => !trusted)
-      .map(({ search_id: id, reason, made_by: by }) => ({
-        search_id: id,
-        reason: `not trusted by ${by}: ${reason}`,
-        score: null,
-      })),
-    ...single,
-  ].filter(({ search_id: id }) => !released.includes(id))
+  const distrusted = one
+    .filter(({ trusted }) => !trusted)
+    .map((mark) => ({ ...mark, reason: `not trusted by ${mark.made_by}: ${mark.reason}` }))
+  const held = [...distrusted, ...single].filter(({ search_id: id }) => !released.includes(id))
+  return { held, released }
+}
+
+/** Puts answers into quarantine and releases others; gives how many of the run are in it. */
+async function fillQuarantine(trx: Database, { run, why, ...answers }: Filling): Promise<number> {
+  const { held, released } = singleAnswers(answers)
   const kept = held.map(({ search_id: id }) => id)
   const { rows } = await sql<{ quarantined: number }>`
     with held as (

@@ -10,10 +10,10 @@ import { late, within } from '../../base/waiting.ts'
 
 export type BackendName = 'postgres' | 'redis'
 
-/** Where jobs live: a pool whose search path is BullMQ's schema, or the address of a Redis. */
+/** Store of the jobs: a pool whose search path is BullMQ's schema, or the address of a Redis. */
 export type QueueStore = { readonly pool: Pool } | { readonly redisUrl: string }
 
-/** What a job carries, whatever the queue. */
+/** Works on the data of a job. */
 type Processor<Data> = (data: Data) => Promise<void>
 
 /** Both backends behind one door: the only place that knows which one is behind it. */
@@ -26,7 +26,7 @@ export interface Backend {
   close(): Promise<void>
 }
 
-/** How jobs are taken from a queue. */
+/** Options of a consumer. */
 type ConsumeOptions = Pick<WorkerOptions, 'concurrency'>
 
 // A worker that dies is noticed within lock plus twice the check; a stall is no fault of the job. Handing a slice
@@ -162,7 +162,7 @@ function connectionOf(url: string): Redis | Cluster {
   })
 }
 
-/** What sentinels said, out of what the driver makes of it. */
+/** The error of the sentinels, out of the driver's message. */
 function sentinelReason(error: Error): string | undefined {
   return /^All sentinels are unreachable\b.* Last error: (.*)$/s.exec(error.message)?.[1]
 }
@@ -177,7 +177,7 @@ function sentinelRefusal(connection: Redis | Cluster): Promise<never> {
   })
 }
 
-/** What every server that keys go to says about its memory. */
+/** Asks every server that holds keys about its memory. */
 async function firstAnswer(
   connection: Redis | Cluster,
   told: () => Error | undefined,

@@ -1,3 +1,5 @@
+// Calls a function every minute in one process, through a queue of its own.
+
 import { pause, within } from '../../base/waiting.ts'
 import { openBackend, type QueueStore } from './bullmq.ts'
 

@@ -1,3 +1,5 @@
+// Opens queues and their connections on either backend, and migrates BullMQ's tables.
+
 import { runMigrations, SchemaVersionMismatchError } from 'bullmq'
 import type { Config } from '../../base/config.ts'
 import { connectionFailure, openPool, type Pool } from '../../base/database/database.ts'
@@ -5,7 +7,7 @@ import { letGo } from '../../base/database/trouble.ts'
 import { codeOf, WrongDatabase } from '../../base/errors.ts'
 import type { QueueStore } from './bullmq.ts'
 
-/** Where a queue lives, and whose it is. */
+/** Store and owner of a queue. */
 export interface QueuePlace {
   readonly config: Pick<Config, 'redisUrl'>
   readonly databaseUrl: string
@@ -14,7 +16,7 @@ export interface QueuePlace {
 
 /** The connections of one part of the queue on PostgreSQL; on Redis each part opens what it needs. */
 interface PartConnections {
-  /** What `pg_stat_activity` shows. */
+  /** Name in `pg_stat_activity`. */
   readonly name: string
   readonly max: number
   /** Its commits may be lost in a crash of the server. */

@@ -5,7 +5,7 @@ import { awaitedLater } from '../../base/waiting.ts'
 import type { QueuedSlice } from './slice-jobs.ts'
 import { listOpenSlices } from './open-slices.ts'
 
-/** Where slices are handed to. */
+/** Target of slices. */
 export interface SliceSink {
   add(slices: readonly QueuedSlice[]): Promise<void>
 }

@@ -1,3 +1,5 @@
+// The queue of slices: adds, counts and consumes their jobs.
+
 import type { Job, Worker } from 'bullmq'
 import { z } from 'zod'
 import { Unreachable } from '../../base/errors.ts'

@@ -1,3 +1,5 @@
+// The status command.
+
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { formatTable } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
@@ -64,7 +66,7 @@ async function look(mill: Mill, run: number | null): Promise<MillState> {
   }
 }
 
-/** What the tables say of the mill at this moment; the queue and the outlook aside. */
+/** Reads the present state from the tables, without the queue and the outlook. */
 export async function readTables(
   { db, config, supplier }: Pick<Mill, 'db' | 'config' | 'supplier'>,
   run: number | null,

@@ -1,3 +1,5 @@
+// Rebuilds the queue from the tables.
+
 import type { Mill } from '../mill.ts'
 import { closeRuns } from '../queue/open-slices.ts'
 import { refill } from '../queue/refill.ts'

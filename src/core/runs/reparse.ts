@@ -1,7 +1,10 @@
-import { type Answer, flawOf, type StoredAnswer } from '../../base/answer.ts'
+// The reparse command: reads stored bodies again, without a call.
+
+import { type Answer, flawOf, otherQuery, type StoredAnswer } from '../../base/answer.ts'
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { count } from '../../base/cli/text.ts'
 import { readConfig } from '../../base/config.ts'
+import { sql } from '../../base/database/kysely.ts'
 import { troubleOf } from '../../base/database/trouble.ts'
 import { codeOf, type Exit, exits, reasonOf } from '../../base/errors.ts'
 import {
@@ -124,7 +127,23 @@ export async function reparse(
     read += better
     unread += stored.length - better
   }
+  if (marked > 0) await countWrongAnswers(db)
   return { read, unread, marked, refused, bodiless }
+}
+
+/** Counts answers to another query against their account, as settlement does. */
+async function countWrongAnswers(db: Books['db']): Promise<void> {
+  await sql`
+    update accounts as a
+    set wrong_answers = greatest(a.wrong_answers, marked.answers)
+    from (
+      select c.account_id, count(*)::integer as answers
+      from searches s
+      join calls c on c.id = s.call_id
+      where starts_with(s.parse_error, ${otherQuery})
+      group by c.account_id
+    ) as marked
+    where a.id = marked.account_id`.execute(db)
 }
 
 const strangeApi =

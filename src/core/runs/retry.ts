@@ -1,3 +1,5 @@
+// The retry, cancel and resume commands.
+
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { countFlag } from '../../base/cli/flags.ts'
 import { count } from '../../base/cli/text.ts'
@@ -27,7 +29,7 @@ import { expectList, expectRun, expectTag } from './run.ts'
 import { dearestSeen } from './status.ts'
 import { flawCode } from './waits.ts'
 
-/** What can be typed after `npm run retry --`. */
+/** Flags of `npm run retry`. */
 export interface RetryFlags {
   readonly run?: number
   readonly list?: string
@@ -294,7 +296,7 @@ function selected({ run, list, states, error, tag, since, buyAgain }: Selection)
     )`
 }
 
-// Whoever buys waits for the rows of the runs: no longer than so many tasks take.
+// Workers wait for the rows of the runs: each statement holds them for this many tasks at most.
 const portion = 2000
 
 /**
@@ -367,7 +369,7 @@ async function reopenPortion(
   })
 }
 
-/** What can be typed after `npm run cancel --`. */
+/** Flags of `npm run cancel`. */
 export interface CancelFlags {
   readonly run?: number
   readonly list?: string
@@ -411,7 +413,7 @@ async function cancel(db: Database, run: number): Promise<{ run: number; cancell
   return { run, cancelled: ended.cancelled }
 }
 
-/** What can be typed after `npm run resume --`. */
+/** Flags of `npm run resume`. */
 export interface ResumeFlags {
   readonly json?: true
   readonly forgetPrices?: true

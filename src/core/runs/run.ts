@@ -1,3 +1,5 @@
+// Details of one run.
+
 import { firstNames } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -26,7 +28,7 @@ export interface RunFacts {
   readonly rejected: number
   readonly suspect: boolean
   readonly reasons: readonly string[]
-  /** What is odd about it and hides nothing. */
+  /** Remarks that hide none of its answers. */
   readonly remarks: readonly string[]
   readonly asked: number | null
   /** Of these, queries with a readable answer. */
@@ -36,7 +38,7 @@ export interface RunFacts {
   readonly empty: number | null
   readonly unreadable: number | null
   readonly workers: number | null
-  /** What an answer cost in the nights that show what is usual for the list; null without any. */
+  /** Usual cost of an answer of this list; null without earlier nights. */
   readonly usual_price: number | null
   readonly previous: number | null
   readonly next: number | null

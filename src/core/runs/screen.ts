@@ -1,4 +1,4 @@
-// What status shows, as lines.
+// Output of `status`, as lines for a terminal.
 
 import { count, flawText, formatTable, spanText } from '../../base/cli/text.ts'
 import { type CreditOutlook, outlookSentences } from '../forecast/foresee.ts'
@@ -13,7 +13,7 @@ export interface StatusView {
   readonly account: AccountStatus | null
   readonly accountName: string
   readonly origin: string
-  /** What calls are believed to cost. */
+  /** Expected prices of calls. */
   readonly prices: readonly BelievedPrice[]
   /** In force: the settings' own, or the highest of live workers. */
   readonly floor: number
@@ -116,6 +116,11 @@ function accountLines({ account, accountName, floor }: StatusView): string[] {
       `held: ${account.reserved} credits for calls in flight, ${account.uncertain} for calls nobody could read`,
     )
   }
+  if (account.external_per_call > 0) {
+    lines.push(
+      `external spend: the balance falls by up to ${count(account.external_per_call, 'credit')} for each call beyond what its bill says; others use the account, or bills are too low`,
+    )
+  }
   for (const stop of account.stops) {
     const until = stop.until === null ? '' : `, until ${stop.until}`
     lines.push(`stands still (${stop.reason}) since ${stop.since}${until}: ${stop.detail}`)
@@ -157,7 +162,7 @@ function outlookPart({ outlook, origin, zone }: StatusView): string[] {
   return outlookSentences(outlook, zone).map((line) => `outlook: ${line}`)
 }
 
-/** What a person would type now. */
+/** Next command for a person to type. */
 export function nextStep({ runs, account }: Pick<StatusView, 'runs' | 'account'>): string {
   const reasons = new Set(account?.stops.map(({ reason }) => reason))
   if (reasons.has('auth')) return 'set another SEARCH_API_KEY, or: npm run resume'
@@ -198,7 +203,7 @@ export function formatUnknown(calls: readonly UnknownCall[]): string {
   return `${table}\n\n${count(calls.length, 'call')}, ${count(risk, 'credit')} at risk in all`
 }
 
-/** What calls of one kind are believed to cost, and what that rests on. */
+/** Expected price of one price class, and the prices seen so far. */
 interface BelievedPrice {
   readonly class: string
   /** Credits set aside for a call among others. */

@@ -113,10 +113,12 @@ export interface AccountStatus {
   readonly workers: number
   readonly day_spent: number
   readonly month_spent: number
+  /** Credits that the balance falls for each call beyond its bill, by the last calls. */
+  readonly external_per_call: number
   readonly stops: readonly { reason: string; since: string; until: string | null; detail: string }[]
 }
 
-/** What the ledger knows of an account; null before its first call. */
+/** Reads the state of an account; null before its first call. */
 export async function readAccount(
   db: Database,
   { name, kind }: { name: string; kind: string },
@@ -124,6 +126,7 @@ export async function readAccount(
   const { rows } = await sql<AccountStatus>`
     select
       a.id, a.name, a.kind, a.reserved, a.uncertain, a.in_flight, a.day_spent, a.month_spent,
+      greatest(a.external_now, a.external_last) as external_per_call,
       ${shownBalance} as remaining,
       to_char(a.obs_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as observed_at,
       round(extract(epoch from clock_timestamp() - a.obs_at))::float8 as observed_ago_s,

@@ -1,4 +1,4 @@
-// Why open work does not go on: nobody works, or something is waited for.
+// Reasons for which open work does not go on: no live worker, a lease of a dead one, or a pause.
 
 import { otherQuery, paidRefusal } from '../../base/answer.ts'
 import { clock, utcText } from '../../base/database/clock.ts'
@@ -231,13 +231,13 @@ export async function takeNewFields(db: Database, since: Date): Promise<readonly
     .execute()
   const found: NewFields[] = []
   for (const { id } of runs.toSorted((a, b) => a.id - b.id)) {
-    const read = await db.executeQuery(statement<NewFields>('take_fields', [id]))
+    const read = await db.executeQuery(statement<NewFields>('take_fields', { run: id }))
     found.push(...read.rows)
   }
   return found
 }
 
-/** What the tables say about an account, for metrics. */
+/** Gauges of an account, for metrics. */
 interface AccountGauges {
   readonly remaining: number | null
   readonly reserved: number

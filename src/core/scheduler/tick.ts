@@ -63,6 +63,7 @@ async function keepWatch(desk: NightDesk, { schedules, names }: ScheduleFile): P
       max_age_ms: schedule.maxAgeMs,
       budget: schedule.budget,
       adaptive_days: schedule.cadence.kind === 'adaptive' ? schedule.cadence.longestDays : null,
+      ...{ priority: schedule.priority, part: schedule.part },
       known_until: goesOn ? was.known_until : now,
     })
   }

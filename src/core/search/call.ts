@@ -8,7 +8,7 @@ import { BadSettings } from '../../base/errors.ts'
 import type { Query } from '../../base/query.ts'
 import { scrub, type Secret } from '../../base/secret.ts'
 
-/** What became of one paid request. */
+/** Result of one paid request. */
 export type Reply =
   | {
       readonly kind: 'response'
@@ -42,7 +42,7 @@ export interface Api {
   close(): Promise<void>
 }
 
-/** What a call may bear beside its query. */
+/** Idempotency key and abort signal of a call. */
 interface CallOptions {
   readonly key?: string | null
   readonly signal?: AbortSignal
@@ -189,7 +189,7 @@ function first(value: string | string[] | undefined): string | null {
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** How an exchange ended: with a whole response, or with what was there when it broke. */
+/** End of an exchange: a whole response, or the part that came before it broke. */
 export interface ExchangeEnding {
   /** False: no byte of the request was written to a socket. */
   readonly sent: boolean
@@ -430,7 +430,7 @@ class Sockets {
     this.#single = new Pool(origin, { ...shared, pipelining: 0 })
   }
 
-  /** Where the next call goes. */
+  /** The pool for the next call. */
   pool(): Pool {
     return performance.now() < this.#waryUntil ? this.#single : this.#kept
   }

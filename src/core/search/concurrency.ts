@@ -1,4 +1,4 @@
-// How many paid calls may be in flight at once, bounded with p-limit.
+// Bounds the paid calls in flight with p-limit.
 
 import pLimit from 'p-limit'
 

@@ -1,3 +1,5 @@
+// Reads bodies as JSON that Postgres can hold.
+
 import type { Json, JsonObject } from '../../base/answer.ts'
 
 /** A body that was read: a JSON object, fit for Postgres. */

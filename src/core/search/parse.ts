@@ -19,9 +19,9 @@ import type {
 import { idBytes } from '../../base/query.ts'
 import { isObject, type Readable, readBody } from './json.ts'
 
-/** What a body says. Whether that makes it an answer or a refusal, the status decides, too. */
+/** Content of a body. Its status decides, too, whether it is an answer or a refusal. */
 export interface Reading {
-  /** What it says of its own success; null: nothing, or it cannot be read. */
+  /** Its `success`; null: it has none, or cannot be read. */
   readonly success: boolean | null
   /** The query that it says it answers; null where it names none. */
   readonly query: string | null
@@ -118,7 +118,7 @@ interface List<T> {
   readonly exact: readonly Json[]
 }
 
-/** What can be read of a list, each thing at its own place; a list that holds anything else is kept as it came, too. */
+/** Reads the items of a list, each at its own place; a list that holds anything else is kept as it came, too. */
 function readList<T>(
   fields: JsonObject,
   name: ListName,
@@ -185,7 +185,7 @@ const addresses = ['url', 'link', 'href', 'displayed_link', 'website']
 const hosts = ['domain', 'host', 'source']
 const texts = ['title', 'question', 'text', 'name', 'query', 'answer', 'snippet', 'content']
 
-/** What an answer carries in blocks that the interface does not name, each thing a row; a plain value is no block. */
+/** Items of the blocks that the interface does not name, each of them a row; a plain value is no block. */
 export function featuresOf(extra: JsonObject | null): readonly Placed<Feature>[] {
   if (extra === null) return []
   return Object.entries(extra)
@@ -247,9 +247,21 @@ const digits = z
   .transform(Number)
 const whole = z.union([z.int(), digits.pipe(z.int())])
 
-const cost = whole.pipe(z.int().min(0).max(mostCredits)).optional().catch(undefined)
-// Whoever answers a paid search cannot owe credits: such a balance is broken, and believing it would stop a mill that has some.
-const balance = whole.pipe(z.int().min(0)).optional().catch(undefined)
+/** Credits with decimals: the ledger counts whole ones, a cost rounded up and a balance rounded down. */
+const amount = z.union([
+  z.number(),
+  z
+    .string()
+    .regex(/^(0|-?[1-9]\d{0,15})(\.\d{1,12})?$/)
+    .transform(Number),
+])
+const cost = amount
+  .transform(Math.ceil)
+  .pipe(z.int().min(0).max(mostCredits))
+  .optional()
+  .catch(undefined)
+// A paid search cannot leave a debt: such a balance is broken, and believing it would stop an account that has credits.
+const balance = amount.transform(Math.floor).pipe(z.int().min(0)).optional().catch(undefined)
 
 /** Fields of an answer that stand in columns of their own. */
 const answerShape = z.object({
@@ -268,14 +280,14 @@ const resultShape = z.object({
   domain: filled,
 })
 
-/** What can be read of an entity. U+001F parts name and type in its id, so a name cannot hold it. */
+/** Fields of an entity. U+001F parts name and type in its id, so a name cannot hold it. */
 const entityShape = z.object({
   // eslint-disable-next-line no-control-regex -- the separator is what is looked for
   name: z.string().regex(/^[^\u001f]*$/),
   type: textField,
 })
 
-/** What a body says of itself: whether it succeeded, which query it answers, why it refuses. */
+/** Fields of a body about itself: whether it succeeded, which query it answers, why it refuses. */
 const statementShape = z.object({
   success: z.boolean().optional().catch(undefined),
   query: textField,
@@ -308,10 +320,10 @@ const answerNames: ReadonlySet<string> = new Set([
   ...listNames,
 ])
 
-/** What columns say, by the names of the interface. */
+/** Values of columns, by the names of the interface. */
 export type RowColumns = Readonly<Record<string, Json>>
 
-/** What the columns of an answer say of it: it succeeded, and its query is the one that was sent. */
+/** Fields that the columns of an answer stand for: it succeeded, and its query is the one that was sent. */
 export function answerColumns(columns: AnswerColumns, q: string): RowColumns {
   const { intent, sentiment, credits_used, credits_remaining } = columns
   return { success: true, query: q, intent, sentiment, credits_used, credits_remaining }
@@ -327,7 +339,7 @@ function answerExtra(given: JsonObject): JsonObject | null {
   return unnamed(given, answerNames)
 }
 
-/** What the columns of a result cannot say exactly; null when they say all. */
+/** Fields that the columns of a result cannot hold exactly; null when they hold all. */
 function resultLeftover(given: JsonObject, columns: ResultColumns): JsonObject | null {
   return leftover(given, { ...columns }, resultNames)
 }

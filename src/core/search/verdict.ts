@@ -1,4 +1,4 @@
-// What a reply means for the task, the money and the account.
+// Decides what a reply means for the task, the money and the account.
 
 import { type Answer, type Origin, otherQuery, paidRefusal } from '../../base/answer.ts'
 import { canonicalText, type Query } from '../../base/query.ts'
@@ -6,7 +6,7 @@ import { scrub } from '../../base/secret.ts'
 import type { Reply } from './call.ts'
 import { dropRows, readAnswer, type Reading } from './parse.ts'
 
-/** What a body says about money; null: it says nothing, or nothing that can be believed. */
+/** Credits in a body; null: it names none, or none that can be believed. */
 interface Bill {
   readonly creditsUsed: number | null
   readonly creditsRemaining: number | null
@@ -18,7 +18,7 @@ interface Reason {
   readonly message: string
 }
 
-/** What a reply means; `policy` says what follows from it. */
+/** Class of a reply; `policy` says what follows from it. */
 export type Verdict =
   | ({ readonly kind: 'answered'; readonly answer: Answer } & Bill)
   | ({ readonly kind: 'key_refused' } & Reason & Bill)
@@ -140,17 +140,17 @@ export function readWait(header: string | null, now: Date): number | null {
   return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, leastWaitMs), mostWaitMs)
 }
 
-/** What an API says may be long, and may quote the key. */
+/** Messages of an API may be long, and may quote the key. */
 function shorten(said: string, most: number): string {
   const text = scrub(said)
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
 }
 
-/** What becomes of the task, the money and the account after a reply of one class. */
+/** Consequences of a reply of one class for the task, the money and the account. */
 interface Consequence {
   /** `keep`: stays open, no try used. `retry`: a try used, stays open while some are left. `fail`: ends. */
   readonly task: 'answered' | 'retry' | 'fail' | 'keep'
-  /** What was charged when the body does not say. `priced`: unknown, and what it says is the price of its class. */
+  /** Charge when the body names none. `priced`: unknown, and a bill is the price of its class. */
   readonly money: 'priced' | 'free' | 'unknown'
   /** Why the whole account stands still, if it does. */
   readonly stops: 'auth' | 'credit_floor' | 'rate' | null
@@ -212,7 +212,7 @@ function isPaidAnswer(kind: RefusalKind, creditsUsed: number | null): boolean {
   return policy[kind].stops === null && creditsUsed !== null && creditsUsed > 0
 }
 
-/** What a response that is no answer shows of itself. */
+/** A response that is no answer. */
 interface Shown {
   readonly status: number
   readonly code: string | null

@@ -182,13 +182,13 @@ interface GatheringOptions {
   readonly onDue: () => void
 }
 
-/** What waits to be written down together: until it is a whole batch, no more of it comes, or some of it is old. */
+/** Entries that wait to be written together: until the batch is full, no more arrive, or the oldest has waited too long. */
 class Gathering<T> {
   readonly #onDue: () => void
   readonly #longestMs: number
   readonly #patienceMs: number
   #items: T[] = []
-  /** How many there were at the last look. */
+  /** Number of entries at the last look. */
   #seen = 0
   /** When the first of them came. */
   #since = 0
@@ -259,12 +259,16 @@ export function mostUnwritten(lanes: number): number {
   return Math.min(3 * mostTogether, 4 * lanes)
 }
 
-/** Calls reserved before a lane is free for them: none under a rate limit or a cap on calls in flight, which count them. */
+/** With so few lanes a crash leaves at most one call a lane whose end nobody knows. */
+const fewLanes = 16
+
+/** Calls reserved before a lane is free: none with few lanes, nor under a rate limit or a cap on calls in flight. */
 export function aheadOf(
   lanes: number,
   { rateLimit, mostInFlight }: { rateLimit: number | null; mostInFlight: number | null },
 ): number {
-  return rateLimit !== null || mostInFlight !== null ? 0 : Math.floor(lanes / 4)
+  const counted = rateLimit !== null || mostInFlight !== null
+  return lanes <= fewLanes || counted ? 0 : Math.floor(lanes / 4)
 }
 
 /** Calls that may be reserved, in flight or waiting to be stored. */

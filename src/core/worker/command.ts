@@ -1,3 +1,5 @@
+// The work command: starts a worker as the flags say, and prints its summary.
+
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { type Config, readConfig } from '../../base/config.ts'
 import { reaching } from '../../base/database/trouble.ts'
@@ -10,7 +12,7 @@ import { exitOf, lastLine, sumLines, type Summary } from './summary.ts'
 import { work } from './work.ts'
 import type { Worker } from './worker.ts'
 
-/** What can be typed after `npm run work --`. */
+/** Flags of `npm run work`. */
 export interface WorkFlags {
   readonly drain?: true
   readonly concurrency?: string
@@ -19,7 +21,7 @@ export interface WorkFlags {
   readonly desk?: string | true
 }
 
-/** What a monitor asks of the worker in this process. */
+/** Access of a monitor to the worker in this process. */
 interface Watched {
   readonly tell: (line: string) => void
   readonly problems: () => readonly string[]
@@ -33,7 +35,7 @@ type StartMonitor = (
   watched: Watched,
 ) => Promise<{ readonly observe: (seconds: number) => void; close(): Promise<void> }>
 
-/** What features add to a worker; only a job sees the rooms of all of them. */
+/** Parts that features add to a worker; only a job sees all of them. */
 export interface WorkParts {
   readonly afterRuns: AfterRuns
   readonly monitor: StartMonitor
@@ -92,7 +94,7 @@ async function openVoice(secrets: readonly Secret[]): Promise<(line: string) => 
   return (line) => log.info(line)
 }
 
-/** What health checks and metrics ask of the worker, once there is one. */
+/** Gives health checks and metrics access to the worker, once it is open. */
 function lookInto(mill: Mill, worker: () => Worker | null): Omit<Watched, 'tell'> {
   return {
     problems: () =>

@@ -200,7 +200,7 @@ export class Dispatch {
   }
 }
 
-/** What is left of tasks that were handed in. */
+/** Tasks left over from those that were handed in. */
 interface Leftover {
   /** Tasks that stay open for a later round. */
   readonly open: number
@@ -242,8 +242,8 @@ function taskOf(task: OpenTask, run: number, priority: number): Task {
 }
 
 /**
- * What goes to the gate next; a suspect goes alone, when nothing else is in flight. One that was answered with a refused
- * key goes after the others: if they are answered with the same key, it is known that its query was meant.
+ * Picks the next tasks to reserve. A suspect goes alone, when nothing else is in flight. A task that was answered with a
+ * refused key goes after the others: when they are answered with the same key, its query was refused and not the key.
  */
 export function mostUrgent(
   pending: readonly Task[],

@@ -1,3 +1,5 @@
+// Periodic duties of a worker beside buying: lease, crash recovery, lost jobs, ended runs, a changed key file.
+
 import { readFile } from 'node:fs/promises'
 import { count } from '../../base/cli/text.ts'
 import { isFatal, setBack, troubleOf } from '../../base/database/trouble.ts'
@@ -276,7 +278,7 @@ function keyOf(wait: Wait): string {
   return wait.kind === 'lease' ? `lease ${wait.worker}` : `pause ${wait.until}`
 }
 
-/** What is waited for, as a sentence. */
+/** Describes a wait in one sentence. */
 function describeWait(wait: Wait): string {
   switch (wait.kind) {
     case 'lease': {

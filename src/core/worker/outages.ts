@@ -144,7 +144,7 @@ export class Witnesses {
   }
 
   /**
-   * What a reply means once those are heard that began after it: a key that was answered later was not refused, the
+   * Judges a reply once those are heard that began after it: a key that was answered later was not refused, the
    * query was. Waits for no longer than the calls that are on their way.
    */
   async hear({ task, verdict }: Bought): Promise<Verdict> {

@@ -1,4 +1,4 @@
-// How far a worker is, and what it shows of that.
+// Progress of a worker, as a line on a terminal or in a log.
 
 import { say } from '../../base/cli/command.ts'
 import { count, spanText } from '../../base/cli/text.ts'
@@ -22,7 +22,7 @@ interface Seen {
   readonly account: AccountStatus | null
 }
 
-/** Where progress is shown: one line that is drawn again and again, or a line now and then. */
+/** Output for progress: one line that is redrawn, or a line every ten seconds. */
 interface Screen {
   readonly terminal: boolean
   readonly tell: (line: string) => void
@@ -121,7 +121,7 @@ interface Means {
   readonly monthlyBudget: number | null
 }
 
-/** What may still be spent: down to the highest floor of live workers, or within the budgets of the day and the month. */
+/** Credits that may still be spent: down to the highest floor of live workers, or within the budgets of day and month. */
 function purseOf(
   account: AccountStatus | null,
   { remaining, floor, dailyBudget, monthlyBudget }: Means,
@@ -147,7 +147,7 @@ export function terminalScreen(): Screen {
   return { terminal: process.stderr.isTTY, tell: say }
 }
 
-/** How far a worker is. */
+/** State of a worker for its progress line. */
 export interface WorkProgress {
   /** Tasks that this worker has brought to an end. */
   readonly done: number
@@ -158,15 +158,15 @@ export interface WorkProgress {
   readonly flying: number
   /** Balance by the newest answer. */
   readonly remaining: number | null
-  /** What may still be spent, and what ends it; null while nobody knows. */
+  /** Credits that may still be spent, and their limit; null until known. */
   readonly purse: Spendable | null
-  /** What an answer has cost on average; null before the first. */
+  /** Average cost of an answer; null before the first. */
   readonly price: number | null
   /** Why nothing is bought right now. */
   readonly still: string | null
 }
 
-/** What may be spent before something ends it. */
+/** Credits that may be spent, and the limit that ends them. */
 interface Spendable {
   readonly credits: number
   readonly end:

@@ -1,4 +1,4 @@
-// What work came to: the last lines, and why it ended.
+// Summary of a worker: its last lines, its exit code, and the reason for which it ended.
 
 import { type Flaw, flawOf } from '../../base/answer.ts'
 import { count, flawText } from '../../base/cli/text.ts'
@@ -38,7 +38,7 @@ function inSeconds(ms: number): string {
   return ms < 10_000 ? `${(ms / 1000).toFixed(2)} s` : `${Math.round(ms / 1000)} s`
 }
 
-/** What a worker says last: what it did, what that cost, why it ended, and what to type next. */
+/** Last line of a worker: results, cost, the reason for the end, and the next command. */
 export async function lastLine(mill: Mill, summary: Summary): Promise<string> {
   const { answered, reused, failed, unknown, unreadable, calls, credits_used: used } = summary
   const left = summary.credits_remaining === null ? '' : `, ${summary.credits_remaining} left`
@@ -126,7 +126,7 @@ export type Finish =
   | 'unreachable'
   | 'interrupted'
 
-/** What one worker did; the keys are those of `work -- --json`. */
+/** Results of one worker; the keys are those of `work -- --json`. */
 export interface Summary {
   readonly finish: Finish
   readonly answered: number
@@ -146,7 +146,7 @@ export interface Summary {
   readonly credits_remaining: number | null
   /** Tasks that the API asked to try later than a drain waits, with the query of the first; null: none. */
   readonly waiting: Waiting | null
-  /** What the same calls would have cost at the prices paid before it began; null where one had never been paid. */
+  /** Cost of the same calls at the prices paid before it began; null where one had never been paid. */
   readonly credits_expected: number | null
   /** Tasks of its runs that are not well, by the code of the error. */
   readonly failures: Readonly<Record<string, number>>
@@ -161,7 +161,7 @@ export interface Waiting {
   readonly until: string
 }
 
-/** What a call of a class has cost lately, on average. */
+/** Average price of a call, by price class. */
 export type Prices = ReadonlyMap<string, number>
 
 /** The pace is that of so long; shorter times than the second say nothing. */
@@ -206,7 +206,7 @@ export class Tally {
     return this.#calls
   }
 
-  /** What calls have cost before this worker makes any. */
+  /** Sets the prices of calls before this worker makes any. */
   expect(prices: Prices): void {
     this.#prices = prices
   }
@@ -244,7 +244,7 @@ export class Tally {
     return ((this.done - oldest.done) * 1000) / (now - oldest.at)
   }
 
-  /** What a call that told its price has cost, on average. */
+  /** Average cost of the calls that named their price. */
   get meanPrice(): number | null {
     return this.#charged === 0 ? null : this.#used / this.#charged
   }
@@ -294,7 +294,7 @@ export class Tally {
 
 const step = Math.log(1.02)
 
-/** How long calls took, in as little memory for a million of them as for ten: each is remembered to within a hundredth. */
+/** Durations of calls in constant memory: each is remembered to within one percent. */
 export class Latencies {
   readonly #counts = new Map<number, number>()
   #size = 0

@@ -22,7 +22,7 @@ export interface WorkOptions extends WorkerOptions {
   /** True: ends when nothing is open, or when the account stands still. */
   readonly drain: boolean
   readonly signal: AbortSignal
-  /** What follows the end of runs; usually they are closed and judged. */
+  /** Runs after the end of runs; by default they are closed and judged. */
   readonly afterRuns?: AfterRuns
   /** Called with the worker some times a second. */
   readonly onTick?: (worker: Worker) => void
@@ -58,7 +58,7 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   return told === late ? summary : { ...summary, ...told }
 }
 
-/** What calls have cost lately, class by class. */
+/** Reads the average price of each price class. */
 async function readPrices({ db, supplier }: Mill): Promise<Prices> {
   const { costs } = await readFunds(db, { name: supplier.account, kind: supplier.origin })
   return new Map(
@@ -66,7 +66,7 @@ async function readPrices({ db, supplier }: Mill): Promise<Prices> {
   )
 }
 
-/** What the tables know better than this worker, which sees only what it did itself. */
+/** Reads the parts of the summary that a single worker cannot know. */
 async function askTables({ db }: Mill, { clerk, tally }: Worker): Promise<Partial<Summary>> {
   const failures = await countFailures(db, [...tally.runs])
   return {

@@ -1,3 +1,5 @@
+// One worker: its parts, opened and put together.
+
 import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { isFatal, setBack, troubleOf } from '../../base/database/trouble.ts'
@@ -67,7 +69,14 @@ async function openParts(mill: Mill, options: WorkerOptions): Promise<Parts> {
   const log = openLog(mill, mostFlying(lanes, aheadOf(lanes, config)))
   try {
     const floor = config.creditFloor
-    const lease = await Lease.open({ db, account, floor, lanes, leaseMs: config.leaseMs })
+    const lease = await Lease.open({
+      db,
+      account,
+      key: fingerprint,
+      floor,
+      lanes,
+      leaseMs: config.leaseMs,
+    })
     const spender = spenderOf(mill, { account, worker: lease.worker, key: fingerprint })
     return { api, lease, spender, clerk, log }
   } catch (error) {
@@ -81,7 +90,7 @@ function unknownCalls(mill: Mill, answers: number): Error {
   return setBack(`${count(answers, 'call')} are unknown to it; ${who} in ${logFolder(mill)}`)
 }
 
-/** Who buys, and the rules of the settings for it. */
+/** Identity of a worker for reservations, with the limits that the settings give. */
 export function spenderOf(
   { config, supplier }: Pick<Mill, 'config' | 'supplier'>,
   { account, worker, key }: { account: number; worker: number; key: string },
@@ -118,7 +127,7 @@ function dayOf(zone: string, time: number): { day: string; ends: number } {
   return { day: formatDate(wall), ends: instantsOf(zone, midnight)[0] ?? time + dayMs }
 }
 
-/** How long a worker waits before it asks the gate again, by what went wrong. */
+/** Waits before the next reservation, by kind of failure. */
 const pausesMs = { away: 250, conflict: 50, data: 1_000 } as const
 
 /** The parts of one worker, put together: what it does with them is in `work.ts`. */
@@ -220,6 +229,7 @@ export class Worker {
   turnKey(key: Secret): void {
     this.#api.turnKey(key)
     this.spender.key = key.fingerprint()
+    this.lease.key = key.fingerprint()
     this.clerk.key = key.fingerprint()
     this.#options.onKey?.(key)
     this.dispatch.nudge()

@@ -35,7 +35,7 @@ import type { Reply } from '../search/call.ts'
 /** Disk space taken for each answer that may wait: an answer of 100 results has some 50 kB, and half may lie idle. */
 const bytesOfAnswer = 128 * 1024
 /** Replies of so many milliseconds reach the disk together, against a loss of power. */
-const flushMs = 5
+const flushMs = 10
 // Random, so that no file system makes a hole of it, or finds it twice and stores it once.
 const fillBytes = 64 * 1024
 /** Longest head of a record: headers of a response have 64 kB at most. */
@@ -172,7 +172,7 @@ export class WriteAheadLog {
   }
 }
 
-/** What a worker leaves in its log. */
+/** Files and calls that a worker leaves in its log. */
 interface LogRemains {
   readonly files: readonly string[]
   readonly calls: ReadonlySet<number>

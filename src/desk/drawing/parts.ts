@@ -13,11 +13,6 @@ export function amount(value: number | null): Html {
   return value === null ? unknown : html`${numberText(value)}`
 }
 
-/** A number with two decimals, so that those of a column stand below each other. */
-export function decimal(value: number | null): Html {
-  return value === null ? unknown : html`${fixed.format(value)}`
-}
-
 /** A share of one as a percentage. */
 export function percent(share: number | null): Html {
   return share === null ? unknown : html`${fixed.format(share * 100)} %`

@@ -35,6 +35,8 @@ export async function chooseDays(
   db: Database,
   { day, since }: { readonly day: string | null; readonly since: string | null },
 ): Promise<KeywordDays | null> {
+  // A page reads a hundred thousand narrow rows: starting workers would cost more than they save.
+  await sql`set local max_parallel_workers_per_gather = 0`.execute(db)
   const all = await readStoredDays(db)
   const now = day === null && all[0] !== undefined ? all[0] : await lastRunDay(db, all, day)
   if (now === null) return null
@@ -108,6 +110,8 @@ export interface KeywordRow {
   readonly features: readonly string[]
   readonly page: string | null
   readonly runDate: string | null
+  /** How many keywords the view holds, where that costs nothing besides; null: to be counted. */
+  readonly count: number | null
 }
 
 interface StoredKeyword {
@@ -125,7 +129,7 @@ interface StoredKeyword {
 }
 
 /** Days whose keywords are stored under the settings in use, the newest first. */
-export async function readStoredDays(db: Database): Promise<readonly KeywordDay[]> {
+async function readStoredDays(db: Database): Promise<readonly KeywordDay[]> {
   return db
     .selectFrom('finished_days as days')
     .innerJoin('finished_keyword_days as kept', 'kept.finish_id', 'days.id')
@@ -250,6 +254,11 @@ export async function readKeywords(
       'now.features',
       'now.page_id as page',
       'now.run_date as runDate',
+      // Where filters look at more than the day itself, rows are few and a second pass is dear.
+      (query.word === null && query.change === null
+        ? eb.lit(null).$castTo<number | null>()
+        : eb.fn.countAll<number>().over()
+      ).as('count'),
     ])
     .where((eb) => holds(eb, query))
     .$if(query.sort === 'volume', (rows) => rows.orderBy('now.weight', direction))

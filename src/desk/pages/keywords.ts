@@ -217,7 +217,7 @@ async function readPage(
   return {
     days,
     rows: await readKeywordDetails(db, rows, days.stored.slice(0, sparkDays)),
-    count: await countKeywords(db, days, query),
+    count: rows[0]?.count ?? (await countKeywords(db, days, query)),
     names: await readKeywordNames(db),
   }
 }

@@ -66,7 +66,7 @@ export function overviewLead({ standing }: OverviewFound): string {
 }
 
 /** Share of the clicks that all of our domains hold on a day; null: nothing is known. */
-export function ourShare({ shares, ours }: Standing, day: string): number | null {
+function ourShare({ shares, ours }: Standing, day: string): number | null {
   const own = shares.filter(({ domain, thin }) => ours.includes(domain) && !thin)
   // Of a day that is left out, the one before it counts.
   const last = own.reduce(
@@ -399,7 +399,7 @@ function drawAlerts({ alerts }: OverviewFound, place: PagePlace): Html {
 }
 
 /** The way to both nights of an alert about one keyword. */
-export function bothNights(alert: AlertRow, { href }: PagePlace): Html | null {
+function bothNights(alert: AlertRow, { href }: PagePlace): Html | null {
   const { query_id: query, run_date: date, base_run_date: beside } = alert
   return query === null ? null : to(href(nightPath(query, date), { beside }), 'both nights')
 }

@@ -1,3 +1,5 @@
+// The budget command: shows and sets the budgets of lists, days and months.
+
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { countFlag } from '../../base/cli/flags.ts'
 import { formatTable } from '../../base/cli/text.ts'
@@ -15,7 +17,7 @@ import { type Mill, openMill } from '../../core/mill.ts'
 import { databaseNow } from '../../core/nights/nights.ts'
 import { expectList } from '../../core/runs/run.ts'
 
-/** What can be typed after `npm run budget --`. */
+/** Flags of `npm run budget`. */
 export interface BudgetFlags {
   readonly list?: string
   readonly credits?: string

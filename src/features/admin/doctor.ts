@@ -19,7 +19,7 @@ export interface DoctorFlags {
 interface Finding {
   readonly check: string
   readonly ok: boolean
-  /** What was found; of what is out of order also what to do. */
+  /** Result of the check, and what to do where something is out of order. */
   readonly said: string
 }
 

@@ -1,9 +1,11 @@
+// The health command: asks a running worker or scheduler for its health, for container probes.
+
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { count } from '../../base/cli/text.ts'
 import { type Config, readConfig } from '../../base/config.ts'
 import { type Exit, exits, Misuse, reasonOf, Unreachable } from '../../base/errors.ts'
 
-/** What can be typed after `npm run health --`. */
+/** Flags of `npm run health`. */
 export interface HealthFlags {
   readonly ready?: true
   readonly tables?: true
@@ -11,7 +13,7 @@ export interface HealthFlags {
   readonly json?: true
 }
 
-/** Whoever asks has no more patience than this: containers are asked every few seconds. */
+/** Longest wait for an answer: container probes come every few seconds. */
 const patienceMs = 4_000
 /** Of what a sick process says, as much as a person reads. */
 const mostSaid = 500

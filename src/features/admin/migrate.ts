@@ -1,3 +1,5 @@
+// The migrate command: brings the tables, views and the queue up to date.
+
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
 import { openPool } from '../../base/database/database.ts'
@@ -7,7 +9,7 @@ import { ensurePostgres } from '../../base/embedded/postgres.ts'
 import { type Exit, exits } from '../../base/errors.ts'
 import { migrateAll } from '../../core/mill.ts'
 
-/** What can be typed after `npm run migrate --`. */
+/** Flags of `npm run migrate`. */
 export interface MigrateFlags {
   readonly analyst?: string
   readonly json?: true

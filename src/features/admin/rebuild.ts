@@ -1,3 +1,5 @@
+// The rebuild command: makes jobs and finished days again from the tables.
+
 import { once } from 'node:events'
 import { type Call, printJson, say } from '../../base/cli/command.ts'
 import { count } from '../../base/cli/text.ts'
@@ -14,7 +16,7 @@ import {
 } from '../../core/nights/finish.ts'
 import { rebuild } from '../../core/runs/rebuild.ts'
 
-/** What can be typed after `npm run rebuild --`. */
+/** Flags of `npm run rebuild`. */
 export interface RebuildFlags {
   readonly days?: true
   readonly since?: string
@@ -53,7 +55,7 @@ async function rebuildDays({ db }: Mill, { options, signal }: Call<RebuildFlags>
   return exits.interrupted
 }
 
-/** Whoever changes something, or adds up another day, for longer than a second is waited for: this often without a day. */
+/** Attempts without a finished day before it gives up: other transactions may hold a day for longer than a second. */
 const patience = 30
 
 async function addUpDays(db: Database, since: string | undefined, signal: AbortSignal) {

@@ -1,3 +1,5 @@
+// The stack command: shows and stops the embedded PostgreSQL and the bundled search service.
+
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { readConfig } from '../../base/config.ts'
 import { postgresStatus, stopPostgres } from '../../base/embedded/postgres.ts'

@@ -123,6 +123,16 @@ export async function withdrawAlerts(
     .where('withdrawn_at', 'is', null)
     .returning('id')
     .execute()
+  await reviveAlerts(trx, { id: run, suspect })
+  return withdrawn.length
+}
+
+/** What recovered by answers that are not trusted stands again, unless its rule has raised it anew. */
+async function reviveAlerts(
+  trx: Database,
+  { id: run, suspect }: Pick<UnlookedRun, 'id' | 'suspect'>,
+): Promise<void> {
+  const doubted = trx.selectFrom('quarantine').select('search_id').where('run_id', '=', run)
   await trx
     .updateTable('alerts')
     .set({
@@ -148,7 +158,6 @@ export async function withdrawAlerts(
       ),
     )
     .execute()
-  return withdrawn.length
 }
 
 /** The newest alert of a rule about a subject that was not taken back. */
@@ -502,7 +511,7 @@ export async function takeNews(
   since: Date,
   kinds: readonly string[],
 ): Promise<readonly News[]> {
-  const { rows } = await db.executeQuery(statement<{ fields: News }>('take_news', [since, kinds]))
+  const { rows } = await db.executeQuery(statement<{ fields: News }>('take_news', { since, kinds }))
   return rows.map(({ fields }) => fields)
 }
 

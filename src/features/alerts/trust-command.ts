@@ -161,14 +161,14 @@ async function readQuarantine(db: Database, runs: readonly number[] | null) {
     .innerJoin('runs', 'runs.id', 'quarantine.run_id')
     .innerJoin('lists', 'lists.id', 'runs.list_id')
     .leftJoin('searches', 'searches.id', 'quarantine.search_id')
-    .select(({ fn, ref }) => [
+    .select(({ eb, fn }) => [
       'runs.id as run',
       'lists.name as list',
       'runs.run_date',
       'runs.suspect',
       fn.countAll<number>().as('answers'),
       fn.coalesce(fn.sum<number>('searches.credits_used'), sql.lit(0)).as('credits'),
-      sql<string>`mode() within group (order by ${ref('quarantine.reason')})`.as('reason'),
+      sql<string>`mode() within group (order by ${eb.ref('quarantine.reason')})`.as('reason'),
     ])
     .$if(runs !== null, (rows) => rows.where('runs.id', 'in', runs ?? []))
     .groupBy(['runs.id', 'lists.name'])

@@ -1,3 +1,5 @@
+// Brings days back from an archive, and checks its files.
+
 import { basename, join } from 'node:path'
 import { dictionaryTables } from '../../base/database/facts.ts'
 import { MillError, Misuse, Unreachable, WrongDatabase } from '../../base/errors.ts'
@@ -15,7 +17,7 @@ import {
 } from './files.ts'
 import type { ArchivePlace } from './place.ts'
 
-/** Where a day comes back from. */
+/** The place and tools that a day is restored with. */
 interface Return {
   readonly client: Archivist
   readonly engine: ParquetEngine
@@ -95,7 +97,7 @@ function tableOf(manifest: Manifest, name: string): ManifestTable {
   return table
 }
 
-/** What reading an archive came to. */
+/** Result of checking an archive. */
 interface CheckedArchive {
   readonly days: number
   readonly files: number
@@ -106,7 +108,7 @@ interface CheckedArchive {
 }
 
 interface CheckOptions {
-  /** Where the archive lies now; undefined: where each day was written. */
+  /** Current place of the archive; undefined: the place where each day was written. */
   readonly folder: string | undefined
   readonly places: (address: string) => ArchivePlace
   readonly installation: string

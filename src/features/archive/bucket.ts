@@ -1,3 +1,5 @@
+// An archive in a bucket.
+
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
@@ -72,7 +74,7 @@ export class BucketPlace implements ArchivePlace {
     }
   }
 
-  /** What an object holds, by its SHA-256, as whoever fetches it gets it. */
+  /** SHA-256 of an object as fetched. */
   async hash(name: string): Promise<string> {
     const hash = createHash('sha256')
     await this.#getting(name, async (found) => {
@@ -132,7 +134,7 @@ export class BucketPlace implements ArchivePlace {
   }
 }
 
-/** What speaks to a bucket, and the words that it is spoken to with. */
+/** Client of a bucket, with the commands of its SDK. */
 interface BucketClient {
   readonly sdk: typeof S3
   readonly client: S3.S3Client
@@ -162,7 +164,7 @@ async function openClient(access: BucketAccess): Promise<BucketClient> {
   return { sdk, client }
 }
 
-/** Whoever has no bucket does not install what speaks to one. */
+/** Loads the SDK, which is an optional peer dependency. */
 async function loadSdk(): Promise<typeof S3> {
   try {
     return await import('@aws-sdk/client-s3')
@@ -210,7 +212,7 @@ function isAbsent(cause: unknown): boolean {
   return answered(cause)?.name === 'NoSuchKey'
 }
 
-/** What a bucket refused, or why it was not reached, with what to do about it. */
+/** Turns an error of the bucket client into one that says what to do. */
 function refusal(what: string, cause: unknown): unknown {
   const got = answered(cause)
   if (cause instanceof MillError || got === null) return cause
@@ -222,7 +224,7 @@ function refusal(what: string, cause: unknown): unknown {
   )
 }
 
-/** What the client of buckets threw; null for what is no matter of buckets. */
+/** Reads an error of the bucket client; null for other errors. */
 function answered(cause: unknown): Answered | null {
   if (!(cause instanceof Error)) return null
   const metadata = '$metadata' in cause ? Object(cause.$metadata) : null

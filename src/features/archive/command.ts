@@ -57,7 +57,7 @@ type Wish =
   | { readonly kind: 'back'; readonly since: string; readonly until: string }
   | { readonly kind: 'leave'; readonly olderMs: number }
 
-/** What is to be done; what cannot be meant is refused before anything is opened. */
+/** Reads the flags, and refuses contradictions before anything is opened. */
 function readWish({ older, to, back, check }: ArchiveOptions): Wish {
   const asked = [older, back, check].filter((flag) => flag !== undefined).length
   if (asked !== 1) {
@@ -79,7 +79,7 @@ function readWish({ older, to, back, check }: ArchiveOptions): Wish {
   return { kind: 'leave', olderMs }
 }
 
-/** What moves days works alone, with what reads and writes files: where that is missing, nothing has happened yet. */
+/** The lock on the archive, and the engine that reads and writes its files. */
 interface Movers {
   readonly mill: Mill
   readonly client: Archivist
@@ -194,7 +194,7 @@ async function checkDays(
   return bad === 0 ? exits.done : exits.failures
 }
 
-/** What became of a day, in a line. */
+/** Describes one archived day. */
 function dayLine({ run_date: day, part, answers, rows, bytes }: Archived, dry: boolean) {
   const later = part === 1 ? '' : `, part ${part}`
   const what = `${answers} answers, ${rows} rows`
@@ -208,7 +208,7 @@ function keptLine({ day, run }: NonNullable<LeavingDays['kept']>): string {
   return `${day} and what follows it stay: run ${run} of that day is not over; npm run cancel -- --run ${run} ends it`
 }
 
-/** What all of it came to. */
+/** Describes the sum of all days. */
 function sumLine(days: readonly Archived[], folder: string, dry: boolean): string {
   if (days.length === 0) return 'no day is old enough that is not in the archive yet'
   const rows = days.reduce((sum, day) => sum + day.rows, 0)

@@ -15,7 +15,7 @@ export interface CopiedRows {
   readonly longest: number
 }
 
-/** What the driver calls while something is copied, which its types do not tell. */
+/** Connection methods that the driver uses for COPY and its types leave out. */
 interface Wire {
   readonly stream: Writable & { pause: () => void; resume: () => void }
   readonly sendCopyFromChunk: (bytes: Buffer) => void
@@ -23,17 +23,17 @@ interface Wire {
   readonly sendCopyFail: (reason: string) => void
 }
 
-/** How many wait before the server has to. */
+/** Batches that wait before the server has to. */
 const mostWaiting = 8
 
-/** What `copy (…) to stdout` writes, in batches of whole rows; a reader that is slow slows the server. */
+/** Reads `copy (…) to stdout` in batches of whole rows; a slow reader slows the server. */
 export async function* copyOut(client: PoolClient, text: string): AsyncGenerator<CopiedRows> {
   const copying = new CopyOut(text)
   client.query(copying)
   try {
     for (let batch = await copying.next(); batch !== null; batch = await copying.next()) yield batch
   } finally {
-    // Whoever stops reading gets the connection back when the server has said everything.
+    // The connection is free again only after the server's last message.
     await copying.drain()
   }
 }
@@ -189,7 +189,7 @@ export interface FiledColumn {
   readonly type: string
 }
 
-/** Where rows go. */
+/** Target table of rows. */
 export interface RowEntry {
   /** With its schema. */
   readonly table: string
@@ -215,7 +215,7 @@ function namesOf(client: PoolClient, columns: readonly FiledColumn[]): string {
   return columns.map(({ name }) => client.escapeIdentifier(name)).join(', ')
 }
 
-/** Where rows wait until the transaction ends. */
+/** Name of the temporary table for staged rows. */
 function stagedTable(name: string): string {
   return `pg_temp.staged_${name}`
 }
@@ -307,7 +307,7 @@ export function takeBuffer(bytes = bufferBytes): Buffer {
   return found ?? Buffer.allocUnsafeSlow(Math.max(bufferBytes, bytes))
 }
 
-/** Whoever gives one back, or a part of one, has no use for its bytes any more. */
+/** Returns a buffer, or the buffer of a slice, to the pool; the caller must not read it any more. */
 export function giveBuffer({ buffer }: Buffer): void {
   if (buffer.byteLength === bufferBytes && kept.length < mostKept) kept.push(Buffer.from(buffer))
 }

@@ -34,7 +34,7 @@ import {
 } from './files.ts'
 import type { ArchiveTarget } from './targets.ts'
 
-/** Where a day goes, and from where. */
+/** Source and target of an archived day. */
 interface Passage {
   readonly client: Archivist
   readonly folder: ArchiveTarget
@@ -44,7 +44,7 @@ interface Passage {
   readonly step?: (name: ArchiveStep) => Promise<void> | void
 }
 
-/** What happens to a day, in this order; between the last two its rows go, in one transaction with the word for it. */
+/** Steps of archiving a day, in order; its rows are removed between the last two, in one transaction. */
 export const archiveSteps = [
   'written',
   'verified',
@@ -55,7 +55,7 @@ export const archiveSteps = [
 ] as const
 export type ArchiveStep = (typeof archiveSteps)[number]
 
-/** What has become of a day. */
+/** Result of archiving a day. */
 export interface Archived {
   readonly run_date: string
   readonly part: number
@@ -181,7 +181,7 @@ async function readBack({ folder, engine }: Passage, tables: readonly ManifestTa
   }
 }
 
-/** What went must be what was written; gives how many rows that is. */
+/** Refuses a difference between removed and written rows; gives their number. */
 function holdAgainst(
   tables: readonly ManifestTable[],
   gone: ReadonlyMap<string, number>,
@@ -200,7 +200,7 @@ function holdAgainst(
   return sum
 }
 
-/** Who makes a file, and where it goes. */
+/** Engine and target of a file. */
 interface Maker {
   readonly folder: ArchiveTarget
   readonly engine: ParquetEngine

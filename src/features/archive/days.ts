@@ -146,7 +146,7 @@ const named = (name: string, by: string): ArchivedTable => {
 const idsOf = (column: string, table: string) =>
   `select t.${column} from public.${table} t where ${ofAnswers}`
 
-/** What leaves first, then what goes along: answers before what they name. */
+/** Tables of the archive: first those whose rows leave, then copies of what they name. */
 export const archivedTables: readonly ArchivedTable[] = [
   {
     name: 'raw_answers',
@@ -198,7 +198,7 @@ const leavingPlaces = `
   ${idsOf('page_id, t.domain_id', 'organic_results')} union
   ${idsOf('page_id, t.domain_id', 'search_features')}`
 
-/** What stays in the database alone, told by each manifest. */
+/** Data that is never archived, listed in each manifest. */
 export const leftOut: readonly string[] = [
   'calls, accounts, stops and every other table of the ledger: they stay',
   'lists and what they say about queries: they stay',
@@ -279,7 +279,7 @@ export async function gatherKept(client: PoolClient, days: readonly string[]): P
   await client.query('analyze pg_temp.still_used')
 }
 
-/** What leaves with a day. */
+/** Size of a day that leaves. */
 export interface Leaving {
   readonly part: number
   readonly answers: number
@@ -335,13 +335,13 @@ export async function gatherPlaces(client: PoolClient): Promise<void> {
   await client.query('analyze pg_temp.leaving_places')
 }
 
-/** What is copied out of a column of `t`; it is read back by the server as it is. */
+/** SQL that copies a column of `t` out in a form that the server reads back. */
 export function copiedColumn({ name, typeName }: Pick<ArchivedColumn, 'name' | 'typeName'>) {
   const cell = `t.${pg.escapeIdentifier(name)}`
   return typeName === 'bytea' ? `pg_temp.told_bytes(${cell})` : cell
 }
 
-/** What copies the rows of a table out that leave, in their order. */
+/** COPY statement for the rows of a table that leave, in order. */
 export function leavingRows(
   { name, key, where }: ArchivedTable,
   columns: readonly ArchivedColumn[],
@@ -354,7 +354,7 @@ export function leavingRows(
     ) to stdout (format csv, force_quote *)`
 }
 
-/** What is written down of a day in the archive. */
+/** Row of `archived_days`. */
 interface LeftDay {
   readonly day: string
   readonly part: number
@@ -386,7 +386,7 @@ export async function removeLeft(
   return gone
 }
 
-/** What would leave with a day: nothing is written. */
+/** Counts what would leave with a day; writes nothing. */
 export async function countLeaving(client: PoolClient, day: string) {
   await client.query('begin isolation level repeatable read read write')
   try {

@@ -13,16 +13,16 @@ const settings = {
   // A ceiling, for the longest bodies; nights take a small part of it, as nothing that was read is kept.
   memory_limit: '1GB',
   enable_external_file_cache: 'false',
-  // What is free goes back to the system at once: otherwise memory grows from day to day.
+  // Free memory goes back to the system at once: otherwise it grows from day to day.
   allocator_flush_threshold: '8MB',
-  // What does not fit is refused, and nothing is written where nobody looks.
+  // Too much data is an error: nothing spills into a folder that nobody watches.
   temp_directory: '',
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
   allow_community_extensions: 'false',
 }
 
-// What a reader can skip as a whole, and what is in memory at once.
+// Size of a row group, which readers skip as a whole and which is in memory at once.
 const groupBytes = 8_000_000
 /** The engine's own measure of rows: a group has no fewer. */
 const leastGroup = 2048
@@ -145,10 +145,10 @@ function place(path: string): string {
   return literal(path.replaceAll(/[*?[]/g, '[$&]'))
 }
 
-/** How the values of a type stand in a Parquet file; in DuckDB's words. */
+/** Representation of a type in Parquet files, in DuckDB's terms. */
 interface Filing {
   readonly type: string
-  /** What the text that the server copies out is read as, where that is not the type itself. */
+  /** DuckDB type that reads the copied text, when it differs from the type itself. */
   readonly read?: string
   /** From what was read to what is filed, and from there to the text that the server would copy out. */
   readonly file?: (cell: string) => string
@@ -196,7 +196,7 @@ const filings: Readonly<Record<string, Filing>> = {
 /** Whatever has no type of its own in a file is the text that the server writes: no digit is lost. */
 const textFiling: Filing = { type: 'VARCHAR' }
 
-/** What a cell of copied text is read as. */
+/** SQL that reads a cell of copied text. */
 function readAs({ type }: FiledColumn): string {
   const filing = filings[type] ?? textFiling
   return filing.read ?? filing.type

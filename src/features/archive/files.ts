@@ -1,3 +1,5 @@
+// Reads and checks manifests and Parquet files of an archive.
+
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { codeOf, Misuse, reasonOf } from '../../base/errors.ts'
@@ -7,7 +9,7 @@ import type { ParquetEngine } from './engine.ts'
 import type { ArchivePlace, FetchedFile } from './place.ts'
 import { chunksOf } from './scratch.ts'
 
-/** Where the files of a table are read from, and how. */
+/** Place and engine for reading files. */
 export interface FiledPlace {
   readonly engine: ParquetEngine
   readonly place: ArchivePlace
@@ -137,12 +139,12 @@ export type Manifest = z.infer<typeof manifestShape>
 
 type Part = Pick<ArchivedDay, 'run_date' | 'part'>
 
-/** Where the manifest of a day lies in its archive. */
+/** Path of the manifest of a day. */
 export function manifestPath({ run_date: day, part }: Part): string {
   return `days/${day}.${part}.json`
 }
 
-/** Where a file of a table lies: in the way that readers of partitioned folders take the day from. */
+/** Path of a file of a table, partitioned by day as Hive does. */
 export function filePath(table: string, { run_date: day, part }: Part, number: number): string {
   return `${table}/run_date=${day}/${part}-${String(number).padStart(3, '0')}.parquet`
 }

@@ -31,7 +31,7 @@ interface ArchiveReading {
   readonly text: string
   /** Days of the archive; undefined: all of them. */
   readonly span?: { readonly since: string; readonly until: string } | undefined
-  /** Where the archive lies now; undefined: where each day was written. */
+  /** Current place of the archive; undefined: the place where each day was written. */
   readonly folder?: string | undefined
   readonly places: (address: string) => ArchivePlace
   readonly tell: (line: string) => void
@@ -184,7 +184,7 @@ function columnsRead(
 ): ReadonlySet<string> | null {
   const read = words.get(`archived_${table}`) ?? new Set()
   const ours = new Map(readViews().files.map(({ name, text }) => [name, withoutWords(text)]))
-  // What a function reads is in the plan of the question only if the server has put it in there.
+  // The plan shows the reads of a function only when the server has inlined it.
   const hidden = functions.some((name) => !ours.has(name) || wordsBehind(name, ours).has(table))
   // A row as a whole is all of its columns.
   return hidden || read.has('.*') ? null : read
@@ -198,14 +198,14 @@ function withoutWords(text: string): string {
 /** Which part of the archive is read beside the tables. */
 export type AskedArchive = Pick<ArchiveReading, 'span' | 'folder'>
 
-/** What is to be done on the connection of a question before it is asked. */
+/** Gives a function that loads the archive into the connection of a question. */
 export function readArchive(
   asked: AskedArchive,
   { db, installation, config }: Pick<Mill, 'db' | 'installation' | 'config'>,
   text: string,
 ): (client: ArchiveReader) => Promise<void> {
   return async (client) => {
-    // Whoever asks without the archive does not wait for what reads files.
+    // Loaded only for questions over the archive.
     const { openPlaces } = await import('./places.ts')
     await loadArchive(client, {
       ...asked,
@@ -335,7 +335,7 @@ async function readLenders(
   return rows.map(({ day }) => day)
 }
 
-/** What a question reads, as the server plans it. */
+/** Tables, columns and functions in the plan of a question. */
 interface PlannedReading {
   /** For each table of this connection, every word that the plan says of reading it: each column that is read is among them. */
   readonly words: ReadonlyMap<string, ReadonlySet<string>>

@@ -10,15 +10,15 @@ export interface FetchedFile {
   readonly done: () => Promise<void>
 }
 
-/** Where an archive lies, as its readers see it: files by their paths below it. */
+/** Read access to an archive; files are named by their paths below it. */
 export interface ArchivePlace {
   /** As it is typed and written down. */
   readonly address: string
-  /** How a file of it is called in messages. */
+  /** Name of a file in messages. */
   where(name: string): string
   /** A small file; null: it holds none of that name. */
   readText(name: string): Promise<string | null>
-  /** What lies in a folder of it, by the names there. */
+  /** Names in one of its folders. */
   list(folder: string): Promise<readonly string[]>
   fetch(name: string): Promise<FetchedFile>
 }
@@ -32,7 +32,7 @@ export interface BucketAddress {
 
 const bucketShape = /^s3:\/\/(?<bucket>[a-z\d][a-z\d.-]{1,61}[a-z\d])(?:\/(?<prefix>[^?#\s]*))?$/
 
-/** Where an archive lies, as it was typed: a folder as seen from where the person stood, or a bucket. */
+/** Reads a typed address: a folder relative to the caller's own, or a bucket. */
 export function archiveAddress(env: Environment, typed: string): string {
   if (!/^[a-z\d+.-]+:\/\//i.test(typed)) return callerPath(env, typed)
   const found = readBucketAddress(typed.replace(/\/+$/, ''))

@@ -1,3 +1,5 @@
+// Opens archives for reading, in a folder or a bucket.
+
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf, Misuse } from '../../base/errors.ts'

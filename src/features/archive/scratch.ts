@@ -107,7 +107,7 @@ export function* chunksOf(path: string): Generator<Buffer> {
   }
 }
 
-/** What can be wrong with a place on a disk, and what helps, beside another place. */
+/** Problems of a place on a disk by error code, with a remedy. */
 const reasons: Readonly<Record<string, readonly [got: string, help: string]>> = {
   EACCES: ['one that may not be written', 'change its permissions, or '],
   EPERM: ['one that may not be written', 'change its permissions, or '],
@@ -124,7 +124,7 @@ export function isOfDisk(cause: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'ENOENT'].includes(codeOf(cause) ?? '')
 }
 
-/** What to say of a place on a disk that could not be written; `instead` is how another one is named. */
+/** Error for a place on a disk that cannot be written; `instead` names the way to choose another. */
 export function unwritable(
   path: string,
   cause: unknown,

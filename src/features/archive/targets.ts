@@ -1,4 +1,4 @@
-// Where an archive is written: a folder, or a bucket.
+// Write access to an archive in a folder or a bucket.
 
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
@@ -10,9 +10,9 @@ import { type ArchivePlace, readBucketAddress } from './place.ts'
 import { FolderPlace } from './places.ts'
 import { unwritable } from './scratch.ts'
 
-/** Where an archive is written: files are drafts in a folder of this machine until they get their names. */
+/** Write access to an archive: files are drafts in a local folder until they are published. */
 export abstract class ArchiveTarget {
-  /** What has its name. */
+  /** Read access to published files. */
   abstract readonly place: ArchivePlace
   /** The folder that drafts lie in. */
   readonly path: string
@@ -65,7 +65,7 @@ export abstract class ArchiveTarget {
     })
   }
 
-  /** Where a draft lies, as a path below the folder. */
+  /** Path of a draft below the folder. */
   draftName(name: string): string {
     return `${name}.${this.#mark}.part`
   }
@@ -114,7 +114,7 @@ function openTarget(
 ): ArchiveTarget {
   const bucket = readBucketAddress(address)
   if (bucket === null) return new ArchiveFolder(address)
-  // Whoever holds the archive of a database is alone in there.
+  // The lock on the archive makes this command the only user of the folder.
   const folder = join(config.home, 'archive', installation)
   return new ArchiveUpload(new BucketPlace(bucket, config.bucket), folder)
 }

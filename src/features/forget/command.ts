@@ -36,7 +36,7 @@ import {
 } from './list.ts'
 import { domainPattern, type Gone, wordPattern } from './naming.ts'
 
-/** What can be typed after `npm run forget --`. */
+/** Flags of `forget`. */
 export interface ForgetFlags extends TypedSubject {
   readonly yes?: true
   readonly json?: true
@@ -158,7 +158,7 @@ function showTables(gone: Gone): void {
   else print(formatTable(['table', 'rows'], rows, { right: ['rows'] }))
 }
 
-/** What stands in the way, with what to do about it; null: nothing. */
+/** Describes an obstacle and its remedy; null when there is none. */
 export function obstacleOf(subject: Forgettable, way: InTheWay): string | null {
   const [run, ...others] = way.runs
   const what = subject.kind === 'list' ? `list ${subject.list.name}` : 'the query'
@@ -180,7 +180,7 @@ function awayObstacle({ days, since, until }: AwayDays): string | null {
   return `expected nothing of it in the archive, got ${count(days, 'day')} that may name it; bring them back, forget, and archive them again: npm run archive -- --back ${since}..${until}`
 }
 
-/** What goes on being there, and where this command cannot reach. */
+/** Notes on data that stays, or that this command cannot reach. */
 function notesOf(
   subject: Forgettable,
   { shared, namesakes }: Stays,
@@ -232,7 +232,7 @@ function newAgain(subject: Forgettable): string {
   }
 }
 
-/** What is typed to say what is meant. */
+/** Flags that name the subject. */
 interface TypedSubject {
   readonly list?: string
   readonly query?: string
@@ -244,7 +244,7 @@ interface TypedSubject {
   readonly device?: string
 }
 
-/** What is to be forgotten, in words, and the queries that it is. */
+/** A subject, its description, and its queries. */
 interface FoundSubject {
   readonly subject: Forgettable
   readonly said: string

@@ -35,7 +35,7 @@ import {
 } from './naming.ts'
 import { forgetTexts, forgetWords, type WantedTexts } from './texts.ts'
 
-/** What is to be forgotten. */
+/** A subject to forget. */
 export type Forgettable =
   | { readonly kind: 'list'; readonly list: List }
   | {
@@ -305,7 +305,7 @@ class Portion {
 
 const ofQueries = ['queries', 'searches', 'tasks', 'calls', 'expansions'] as const
 
-/** How many rows would go with queries, by table; of what their answers name, all that others may name as well. */
+/** Counts the rows that would go with queries, by table. */
 async function countQueries(
   db: Database,
   queries: RawBuilder<{ query_id: string }>,
@@ -337,7 +337,7 @@ async function countQueries(
   return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
 }
 
-/** What a list says of its queries, or all lists of some queries. */
+/** Counts the rows of lists about queries. */
 async function countSayings(db: Database, where: RawBuilder<boolean>): Promise<Gone> {
   const own = sayingTables.map(
     (table) =>

@@ -106,7 +106,7 @@ export async function endList(db: Database, { id, name }: List): Promise<boolean
   )
 }
 
-/** What was taken from its answers into other lists stays there; for which of its queries is no longer said. */
+/** Ends expansions of the list: related searches in other lists stay, without the query that they came from. */
 async function endExpansions(trx: Transaction<DB>, list: number): Promise<void> {
   await trx.deleteFrom('expansions').where('list_id', '=', list).execute()
   await trx
@@ -269,7 +269,20 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
         join list_queries m on m.list_id = l.id
         where m.query_id = f.query_id and l.id <> f.list_id
       )`.execute(trx)
-  const ends = rows.map(({ id }) => id)
+  const gone = await removeQueries(
+    trx,
+    rows.map(({ id }) => id),
+  )
+  // Those with an open task were taken up anew.
+  await trx
+    .deleteFrom('forgetting_queries')
+    .where((eb) => eb('query_id', '=', eb.fn.any(eb.val(queries))))
+    .execute()
+  return gone
+}
+
+/** Removes queries, and all that lists say of them. */
+async function removeQueries(trx: Transaction<DB>, ends: readonly string[]): Promise<Gone> {
   const gone: Record<string, number> = {}
   for (const table of [...sayingTables.toReversed(), 'expansions', 'alerts'] as const) {
     gone[table] = await touched(
@@ -286,11 +299,6 @@ async function endQueries(trx: Transaction<DB>, queries: readonly string[]): Pro
     trx,
     trx.deleteFrom('queries').where((eb) => eb('id', '=', eb.fn.any(eb.val(ends)))),
   )
-  // Those with an open task were taken up anew.
-  await trx
-    .deleteFrom('forgetting_queries')
-    .where((eb) => eb('query_id', '=', eb.fn.any(eb.val(queries))))
-    .execute()
   return gone
 }
 
@@ -351,7 +359,7 @@ export async function countDays(db: Database): Promise<number> {
   return days
 }
 
-/** What stands in the way of forgetting: each of it ends by itself, or by a command. */
+/** Obstacles to forgetting; each ends by itself or by a command. */
 export interface InTheWay {
   /** Runs that are not over. */
   readonly runs: readonly number[]
@@ -398,7 +406,7 @@ async function waysOf(
   return only(rows)
 }
 
-/** What stands in the way of forgetting a list. */
+/** Finds obstacles to forgetting a list. */
 export function inTheWayOfList(db: Database, { id, name }: List): Promise<InTheWay> {
   return waysOf(db, {
     runs: sql`r.list_id = ${id}`,
@@ -407,7 +415,7 @@ export function inTheWayOfList(db: Database, { id, name }: List): Promise<InTheW
   })
 }
 
-/** What stands in the way of forgetting queries: runs that ask them. */
+/** Finds obstacles to forgetting queries: runs that ask them. */
 export function inTheWayOfQueries(db: Database, ids: readonly string[]): Promise<InTheWay> {
   const queries = sql`any(${ids}::uuid[])`
   return waysOf(db, {
@@ -435,7 +443,7 @@ export async function findHeldQueries(
   return rows as HeldQuery[]
 }
 
-/** What stays, although it has to do with what goes. */
+/** Related data that stays. */
 export interface Stays {
   /** Queries of the list that others hold as well. */
   readonly shared: number
@@ -443,7 +451,7 @@ export interface Stays {
   readonly namesakes: readonly string[]
 }
 
-/** What stays of a list that goes. */
+/** Finds related data that stays when a list goes. */
 export async function staysOfList(db: Database, { id }: List, pattern: string): Promise<Stays> {
   const { rows } = await sql<Stays>`
     select
@@ -471,19 +479,21 @@ export async function staysOfDomain(db: Database, pattern: string): Promise<Stay
   return { shared: 0, namesakes: rows.map(({ q }) => q) }
 }
 
-/** What an earlier forgetting left that broke off. */
+/** Counts the leftovers of an interrupted forget. */
 export async function countLeft(
   db: Database,
 ): Promise<{ readonly queries: number; readonly words: number }> {
   return db
-    .selectNoFrom(({ selectFrom, fn }) => [
-      selectFrom('forgetting_queries')
-        .select(fn.countAll<number>().as('n'))
+    .selectNoFrom((eb) => [
+      eb
+        .selectFrom('forgetting_queries')
+        .select(eb.fn.countAll<number>().as('n'))
         .$asScalar()
         .$notNull()
         .as('queries'),
-      selectFrom('forgetting_words')
-        .select(fn.countAll<number>().as('n'))
+      eb
+        .selectFrom('forgetting_words')
+        .select(eb.fn.countAll<number>().as('n'))
         .$asScalar()
         .$notNull()
         .as('words'),

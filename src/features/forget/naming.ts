@@ -40,14 +40,14 @@ function nameAndEnd(spellings: readonly string[]): string {
 export function inBody(name: DomainName): RawBuilder<boolean> {
   const afterEscape = String.raw`(?<=\\\\(?:[nrtbf]|u[0-9a-f]{4}))${nameAndEnd(name.spellings)}`
   const bytes = name.spellings
-    // What is not ASCII is spelled in numbers by `encode`.
+    // `encode` writes bytes that are not ASCII as numbers.
     .filter((word) => /[^ -~]/.test(word))
     .map((word) => sql<boolean>`position(convert_to(${word}, 'UTF8') in body) > 0`)
   const text = sql<boolean>`encode(body, 'escape') ~* ${`${domainPattern(name)}|${afterEscape}`}`
   return sql<boolean>`(${sql.join([text, ...bytes], sql` or `)})`
 }
 
-/** What a domain may be called in each dictionary. */
+/** The column of each dictionary that may name a domain. */
 const spelled: Readonly<Record<DictionaryTable, RawBuilder<string>>> = {
   domains: sql`host`,
   pages: sql`url`,
@@ -118,11 +118,11 @@ export const members: Readonly<Record<string, RawBuilder<boolean>>> = {
   ),
 }
 
-/** What would be emptied, counted where it was noted; null: only what names what was noted. */
+/** Counts the rows that would be emptied; null: only those that name noted words. */
 export async function countNoted(db: Database, name: DomainName | null): Promise<Gone> {
   const facts = name === null ? {} : factsNaming(domainPattern(name))
   const places = Object.entries({ ...facts, ...members })
-  const touched = places.map(([table, where]) => {
+  const emptied = places.map(([table, where]) => {
     const id = table === 'searches' ? sql`id` : sql`search_id`
     return sql`select ${id} from ${sql.table(table)} where ${where}`
   })
@@ -136,7 +136,7 @@ export async function countNoted(db: Database, name: DomainName | null): Promise
     union all
     select 'raw_answers', count(*)
     from raw_answers
-    where ${held} or call_id in (${sql.join(touched, sql` union `)})
+    where ${held} or call_id in (${sql.join(emptied, sql` union `)})
     union all
     select kind, count(*) from forgetting_words where kind = any(${Object.keys(spelled)}::text[]) group by kind`.execute(
     db,
@@ -217,7 +217,7 @@ export function addGone(one: Gone, other: Gone): Gone {
   return sum
 }
 
-/** How many rows a statement touched. */
+/** Number of rows that a statement touched. */
 export async function tally(done: Promise<{ readonly numAffectedRows?: bigint }>): Promise<number> {
   return Number((await done).numAffectedRows ?? 0)
 }

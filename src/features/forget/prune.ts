@@ -52,15 +52,17 @@ interface Bodies {
 // Small enough that no settlement waits noticeably for the locks or the disk.
 const batch = 2000
 
-/** What `pruneBodies` would remove. */
+/** Counts the bodies that `pruneBodies` would remove. */
 export async function countBodies(db: Database, olderMs: number): Promise<Bodies> {
   return db
     .selectFrom('raw_answers as r')
     .leftJoin('searches as s', 's.id', 'r.call_id')
-    .select(({ fn, lit }) => [
-      fn.countAll<number>().as('bodies'),
-      fn.coalesce(fn.sum<number>(fn<number>('octet_length', ['r.body'])), lit(0)).as('bytes'),
-      fn.countAll<number>().filterWhere('s.parse_error', 'is not', null).as('unread'),
+    .select((eb) => [
+      eb.fn.countAll<number>().as('bodies'),
+      eb.fn
+        .coalesce(eb.fn.sum<number>(eb.fn<number>('octet_length', ['r.body'])), eb.lit(0))
+        .as('bytes'),
+      eb.fn.countAll<number>().filterWhere('s.parse_error', 'is not', null).as('unread'),
     ])
     .where('r.received_at', '<', clockBefore(olderMs))
     .executeTakeFirstOrThrow()
@@ -92,6 +94,9 @@ export async function pruneBodies(db: Database, olderMs: number): Promise<Bodies
         using old
         where r.call_id = old.call_id
         returning r.call_id, octet_length(r.body) as size
+      ),
+      noted as (
+        update prunings set bodies = bodies + (select count(*) from gone) where id = ${pruning}
       )
       select
         count(*) as bodies,

@@ -1,4 +1,4 @@
-// What texts are taken out, and what stands in their place.
+// Removes texts outside of answers, and words of dictionaries that nobody names any more.
 
 import type { Database } from '../../base/database/database.ts'
 import { dictionaries, type DictionaryTable, dictionaryTables } from '../../base/database/facts.ts'
@@ -11,7 +11,7 @@ import { addGone, type Gone, tally } from './naming.ts'
 /** Stands where a text stood that had to be something. */
 const blank = '(forgotten)'
 
-/** What is looked for in texts that programs and people wrote. */
+/** Search for texts that programs and people wrote. */
 export interface WantedTexts {
   /** A regular expression of Postgres, without regard to case; null: no text says for sure that it is meant. */
   readonly pattern: string | null
@@ -31,7 +31,7 @@ const untold = sql`
 interface Place {
   readonly table: string
   readonly where: RawBuilder<boolean>
-  /** What is set; null: the row goes. */
+  /** Assignments; null: the row goes. */
   readonly set: RawBuilder<unknown> | null
 }
 
@@ -92,7 +92,7 @@ function toldOfAnswers(pattern: string): readonly Place[] {
   ]
 }
 
-/** What is about a list by its name or number. */
+/** Rows about a list by its name or number. */
 function ofList({ id, name }: { readonly id: number; readonly name: string }): readonly Place[] {
   const runs = sql`(select runs.id from runs where runs.list_id = ${id})`
   const schedules = sql`(select schedules.name from schedules where schedules.list = ${name})`
@@ -136,7 +136,7 @@ function ofList({ id, name }: { readonly id: number; readonly name: string }): r
   ]
 }
 
-/** What lists, rules and tables of domains say of a domain. */
+/** Rows of lists, rules and tables of domains about a domain. */
 function ofDomain(pattern: string): readonly Place[] {
   const sayings = ['list_queries', 'list_query_history'].map((table) => ({
     table,
@@ -205,8 +205,9 @@ const lookAgainMs = 20
  */
 export async function forgetWords(db: Database): Promise<Gone> {
   const gone: Record<string, number> = {}
-  // Pages before hosts: a page names its host.
-  for (const kind of dictionaryTables.toReversed()) {
+  // Hosts come last: a page names its host.
+  const order = [...dictionaryTables.filter((kind) => kind !== 'domains'), 'domains'] as const
+  for (const kind of order) {
     await sql`
       delete from forgetting_words w
       where w.kind = ${kind} and w.held is null and ${isNamed(kind)}`.execute(db)

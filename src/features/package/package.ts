@@ -1,4 +1,4 @@
-// What a program of one's own calls: `import { openMill } from 'querymill'`.
+// The library: `import { openMill } from 'querymill'`.
 import { asTyped } from '../../base/cli/commands.ts'
 import { processEnvironment, readConfig } from '../../base/config.ts'
 import type { Name } from '../../base/settings.ts'
@@ -16,7 +16,7 @@ import { onSnapshot } from '../verify/verify.ts'
 /** Settings by their names, such as `SEARCH_API_KEY`; they go before the environment and `.env`. */
 export type PackageSettings = Partial<Record<Name, string>>
 
-/** What `enqueue` may be told: its flags, without the dashes and with capitals for them. */
+/** Options of `enqueue`: its flags in camel case. */
 export type EnqueueOptions = Omit<EnqueueFlags, 'json'>
 
 export interface WorkChoices {

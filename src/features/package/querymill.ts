@@ -1,3 +1,5 @@
+// The program of the package: finds a command by its name and runs it.
+
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'

@@ -1,8 +1,9 @@
-// The verify command: what was asked, what came of it, what nobody can tell.
+// The verify command: asks every promise, reads bodies again, and accounts for all credits.
 
 import { isDeepStrictEqual } from 'node:util'
 import { type Answer, refusedRows } from '../../base/answer.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
+import { wholeFlag } from '../../base/cli/flags.ts'
 import { readConfig } from '../../base/config.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -23,10 +24,15 @@ import {
 
 export interface VerifyOptions {
   readonly deep?: true
+  readonly maxExternal?: string
   readonly json?: true
 }
 
-/** What was asked, what came of it, and what nobody can tell from these tables. */
+function formatNumber(credits: number): string {
+  return credits.toLocaleString('en')
+}
+
+/** Result of a verification: the checks, and what these tables cannot prove. */
 export interface Verified {
   readonly checks: readonly Check[]
   readonly unproved: readonly string[]
@@ -38,12 +44,14 @@ const sampleDays = 7
 
 /** Asks the tables for every row that breaks a promise: one line a promise, and the credits of each account. */
 export async function verify({ options, env, closers }: Call<VerifyOptions>): Promise<Exit> {
+  const most = wholeFlag('max-external', options.maxExternal, 1e15) ?? Infinity
   const config = readConfig(env)
   const mill = await openMill({ config, closers, say, name: 'verify', reading: true })
   const asked = { zone: config.zone, deep: options.deep === true }
   const { checks, unproved } = await onSnapshot(mill.db, (snapshot) => prove(snapshot, asked))
   const credits = await conserveCredits(mill.db)
-  const ok = checks.every((check) => check.ok)
+  const over = credits.filter(({ unexplained }) => unexplained > most)
+  const ok = over.length === 0 && checks.every((check) => check.ok)
   if (options.json === true) printJson({ ok, checks, credits, unproved })
   else {
     for (const { name, violations } of checks) {
@@ -52,7 +60,13 @@ export async function verify({ options, env, closers }: Call<VerifyOptions>): Pr
     for (const account of credits) print(creditsLine(account))
     for (const line of unproved) print(`not proved: ${line}`)
   }
-  say(ok ? 'every promise holds' : 'a promise is broken')
+  for (const { account, unexplained } of over) {
+    say(
+      `external spend of ${account}: ${formatNumber(unexplained)} credits, more than --max-external ${options.maxExternal}; npm run statement shows when they were spent`,
+    )
+  }
+  if (ok) say('every promise holds')
+  else if (over.length === 0) say('a promise is broken')
   return ok ? exits.done : exits.failures
 }
 
@@ -86,7 +100,10 @@ export async function prove(
 
 function creditsLine(account: Conservation): string {
   const { opening, used, unknown, unexplained, added, closing } = account
-  return `credits of ${account.account}: ${opening} at first, ${used} used, ${unknown} perhaps by calls nobody could read, ${unexplained} by others, ${added} added, ${closing} left`
+  const [first, ours, perhaps, external, more, left] = [
+    ...[opening, used, unknown, unexplained, added, closing],
+  ].map(formatNumber)
+  return `credits of ${account.account}: ${first} at first, ${ours} used, ${perhaps} perhaps used by calls with an unknown outcome, ${external} external spend, ${more} added, ${left} left`
 }
 
 // Said every time, so that a clean result is not taken for more than it is.
@@ -97,7 +114,7 @@ const beyondProof = [
   'answers and calls that were removed with everything that names them',
 ]
 
-/** What rebuilding answers from their bodies came to. */
+/** Result of rebuilding answers from their bodies. */
 interface Rebuilt {
   readonly answers: number
   readonly violations: number
@@ -182,7 +199,7 @@ function pagesOf(answers: readonly Answer[]): ReadonlyMap<string, StoredPage> {
 /** Which answers are read again from their bodies; null: all of them. */
 type BodySample = number | null
 
-/** What an answer says about itself beside its rows. */
+/** Figures of an answer beside its rows. */
 interface AnswerFigures {
   readonly depth: number | null
   readonly replaced: number
@@ -247,7 +264,7 @@ async function readPages(db: Database, answers: readonly number[]): Promise<read
   return rows
 }
 
-/** How many answers there are, how many of them in the archive, and how many of the others without a body. */
+/** Counts answers, those in the archive, and those of the others without a body. */
 async function countAnswers(
   db: Database,
 ): Promise<{ readonly answers: number; readonly bodiless: number; readonly archived: number }> {

@@ -1,6 +1,7 @@
 // The list of what verify checks.
 
 import type { Database } from '../../base/database/database.ts'
+import { otherQuery } from '../../base/answer.ts'
 import { type RawBuilder, sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
 
@@ -44,7 +45,7 @@ export function checkOf(name: string, violations: number): Check {
   return { name, ok: violations === 0, violations }
 }
 
-/** Where the credits of an account went, between the first and the newest balance that was seen. */
+/** Use of the credits of an account, between the first and the newest balance that was told. */
 export interface Conservation {
   readonly account: string
   readonly kind: string
@@ -95,7 +96,7 @@ const canonical = sql`
   || num || ','
   || coalesce(to_json(device)::text, 'null') || ']'`
 
-/** What is named after its content says what its name was made of; bodies are there as long as nobody pruned them. */
+/** Ids that are made of a content match it; bodies are there as long as nobody pruned them. */
 const contentPromises: Promises = {
   // The primary key keeps ids apart, and so it keeps keys apart.
   'each query has the id of its key': strays('queries', 'query', sql`t.key`),
@@ -114,7 +115,7 @@ const contentPromises: Promises = {
     'related_search',
     sql`t.q`,
   ),
-  // What was received after everything that was ever pruned must be there; so must the body of each refusal.
+  // Every body that was received after the limit of each pruning must be there, those of refusals too.
   'each response has its body, unless bodies of its age were pruned or archived': counting(sql`
     from calls c
     left join searches s on s.call_id = c.id
@@ -135,6 +136,16 @@ const contentPromises: Promises = {
         (select max(p.received_before) from prunings p),
         '-infinity'
       )`),
+  'no more bodies are gone than were pruned, archived or forgotten': counting(sql`
+    from (
+      select count(*) as bodies
+      from searches s
+      where not s.archived
+        and not exists (select from raw_answers r where r.call_id = s.call_id)
+        and not exists (select from forgotten_bodies f where f.call_id = s.call_id)
+        and not exists (select from forgotten_tasks f where f.task_id = s.task_id)
+    ) gone
+    where gone.bodies > (select coalesce(sum(p.bodies), 0) from prunings p)`),
 }
 
 // An answer has no word for what went wrong, and a status; a call that was given up has no status.
@@ -142,7 +153,7 @@ const answered = sql`c.error_code is null and c.http_status is not null and c.ou
 // An answer whose rows the tables refused told its price all the same.
 const priced = sql`(c.error_code is null or c.error_code = 'UNSTORABLE') and c.http_status is not null and c.outcome = 'settled'`
 
-/** What calls and answers say about each other and about the account, each of them written on its own. */
+/** Calls, answers and accounts agree, although each of them is written on its own. */
 function evidencePromises(zone: string): Promises {
   return { ...aboutCalls, ...aboutAccounts, [dayName]: daySpent(zone), [monthName]: monthSpent }
 }
@@ -156,9 +167,40 @@ const aboutCalls: Promises = {
   'each answer tells the cost and the balance of its call': counting(sql`
     from searches s
     join calls c on c.id = s.call_id
-    where (s.credits_used, s.credits_remaining) is distinct from (c.credits_used, c.credits_remaining)
-      and c.outcome = 'settled'`),
-  // What another account has just been told is not there yet for whoever decides in the same second.
+    where c.outcome = 'settled'
+      and (
+        s.credits_used is distinct from case when not c.estimated then c.credits_used end
+        -- The look of a key that turned out to be of another account told the balance of that one.
+        or s.credits_remaining is distinct from c.credits_remaining and not (c.probe and c.credits_remaining is null)
+      )`),
+  'answers, calls and tasks name the same task and query': counting(sql`
+    from calls c
+    left join searches s on s.call_id = c.id
+    left join tasks t on t.id = c.task_id
+    where s.task_id <> c.task_id or t.query_id <> c.query_id`),
+  'each call of an account has its own place, and none is missing': counting(sql`
+    from accounts a
+    left join (
+      select account_id, count(*) as calls, count(distinct start_seq) as places, max(start_seq) as last
+      from calls
+      group by account_id
+    ) c on c.account_id = a.id
+    where (a.seq, a.seq, a.seq) is distinct from (coalesce(c.calls, 0), coalesce(c.places, 0), coalesce(c.last, 0))`),
+  'no task that is open, failed or unknown has an answer that may be used': counting(sql`
+    from tasks t
+    join searches s on s.task_id = t.id
+    where t.state in ('open', 'failed', 'unknown')
+      and (t.answers_after is null or s.fetched_at > t.answers_after)`),
+  'no run spent more than its budget, apart from calls that cost more than was set aside':
+    counting(sql`
+    from runs r
+    where r.spent > r.budget + (
+      select coalesce(sum(greatest(0, c.credits_used - c.credits_reserved)), 0)
+      from calls c
+      join tasks t on t.id = c.task_id
+      where t.run_id = r.id and c.outcome = 'settled'
+    )`),
+  // Reservation and settlement of one second may cross each other.
   'no query was bought while an answer was there that was young enough': counting(sql`
     from calls c
     join accounts a on a.id = c.account_id
@@ -168,12 +210,26 @@ const aboutCalls: Promises = {
     where c.max_age_ms > 0
       and c.outcome <> 'unsent'
       and s.origin = a.kind
-      and first.account_id = c.account_id
+      and (
+        first.account_id = c.account_id
+        or s.api = (select own.api from searches own where own.call_id = c.id)
+      )
       -- The tables refused it when it came: nobody could take it.
       and first.error_code is null
       and first.finished_at < c.sent_at - interval '1 second'
       and s.fetched_at > c.sent_at - (c.max_age_ms - 1000) * interval '1 millisecond'
       and (t.answers_after is null or s.fetched_at > t.answers_after)`),
+  'no query was out twice at once where one answer serves both': counting(sql`
+    from calls c
+    join searches s on s.call_id = c.id
+    join calls first on first.query_id = c.query_id and first.id < c.id
+    join searches f on f.call_id = first.id
+    where c.max_age_ms > 0
+      and c.unknown_at is null
+      and first.unknown_at is null
+      and first.sent_at <= c.sent_at
+      and first.finished_at > c.sent_at
+      and (f.api, f.origin) = (s.api, s.origin)`),
   'what was given up or had a response was sent': counting(sql`
     from calls c
     where c.outcome = 'unsent'
@@ -238,6 +294,37 @@ const aboutAccounts: Promises = {
       and a.obs_remaining is distinct from c.credits_remaining
       -- The API said that credit is used up: nothing is taken to be left.
       and not coalesce(a.obs_remaining = 0 and c.error_code is not null, false)`),
+  'what was spent since the newest balance is what calls that ended since cost': counting(sql`
+    from accounts a
+    join calls c on c.account_id = a.id and c.start_seq = a.obs_seq
+    where c.outcome = 'settled'
+      and c.error_code is null
+      and c.credits_remaining = a.obs_remaining
+      and a.spent_since <> a.used_total - c.start_total - c.credits_used`),
+  // Calls that began after a moment ended after it: what their answers told is part of each bound kept since then.
+  'no bound of a balance is higher than what answers told': counting(sql`
+    from accounts a
+    cross join lateral (
+      values
+        (a.told_seq, a.told_least, a.told_untold),
+        (a.next_told_seq, a.next_told_least, a.next_told_untold)
+    ) bound (seq, least, untold)
+    cross join lateral (
+      select
+        min(c.credits_remaining) as least,
+        coalesce(sum(c.credits_used) filter (where c.credits_remaining is null), 0) as untold
+      from calls c
+      where c.account_id = a.id and c.start_seq > bound.seq and c.outcome = 'settled'
+    ) told
+    where told.least < coalesce(bound.least, told.least + 1) or told.untold > bound.untold`),
+  'each account counts the answers that named another query': counting(sql`
+    from accounts a
+    where a.wrong_answers < (
+      select count(*)
+      from searches s
+      join calls c on c.id = s.call_id
+      where c.account_id = a.id and starts_with(s.parse_error, ${otherQuery})
+    )`),
   'the prices of each kind are those that its answers told': counting(sql`
     from account_costs p
     left join (
@@ -309,7 +396,7 @@ const monthSpent = counting(sql`
 
 const dayName = 'the credits of the day are at least those of the calls that began on it'
 
-// What ended today and began before counts as well, so there may be more.
+// Calls that ended today and began before count as well, so there may be more.
 function daySpent(zone: string) {
   return counting(sql`
     from accounts a
@@ -324,7 +411,7 @@ function daySpent(zone: string) {
     )`)
 }
 
-/** What the tables owe each other: sums that are kept twice, and rows that name rows. */
+/** Sums that are stored twice are equal, and rows that are named exist. */
 const bookPromises: Promises = {
   'credits set aside are those of calls in flight': counting(sql`
     from accounts a
@@ -536,7 +623,7 @@ const kept = sql`
     )
   ) else true end`
 
-/** How many finished days are added up again, drawn anew each time; null: all of them. */
+/** Number of finished days that are added up again, drawn anew each time; null: all of them. */
 type DaySample = number | null
 
 /** The days that a question looks at. */
@@ -559,7 +646,7 @@ interface Sums {
   readonly keys: readonly string[]
 }
 
-/** What the answers of the drawn days say: of a few, day by day; of all, in one reading. */
+/** Reads the answers of the drawn days: a few day by day, all of them at once. */
 function fromAnswers({ live, on }: Sums, sample: DaySample): RawBuilder<unknown> {
   if (sample === null) {
     return sql`analysis.${sql.ref(live)} as live where run_date in (select run_date from drawn)`
@@ -607,7 +694,7 @@ function straySums(
     ) as astray`)
 }
 
-/** What is kept of finished days is what their answers say, row by row. */
+/** Stored sums of finished days equal those of their answers, row by row. */
 function finishedPromises(sample: DaySample): Promises {
   return {
     'each finished day counts the queries of its labels': straySums(
@@ -671,7 +758,7 @@ function unknownPages(sample: DaySample): RawBuilder<{ violations: number }> {
     ) as astray`)
 }
 
-/** How many finished days there are to add up again. */
+/** Counts the finished days that can be added up again. */
 export async function countFinishedDays(db: Database): Promise<number> {
   const { rows } = await sql<{ days: number }>`
     select count(*) as days from finished_days where ${kept}`.execute(db)

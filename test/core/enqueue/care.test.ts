@@ -131,7 +131,7 @@ describe('how a person said that a list is read', () => {
     const map = [{ column: 'Market', role: 'gl' as const }]
     await planList(office.desk, { ...order, reading: { ...order.reading, column: 'Phrase', map } })
     expect(await office.rows(kept)).toEqual([{ reading: { column: 'Phrase', map, width: 2 } }])
-    await planList(office.desk, await office.order('kept', 'q\nshoes\n'))
+    await planList(office.desk, await office.order('kept', 'q\nshoes\n', { ifRemoved: 'keep' }))
     expect(await office.rows(kept)).toEqual([{ reading: null }])
   })
 })

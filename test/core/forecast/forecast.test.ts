@@ -10,6 +10,8 @@ const night = (more: Partial<ComingNight> = {}): ComingNight => ({
   ...more,
 })
 
+const queries = { lists: [1], class: '10/-', queries: 300, answeredAt: null }
+
 const prospect: Prospect = {
   ...{ now: 0, until: 30 * day, balance: 1000, floor: 100, perMinute: 60, dailyBudget: null },
   dayOf: (at) => String(Math.floor(at / day)),
@@ -17,7 +19,7 @@ const prospect: Prospect = {
   ...{ spentToday: 0, monthlyBudget: null, spentThisMonth: 0, lists: [] },
   ...{ open: [], nights: [], renewals: [] },
   prices: new Map([['10/-', { expected: 1, worst: 2 }]]),
-  groups: [{ lists: [1], class: '10/-', queries: 300, answeredAt: null }],
+  groups: [queries],
 }
 
 const steps = (more: Partial<Prospect>) => {
@@ -152,11 +154,39 @@ describe('a forecast', () => {
     expect(steps({ renewals, nights })).toHaveLength(1)
   })
 
-  test('is none while no balance was told or a kind of query was never paid for', () => {
-    expect(forecastOf({ ...prospect, balance: null })).toEqual({
-      kind: 'unknown',
-      missing: 'balance',
+  test('buys the more urgent of two nights first, and shares credits between equals by their parts', () => {
+    const groups = [1, 2, 3].map((list) => ({ ...queries, lists: [list] }))
+    const short = { balance: 400, groups }
+    const dear = night({ schedule: 'a', list: 1, priority: 7 })
+    const first = night({ schedule: 'z', list: 2, priority: 2 })
+    expect(steps({ ...short, nights: [dear, first] })).toMatchObject([
+      { name: 'z', bought: 300, cut: null },
+      { name: 'a', bought: 0, cut: 'floor' },
+    ])
+    const parts = [0.5, 0.3, 0.2].map((part, index) =>
+      night({ schedule: `shop ${index + 1}`, list: index + 1, part }),
+    )
+    expect(steps({ ...short, nights: parts }).map(({ bought }) => bought)).toEqual([150, 90, 60])
+  })
+
+  test('asks queries of a cadence again an interval after they were bought, not on the day decided before', () => {
+    const wish = { list: 1, everyDays: null, maxAgeMs: null, dueOn: '2026-10-31', intervalDays: 3 }
+    const groups = [
+      { ...queries, answeredAt: -22 * hour, answeredOn: '2026-10-31', wishes: [wish] },
+    ]
+    const nights = [0, 1, 2].map((n) =>
+      night({ at: (2 + 24 * n) * hour, day: `2026-11-0${n + 1}`, adaptive: true }),
+    )
+    expect(steps({ groups, nights }).map(({ asked }) => asked)).toEqual([0, 0, 300])
+  })
+
+  test('without a balance still says what the next night costs', () => {
+    expect(forecastOf({ ...prospect, balance: null, nights: [night()] })).toEqual({
+      ...{ kind: 'unknown', missing: 'balance', day: { credits: 300, worst: 600 } },
     })
+  })
+
+  test('is none while a kind of query was never paid for', () => {
     const prices = new Map()
     expect(forecastOf({ ...prospect, prices })).toEqual({ kind: 'unknown', missing: 'prices' })
   })

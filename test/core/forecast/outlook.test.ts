@@ -22,7 +22,7 @@ function outlook(steps: readonly ForecastStep[], more: Partial<CreditOutlook> = 
     now: new Date('2026-11-22T20:00Z'),
     until: new Date('2026-11-29T20:00Z'),
     ...{ balance: 1539, observedAt: new Date('2026-11-22T19:58Z'), floor: 100, perMinute: 60 },
-    ...{ schedules: 1, renewal: null },
+    ...{ schedules: 1, unpriced: [], renewal: null },
     forecast: { kind: 'known', steps },
     ...more,
   }
@@ -69,6 +69,20 @@ describe('the outlook in words', () => {
     const short = { ...night, bought: 40, cut: 'budget', sure: false } as const
     expect(words(outlook([short, { ...short, at: at('2026-11-24T02:00') }]))[2]).toBe(
       'budgets leave out 1720 queries, the first time 2026-11-23 02:00: shoes ends at 40 of 900',
+    )
+  })
+
+  test('says how many credits to add by when, and which schedule has no figure', () => {
+    const short = { ...night, bought: 400, credits: 400, cut: 'floor', sure: false } as const
+    const unpriced = [{ schedule: 'news', reason: 'the list news was never read' }]
+    expect(words(outlook([short], { unpriced })).slice(2)).toEqual([
+      'to buy all of it, add 500 credits by 2026-11-23 02:00',
+      'news has no figure: the list news was never read',
+    ])
+    const day = { credits: 900, worst: 1800 }
+    const dark = { kind: 'unknown', missing: 'balance', day } as const
+    expect(outlookLines(outlook([], { balance: null, forecast: dark }), 'UTC')[2]).toBe(
+      'the coming 24 hours: about 900 credits; 1800 at the worst',
     )
   })
 

@@ -116,8 +116,13 @@ describe('the entry of a call that came back', () => {
     expect(made.answer?.search?.answer.parseError).toContain(reason)
   })
 
-  test('holds the credits of an answer that says no price', () => {
-    expect(entry(answer({ credits_used: null })).ending).toEqual({ kind: 'unknown' })
+  test('holds the credits of an answer that says neither price nor balance, and leaves the price of one that tells a balance to be estimated', () => {
+    const silent = answer({ credits_used: null, credits_remaining: null })
+    expect(entry(silent).ending).toEqual({ kind: 'unknown' })
+    expect(entry(answer({ credits_used: null })).ending).toMatchObject({
+      kind: 'settled',
+      unbilled: true,
+    })
   })
 
   test('keeps every body that came, and rows only of an answer', () => {

@@ -31,8 +31,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'reservations do not lower the balance that is proved',
     file: 'account',
-    find: 'return Math.max(newest, least) - reserved - uncertain',
-    put: 'return Math.max(newest, least) - uncertain',
+    find: 'return proved - reserved - uncertain',
+    put: 'return proved - uncertain',
   },
   {
     name: 'the last reply to arrive tells the balance',
@@ -79,8 +79,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'held credits do not lower the balance that is proved',
     file: 'account',
-    find: 'return Math.max(newest, least) - reserved - uncertain',
-    put: 'return Math.max(newest, least) - reserved',
+    find: 'return proved - reserved - uncertain',
+    put: 'return proved - reserved',
   },
   {
     name: 'a late answer leaves its credits held',
@@ -118,14 +118,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a probe goes out beside other calls',
     file: 'admission',
-    find: 'if (this.#account.inFlight > 0 || isSpent(obstacle)) return obstacle',
+    find: 'if (waits || isSpent(obstacle)) return obstacle',
     put: 'if (isSpent(obstacle)) return obstacle',
   },
   {
     name: 'an old balance is believed for ever',
     file: 'admission',
-    find: 'seen !== null && (seen.doubted === true || now - seen.at > constants.oldestSightingMs)',
-    put: 'false',
+    find: 'const old = rules.now - seen.at > constants.oldestSightingMs',
+    put: 'const old = false',
   },
   {
     name: 'a young class is bound to the dearest price seen',

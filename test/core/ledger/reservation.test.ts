@@ -12,6 +12,8 @@ interface Meanwhile {
   readonly list?: number
   /** Calls that may be in flight. */
   readonly cap?: number
+  /** Credits that the balance falls for each call beyond its bill. */
+  readonly external?: number
 }
 
 const overtakers: readonly Meanwhile[] = [
@@ -24,6 +26,20 @@ const overtakers: readonly Meanwhile[] = [
   { what: 'the run was closed', by: `update runs set state = 'cancelled', finished_at = now()` },
   { what: 'another account asks a task', by: call(2, 2) },
   { what: 'the account asks the query for another task', by: call(4, 1, 2) },
+  { what: 'another account asks the query for another task', by: call(4, 2, 2) },
+  {
+    what: 'another key took the place of its own',
+    by: `update accounts set keys = '{other}' where id = 1`,
+  },
+  {
+    what: 'its key turned out to be of another account',
+    by: `update accounts set foreign_keys = '{key}' where id = 1`,
+  },
+  {
+    what: 'the balance fell for each call in flight beyond what bills say',
+    external: 3,
+    by: `update accounts set obs_remaining = 123 where id = 1`,
+  },
   { what: 'a query was answered', by: answer(2) },
   { what: 'the budget of the run was drawn on', by: `update runs set spent = 1`, budget: true },
   { what: 'the run was given a budget', by: 'update runs set budget = 1000' },
@@ -73,10 +89,15 @@ const overtakers: readonly Meanwhile[] = [
 describe('a reservation', () => {
   test.each(overtakers)(
     'is not written when meanwhile $what',
-    async ({ by, scarce, budget, list, cap }) => {
+    async ({ by, scarce, budget, list, cap, external }) => {
       const desk = await openDesk()
       if (budget === true) await desk.meanwhile('update runs set budget = 100')
       if (list !== undefined) await desk.meanwhile(`update lists set budget = ${list}`)
+      if (external !== undefined) {
+        await desk.meanwhile(
+          `update accounts set external_now = ${external}, external_last = ${external} where id = 1`,
+        )
+      }
       const more = scarce === true ? { dailyBudget: 1_000 } : {}
       const reservation = await desk.decide({ ...more, mostInFlight: cap ?? null })
       expect(reservation.grants).toHaveLength(3)
@@ -211,6 +232,25 @@ describe('a reservation', () => {
     ])
   })
 
+  test('counts what other runs of the month have in flight on the budget of the list, and nothing of another month', async () => {
+    const desk = await openDesk()
+    const month = (last: boolean) =>
+      `date_trunc('year', current_date) + interval '1 month' * (extract(month from current_date) - 1 + ${last ? `case when extract(month from current_date) = 1 then 1 else -1 end` : 0})`
+    const other = (last: boolean) => `
+      insert into runs (list_id, run_date, kind, state, reserved)
+      values (1, ${month(last)}, 'nightly', 'open', 990)`
+    await desk.meanwhile(`update lists set budget = 1000; ${other(true)}`)
+    expect((await desk.decide()).grants).toHaveLength(3)
+    await desk.meanwhile(other(false))
+    expect((await desk.decide()).grants).toHaveLength(2)
+  })
+
+  test('holds the floor of the bundled service’s account, too', async () => {
+    const desk = await openDesk()
+    await desk.meanwhile('update accounts set obs_remaining = 111 where id = 1')
+    expect((await desk.decide({ origin: 'sandbox' })).grants).toHaveLength(2)
+  })
+
   test('begins a month, from then on counts what ends in it, and remembers since when', async () => {
     const desk = await openDesk()
     await desk.meanwhile(`update accounts set month = '2026-12-01', month_spent = 70 where id = 1`)
@@ -243,10 +283,12 @@ const older = `
   select 6, query_id, 98, 6, origin, api, fetched_at - interval '1 hour' from searches`
 
 describe('a task that waits', () => {
-  test('is busy while its query is asked for another task of the account, and not for another account’s', async () => {
+  test('is busy while its query is asked for another task of the account, and for another account’s where its answer may be reused', async () => {
     const desk = await openDesk()
     expect(await desk.waiting()).toMatchObject({ busy: false })
     await desk.meanwhile(call(3, 2, 1))
+    expect(await desk.waiting()).toMatchObject({ busy: true })
+    await desk.meanwhile('update runs set max_age_ms = 0')
     expect(await desk.waiting()).toMatchObject({ busy: false })
     await desk.meanwhile(call(4, 1, 1))
     expect(await desk.waiting()).toMatchObject({ busy: true })

@@ -1,6 +1,7 @@
 import {
   type Account,
   constants,
+  lowestBalance,
   type Sighting,
   type Told,
 } from '../../../src/core/ledger/account.ts'
@@ -54,6 +55,82 @@ export function settle(before: Account, costs: Costs, settling: Settling): Settl
     ...settling,
     change: changeOf(settling.outcomes, settling.signals),
   })
+}
+
+/** What an answer to a key tells of the balance: nothing, where it cannot be this account's and another key is in use. */
+export function hearKey(
+  { keys, seen, told, ...account }: Account,
+  change: Change,
+  { key, liveKeys, now }: { key: string; liveKeys: readonly string[]; now: number },
+): { heard: Change; keys: readonly string[]; foreign: boolean } {
+  const { newest, noCredit, used } = change
+  const balance = newest?.remaining ?? (noCredit === null ? null : 0)
+  const unchanged = { heard: change, keys, foreign: false }
+  const newer = newest !== null && newest.seq > (seen?.seq ?? 0)
+  const drained = noCredit !== null && !isNewer(newer ? { ...newest, at: 0 } : seen, noCredit)
+  if (keys.length === 0 && (newer || drained)) return { ...unchanged, keys: [key] }
+  if (keys.length === 0 || keys.includes(key) || balance === null) return unchanged
+  const open = account.reserved + account.uncertain
+  const low = lowestBalance({ ...account, keys, seen, told })
+  if (seen !== null && low !== null) {
+    const total = account.usedTotal + used
+    const high = seen.remaining + open + total - (newest?.startTotal ?? account.usedTotal)
+    if (balance >= low - used && balance <= high) return { ...unchanged, keys: [...keys, key] }
+    const fresh = seen.at > now - constants.oldestSightingMs
+    if (fresh && liveKeys.some((one) => one !== key && keys.includes(one))) {
+      return {
+        heard: { ...change, newest: null, least: null, noCredit: null },
+        keys,
+        foreign: true,
+      }
+    }
+  }
+  return newer || drained ? { ...unchanged, keys: [key] } : unchanged
+}
+
+/** A stretch of calls that external spend is measured over. */
+export interface Stretch {
+  /** Calls that had ended when it began. */
+  readonly ended: number | null
+  readonly base: number
+}
+
+/** What the balance and all bills come to together may only fall by external spend. */
+export function measure(
+  { seen, external, ...before }: Account,
+  stretch: Stretch,
+  {
+    change,
+    costs,
+    known,
+    washed,
+  }: { change: Change; costs: Costs; known: boolean; washed: number },
+): { external: Account['external']; stretch: Stretch } {
+  const { newest } = change
+  const { base } = stretch
+  const rest = { ...stretch, base: base - washed }
+  const ended = before.seq - before.inFlight - change.inFlight
+  if (newest === null || newest.seq <= (seen?.seq ?? 0)) return { external, stretch: rest }
+  const top = newest.remaining + newest.startTotal + newest.used
+  const anew = { ended, base: top - washed }
+  if (!known || stretch.ended === null) return { external: { now: 0, last: null }, stretch: anew }
+  const calls = ended - stretch.ended
+  const { reserved, uncertain, usedTotal } = before
+  const heard = [...costs.values()].filter((cost) => cost.seen > 0)
+  const dearest = Math.max(...heard.map((cost) => cost.dearest))
+  const calling = (before.inFlight + change.inFlight) * dearest
+  const held = reserved + change.reserved
+  const open = (heard.length === 0 ? held : Math.min(held, calling)) + uncertain + change.uncertain
+  const missing = Math.max(base, top) - newest.remaining - usedTotal - change.used - open
+  const { first, whole } = constants.externalCalls
+  const now = calls < first ? external.now : Math.ceil(Math.max(0, missing) / calls)
+  if (calls < Math.max(whole, 4 * before.inFlight)) {
+    return {
+      external: { now, last: external.last },
+      stretch: { ...stretch, base: Math.max(base, top) - washed },
+    }
+  }
+  return { external: { now, last: now }, stretch: anew }
 }
 
 interface Applying extends Omit<Settling, 'outcomes' | 'signals'> {
@@ -116,7 +193,7 @@ function lookAtBalance(account: Account, { newest, used }: Change): Account {
   }
   return {
     ...account,
-    ...nextTold(account, newest.seq),
+    ...nextTold(account, newest),
     seen: { seq: newest.seq, at: newest.startedAt, remaining: newest.remaining },
     blindCalls: 0,
     // Everything settled since this call began, itself left out: prefix sums of all credits ever used.
@@ -126,11 +203,15 @@ function lookAtBalance(account: Account, { newest, used }: Change): Account {
 
 /** What was told before the newest call began is forgotten, as soon as it is known where to begin anew. */
 function nextTold(
-  { seq, told, toldNext }: Account,
-  newest: number,
+  { seq, seen, told, toldNext, drainedFloor }: Account,
+  newest: { readonly seq: number; readonly remaining: number },
 ): Pick<Account, 'told' | 'toldNext'> {
   const fresh = { seq, least: Number.MAX_SAFE_INTEGER, untold: 0 }
-  if (toldNext !== null && newest <= toldNext.seq) return { told, toldNext }
+  // Credit came back to an account that stood at its floor: balances told before say nothing any more.
+  if (drainedFloor !== null && seen !== null && newest.remaining > seen.remaining) {
+    return { told: null, toldNext: fresh }
+  }
+  if (toldNext !== null && newest.seq <= toldNext.seq) return { told, toldNext }
   return { told: toldNext, toldNext: fresh }
 }
 

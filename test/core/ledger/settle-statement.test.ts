@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Account, constants } from '../../../src/core/ledger/account.ts'
+import type { Account } from '../../../src/core/ledger/account.ts'
 import { newAccount } from './new-account.ts'
 import { readBooks } from '../../../src/core/ledger/books.ts'
 import { type Cost, noPeak } from '../../../src/core/ledger/prices.ts'
@@ -22,7 +22,7 @@ import {
 } from '../../../src/core/ledger/settle.ts'
 import { type FreshDatabase, freshDatabase } from '../../support/database.ts'
 import { entry } from './books.ts'
-import { apply, type Held } from './settle-model.ts'
+import { apply, hearKey, type Held, measure } from './settle-model.ts'
 
 // The rules of the books stand twice, in `apply` and in sql/statements/settle_calls.sql: whatever happens, both write
 // the same.
@@ -55,7 +55,7 @@ const account: fc.Arbitrary<Account> = fc.record({
   told: maybe(told),
   toldNext: maybe(told),
   reserved: fc.constant(10_000),
-  inFlight: fc.constant(100),
+  inFlight: fc.constant(6),
   uncertain: fc.constant(10_000),
   drainedFloor: maybe(whole(200)),
   blindCalls: whole(5),
@@ -65,6 +65,9 @@ const account: fc.Arbitrary<Account> = fc.record({
   rateNextAt: fc.constant(null),
   slowdowns: whole(12),
   blockedKeys: fc.uniqueArray(fc.constantFrom(...'abcfghijklm')),
+  keys: fc.constantFrom([], ['z'], ['y']),
+  foreignKeys: fc.constantFrom([], ['x']),
+  external: fc.record({ now: whole(9), last: maybe(whole(9)) }),
   day: fc.constant('2027-01-15'),
   daySpent: whole(100),
   month: fc.constant('2027-01-01'),
@@ -129,6 +132,9 @@ const heldCall = fc.record({
 
 const life = fc.record({
   account,
+  stretch: fc.record({ ended: maybe(whole(40)), base: whole(60_000) }),
+  /** Another worker lives, and buys with the key `y`. */
+  beside: fc.boolean(),
   costs: fc.uniqueArray(fc.tuple(fc.constantFrom(...classes), cost), {
     selector: ([name]) => name,
     maxLength: 2,
@@ -142,13 +148,20 @@ const life = fc.record({
 type Life = typeof life extends fc.Arbitrary<infer T> ? T : never
 
 /** Makes the account, its prices and its lost calls as drawn; gives back its number and the lost calls with theirs. */
-async function enter({ account: drawn, costs, held }: Pick<Life, 'account' | 'costs' | 'held'>) {
+async function enter({
+  account: drawn,
+  stretch = { ended: null, base: 0 },
+  beside = false,
+  costs,
+  held,
+}: Pick<Life, 'account' | 'costs' | 'held'> & Partial<Pick<Life, 'stretch' | 'beside'>>) {
   const { db } = database
   const { rows } = await sql<{ id: number }>`
     insert into accounts (
       name, kind, seq, used_total, obs_seq, obs_at, obs_remaining, spent_since, told_seq, told_least, told_untold,
       next_told_seq, next_told_least, next_told_untold, reserved, in_flight, uncertain, drained_floor, blind_calls,
-      probe_granted, not_before, slowdowns, blocked_keys, day, day_spent, month, month_spent
+      probe_granted, not_before, slowdowns, blocked_keys, day, day_spent, month, month_spent, keys, foreign_keys, external_ended,
+      external_base, external_now, external_last
     )
     values (
       gen_random_uuid(), 'live', ${drawn.seq}, ${drawn.usedTotal}, ${drawn.seen?.seq ?? null},
@@ -157,10 +170,16 @@ async function enter({ account: drawn, costs, held }: Pick<Life, 'account' | 'co
       ${drawn.toldNext?.seq ?? null}, ${drawn.toldNext?.least ?? null}, ${drawn.toldNext?.untold ?? 0},
       ${drawn.reserved}, ${drawn.inFlight}, ${drawn.uncertain}, ${drawn.drainedFloor}, ${drawn.blindCalls},
       ${drawn.probeGranted}, to_timestamp(${drawn.notBefore}::float8 / 1000), ${drawn.slowdowns},
-      ${drawn.blockedKeys}, ${drawn.day}, ${drawn.daySpent}, ${drawn.month}, ${drawn.monthSpent}
+      ${drawn.blockedKeys}, ${drawn.day}, ${drawn.daySpent}, ${drawn.month}, ${drawn.monthSpent}, ${drawn.keys},
+      ${drawn.foreignKeys}, ${stretch.ended}, ${stretch.base}, ${drawn.external.now}, ${drawn.external.last}
     )
     returning id`.execute(db)
   const id = rows[0]?.id ?? 0
+  if (beside) {
+    await sql`
+      insert into workers (account_id, key, host, pid, floor, concurrency, lease_until)
+      values (${id}, 'y', 'there', 2, 0, 1, now() + interval '1 hour')`.execute(db)
+  }
   for (const [name, { dearest, cheapest, seen, trying, recent, earlier }] of costs) {
     await sql`
       insert into account_costs
@@ -199,15 +218,17 @@ test('the statement that settles calls writes what the rules say, whatever the b
       const change = changeOf(drawn.outcomes, drawn.signals)
       const settlement: Settlement = {
         ...{ account_id: id, key: 'z', floor: drawn.floor, jitter: 0 },
-        ...{ grace_ms: constants.graceMs, trusted_after: constants.trustedAfter },
         ...{ change: changeRow(change), prices: priceRows(change) },
         ...{ stops: [], calls: [], tasks: [], runs: [{ run, spent: 0, reserved: 0 }] },
       }
       await saveSettlement(db, settlement, [])
       const books = await readBooks(db, id)
       const written = accountOf(books.account)
+      const liveKeys = drawn.beside ? ['y'] : []
+      const key = { key: 'z', liveKeys, now: books.now_ms }
+      const { heard, keys, foreign } = hearKey(drawn.account, change, key)
       const expected = apply(drawn.account, new Map(drawn.costs), {
-        ...{ change, held: calls, floor: drawn.floor, jitter: 0 },
+        ...{ change: heard, held: calls, floor: drawn.floor, jitter: 0 },
         // The statement has a clock of its own: what it adds to the present is compared below.
         now: books.now_ms,
       })
@@ -217,7 +238,23 @@ test('the statement that settles calls writes what the rules say, whatever the b
         notBefore: near(one.notBefore),
         blockedKeys: one.blockedKeys.toSorted(),
       })
-      expect(comparable(written)).toEqual(comparable(expected.account))
+      const washed = calls.flatMap(({ call, bound }) =>
+        expected.washed.includes(call) ? bound : [],
+      )
+      const beyond = measure(drawn.account, drawn.stretch, {
+        ...{ change: heard, costs: expected.costs },
+        washed: washed.reduce((sum, bound) => sum + bound, 0),
+        known: drawn.account.keys.length === 0 || drawn.account.keys.includes('z'),
+      })
+      expect(comparable(written)).toEqual({
+        ...comparable({ ...expected.account, keys, external: beyond.external }),
+        foreignKeys: foreign ? [...drawn.account.foreignKeys, 'z'] : drawn.account.foreignKeys,
+      })
+      const { rows: stretches } = await sql`
+        select external_ended as ended, external_base as base from accounts where id = ${id}`.execute(
+        db,
+      )
+      expect(stretches).toEqual([beyond.stretch])
       const known = (costs: ReadonlyMap<string, Cost>) => Object.fromEntries(costs)
       expect(known(costsOf(books))).toEqual(known(expected.costs))
       const { rows } = await sql<{ id: number; bound: number; washed: boolean }>`
@@ -256,7 +293,7 @@ test('a settlement that rests on a call which changed meanwhile writes nothing',
   const change = changeOf([], [])
   const { call } = calls[0] ?? { call: 0 }
   const settlement: Settlement = {
-    ...{ account_id: id, key: 'z', floor: 0, jitter: 0, grace_ms: 1, trusted_after: 30 },
+    ...{ account_id: id, key: 'z', floor: 0, jitter: 0 },
     ...{ change: { ...changeRow(change), used: 5 }, prices: [], stops: [], tasks: [] },
     runs: [{ run, spent: 5, reserved: 0 }],
     calls: [

@@ -17,7 +17,7 @@ export interface KnownFile {
 }
 
 /** Numbers from 0 up to 1 that are the same for the same seed. */
-export function randomOf(seed: number): () => number {
+function randomOf(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0

@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { JudgedNight, NightFigures } from '../../../src/core/nights/health.ts'
-import { judgeNight } from '../../../src/core/nights/judge.ts'
+import { findingsOf, judgementOf } from '../../../src/core/nights/judge.ts'
 import { seeded } from '../../../src/service/random.ts'
 
 const good: NightFigures = {
   ...{ run_id: 1, asked: 100, answered: 98, empty: 1, unreadable: 0 },
   ...{ depth: 96, price: 1.1, minutes: 20, paused_minutes: 0, workers: 2 },
+}
+
+function judgeNight(...[night, before]: Parameters<typeof findingsOf>) {
+  return judgementOf(night, findingsOf(night, before))
 }
 
 /** Nothing is known of the answers that cannot be read. */

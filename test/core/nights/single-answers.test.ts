@@ -43,9 +43,9 @@ describe('a run of which some answers are bad', () => {
   })
 
   test.each([
-    ['show the same pages', (_: number) => ({ pages: junk }), 5],
+    ['show the same pages', () => ({ pages: junk }), 5],
     ['show the results of another query', (query: number) => ({ pages: pagesOf(query + 20) }), 3],
-    ['repeat one page', (_: number) => ({ pages: Array.from({ length: 10 }, () => 1) }), 2],
+    ['repeat one page', () => ({ pages: Array.from({ length: 10 }, () => 1) }), 2],
     ['moved in all places at once', (query: number) => ({ pages: pagesOf(query + 500) }), 12],
   ])('loses those that %s, and is trusted for the rest', (_, change, many) => {
     const doubted = Array.from({ length: many }, (_one, query) => query)

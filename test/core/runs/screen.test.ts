@@ -49,7 +49,7 @@ const account: Account = {
   in_flight: 0,
   floor: null,
   workers: 0,
-  ...{ day_spent: 0, month_spent: 0 },
+  ...{ day_spent: 0, month_spent: 0, external_per_call: 0 },
   stops: [],
 }
 
@@ -62,7 +62,7 @@ function outlookOf(steps: readonly Partial<ForecastStep>[], more: Partial<Outloo
   }
   return {
     ...{ now: new Date(0), until: new Date(7 * 86_400_000), balance: 500, observedAt: null },
-    ...{ floor: 100, perMinute: 60, schedules: 0, renewal: null },
+    ...{ floor: 100, perMinute: 60, schedules: 0, unpriced: [], renewal: null },
     forecast: { kind: 'known', steps: steps.map((one) => ({ ...step, ...one })) },
     ...more,
   }

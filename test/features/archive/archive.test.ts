@@ -213,8 +213,13 @@ describe('what happens meanwhile', () => {
     )
     let late = 0
     const step = async (name: string) => {
-      if (name === 'written' && late === 0)
-        late = await story.late(rows[0]?.id ?? 0, { results: ['late.com/'] })
+      if (name !== 'written' || late !== 0) return
+      late = await story.late(rows[0]?.id ?? 0, { results: ['late.com/'] })
+      await database.pool.query(
+        `insert into raw_answers (call_id, status, received_at, truncated, body)
+        select call_id, 200, fetched_at, false, '{}' from searches where id = $1`,
+        [late],
+      )
     }
     await moveAll(database, { folder, step, before: '2025-01-02' })
     expect(await count('organic_results where search_id = ' + late)).toBe(1)

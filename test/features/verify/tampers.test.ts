@@ -99,7 +99,10 @@ const tampers: readonly Tamper[] = [
       sql`update runs set spent = spent - 2`,
       sql`update account_costs set cheapest = 2`,
     ],
-    found: ['each answer tells the cost and the balance of its call'],
+    found: [
+      'each answer tells the cost and the balance of its call',
+      'what was spent since the newest balance is what calls that ended since cost',
+    ],
   },
   {
     title: 'a halved cost, with all sums and the answer itself',
@@ -110,7 +113,7 @@ const tampers: readonly Tamper[] = [
       sql`update runs set spent = spent - 2`,
       sql`update account_costs set cheapest = 2`,
     ],
-    found: [says],
+    found: [says, 'what was spent since the newest balance is what calls that ended since cost'],
   },
   {
     title: 'no price that was forgotten on request, but what a body says',
@@ -121,7 +124,7 @@ const tampers: readonly Tamper[] = [
       sql`update runs set spent = spent - 2`,
       sql`update account_costs set seen = seen - 1`,
     ],
-    found: [says],
+    found: [says, 'what was spent since the newest balance is what calls that ended since cost'],
   },
   {
     title: 'a call nobody could read that is called unsent, with the sums',
@@ -170,7 +173,10 @@ const tampers: readonly Tamper[] = [
   {
     title: 'the oldest body gone',
     by: [sql`delete from raw_answers where call_id = (select min(call_id) from raw_answers)`],
-    found: ['each response has its body, unless bodies of its age were pruned or archived'],
+    found: [
+      'each response has its body, unless bodies of its age were pruned or archived',
+      'no more bodies are gone than were pruned, archived or forgotten',
+    ],
   },
   {
     title: 'an answer that claims to be in the archive',
@@ -304,11 +310,94 @@ const tampers: readonly Tamper[] = [
       sql`update searches set credits_remaining = 50`,
       sql`update accounts set obs_remaining = 50`,
     ],
-    found: ['no call began that would have gone below the floor by the newest balance told', says],
+    found: [
+      'no call began that would have gone below the floor by the newest balance told',
+      'no bound of a balance is higher than what answers told',
+      says,
+    ],
   },
 ]
 
+/** Tampers that break other promises, too, depending on the order in which calls came back. */
+const wider: readonly (readonly [string, string, RawBuilder<unknown>])[] = [
+  [
+    'an answer of another task',
+    'answers, calls and tasks name the same task and query',
+    sql`update searches set task_id = task_id + 1 where id = ${oneAnswer}`,
+  ],
+  [
+    'a call of another query than its task',
+    'answers, calls and tasks name the same task and query',
+    sql`update calls set query_id = (select min(id::text)::uuid from queries) where id = ${oneAnswer}`,
+  ],
+  [
+    'a call that was removed',
+    'each call of an account has its own place, and none is missing',
+    sql`delete from calls where id = ${oneAnswer}`,
+  ],
+  [
+    'a number of calls that was lowered',
+    'each call of an account has its own place, and none is missing',
+    sql`update accounts set seq = seq - 1`,
+  ],
+  [
+    'two calls in one place',
+    'each call of an account has its own place, and none is missing',
+    sql`update calls set start_seq = start_seq + 1 where id = ${oneAnswer}`,
+  ],
+  [
+    'a budget below what was spent',
+    'no run spent more than its budget, apart from calls that cost more than was set aside',
+    sql`update runs set budget = spent - 1`,
+  ],
+  [
+    'a failed task that has an answer',
+    'no task that is open, failed or unknown has an answer that may be used',
+    sql`update tasks set state = 'failed', search_id = null where search_id = ${oneAnswer}`,
+  ],
+  [
+    'less that was spent since the newest balance',
+    'what was spent since the newest balance is what calls that ended since cost',
+    sql`update accounts set spent_since = spent_since - 4`,
+  ],
+  [
+    'a bound of the balance that was raised',
+    'no bound of a balance is higher than what answers told',
+    sql`update accounts set told_least = told_least + 1000, next_told_seq = 0, next_told_least = 10000`,
+  ],
+  [
+    'more bodies gone than were pruned',
+    'no more bodies are gone than were pruned, archived or forgotten',
+    sql`
+      with pruned as (
+        insert into prunings (received_before, bodies) values (clock_timestamp() + interval '1 hour', 59)
+      )
+      delete from raw_answers`,
+  ],
+  [
+    'answers to other queries that nobody counted',
+    'each account counts the answers that named another query',
+    sql`update searches set parse_error = 'it answers another query: "x"' where id = ${oneAnswer}`,
+  ],
+  [
+    'a query that was bought twice at once',
+    'no query was out twice at once where one answer serves both',
+    sql`
+      with later as (
+        update calls
+        set query_id = first.query_id, sent_at = first.sent_at + interval '1 microsecond', max_age_ms = 60000
+        from calls first
+        where calls.id = first.id + 1 and first.id = ${oneAnswer}
+      )
+      update calls set finished_at = sent_at + interval '1 minute' where id = ${oneAnswer}`,
+  ],
+]
+
 describe('what verify finds', () => {
+  test.each(wider)('is %s', async (_, promise, statement) => {
+    expect(brokenOf(await foundAfter((db) => statement.execute(db)))).toContain(promise)
+  })
+
   test('is nothing while nobody meddles', async () => {
     expect(brokenOf(await prove(mill.db, { zone: 'UTC', deep: true }))).toEqual([])
   })

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as ast from 'typescript/unstable/ast'
+import { nameParameters } from '../../../../src/base/database/sql-file.ts'
 import { root } from '../../../../src/base/root.ts'
 import type { Compiler } from './compiler.ts'
 import { membersOf, type Member } from './members.ts'
@@ -54,5 +55,5 @@ function called(compiler: Compiler, node: ast.Node): Asked {
   if (name === 'query') return { members, ...textsOf(compiler, text) }
   if (name !== 'statement' || !ast.isStringLiteral(text)) return null
   const file = join(root, 'sql', 'statements', `${text.text}.sql`)
-  return { members, texts: [readFileSync(file, 'utf8')], unknown: [] }
+  return { members, texts: [nameParameters(readFileSync(file, 'utf8')).text], unknown: [] }
 }

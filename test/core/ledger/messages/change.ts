@@ -35,5 +35,6 @@ export function changeFrom({ change, prices }: Settlement): Change {
             unnamed: slowDown.unnamed,
           },
     welcome: change.welcome,
+    wrongAnswers: change.wrong_answers,
   }
 }

@@ -129,6 +129,7 @@ export class Tables {
             start_seq: call.seq,
           },
           ...{ sent_at_ms: call.sentAt, start_total: call.startTotal, class: call.class },
+          least_told: null,
           ...{ credits_reserved: call.bound, query_id: call.query, task_id: task.id },
           ...{ version: String(task.version), run_id: task.run, state: task.state },
           ...{ attempts: task.attempts, ambiguous: task.ambiguous, deaths: task.deaths },

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest'
+import { longParagraphs, silentFiles, turnedComments } from './words.ts'
+import { readTree, type Tree } from './tree.ts'
+
+const tree = (path: string, text: string): Tree => new Map([[path, text]])
+
+/** Rooms whose comments were rewritten; the others follow. */
+const rewritten = [
+  'jobs',
+  'src/base',
+  'src/core/answers',
+  'src/core/enqueue',
+  'src/core/ledger',
+  'src/core/lists',
+  'src/core/queue',
+  'src/core/runs',
+  'src/core/search',
+  'src/core/worker',
+  'src/features/admin',
+  'src/features/archive',
+  'src/features/forget',
+  'src/features/package',
+  'src/features/verify',
+]
+
+function program(): Tree {
+  const files = new Map(readTree(rewritten, ['.ts']))
+  files.delete('src/base/database/schema.ts')
+  return files
+}
+
+describe('a doc comment', () => {
+  test.each(['/** What is left. */', '/**\n * Whoever waits.\n */', '/** Who pays. */'])(
+    'that begins like %j is found',
+    (text) => {
+      expect(turnedComments(tree('a.ts', `const a = 1\n${text}\n`))).toEqual(['a.ts:2'])
+    },
+  )
+
+  test('begins with a verb or a noun in the rooms that were rewritten', () => {
+    expect(turnedComments(tree('a.ts', '/** Whole number of lanes. */'))).toEqual([])
+    expect(turnedComments(program())).toEqual([])
+  })
+})
+
+describe('a file', () => {
+  test('opens with a sentence that says what it is for, in the rooms that were rewritten', () => {
+    expect(silentFiles(tree('a.ts', "import a from 'a'\n"))).toEqual(['a.ts'])
+    expect(silentFiles(program())).toEqual([])
+  })
+})
+
+describe('a paragraph', () => {
+  const words = (count: number) => Array.from({ length: count }, () => 'word').join(' ')
+
+  test('of more than eighty words is found, in a bullet too, and not in code', () => {
+    expect(longParagraphs(tree('a.md', `# A\n\n${words(81)}\n`))).toHaveLength(1)
+    expect(longParagraphs(tree('a.md', `- ${words(50)}\n  ${words(31)}\n`))).toHaveLength(1)
+    expect(longParagraphs(tree('a.md', `- ${words(80)}\n- ${words(80)}\n`))).toEqual([])
+    expect(longParagraphs(tree('a.md', `\`\`\`\n${words(200)}\n\`\`\`\n`))).toEqual([])
+  })
+
+  test('has at most eighty words in the README, in SECURITY and in the decisions', () => {
+    const all = readTree(['.'], ['.md'])
+    const pages = [...all].filter(([path]) =>
+      /^(?:README|SECURITY)\.md$|^docs\/decisions\//.test(path),
+    )
+    expect(pages.length).toBeGreaterThan(10)
+    expect(longParagraphs(new Map(pages))).toEqual([])
+  })
+})

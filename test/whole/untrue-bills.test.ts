@@ -1,0 +1,170 @@
+// Replies that lie about money or name another query, keys of other accounts, and two accounts on one database.
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { startFaulty } from '../faults/api/standin.ts'
+import { testMill, type TestMill } from '../support/mill.ts'
+import { verifyPromises } from '../support/promises.ts'
+import { openScene, queries } from '../support/scene.ts'
+import { onTestFinished } from 'vitest'
+
+const floor = 100
+const settings = { MILL_CREDIT_FLOOR: String(floor) }
+
+async function brokenPromises(mill: TestMill): Promise<string[]> {
+  return (await verifyPromises(mill.db)).filter(({ ok }) => !ok).map(({ name }) => name)
+}
+
+describe('an API whose bills say less than it takes', () => {
+  test('is not bought from below the floor as long as its balance is true', async () => {
+    const { api, mill } = await openScene({
+      api: {
+        ...{ credits: 1_500, cost: 3, delayMs: { least: 5, most: 60 }, chargeAt: 'between' },
+        faults: [{ kind: 'credits', field: 'used', value: 'zero' }],
+      },
+      settings: { ...settings, MILL_CONCURRENCY: '50' },
+    })
+    await mill.plan(queries(600))
+    expect((await mill.drain()).finish).toBe('credit_floor')
+    expect(api.least()).toBeGreaterThanOrEqual(floor)
+    // Most of what is there is used all the same.
+    expect(api.least()).toBeLessThanOrEqual(floor + 400)
+    expect(await brokenPromises(mill)).toEqual([])
+  })
+
+  test.each(['missing', 'float'] as const)(
+    'is bought from on when the price is %s, and what the balance falls is the price',
+    async (value) => {
+      const { api, mill } = await openScene({
+        api: { credits: 1_000, cost: 3, faults: [{ kind: 'credits', field: 'used', value }] },
+        settings,
+      })
+      await mill.plan(queries(80))
+      expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 80 })
+      const { rows } = await sql<{ used: number }>`
+        select used_total as used from accounts`.execute(mill.db)
+      // Answers that cross each other make the estimate too high, and never too low.
+      expect(rows[0]?.used).toBeGreaterThanOrEqual(240)
+      expect(rows[0]?.used).toBeLessThanOrEqual(400)
+      expect(api.balance()).toBe(760)
+      expect(await brokenPromises(mill)).toEqual([])
+    },
+  )
+
+  test('is bought from on when every balance has decimals', async () => {
+    const { mill } = await openScene({
+      api: { credits: 1_000, faults: [{ kind: 'credits', value: 'float' }] },
+      settings,
+    })
+    await mill.plan(queries(40))
+    expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 40 })
+  })
+})
+
+/** Two accounts at one API under one name, each with a balance and a key of its own, on one database. */
+async function openKeys(rich: number, poor: number) {
+  const shared = { ...settings, MILL_ACCOUNT: 'shared' }
+  const { api, mill } = await openScene({
+    api: { credits: rich, delayMs: 40 },
+    settings: { ...shared, MILL_CONCURRENCY: '4' },
+  })
+  const other = await startFaulty({ seed: 'other', credits: poor, kind: 'live', cost: 1 })
+  onTestFinished(() => other.close())
+  const database = {
+    db: mill.db,
+    pool: mill.pool,
+    url: mill.databaseUrl,
+    close: async () => undefined,
+  }
+  const second = await testMill({ api: other, database, settings: shared })
+  onTestFinished(() => second.close())
+  return { rich: { api, mill }, poor: { api: other, mill: second } }
+}
+
+describe('a key of another account', () => {
+  test('that takes the place of the key is asked once for its balance, which holds from then on', async () => {
+    const { rich, poor } = await openKeys(50_000, 130)
+    await rich.mill.plan(queries(60))
+    expect((await rich.mill.drain()).finish).toBe('completed')
+    await poor.mill.plan(queries(200), { list: 'second' })
+    expect((await poor.mill.drain()).finish).toBe('credit_floor')
+    expect(poor.api.least()).toBe(floor)
+  })
+
+  test('beside the key in use stops after one call, and says that MILL_ACCOUNT names its account', async () => {
+    const { rich, poor } = await openKeys(50_000, 130)
+    await rich.mill.plan(queries(200))
+    const buying = rich.mill.drain()
+    await expect.poll(() => rich.api.charges().length).toBeGreaterThan(20)
+    const said: string[] = []
+    const tell = (line: string) => void said.push(line)
+    expect((await poor.mill.drain({ tell })).finish).toBe('auth')
+    expect(poor.api.least()).toBe(129)
+    const { rows } = await sql<{ detail: string }>`
+      select detail from stops where reason = 'auth'`.execute(poor.mill.db)
+    expect(rows[0]?.detail).toMatch(/129 credits.*MILL_ACCOUNT/)
+    expect((await buying).finish).toBe('completed')
+    expect(rich.api.balance()).toBe(50_000 - rich.api.charges().length)
+  })
+})
+
+test('an API that answers another query under an idempotency key is not asked again for lost answers', async () => {
+  const { api, mill } = await openScene({
+    api: {
+      replays: true,
+      faults: [
+        { kind: 'echo', only: [3] },
+        { kind: 'drop', from: 20, until: 23 },
+      ],
+    },
+    settings: { MILL_CONCURRENCY: '2' },
+  })
+  await mill.plan(queries(40))
+  expect(await mill.drain()).toMatchObject({ finish: 'completed', answered: 40 })
+  const { rows } = await sql`
+    select
+      (select wrong_answers from accounts) as wrong,
+      (select replay_ms from accounts) as replays,
+      (select max(asked_again) from calls) as again`.execute(mill.db)
+  expect(rows).toEqual([{ wrong: 1, replays: null, again: 0 }])
+  expect(api.charges().filter(({ what }) => what === 'replayed')).toEqual([])
+})
+
+test('two accounts on one database that ask the same queries buy each of them once', async () => {
+  const { api, mill } = await openScene({
+    api: { delayMs: { least: 5, most: 80 } },
+    settings: { MILL_ACCOUNT: 'first' },
+  })
+  const database = {
+    db: mill.db,
+    pool: mill.pool,
+    url: mill.databaseUrl,
+    close: async () => undefined,
+  }
+  const second = await testMill({ api, database, settings: { MILL_ACCOUNT: 'second' } })
+  onTestFinished(() => second.close())
+  const maxAgeMs = 86_400_000
+  await mill.plan(queries(300), { maxAgeMs })
+  await mill.plan(queries(300), { maxAgeMs, list: 'second' })
+  await Promise.all([mill.drain(), second.drain()])
+  expect(await mill.states()).toEqual({ answered: 300, reused: 300 })
+  expect(api.charges()).toHaveLength(300)
+  expect(await brokenPromises(mill)).toEqual([])
+})
+
+test('a clock of the database that is set back by a day while calls are out dates no answer before its call', async () => {
+  const { mill } = await openScene({ api: { delayMs: 3_000 }, settings: { MILL_CONCURRENCY: '4' } })
+  await mill.plan(['one'])
+  const draining = mill.drain()
+  // As if the clock had been a day ahead when the calls were reserved.
+  await expect
+    .poll(async () => {
+      const { numAffectedRows } = await sql`
+        update calls set sent_at = clock_timestamp() + interval '1 day' where outcome is null`.execute(
+        mill.db,
+      )
+      return Number(numAffectedRows)
+    })
+    .toBe(1)
+  expect((await draining).answered).toBe(1)
+  expect(await brokenPromises(mill)).toEqual([])
+})
