@@ -13,7 +13,8 @@ select
   case when away.run_date is null then kept.compared_depth end as compared_depth,
   case when away.run_date is null then kept.entered end as entered,
   case when away.run_date is null then kept.left_top_10 end as left_top_10,
-  case when away.run_date is null then kept.stayed end as stayed
+  case when away.run_date is null then kept.stayed end as stayed,
+  case when away.run_date is null then coalesce(kept.switched, '{}') else '{}' end as switched
 from finished_days
 join finished_steps as kept on kept.finish_id = finished_days.id
 -- What an answer in the archive said is not here to be held against another one.
@@ -42,7 +43,8 @@ select
   found.compared_depth,
   found.entered,
   found.left_top_10,
-  found.stayed
+  found.stayed,
+  coalesce(found.switched, '{}')
 from analysis.unfinished_days
 cross join lateral analysis.compared_on(unfinished_days.run_date) as found
 where (select analysis.basis() is not null)
@@ -60,7 +62,8 @@ select
   live.compared_depth,
   live.entered,
   live.left_top_10,
-  live.stayed
+  live.stayed,
+  null
 from analysis.live_steps as live
 where (select analysis.basis() is null or exists (select from analysis.sliced_queries() where not always))
   and case when (select analysis.basis() is null) then 1
@@ -75,3 +78,4 @@ comment on column analysis.step_days.compared_depth is 'Places that both answers
 comment on column analysis.step_days.entered is 'Pages that came into the first ten.';
 comment on column analysis.step_days.left_top_10 is 'Pages that left the first ten.';
 comment on column analysis.step_days.stayed is 'Pages in the first ten of both.';
+comment on column analysis.step_days.switched is 'Domains whose best page is another one than before; null where nobody has looked yet.';

@@ -3,7 +3,7 @@ create or replace function analysis.compared_on(day date)
 returns table (
   query_id uuid, run_date date, search_id bigint, fetched_at timestamptz, previous_search_id bigint,
   previous_run_date date, depth integer, previous_depth integer, volatility double precision, compared_depth integer,
-  entered integer, left_top_10 integer, stayed integer
+  entered integer, left_top_10 integer, stayed integer, switched text[]
 )
 language plpgsql stable parallel safe rows 1000 as $$
 #variable_conflict use_column
@@ -12,7 +12,7 @@ begin
     select
       steps.query_id, steps.run_date, steps.search_id, steps.fetched_at, steps.previous_search_id,
       steps.previous_run_date, steps.depth, steps.previous_depth, compared.volatility, compared.compared_depth,
-      compared.entered, compared.left_top_10, compared.stayed
+      compared.entered, compared.left_top_10, compared.stayed, moved.switched
     from analysis.steps_on(day) as steps
     left join lateral (
       select
@@ -50,7 +50,13 @@ begin
       ) as placed
       where places > 0
       having count(*) > 0
-    ) as compared on steps.previous_search_id is not null;
+    ) as compared on steps.previous_search_id is not null
+    left join lateral (
+      select array_agg(moves.domain order by moves.domain) as switched
+      from analysis.moves_of(steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth) as moves
+      where moves.several_pages
+        and analysis.page_name(moves.url_key) <> analysis.page_name(moves.previous_url_key)
+    ) as moved on steps.previous_search_id is not null;
 end
 $$;
-comment on function analysis.compared_on(date) is 'The rows of analysis.live_steps for one day, at the cost of that day.';
+comment on function analysis.compared_on(date) is 'The rows of analysis.live_steps for one day, at the cost of that day, and the domains whose best page is another one than before.';

@@ -1005,6 +1005,10 @@ export interface FinishedSteps {
    */
   stayed: number | null;
   /**
+   * Domains with several pages in the two answers whose best page is another one than before; null: none.
+   */
+  switched: string[] | null;
+  /**
    * How much the two differ, from 0 (the same) to 1 (nothing stayed); null where they cannot be compared.
    */
   volatility: number | null;

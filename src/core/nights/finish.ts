@@ -257,10 +257,10 @@ function sumsOf(finish: number, day: string): readonly RawBuilder<unknown>[] {
     sql`
       insert into finished_steps
         (finish_id, query_id, search_id, fetched_at, previous_search_id, volatility, depth,
-        previous_depth, previous_run_date, compared_depth, entered, left_top_10, stayed)
+        previous_depth, previous_run_date, compared_depth, entered, left_top_10, stayed, switched)
       select
         ${finish}::bigint, query_id, search_id, fetched_at, previous_search_id, volatility, depth,
-        previous_depth, previous_run_date, compared_depth, entered, left_top_10, stayed
+        previous_depth, previous_run_date, compared_depth, entered, left_top_10, stayed, switched
       from analysis.compared_on(${day}::date)`,
     sql`
       insert into seen_pages (page_id, query_id)

@@ -33,6 +33,20 @@ const sums = 'labels, domain, ranked, top_3, top_10, top_20, positions, clicks'
 /** No slice, and labels joined by or, and, not. */
 const slices = ['', '[["+device=mobile","+more"],["-list=late"]]']
 
+/** Best pages that changed, from all moves between answers. */
+const liveSwitches = `(
+  select query_id, domain, max(run_date) as run_date, count(*) as switches, array_agg(url_key order by run_date) as url_keys
+  from analysis.movers
+  where several_pages
+    and analysis.page_name(url_key) <> analysis.page_name(previous_url_key)
+    and run_date > analysis.newest_day() - 30
+  group by query_id, domain
+  having count(*) >= 2
+) as found`
+
+const switches = (from: string) =>
+  `select run_date, concat_ws(' ', query_id, domain, switches, url_keys) as switch from ${from}`
+
 /** What the views say beside what the answers say. */
 async function expectTruth(): Promise<void> {
   for (const slice of slices) {
@@ -45,6 +59,9 @@ async function expectTruth(): Promise<void> {
   }
   expect(await linesOf('analysis.step_days', steps)).toEqual(
     await linesOf('analysis.live_steps', steps),
+  )
+  expect(await linesOf(`(${switches('analysis.page_switches')}) as kept`, 'switch')).toEqual(
+    await linesOf(`(${switches(liveSwitches)}) as live`, 'switch'),
   )
   // Day by day, and all at once.
   expect(await broken(2)).toEqual([0, 0, 0, 0])
