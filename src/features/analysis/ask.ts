@@ -204,7 +204,7 @@ async function cancelOn(
 const timedOut = '57014'
 const notAllowed = '42501'
 
-/** What an analyst typed wrong is no bug of ours: one line, with the server's own hint. */
+/** Turns a database error into one line with the server's hint: a mistake in an analyst's SQL is no bug of ours. */
 function explain(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const hint = error.hint === undefined ? '' : `; ${error.hint}`
@@ -245,7 +245,7 @@ const harmful =
 /** Identifiers that are spelled in numbers: any name could hide in one. */
 const spelled = /u&\s*["']/i
 
-/** What analysts make themselves may hold anything. */
+/** The schema of analysts' own tables, which may hold anything. */
 const theirs = /\bscratch\b/i
 
 /** Refuses SQL of strangers that could do more than read. */
@@ -260,7 +260,7 @@ export function expectHarmless(text: string): void {
 /** Where an analyst's login leads, and who opens it. */
 interface LoginOrder {
   readonly url: string
-  /** What `pg_stat_activity` shows. */
+  /** Shown in `pg_stat_activity`. */
   readonly name: string
   readonly max: number
   /** The database that it has to be one of. */

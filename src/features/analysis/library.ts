@@ -88,7 +88,7 @@ export function parseQuestion(name: string, text: string): Question {
   return { name, asks, parameters, narrows, sql }
 }
 
-/** What a question is asked with. */
+/** Values and slice of a question. */
 interface Told {
   readonly values: readonly (string | null)[]
   readonly slice: Slice
@@ -151,7 +151,7 @@ export function readFlags(flags: readonly string[]): Given {
   return given
 }
 
-/** What is to be asked, and of which queries and days. */
+/** A statement with its values, its day and its slice. */
 export type SqlQuestion = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'>
 
 /** A question of the library with the values that flags give to it. */

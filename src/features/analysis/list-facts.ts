@@ -68,7 +68,7 @@ export async function readListFacts(
   return rows
 }
 
-/** What became of a list on one day. */
+/** Counts of a list on one day. */
 export interface ListDay {
   /** Its newest run. */
   readonly run: number | null
