@@ -201,6 +201,8 @@ create table finished_steps (
   left_top_10 integer,
   stayed integer,
   switched text[],
+  came bigint[],
+  went bigint[],
   primary key (finish_id, query_id)
 );
 comment on table finished_steps is 'Each new answer of a finished day beside the answer before it.';
@@ -217,6 +219,8 @@ comment on column finished_steps.compared_depth is 'Places that both show; null 
 comment on column finished_steps.entered is 'Pages that came into the first ten.';
 comment on column finished_steps.left_top_10 is 'Pages that left the first ten.';
 comment on column finished_steps.stayed is 'Pages in the first ten of both.';
+comment on column finished_steps.came is 'Pages that came into places 1 to 10, each as a number made of its address; null: none, or no answer before.';
+comment on column finished_steps.went is 'Pages that left places 1 to 10, as in came.';
 comment on column finished_steps.switched is 'Domains with several pages in the two answers whose best page is another one than before; null: none.';
 
 create table finished_keywords (

@@ -14,7 +14,9 @@ select
   case when away.run_date is null then kept.entered end as entered,
   case when away.run_date is null then kept.left_top_10 end as left_top_10,
   case when away.run_date is null then kept.stayed end as stayed,
-  case when away.run_date is null then coalesce(kept.switched, '{}') else '{}' end as switched
+  case when away.run_date is null then coalesce(kept.switched, '{}') else '{}' end as switched,
+  case when away.run_date is null then coalesce(kept.came, '{}') else '{}' end as came,
+  case when away.run_date is null then coalesce(kept.went, '{}') else '{}' end as went
 from finished_days
 join finished_steps as kept on kept.finish_id = finished_days.id
 -- What an answer in the archive said is not here to be held against another one.
@@ -44,7 +46,9 @@ select
   found.entered,
   found.left_top_10,
   found.stayed,
-  coalesce(found.switched, '{}')
+  coalesce(found.switched, '{}'),
+  coalesce(found.came, '{}'),
+  coalesce(found.went, '{}')
 from analysis.unfinished_days
 cross join lateral analysis.compared_on(unfinished_days.run_date) as found
 where (select analysis.basis() is not null)
@@ -63,6 +67,8 @@ select
   live.entered,
   live.left_top_10,
   live.stayed,
+  null,
+  null,
   null
 from analysis.live_steps as live
 where (select analysis.basis() is null or exists (select from analysis.sliced_queries() where not always))
@@ -79,3 +85,5 @@ comment on column analysis.step_days.entered is 'Pages that came into the first 
 comment on column analysis.step_days.left_top_10 is 'Pages that left the first ten.';
 comment on column analysis.step_days.stayed is 'Pages in the first ten of both.';
 comment on column analysis.step_days.switched is 'Domains whose best page is another one than before; null where nobody has looked yet.';
+comment on column analysis.step_days.came is 'Pages that came into places 1 to 10, each as a number made of its address; null where nobody has looked yet.';
+comment on column analysis.step_days.went is 'Pages that left places 1 to 10, as in came.';

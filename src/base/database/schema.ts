@@ -6,6 +6,14 @@
 
 import type { ColumnType } from "kysely";
 
+export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
+  ? U[]
+  : ArrayTypeImpl<T>;
+
+export type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
+  ? ColumnType<S[], I[], U[]>
+  : T[];
+
 export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S, I | undefined, U>
   : ColumnType<T, T | undefined, T>;
@@ -957,6 +965,10 @@ export interface FinishedShares {
 
 export interface FinishedSteps {
   /**
+   * Pages that came into places 1 to 10, each as a number made of its address; null: none, or no answer before.
+   */
+  came: ArrayType<number> | null;
+  /**
    * Places that both show; null where they cannot be compared.
    */
   compared_depth: number | null;
@@ -1012,6 +1024,10 @@ export interface FinishedSteps {
    * How much the two differ, from 0 (the same) to 1 (nothing stayed); null where they cannot be compared.
    */
   volatility: number | null;
+  /**
+   * Pages that left places 1 to 10, as in came.
+   */
+  went: ArrayType<number> | null;
 }
 
 export interface FirstTens {

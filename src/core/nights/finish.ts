@@ -256,11 +256,11 @@ function sumsOf(finish: number, day: string): readonly RawBuilder<unknown>[] {
       from analysis.shares_on(${day}::date)`,
     sql`
       insert into finished_steps
-        (finish_id, query_id, search_id, fetched_at, previous_search_id, volatility, depth,
-        previous_depth, previous_run_date, compared_depth, entered, left_top_10, stayed, switched)
+        (finish_id, query_id, search_id, fetched_at, previous_search_id, volatility, depth, previous_depth,
+        previous_run_date, compared_depth, entered, left_top_10, stayed, switched, came, went)
       select
         ${finish}::bigint, query_id, search_id, fetched_at, previous_search_id, volatility, depth,
-        previous_depth, previous_run_date, compared_depth, entered, left_top_10, stayed, switched
+        previous_depth, previous_run_date, compared_depth, entered, left_top_10, stayed, switched, came, went
       from analysis.compared_on(${day}::date)`,
     sql`
       insert into seen_pages (page_id, query_id)

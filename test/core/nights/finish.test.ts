@@ -47,6 +47,9 @@ const liveSwitches = `(
 const switches = (from: string) =>
   `select run_date, concat_ws(' ', query_id, domain, switches, url_keys) as switch from ${from}`
 
+const lengths = (from: string) =>
+  `select null as run_date, concat_ws(' ', query_id, lasts, answers) as stay from analysis.${from}`
+
 /** What the views say beside what the answers say. */
 async function expectTruth(): Promise<void> {
   for (const slice of slices) {
@@ -62,6 +65,9 @@ async function expectTruth(): Promise<void> {
   )
   expect(await linesOf(`(${switches('analysis.page_switches')}) as kept`, 'switch')).toEqual(
     await linesOf(`(${switches(liveSwitches)}) as live`, 'switch'),
+  )
+  expect(await linesOf(`(${lengths('stay_lengths')}) as kept`, 'stay')).toEqual(
+    await linesOf(`(${lengths('top_ten_stays where began')}) as live`, 'stay'),
   )
   // Day by day, and all at once.
   expect(await broken(2)).toEqual([0, 0, 0, 0])
