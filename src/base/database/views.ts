@@ -113,11 +113,7 @@ function readDay(flag: string, typed: string | undefined): string | undefined {
 }
 
 /** The settings by which the views know the slice. */
-export function sliceSettings({
-  conditions,
-  since,
-  until,
-}: Slice): Readonly<Record<string, string>> {
+function sliceSettings({ conditions, since, until }: Slice): Readonly<Record<string, string>> {
   return {
     ...(conditions.length === 0 ? {} : { 'querymill.slice': JSON.stringify(conditions) }),
     ...(since === undefined ? {} : { 'querymill.since': since }),

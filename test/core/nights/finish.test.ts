@@ -157,7 +157,6 @@ describe('days that are kept', () => {
         }
       }
     },
-    60_000,
   )
 
   test('are asked for in place of their answers, by the shares of one domain and of all', async () => {
