@@ -13,7 +13,7 @@ await runCommand(
       'npm run archive -- --older 400d --to s3://bucket/prefix        settings: docs/archive.md',
       'npm run archive -- --check                                     read every file of it',
       'npm run archive -- --back 2026-01-01..2026-01-31',
-      'npm run sql -- --with-archive rank_history --q "running shoes"',
+      'npm run sql -- --with-archive keyword --show history --q "running shoes"',
     ],
     define: (program) =>
       program

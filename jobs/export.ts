@@ -12,7 +12,7 @@ await runCommand(
       'npm run export -- movers --to movers.csv',
       'npm run export -- results --to results.ndjson',
       'npm run export -- results --since 2026-11-01 --device mobile --to results.parquet',
-      'npm run export -- --question winners --days 30 --to winners.csv --bom',
+      'npm run export -- --question domains --days 30 --to winners.csv --bom',
       'npm run export -- searches --to - | head',
     ],
     define: (program) =>

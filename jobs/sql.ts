@@ -9,9 +9,9 @@ await runCommand(
       'Answers a question of the library (npm run sql lists them), or runs any SQL statement that only reads.',
     examples: [
       'npm run sql',
-      'npm run sql -- fell_out',
-      'npm run sql -- rank_history --q "running shoes" --domain example.com',
-      'npm run sql -- winners --device mobile --tag "brand and not sale" --between 2026-11-01..2026-11-08',
+      'npm run sql -- ranks --crossed 10 --change down',
+      'npm run sql -- keyword --show history --q "running shoes" --domain example.com',
+      'npm run sql -- domains --device mobile --tag "brand and not sale" --between 2026-11-01..2026-11-08',
       'npm run sql -- "select * from analysis.movers limit 5" --format csv',
     ],
     define: (program) =>
@@ -19,10 +19,10 @@ await runCommand(
         .argument('[question]', 'name of a question, or SQL in quotes')
         .argument(
           '[parameters...]',
-          'parameters of the question, as --name value; --list, --tag, --country, --place, --language and --device narrow nearly every one to some queries, --since, --until and --between to some days',
+          'parameters of the question, as --name value, and --show for what else it shows; --list, --tag, --country, --place, --language and --device narrow nearly every one to some queries, --since, --until and --between to some days',
         )
         .allowUnknownOption()
-        .option('--format <format>', 'table, csv or json', 'table')
+        .option('--format <format>', 'table, csv, json or parquet', 'table')
         .option('--json', 'the same as --format json')
         .option('--timeout <duration>', 'how long the database may think', '60s')
         .option('--origins <list>', 'kinds of answers to show, as in live,sandbox')

@@ -1,8 +1,57 @@
 -- Which entities do the answers of a day name most?
 -- :day = newest (day of the run; newest: the newest full one)
--- :rows = 30 (how many)
+-- :top = 30 (how many)
 select name, type, queries, weight
 from analysis.entity_frequency
 where run_date = :day::date
 order by queries desc, name
-limit :rows::integer;
+limit :top::integer;
+
+-- show changes: Which entities came and went on a day?
+-- :day = newest (day of the run; newest: the newest full one)
+select name, type, change, count(*) as queries, min(q) as example
+from analysis.entity_changes
+where run_date = :day::date
+group by name, type, change
+order by queries desc, name, change;
+
+-- show pairs: Which entities stand together more often than chance would have it?
+-- :top = 30 (how many)
+select name, other_name, together, queries, other_queries, round(npmi::numeric, 3) as npmi
+from analysis.entity_pairs
+order by npmi desc, together desc, name, other_name
+limit :top::integer;
+
+-- show beside: Which entities do the answers of a day name where a domain stands in the first ten?
+-- :domain = (a domain; empty: ours)
+-- :day = newest (day of the run; newest: the newest full one)
+-- :top = 30 (how many)
+select
+  entities.name, entities.type, count(*) as queries, min(ranks.position) as best_position,
+  (array_agg(ranks.q order by ranks.position, ranks.q))[1] as example
+from (
+  select query_id, min(q) as q, min(position) as position, min(search_id) as search_id
+  from analysis.ranks
+  where run_date = :day::date
+    and position <= 10
+    -- As a list that is known before: so it goes down to the rows of these domains.
+    and ranks.domain = any (array(select domain from own_domains union all select :domain::text))
+    and case
+      when :domain::text is null then ranks.domain in (
+        select domain
+        from analysis.ours_on(:day::date)
+      )
+      else ranks.domain = :domain
+    end
+  group by query_id
+) as ranks
+cross join lateral (
+  select distinct search_entities.entity_id
+  from search_entities
+  where search_entities.search_id = ranks.search_id
+  offset 0
+) as named
+join entities on entities.id = named.entity_id
+group by entities.id, entities.name, entities.type
+order by queries desc, best_position, entities.name
+limit :top::integer;

@@ -1,16 +1,43 @@
--- What do the answers to a query call related, and since when?
--- :q (text of the query)
+-- Which related texts did we never ask, by how many of our queries name them?
+-- :top = 30 (how many)
+select q, sources, weight, example
+from analysis.untracked_related
+order by sources desc, weight desc, q
+limit :top::integer;
+
+-- show most: Which texts do most of our queries lead to?
+-- :top = 30 (how many)
+select q, in_degree, out_degree, reciprocal, component, component_size
+from analysis.related_nodes
+order by in_degree desc, q
+limit :top::integer;
+
+-- show taken: Which related searches were taken, in which round, and whose answer named them?
+-- :list = (name of the list, the expanded one or that which took; empty: all)
+-- :top = 30 (how many)
 select
-  edges.related, edges.related_queries is not null as ours, edges.ordinal, edges.first_seen, edges.last_seen,
-  edges.observations,
-  analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
-from queries
--- Query by query, so that a question about one text does not read the answers to all.
-cross join lateral (
-  select *
-  from analysis.related_edges
-  where related_edges.query_id = queries.id
-  offset 0
-) as edges
-where lower(queries.q) = lower(analysis.canonical(:q))
-order by variant, edges.query_id, last_seen desc, ordinal, related;
+  lists.name as list, expansions.round, queries.q,
+  analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant,
+  named.q as from_q, expansions.sources, expansions.weight, tasks.state
+from expansions
+join lists on lists.id = expansions.list_id
+join lists as expanded on expanded.id = expansions.source_list_id
+join queries on queries.id = expansions.query_id
+join queries as named on named.id = expansions.from_query
+left join tasks on tasks.run_id = expansions.run_id and tasks.query_id = expansions.query_id
+where (:list::text is null or lists.name = :list or expanded.name = :list)
+  and expansions.origin = any (analysis.origins())
+order by list, expansions.round, expansions.weight desc, expansions.sources desc, queries.q
+limit :top::integer;
+
+-- show rounds: What did each round of an expansion cost, and what did it bring that nobody knew?
+-- unsliced: a round is looked at as a whole
+-- :list = (name of the list, the expanded one or that which took; empty: all)
+select
+  list, round, queries, answers, credits_used, new_pages, new_domains,
+  round(new_pages_per_answer::numeric, 2) as new_pages_per_answer,
+  round(new_domains_per_answer::numeric, 2) as new_domains_per_answer,
+  round(new_domains_per_credit::numeric, 2) as new_domains_per_credit
+from analysis.expansion_rounds
+where (:list::text is null or list = :list or source_list = :list)
+order by list, round;

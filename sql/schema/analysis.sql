@@ -103,7 +103,7 @@ create table notes.annotations (
   date date not null,
   text text not null check (text <> ''),
   tag text not null default '*' check (tag <> ''),
-  author text not null default current_user,
+  author text not null default session_user,
   written_at timestamptz not null default now()
 );
 comment on table notes.annotations is 'What happened on a day, as analysts wrote it: drawn in every trend of the report. They write it with their own logins.';
@@ -111,8 +111,13 @@ comment on column notes.annotations.id is 'Number of the note.';
 comment on column notes.annotations.date is 'The day that it is about.';
 comment on column notes.annotations.text is 'What happened, in few words.';
 comment on column notes.annotations.tag is 'The label that it concerns, as in device=mobile or brand; * is every query.';
-comment on column notes.annotations.author is 'The login that wrote it, unless it said another name.';
+comment on column notes.annotations.author is 'The login that wrote it: nobody may write or change a note under another name.';
 comment on column notes.annotations.written_at is 'When it was written.';
+alter table notes.annotations enable row level security;
+create policy read_all on notes.annotations for select using (true);
+create policy add_own on notes.annotations for insert with check (author = session_user);
+create policy change_own on notes.annotations for update using (author = session_user) with check (author = session_user);
+create policy remove_own on notes.annotations for delete using (author = session_user);
 
 create table finished_days (
   id bigint generated always as identity primary key,
@@ -130,43 +135,56 @@ comment on column finished_days.made_at is 'When its sums were there; null: not 
 
 create table finished_labels (
   finish_id bigint not null,
-  tag text collate "C" not null,
+  set_id bigint not null,
+  labels text[] collate "C" not null,
   queries bigint not null,
   weight double precision not null,
   planned bigint not null,
   planned_weight double precision not null,
-  primary key (finish_id, tag)
+  primary key (finish_id, set_id)
 );
-comment on table finished_labels is 'How many queries of each label were asked and answered on a finished day.';
+comment on table finished_labels is 'How many queries of each set of labels were asked and answered on a finished day. Queries with the same labels are one set, so that the sums answer every slice by labels.';
 comment on column finished_labels.finish_id is 'The keeping in finished_days; rows without one are thrown away.';
-comment on column finished_labels.tag is 'The label; * holds every query.';
-comment on column finished_labels.queries is 'Queries of the label with an observation that day.';
+comment on column finished_labels.set_id is 'The set of labels, as analysis.set_id numbers it.';
+comment on column finished_labels.labels is 'All labels of these queries, those for device, country, language, place and list included.';
+comment on column finished_labels.queries is 'Queries of the set with an observation that day.';
 comment on column finished_labels.weight is 'Sum of their weights.';
-comment on column finished_labels.planned is 'Queries of the label that were to be asked.';
+comment on column finished_labels.planned is 'Queries of the set that were to be asked.';
 comment on column finished_labels.planned_weight is 'Sum of their weights.';
 
 create table finished_shares (
   finish_id bigint not null,
-  tag text collate "C" not null,
   domain text collate "C" not null,
+  set_id bigint not null,
   ranked bigint not null,
   top_3 bigint not null,
   top_10 bigint not null,
   top_20 bigint not null,
   positions double precision not null,
   clicks double precision,
-  primary key (finish_id, tag, domain)
+  primary key (finish_id, domain, set_id)
 );
-comment on table finished_shares is 'What each domain held of each label on a finished day.';
+comment on table finished_shares is 'What each domain held of each set of labels on a finished day.';
 comment on column finished_shares.finish_id is 'The keeping in finished_days; rows without one are thrown away.';
-comment on column finished_shares.tag is 'The label; * holds every query.';
 comment on column finished_shares.domain is 'The domain, as the views count it.';
+comment on column finished_shares.set_id is 'The set of labels in finished_labels.';
 comment on column finished_shares.ranked is 'Queries that the domain ranks for, at any place.';
 comment on column finished_shares.top_3 is 'Queries with the domain at 1 to 3.';
 comment on column finished_shares.top_10 is 'Queries with the domain at 1 to 10.';
 comment on column finished_shares.top_20 is 'Queries with the domain at 1 to 20.';
 comment on column finished_shares.positions is 'Sum of its best places.';
 comment on column finished_shares.clicks is 'Sum of weight times share of clicks at its best places; null where the curve ends before all of them.';
+
+create table finished_queries (
+  finish_id bigint not null,
+  query_id uuid not null,
+  set_id bigint not null,
+  primary key (finish_id, query_id)
+);
+comment on table finished_queries is 'Which set of labels each query of a finished day belongs to: a slice is looked up here instead of in lists and their history.';
+comment on column finished_queries.finish_id is 'The keeping in finished_days; rows without one are thrown away.';
+comment on column finished_queries.query_id is 'The query.';
+comment on column finished_queries.set_id is 'The set of labels in finished_labels.';
 
 create table finished_steps (
   finish_id bigint not null,
@@ -178,10 +196,13 @@ create table finished_steps (
   depth integer not null,
   previous_depth integer,
   previous_run_date date,
-  places integer,
+  compared_depth integer,
   entered integer,
-  left_it integer,
+  left_top_10 integer,
   stayed integer,
+  switched text[],
+  came bigint[],
+  went bigint[],
   primary key (finish_id, query_id)
 );
 comment on table finished_steps is 'Each new answer of a finished day beside the answer before it.';
@@ -194,10 +215,13 @@ comment on column finished_steps.volatility is 'How much the two differ, from 0 
 comment on column finished_steps.depth is 'Greatest position in the answer.';
 comment on column finished_steps.previous_depth is 'Greatest position in the answer before; null for the first.';
 comment on column finished_steps.previous_run_date is 'Day of the answer before; null for the first.';
-comment on column finished_steps.places is 'Places that both show; null where they cannot be compared.';
+comment on column finished_steps.compared_depth is 'Places that both show; null where they cannot be compared.';
 comment on column finished_steps.entered is 'Pages that came into the first ten.';
-comment on column finished_steps.left_it is 'Pages that left the first ten.';
+comment on column finished_steps.left_top_10 is 'Pages that left the first ten.';
 comment on column finished_steps.stayed is 'Pages in the first ten of both.';
+comment on column finished_steps.came is 'Pages that came into places 1 to 10, each as a number made of its address; null: none, or no answer before.';
+comment on column finished_steps.went is 'Pages that left places 1 to 10, as in came.';
+comment on column finished_steps.switched is 'Domains with several pages in the two answers whose best page is another one than before; null: none.';
 
 create table finished_keywords (
   finish_id bigint not null,

@@ -40,7 +40,7 @@ create table answer_fields (
   found_at timestamptz not null default now(),
   primary key (api, place, field)
 );
-comment on table answer_fields is 'Fields that answers of finished runs carry and that the interface does not name, as far as runs were looked through for news; analysis.drift looks at all answers.';
+comment on table answer_fields is 'Fields that answers of finished runs carry and that the interface does not name, as far as runs were looked through for news; analysis.unannounced_fields looks at all answers.';
 comment on column answer_fields.api is 'Where the answers were bought.';
 comment on column answer_fields.place is 'answer, or result: where the field stands.';
 comment on column answer_fields.field is 'Its name.';

@@ -98,7 +98,14 @@ async function furnish(pool: Pool, random: () => number): Promise<void> {
 /** Every row of every table that an archive touches or copies, and of its own; ready to be compared. */
 export async function readTables(pool: Pool): Promise<Record<string, readonly string[]>> {
   const told: Record<string, readonly string[]> = {}
-  const ours = ['archived_days', 'calls', 'finished_labels', 'finished_shares', 'finished_steps']
+  const ours = [
+    'archived_days',
+    'calls',
+    'finished_labels',
+    'finished_queries',
+    'finished_shares',
+    'finished_steps',
+  ]
   for (const name of [...archivedTables.map((table) => table.name), ...ours]) {
     const { rows } = await pool.query<{ row: string }>(
       `select t::text as row from ${name} t order by t::text collate "C"`,

@@ -19,17 +19,17 @@ test('after the first commands the questions and the report have rows, marked as
   try {
     expect((await run('enqueue', ['inputs/keywords.csv'], env)).code).toBe(0)
     expect((await run('work', ['--drain'], env)).code).toBe(0)
-    const asked = await run('sql', ['coverage', '--json'], env)
+    const asked = await run('sql', ['nights', '--json'], env)
     expect(rowOf(asked.stdout)).toMatchObject({
-      ...{ list: 'keywords', answered: 60, unreadable: 0, hidden: 0 },
+      ...{ list: 'keywords', answered: 60, unreadable: 0, other_origin: 0 },
     })
     expect(asked.stderr).toContain('no live answers are there yet')
     expect(asked.stderr).not.toContain('--origins')
     const page = join(home, 'page.html')
     expect((await run('report', ['--to', page], env)).code).toBe(0)
     expect(readFileSync(page, 'utf8')).toContain('Share of voice of the greatest domains')
-    const live = await run('sql', ['coverage', '--json', '--origins', 'live'], env)
-    expect(rowOf(live.stdout)).toMatchObject({ answered: 0, hidden: 60 })
+    const live = await run('sql', ['nights', '--json', '--origins', 'live'], env)
+    expect(rowOf(live.stdout)).toMatchObject({ answered: 0, other_origin: 60 })
   } finally {
     await run('stack', ['stop'], env)
     rmSync(home, { recursive: true, force: true })

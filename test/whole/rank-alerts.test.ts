@@ -151,7 +151,7 @@ describe('rank alerts', () => {
       ...{ base_run_date: '2026-03-01', run_date: '2026-03-03', run: after.id },
       ...{ previous_position: 4, position: null, other_domain: 'taker.com' },
       text: 'ours.com left for "grid", where it stood at 4 (taker.com has its place), on 2026-03-03 against 2026-03-01',
-      question: 'npm run sql -- serp_changes --q grid --day 2026-03-03 --days 2',
+      question: 'npm run sql -- keyword --q grid --day 2026-03-03 --days 2',
     })
     const { rows } = await database.pool.query<{ share: number }>(
       `select share_of_voice as share
@@ -163,7 +163,7 @@ describe('rank alerts', () => {
       // Sums of the same shares, added up in whatever order.
       ...{ previous_share: expect.closeTo(rows[0]?.share ?? 0, 12) },
       ...{ share: expect.closeTo(rows[1]?.share ?? 0, 12), other_domain: 'taker.com' },
-      question: 'npm run sql -- share_of_voice_trend --domain ours.com',
+      question: 'npm run sql -- shares --over day --domain ours.com',
     })
     expect(told).toContain(`rank alert lost: ${lost?.text}`)
   })
@@ -290,7 +290,7 @@ describe('rank alerts', () => {
     await look()
     const [sandbox] = await listAlerts(database.db, everything)
     expect(sandbox?.text).toMatch(/^\(sandbox\) ours.com left for "grid"/)
-    expect(sandbox?.question).toContain('npm run sql -- --origins sandbox serp_changes')
+    expect(sandbox?.question).toContain('npm run sql -- --origins sandbox keyword')
   })
 
   test('of any domain and any rival are found, for the queries of one list or label alone', async () => {

@@ -68,7 +68,7 @@ describe.skipIf(!has('postgresql'))('a replica', () => {
       0,
       { columns: ['n'], rows: [{ n: 3 }] },
     ])
-    const library = await run('sql', ['find', '--word', 'tea', '--format', 'json'], away())
+    const library = await run('sql', ['keyword-find', '--word', 'tea', '--format', 'json'], away())
     expect(library.code).toBe(0)
     const written = await run('export', ['searches', '--to', '-'], away())
     expect([written.code, written.stdout.trim().split('\n').length]).toEqual([0, 4])

@@ -34,9 +34,9 @@ describe('a night of which every answer is empty', () => {
     await mill.pool.query("set querymill.origins = 'live'")
     expect(await days()).toEqual(['2026-01-01', '2026-01-02', '2026-01-03'])
     const { rows } = await mill.pool.query(
-      "select answered, unreadable, suspect, hidden from analysis.coverage where run_date = '2026-01-04'",
+      "select answered, unreadable, suspect, other_origin from analysis.coverage where run_date = '2026-01-04'",
     )
-    expect(rows).toEqual([{ answered: 0, unreadable: 0, suspect: 12, hidden: 0 }])
+    expect(rows).toEqual([{ answered: 0, unreadable: 0, suspect: 12, other_origin: 0 }])
     const news = await takeNews(mill.db, new Date(0), ['run_suspect'])
     expect(composeNotices(news).map(({ text }) => text)).toEqual([
       'querymill: run 4 of test for 2026-01-04 is suspect, and left out of trends: 100 % of the answers have no result, usually 0 %',

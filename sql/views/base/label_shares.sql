@@ -1,32 +1,18 @@
--- What each domain held of each label on each day: what is kept of finished days, the rest anew.
+-- What each domain held of each label on each day.
 create or replace view analysis.label_shares as
 select
-  finished_days.run_date,
-  kept.tag,
-  kept.domain,
-  kept.ranked,
-  kept.top_3,
-  kept.top_10,
-  kept.top_20,
-  kept.positions,
-  kept.clicks
-from finished_days
-join finished_shares as kept on kept.finish_id = finished_days.id
-where finished_days.made_at is not null
-  and finished_days.basis = (select analysis.basis())
-union all
--- Day by day: a look at all would be planned for all, however few are left.
-select
-  found.run_date, found.tag collate "C", found.domain collate "C", found.ranked, found.top_3, found.top_10, found.top_20,
-  found.positions, found.clicks
-from analysis.unfinished_days
-cross join lateral analysis.shares_on(unfinished_days.run_date) as found
-where (select analysis.basis() is not null)
-union all
-select
-  live.run_date, live.tag, live.domain, live.ranked, live.top_3, live.top_10, live.top_20, live.positions, live.clicks
-from analysis.live_shares as live
-where (select analysis.basis() is null);
+  run_date,
+  tag collate "C" as tag,
+  domain,
+  sum(ranked)::bigint as ranked,
+  sum(top_3)::bigint as top_3,
+  sum(top_10)::bigint as top_10,
+  sum(top_20)::bigint as top_20,
+  sum(positions) as positions,
+  sum(clicks) as clicks
+from analysis.set_shares
+cross join unnest(array_remove(labels, '*') || '*'::text) as tag
+group by run_date, tag collate "C", domain;
 comment on view analysis.label_shares is 'What each domain held of each label on each day.';
 comment on column analysis.label_shares.ranked is 'Queries that the domain ranks for, at any place.';
 comment on column analysis.label_shares.top_3 is 'Queries with the domain at 1 to 3.';

@@ -10,9 +10,9 @@ select
   steps.depth::integer as depth,
   steps.previous_depth::integer as previous_depth,
   compared.volatility,
-  compared.places,
+  compared.compared_depth,
   compared.entered,
-  compared.left_it,
+  compared.left_top_10,
   compared.stayed
 from analysis.steps
 left join (
@@ -28,9 +28,9 @@ left join (
       / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
       0
     ) as volatility,
-    max(places)::integer as places,
+    max(places)::integer as compared_depth,
     (count(*) filter (where position <= firsts and (previous_position > firsts or previous_position is null)))::integer as entered,
-    (count(*) filter (where previous_position <= firsts and (position > firsts or position is null)))::integer as left_it,
+    (count(*) filter (where previous_position <= firsts and (position > firsts or position is null)))::integer as left_top_10,
     (count(*) filter (where position <= firsts and previous_position <= firsts))::integer as stayed
   from (
     select *, least(depth, previous_depth) as places, least(10, depth, previous_depth) as firsts
@@ -41,7 +41,7 @@ left join (
 ) as compared on compared.query_id = steps.query_id and compared.run_date = steps.run_date;
 comment on view analysis.live_steps is 'Each new answer to a query with how it differs from the answer before, worked out from the answers: analysis.step_days says the same, and reads what is kept of finished days.';
 comment on column analysis.live_steps.volatility is 'How much the answer differs from the one before, from 0 (the same) to 1 (nothing stayed); null where they cannot be compared.';
-comment on column analysis.live_steps.places is 'Places that both answers show; null where they cannot be compared.';
+comment on column analysis.live_steps.compared_depth is 'Places that both answers show; null where they cannot be compared.';
 comment on column analysis.live_steps.entered is 'Pages that came into the first ten.';
-comment on column analysis.live_steps.left_it is 'Pages that left the first ten.';
+comment on column analysis.live_steps.left_top_10 is 'Pages that left the first ten.';
 comment on column analysis.live_steps.stayed is 'Pages in the first ten of both.';

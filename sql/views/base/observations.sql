@@ -47,10 +47,17 @@ from (
     end <> 0
     -- Without a slice nothing is looked up; said with "<>", which the planner takes for true of nearly all.
     and case when (select analysis.slice() is not null)
-      then case when (select analysis.slices_at_once())
-        then ((tasks.query_id, runs.run_date) in (select query_id, run_date from analysis.sliced_days()))::integer
-        else analysis.in_slice(tasks.query_id, runs.run_date)::integer
-      end
+      then (coalesce(
+        (
+          select kept.set_id
+          from public.finished_days
+          join public.finished_queries as kept on kept.finish_id = finished_days.id
+          where finished_days.made_at is not null
+            and finished_days.run_date = runs.run_date
+            and kept.query_id = tasks.query_id
+        ) = any ((select analysis.sets_in_slice())::bigint[]),
+        (tasks.query_id, runs.run_date) in (select sliced.query_id, sliced.run_date from analysis.sliced_days() as sliced)
+      ))::integer
       else 1
     end <> 0
   order by

@@ -10,10 +10,13 @@ select
   kept.depth,
   case when away.run_date is null then kept.previous_depth end as previous_depth,
   case when away.run_date is null then kept.volatility end as volatility,
-  case when away.run_date is null then kept.places end as places,
+  case when away.run_date is null then kept.compared_depth end as compared_depth,
   case when away.run_date is null then kept.entered end as entered,
-  case when away.run_date is null then kept.left_it end as left_it,
-  case when away.run_date is null then kept.stayed end as stayed
+  case when away.run_date is null then kept.left_top_10 end as left_top_10,
+  case when away.run_date is null then kept.stayed end as stayed,
+  case when away.run_date is null then coalesce(kept.switched, '{}') else '{}' end as switched,
+  case when away.run_date is null then coalesce(kept.came, '{}') else '{}' end as came,
+  case when away.run_date is null then coalesce(kept.went, '{}') else '{}' end as went
 from finished_days
 join finished_steps as kept on kept.finish_id = finished_days.id
 -- What an answer in the archive said is not here to be held against another one.
@@ -21,6 +24,12 @@ left join analysis.away_days as away on away.run_date = kept.previous_run_date
 where finished_days.made_at is not null
   and finished_days.run_date not in (select away_days.run_date from analysis.away_days)
   and finished_days.basis = (select analysis.basis())
+  -- Before an answer outside of the slice may lie another one inside: of a query that changed its labels what is kept does
+  -- not tell.
+  and case when (select analysis.slice() is not null)
+    then (kept.query_id in (select query_id from analysis.sliced_queries() where always))::integer
+    else 1
+  end <> 0
 union all
 -- Day by day: a look at all would be planned for all, however few are left.
 select
@@ -33,10 +42,13 @@ select
   found.depth,
   found.previous_depth,
   found.volatility,
-  found.places,
+  found.compared_depth,
   found.entered,
-  found.left_it,
-  found.stayed
+  found.left_top_10,
+  found.stayed,
+  coalesce(found.switched, '{}'),
+  coalesce(found.came, '{}'),
+  coalesce(found.went, '{}')
 from analysis.unfinished_days
 cross join lateral analysis.compared_on(unfinished_days.run_date) as found
 where (select analysis.basis() is not null)
@@ -51,15 +63,27 @@ select
   live.depth,
   live.previous_depth,
   live.volatility,
-  live.places,
+  live.compared_depth,
   live.entered,
-  live.left_it,
-  live.stayed
+  live.left_top_10,
+  live.stayed,
+  null,
+  null,
+  null
 from analysis.live_steps as live
-where (select analysis.basis() is null);
+where (select analysis.basis() is null or exists (select from analysis.sliced_queries() where not always))
+  and case when (select analysis.basis() is null) then 1
+    else (
+      live.query_id in (select query_id from analysis.sliced_queries() where not always)
+      and live.run_date not in (select unfinished_days.run_date from analysis.unfinished_days)
+    )::integer
+  end <> 0;
 comment on view analysis.step_days is 'Each new answer to a query with how it differs from the answer before: what volatility and churn add up.';
 comment on column analysis.step_days.volatility is 'How much the answer differs from the one before, from 0 (the same) to 1 (nothing stayed); null where they cannot be compared.';
-comment on column analysis.step_days.places is 'Places that both answers show; null where they cannot be compared.';
+comment on column analysis.step_days.compared_depth is 'Places that both answers show; null where they cannot be compared.';
 comment on column analysis.step_days.entered is 'Pages that came into the first ten.';
-comment on column analysis.step_days.left_it is 'Pages that left the first ten.';
+comment on column analysis.step_days.left_top_10 is 'Pages that left the first ten.';
 comment on column analysis.step_days.stayed is 'Pages in the first ten of both.';
+comment on column analysis.step_days.switched is 'Domains whose best page is another one than before; null where nobody has looked yet.';
+comment on column analysis.step_days.came is 'Pages that came into places 1 to 10, each as a number made of its address; null where nobody has looked yet.';
+comment on column analysis.step_days.went is 'Pages that left places 1 to 10, as in came.';

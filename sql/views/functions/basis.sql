@@ -2,7 +2,7 @@
 create or replace function analysis.basis() returns text
 language sql stable parallel safe as $$
   select case
-    when analysis.slice() is null and not analysis.shows_suspects()
+    when not analysis.shows_suspects()
       then md5(concat_ws(
         chr(31),
         array_to_string(analysis.origins(), ','),
@@ -20,4 +20,4 @@ language sql stable parallel safe as $$
       ))
   end
 $$;
-comment on function analysis.basis() is 'What the sums of finished days rest on besides answers: kinds of answers, curve of clicks, lines of folders and hosts. Sums kept under another basis are not used. Null: only some queries are wanted, or suspect nights as well, of which no sums are kept.';
+comment on function analysis.basis() is 'What the sums of finished days rest on besides answers: kinds of answers, curve of clicks, lines of folders and hosts. Sums kept under another basis are not used. Null: suspect nights are shown as well, of which no sums are kept.';

@@ -2,20 +2,43 @@
 create or replace function analysis.compared_on(day date)
 returns table (
   query_id uuid, run_date date, search_id bigint, fetched_at timestamptz, previous_search_id bigint,
-  previous_run_date date, depth integer, previous_depth integer, volatility double precision, places integer,
-  entered integer, left_it integer, stayed integer
+  previous_run_date date, depth integer, previous_depth integer, volatility double precision, compared_depth integer,
+  entered integer, left_top_10 integer, stayed integer, switched text[], came bigint[], went bigint[]
 )
 language plpgsql stable parallel safe rows 1000 as $$
 #variable_conflict use_column
 begin
   return query
-    select
-      steps.query_id, steps.run_date, steps.search_id, steps.fetched_at, steps.previous_search_id,
-      steps.previous_run_date, steps.depth, steps.previous_depth, compared.volatility, compared.places,
-      compared.entered, compared.left_it, compared.stayed
-    from analysis.steps_on(day) as steps
-    left join lateral (
+    with steps as materialized (
+      select *, least(depth, previous_depth) as places, least(10, depth, previous_depth) as firsts
+      from analysis.steps_on(day)
+    ),
+    results as materialized (
       select
+        steps.query_id, steps.places, steps.firsts, side.now, shown.position, shown.ordinal, pages.url_key,
+        hashtextextended(pages.url_key, 0) as page,
+        case
+          when domains.domain like any ((select analysis.site_patterns())::text[])
+            then analysis.site_of(domains.domain, pages.url_key)
+          else domains.domain
+        end as domain
+      from steps
+      cross join lateral (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
+      -- Answer by answer: gathered in one, the results of all days would be read.
+      cross join lateral (
+        select *
+        from public.organic_results
+        where organic_results.search_id = side.search_id
+          and organic_results.position is not null
+        offset 0
+      ) as shown
+      left join public.pages on pages.id = shown.page_id
+      left join public.domains on domains.id = coalesce(shown.domain_id, pages.domain_id)
+      where steps.previous_search_id is not null
+    ),
+    compared as (
+      select
+        query_id,
         -- Below the shallower answer's last place nothing is known of the other: both end there.
         coalesce(
           sum(abs(
@@ -26,31 +49,61 @@ begin
           / nullif(sum(greatest(places + 1 - position, 0) + greatest(places + 1 - previous_position, 0)), 0)::double precision,
           0
         ) as volatility,
-        max(places)::integer as places,
+        max(places)::integer as compared_depth,
         (count(*) filter (where position <= firsts and (previous_position > firsts or previous_position is null)))::integer as entered,
-        (count(*) filter (where previous_position <= firsts and (position > firsts or position is null)))::integer as left_it,
-        (count(*) filter (where position <= firsts and previous_position <= firsts))::integer as stayed
+        (count(*) filter (where previous_position <= firsts and (position > firsts or position is null)))::integer as left_top_10,
+        (count(*) filter (where position <= firsts and previous_position <= firsts))::integer as stayed,
+        array_agg(page) filter (where position <= 10 and (previous_position > 10 or previous_position is null)) as came,
+        array_agg(page) filter (where previous_position <= 10 and (position > 10 or position is null)) as went
       from (
         select
-          pages.url_key,
-          min(shown.position) filter (where not side.now) as previous_position,
-          min(shown.position) filter (where side.now) as position,
-          least(steps.depth, steps.previous_depth) as places,
-          least(10, steps.depth, steps.previous_depth) as firsts
-        from (values (steps.search_id, true), (steps.previous_search_id, false)) as side (search_id, now)
-        cross join lateral (
-          select *
-          from public.organic_results
-          where organic_results.search_id = side.search_id
-            and organic_results.position is not null
-          offset 0
-        ) as shown
-        join public.pages on pages.id = shown.page_id
-        group by pages.url_key
+          query_id, page, places, firsts,
+          min(position) filter (where not now) as previous_position,
+          min(position) filter (where now) as position
+        from results
+        where page is not null
+        group by query_id, page, places, firsts
       ) as placed
-      where places > 0
-      having count(*) > 0
-    ) as compared on steps.previous_search_id is not null;
+      group by query_id
+    ),
+    -- The best page of a domain can only be another one where both answers show it, and several pages of it.
+    divided as (
+      select query_id, domain
+      from results
+      where domain is not null
+      group by query_id, domain
+      having min(page) <> max(page)
+        and bool_or(now)
+        and bool_or(not now)
+    ),
+    moved as (
+      select query_id, array_agg(domain order by domain) as switched
+      from (
+        select
+          query_id, domain,
+          (array_agg(url_key order by position, ordinal) filter (where now))[1] as url_key,
+          (array_agg(url_key order by position, ordinal) filter (where not now))[1] as previous_url_key
+        from results
+        join divided using (query_id, domain)
+        -- Beyond lies no place, as result_domains has it.
+        where position between 0 and 1099511627775
+        group by query_id, domain
+      ) as best
+      where analysis.page_name(url_key) <> analysis.page_name(previous_url_key)
+      group by query_id
+    )
+    select
+      steps.query_id, steps.run_date, steps.search_id, steps.fetched_at, steps.previous_search_id,
+      steps.previous_run_date, steps.depth, steps.previous_depth,
+      case when steps.places > 0 then compared.volatility end,
+      case when steps.places > 0 then compared.compared_depth end,
+      case when steps.places > 0 then compared.entered end,
+      case when steps.places > 0 then compared.left_top_10 end,
+      case when steps.places > 0 then compared.stayed end,
+      moved.switched, compared.came, compared.went
+    from steps
+    left join compared on compared.query_id = steps.query_id
+    left join moved on moved.query_id = steps.query_id;
 end
 $$;
-comment on function analysis.compared_on(date) is 'The rows of analysis.live_steps for one day, at the cost of that day.';
+comment on function analysis.compared_on(date) is 'The rows of analysis.live_steps for one day, at the cost of that day, with the domains whose best page is another one than before, and the pages that came into places 1 to 10 or left them.';

@@ -1,13 +1,14 @@
 -- The rows of analysis.live_labels for one day. In plpgsql: the planner would plan it anew into every view.
 create or replace function analysis.labels_on(day date)
 returns table (
-  run_date date, tag text, queries bigint, weight double precision, planned bigint, planned_weight double precision
+  run_date date, set_id bigint, labels text[], queries bigint, weight double precision, planned bigint,
+  planned_weight double precision
 )
 language plpgsql stable parallel safe rows 20 as $$
 begin
   return query
     select
-      live.run_date, live.tag, live.queries, live.weight, live.planned, live.planned_weight
+      live.run_date, live.set_id, live.labels, live.queries, live.weight, live.planned, live.planned_weight
     from analysis.live_labels as live
     where live.run_date = day;
 end

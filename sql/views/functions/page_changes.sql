@@ -3,7 +3,7 @@ create or replace function analysis.page_changes(since date, until date)
 returns table (
   query_id uuid, q text, domain text, page text, previous_position bigint, "position" bigint,
   weight double precision, clicks_before double precision, clicks_now double precision,
-  run_date date, previous_run_date date, depth integer, previous_depth integer
+  run_date date, previous_run_date date, depth integer, previous_depth integer, search_id bigint
 )
 language sql stable parallel safe as $$
   select
@@ -11,10 +11,10 @@ language sql stable parallel safe as $$
     coalesce(weights.weight, 1),
     coalesce(weights.weight, 1) * coalesce(before.ctr, 0),
     coalesce(weights.weight, 1) * coalesce(now.ctr, 0),
-    sides.run_date, sides.previous_run_date, sides.depth, sides.previous_depth
+    sides.run_date, sides.previous_run_date, sides.depth, sides.previous_depth, sides.search_id
   from (
     select
-      pairs.query_id, pairs.run_date, pairs.previous_run_date, pairs.depth, pairs.previous_depth,
+      pairs.query_id, pairs.run_date, pairs.previous_run_date, pairs.depth, pairs.previous_depth, pairs.search_id,
       result_domains.domain,
       analysis.page_name(result_domains.url_key) as page,
       min(result_domains.position) filter (where not side.now) as previous_position,
@@ -24,7 +24,7 @@ language sql stable parallel safe as $$
     cross join lateral analysis.shown_in(side.search_id) as result_domains
     where result_domains.position is not null
       and result_domains.url_key is not null
-    group by pairs.query_id, pairs.run_date, pairs.previous_run_date, pairs.depth, pairs.previous_depth,
+    group by pairs.query_id, pairs.run_date, pairs.previous_run_date, pairs.depth, pairs.previous_depth, pairs.search_id,
       result_domains.domain, analysis.page_name(result_domains.url_key)
   ) as sides
   join public.queries on queries.id = sides.query_id

@@ -1,12 +1,16 @@
--- All queries of the slice in use with the days on which they belong to it, found together.
+-- The queries of the slice in use with the days on which they belong to it, found together.
 -- In plpgsql: the planner would plan it anew into every view, and nearly nobody asks it.
-create or replace function analysis.sliced_days() returns table (query_id uuid, run_date date)
+create or replace function analysis.sliced_days(finished boolean default false)
+returns table (query_id uuid, run_date date)
 language plpgsql stable parallel safe rows 1000 as $$
 begin
   return query
     with told as materialized (
       select query_days.query_id, query_days.run_date, query_days.slices
       from analysis.query_days
+      -- Of finished days it is known already, unless somebody asks for all.
+      where finished
+        or query_days.run_date not in (select days.run_date from public.finished_days as days where days.made_at is not null)
     ),
     -- Many queries have the same labels: each set of them is judged once.
     fitting as materialized (
@@ -19,4 +23,4 @@ begin
     join fitting on fitting.slices = told.slices;
 end
 $$;
-comment on function analysis.sliced_days() is 'Each query with each day on which it belongs to analysis.slice(): the same as analysis.in_slice says one by one, for all days at once.';
+comment on function analysis.sliced_days(boolean) is 'Each query with each day on which it belongs to analysis.slice(), of days that are not finished; true: of all days.';

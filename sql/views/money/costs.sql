@@ -59,7 +59,17 @@ from (
   ) as found on found.task_id = members.task_id
   cross join unnest(array_remove(members.tags, '*') || '*'::text) as tag
   where case when (select analysis.slice() is not null)
-    then analysis.in_slice(members.query_id, members.run_date)::integer
+    then (coalesce(
+      (
+        select kept.set_id
+        from public.finished_days
+        join public.finished_queries as kept on kept.finish_id = finished_days.id
+        where finished_days.made_at is not null
+          and finished_days.run_date = members.run_date
+          and kept.query_id = members.query_id
+      ) = any ((select analysis.sets_in_slice())::bigint[]),
+      (members.query_id, members.run_date) in (select sliced.query_id, sliced.run_date from analysis.sliced_days() as sliced)
+    ))::integer
     else 1
   end <> 0
   group by members.run_date, members.list, tag

@@ -12,10 +12,31 @@ select
   array_agg(url_key order by run_date) as url_keys,
   min(run_date) as first_run_date,
   max(run_date) as run_date
-from analysis.movers
-where several_pages
-  and analysis.page_name(url_key) <> analysis.page_name(previous_url_key)
-  and run_date > (select analysis.newest_day())
+from (
+  select steps.query_id, queries.q, steps.run_date, named.domain, moves.url_key, moves.previous_url_key
+  from analysis.step_days as steps
+  cross join lateral unnest(steps.switched) as named (domain)
+  -- Only answers of a domain that is asked about are compared.
+  cross join lateral (
+    select found.url_key, found.previous_url_key
+    from analysis.moves_of(steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth) as found
+    where found.domain = named.domain
+    offset 0
+  ) as moves
+  join queries on queries.id = steps.query_id
+  where steps.previous_search_id is not null
+    and steps.switched <> '{}'
+  union all
+  select steps.query_id, queries.q, steps.run_date, moves.domain, moves.url_key, moves.previous_url_key
+  from analysis.step_days as steps
+  cross join lateral analysis.moves_of(steps.search_id, steps.depth, steps.previous_search_id, steps.previous_depth) as moves
+  join queries on queries.id = steps.query_id
+  where steps.previous_search_id is not null
+    and steps.switched is null
+    and moves.several_pages
+    and analysis.page_name(moves.url_key) <> analysis.page_name(moves.previous_url_key)
+) as switched
+where run_date > (select analysis.newest_day())
     - coalesce(nullif(current_setting('querymill.window_days', true), ''), '30')::integer
 group by query_id, domain
 having count(*) >= 2;

@@ -24,8 +24,7 @@ from (
       sum(count(*)) over (order by answers desc) as at_risk,
       count(*) filter (where not lasts) as ended,
       count(*) filter (where lasts) as lasting
-    from analysis.tenure
-    where began
+    from analysis.stay_lengths
     group by answers
   ) as counted
   window sofar as (order by answers)

@@ -6,7 +6,7 @@ select
   compared.run_date,
   compared.previous_run_date,
   compared.volatility,
-  compared.places::bigint as places,
+  compared.compared_depth::bigint as compared_depth,
   compared.search_id,
   compared.previous_search_id,
   compared.fetched_at
@@ -15,4 +15,4 @@ left join queries on queries.id = compared.query_id
 where compared.volatility is not null;
 comment on view analysis.volatility is 'How much each answer differs from the one before it: the distances that pages moved, added up, a missing page counting as one place below the last; divided by what a full exchange gives.';
 comment on column analysis.volatility.volatility is '0: the same pages at the same places; 1: no page stayed.';
-comment on column analysis.volatility.places is 'Places that are compared: the depth of the shallower answer.';
+comment on column analysis.volatility.compared_depth is 'Places that are compared: the depth of the shallower answer.';

@@ -1,4 +1,4 @@
-// The role that may only read: what it sees, and how it is made.
+// Makes the role that may only read and the logins of analysts, and keeps both from what could hold the mill up.
 
 import { randomBytes } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
@@ -40,6 +40,7 @@ export async function findReader(pool: Pick<Pool, 'query'>): Promise<string | nu
 
 async function grantReader(client: PoolClient, role: string): Promise<void> {
   await client.query("select pg_advisory_xact_lock(hashtext('querymill reader'))")
+  await withholdLocks(client)
   const { rowCount } = await client.query('select from pg_roles where rolname = $1', [role])
   if (rowCount === 0) await client.query(`create role ${role} nologin`)
   const tables = readable.map((name) => `public.${name}`).join(', ')
@@ -58,6 +59,34 @@ async function grantReader(client: PoolClient, role: string): Promise<void> {
     grant ${role} to current_user;
   `)
 }
+
+/**
+ * Takes advisory locks away from everybody but our own role: `enqueue` takes one for its list, and a reader who held it
+ * would hold enqueue up. Only a superuser may do that; elsewhere the rights stay as the server has them.
+ */
+async function withholdLocks(client: PoolClient): Promise<void> {
+  await client.query(`
+    do $$
+    declare lock_function regprocedure;
+    begin
+      for lock_function in
+        select oid
+        from pg_proc
+        where pronamespace = 'pg_catalog'::regnamespace
+          and proname ~ '^pg_(try_)?advisory_(xact_)?lock'
+          and has_function_privilege('public', oid, 'execute')
+          and (select rolsuper from pg_roles where rolname = current_user)
+      loop
+        execute format('revoke execute on function %s from public', lock_function);
+        execute format('grant execute on function %s to %I', lock_function, (
+          select pg_get_userbyid(relowner) from pg_class where oid = 'public.calls'::regclass
+        ));
+      end loop;
+    end $$`)
+}
+
+/** Connections of one analyst at once: the server has a hundred for everybody. */
+const analystConnections = 8
 
 export interface Analyst {
   readonly name: string
@@ -119,8 +148,15 @@ async function grantAnalyst(client: PoolClient, name: string, reader: string): P
     alter role ${role} set statement_timeout = '5min';
     alter role ${role} set work_mem = '64MB';
     alter role ${role} set jit = off;
+    alter role ${role} set idle_in_transaction_session_timeout = '10min';
     alter role ${role} set search_path = analysis, public, notes, scratch;
+    alter role ${role} connection limit ${analystConnections};
   `)
+  const { rows: own } = await client.query<{ all: boolean }>(
+    'select rolsuper as all from pg_roles where rolname = current_user',
+  )
+  // A limit that only a superuser sets, and only a superuser lifts.
+  if (own[0]?.all === true) await client.query(`alter role ${role} set temp_file_limit = '4GB'`)
   return { name, password }
 }
 
@@ -195,6 +231,7 @@ export const readable = [
   'ctr_curve',
   'finished_days',
   'finished_labels',
+  'finished_queries',
   'finished_shares',
   'finished_steps',
   'finished_keywords',

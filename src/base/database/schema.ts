@@ -6,6 +6,14 @@
 
 import type { ColumnType } from "kysely";
 
+export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
+  ? U[]
+  : ArrayTypeImpl<T>;
+
+export type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
+  ? ColumnType<S[], I[], U[]>
+  : T[];
+
 export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S, I | undefined, U>
   : ColumnType<T, T | undefined, T>;
@@ -876,7 +884,11 @@ export interface FinishedLabels {
    */
   finish_id: number;
   /**
-   * Queries of the label that were to be asked.
+   * All labels of these queries, those for device, country, language, place and list included.
+   */
+  labels: string[];
+  /**
+   * Queries of the set that were to be asked.
    */
   planned: number;
   /**
@@ -884,17 +896,32 @@ export interface FinishedLabels {
    */
   planned_weight: number;
   /**
-   * Queries of the label with an observation that day.
+   * Queries of the set with an observation that day.
    */
   queries: number;
   /**
-   * The label; * holds every query.
+   * The set of labels, as analysis.set_id numbers it.
    */
-  tag: string;
+  set_id: number;
   /**
    * Sum of their weights.
    */
   weight: number;
+}
+
+export interface FinishedQueries {
+  /**
+   * The keeping in finished_days; rows without one are thrown away.
+   */
+  finish_id: number;
+  /**
+   * The query.
+   */
+  query_id: string;
+  /**
+   * The set of labels in finished_labels.
+   */
+  set_id: number;
 }
 
 export interface FinishedShares {
@@ -919,9 +946,9 @@ export interface FinishedShares {
    */
   ranked: number;
   /**
-   * The label; * holds every query.
+   * The set of labels in finished_labels.
    */
-  tag: string;
+  set_id: number;
   /**
    * Queries with the domain at 1 to 10.
    */
@@ -937,6 +964,14 @@ export interface FinishedShares {
 }
 
 export interface FinishedSteps {
+  /**
+   * Pages that came into places 1 to 10, each as a number made of its address; null: none, or no answer before.
+   */
+  came: ArrayType<number> | null;
+  /**
+   * Places that both show; null where they cannot be compared.
+   */
+  compared_depth: number | null;
   /**
    * Greatest position in the answer.
    */
@@ -956,11 +991,7 @@ export interface FinishedSteps {
   /**
    * Pages that left the first ten.
    */
-  left_it: number | null;
-  /**
-   * Places that both show; null where they cannot be compared.
-   */
-  places: number | null;
+  left_top_10: number | null;
   /**
    * Greatest position in the answer before; null for the first.
    */
@@ -986,9 +1017,17 @@ export interface FinishedSteps {
    */
   stayed: number | null;
   /**
+   * Domains with several pages in the two answers whose best page is another one than before; null: none.
+   */
+  switched: string[] | null;
+  /**
    * How much the two differ, from 0 (the same) to 1 (nothing stayed); null where they cannot be compared.
    */
   volatility: number | null;
+  /**
+   * Pages that left places 1 to 10, as in came.
+   */
+  went: ArrayType<number> | null;
 }
 
 export interface FirstTens {
@@ -1339,7 +1378,7 @@ export interface Nights {
 
 export interface NotesAnnotations {
   /**
-   * The login that wrote it, unless it said another name.
+   * The login that wrote it: nobody may write or change a note under another name.
    */
   author: Generated<string>;
   /**
@@ -2391,6 +2430,7 @@ export interface DB {
   finished_keyword_days: FinishedKeywordDays;
   finished_keywords: FinishedKeywords;
   finished_labels: FinishedLabels;
+  finished_queries: FinishedQueries;
   finished_shares: FinishedShares;
   finished_steps: FinishedSteps;
   first_tens: FirstTens;

@@ -54,8 +54,6 @@ export interface Slice {
   /** Days as they were typed. */
   readonly since: string | undefined
   readonly until: string | undefined
-  /** True: every day is read, so that all are looked up at once. */
-  readonly everyDay?: boolean
 }
 
 /** Flags that choose queries. */
@@ -115,14 +113,8 @@ function readDay(flag: string, typed: string | undefined): string | undefined {
 }
 
 /** The settings by which the views know the slice. */
-export function sliceSettings({
-  conditions,
-  since,
-  until,
-  everyDay = false,
-}: Slice): Readonly<Record<string, string>> {
+function sliceSettings({ conditions, since, until }: Slice): Readonly<Record<string, string>> {
   return {
-    ...(everyDay ? { 'querymill.slice_at_once': 'on' } : {}),
     ...(conditions.length === 0 ? {} : { 'querymill.slice': JSON.stringify(conditions) }),
     ...(since === undefined ? {} : { 'querymill.since': since }),
     ...(until === undefined ? {} : { 'querymill.until': until }),

@@ -135,6 +135,7 @@ async function storeKeywords(db: Database, finish: number, day: string): Promise
 
 const sums = [
   'finished_labels',
+  'finished_queries',
   'finished_shares',
   'finished_steps',
   'finished_keywords',
@@ -236,21 +237,26 @@ async function addUp(db: Database, finish: number, day: string): Promise<boolean
 function sumsOf(finish: number, day: string): readonly RawBuilder<unknown>[] {
   return [
     sql`
-      insert into finished_labels (finish_id, tag, queries, weight, planned, planned_weight)
-      select ${finish}::bigint, tag, queries, weight, planned, planned_weight
+      insert into finished_labels (finish_id, set_id, labels, queries, weight, planned, planned_weight)
+      select ${finish}::bigint, set_id, labels, queries, weight, planned, planned_weight
       from analysis.labels_on(${day}::date)`,
     sql`
+      insert into finished_queries (finish_id, query_id, set_id)
+      select ${finish}::bigint, query_id, analysis.set_id(slices)
+      from analysis.query_days
+      where run_date = ${day}::date`,
+    sql`
       insert into finished_shares
-        (finish_id, tag, domain, ranked, top_3, top_10, top_20, positions, clicks)
-      select ${finish}::bigint, tag, domain, ranked, top_3, top_10, top_20, positions, clicks
+        (finish_id, set_id, domain, ranked, top_3, top_10, top_20, positions, clicks)
+      select ${finish}::bigint, set_id, domain, ranked, top_3, top_10, top_20, positions, clicks
       from analysis.shares_on(${day}::date)`,
     sql`
       insert into finished_steps
-        (finish_id, query_id, search_id, fetched_at, previous_search_id, volatility, depth,
-        previous_depth, previous_run_date, places, entered, left_it, stayed)
+        (finish_id, query_id, search_id, fetched_at, previous_search_id, volatility, depth, previous_depth,
+        previous_run_date, compared_depth, entered, left_top_10, stayed, switched, came, went)
       select
         ${finish}::bigint, query_id, search_id, fetched_at, previous_search_id, volatility, depth,
-        previous_depth, previous_run_date, places, entered, left_it, stayed
+        previous_depth, previous_run_date, compared_depth, entered, left_top_10, stayed, switched, came, went
       from analysis.compared_on(${day}::date)`,
     sql`
       insert into seen_pages (page_id, query_id)
@@ -339,7 +345,7 @@ export async function readDaysLeft(db: Database, since: string | undefined): Pro
 
 /** Tells the planner at once what was kept: it would find out in its own time. */
 export async function analyzeFinished(db: Database): Promise<void> {
-  await sql`analyze finished_days, finished_labels, finished_shares, finished_steps, seen_pages`.execute(
+  await sql`analyze finished_days, finished_labels, finished_queries, finished_shares, finished_steps, seen_pages`.execute(
     db,
   )
 }

@@ -134,5 +134,5 @@ function sliceOf(options: ReportOptions): Slice {
       (options[flag] ?? []).filter((one) => one !== '*'),
     )
   for (const flag of spanFlags) given.set(flag, [options[flag] ?? []].flat())
-  return { ...readSlice(given), everyDay: true }
+  return readSlice(given)
 }

@@ -447,11 +447,14 @@ function tookFrom(other: string | null): string {
 
 /** The question of the library that shows both answers, as one would type it. */
 function alertQuestion({ rule, query, baseDate, date, origin }: ToldChange): string {
-  if (rule.what === 'wrong_page') return questionLine(origin, ['wrong_pages', '--day', date])
-  if (rule.what === 'new_feature') return questionLine(origin, ['answer_parts', '--q', query.q])
+  if (rule.what === 'wrong_page')
+    return questionLine(origin, ['pages', '--show', 'wrong', '--day', date])
+  if (rule.what === 'new_feature') {
+    return questionLine(origin, ['keyword', '--show', 'parts', '--q', query.q])
+  }
   const days = Math.round((Date.parse(date) - Date.parse(baseDate)) / dayMs)
   const between = ['--day', date, '--days', String(days)]
-  return questionLine(origin, ['serp_changes', '--q', query.q, ...between])
+  return questionLine(origin, ['keyword', '--q', query.q, ...between])
 }
 
 /** Figures in the sentence of an alert of a share. */
@@ -476,7 +479,7 @@ export function shareSentence(told: ShareTold): string {
 
 export function shareQuestion({ domain, tag, origin }: ShareTold): string {
   const narrowed = tag === '*' ? [] : ['--tag', conditionOf(tag)]
-  return questionLine(origin, ['share_of_voice_trend', '--domain', domain, ...narrowed])
+  return questionLine(origin, ['shares', '--over', 'day', '--domain', domain, ...narrowed])
 }
 
 function inPercent(share: number): string {

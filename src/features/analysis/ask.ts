@@ -47,8 +47,14 @@ export async function* readBatches(pool: Pool, inquiry: Inquiry): AsyncGenerator
     settle = await cancelOn(pool, client, inquiry.signal)
     await beginReading(client, inquiry, reader)
     const values = await nameDay(client, inquiry)
-    if (kind === 'rows') yield* fetchAll(client, { ...inquiry, values })
-    else yield await askOnce(client, inquiry.text, values)
+    if (kind === 'rows') {
+      let some = false
+      for await (const batch of fetchAll(client, { ...inquiry, values })) {
+        some ||= batch.rows.length > 0
+        yield batch
+      }
+      if (!some) await explainEmpty(client, { ...inquiry, values })
+    } else yield await askOnce(client, inquiry.text, values)
   } catch (error) {
     throw explain(error)
   } finally {
@@ -117,6 +123,60 @@ async function nameDay(
   return values.with(day, newest)
 }
 
+interface EmptyDay {
+  readonly first: string | null
+  readonly planned: boolean
+  readonly suspect: string | null
+  readonly away: boolean
+  readonly answered: number | null
+  readonly weight: number | null
+}
+
+/** Tells why an answer about a day has no rows, where the day is the reason. */
+async function explainEmpty(client: PoolClient, inquiry: Inquiry): Promise<void> {
+  const { values = [], day: index, slice, warn } = inquiry
+  const day = index === undefined ? (slice?.until ?? slice?.since) : values[index]
+  if (day === undefined || day === null) return
+  const { rows } = await client.query<EmptyDay>(
+    `select
+      (select min(run_date)::text from public.runs) as first,
+      exists (select from public.runs where run_date = $1) as planned,
+      (
+        select string_agg(distinct lists.name, ', ')
+        from public.runs
+        join public.lists on lists.id = runs.list_id
+        where runs.run_date = $1
+          and runs.suspect
+          and not analysis.shows_suspects()
+      ) as suspect,
+      exists (select from analysis.away_days where run_date = $1) as away,
+      sums.queries as answered,
+      sums.weight
+    from (select 1) as one
+    left join analysis.label_days as sums on sums.run_date = $1 and sums.tag = '*'`,
+    [day],
+  )
+  const reason = emptyReason(day, only(rows))
+  if (reason !== null) warn(reason)
+}
+
+function emptyReason(day: string, found: EmptyDay): string | null {
+  const { first, planned, suspect, away, answered, weight } = found
+  if (first === null) return 'no rows: nothing was bought yet; npm run enqueue plans a list'
+  if (day < first) return `no rows: ${day} lies before the first run, which is of ${first}`
+  if (away) return `no rows: the answers of ${day} are in the archive; --with-archive reads them`
+  if (suspect !== null) {
+    return `no rows: the run of ${suspect} on ${day} is suspect and left out; --suspects shows its answers, npm run sql -- nights says why`
+  }
+  if (!planned) return `no rows: no run is of ${day}; npm run sql -- nights lists the nights`
+  if (answered === null || answered === 0) {
+    return `no rows: no query that was asked for was answered on ${day}; npm run sql -- nights says why`
+  }
+  return weight === 0
+    ? `no rows: all queries of ${day} have the weight 0, so nothing has a share`
+    : null
+}
+
 /**
  * Ends what a connection is asked as soon as nobody waits for it. What it gives is to be awaited before the connection
  * serves others.
@@ -144,7 +204,7 @@ async function cancelOn(
 const timedOut = '57014'
 const notAllowed = '42501'
 
-/** What an analyst typed wrong is no bug of ours: one line, with the server's own hint. */
+/** Turns a database error into one line with the server's hint: a mistake in an analyst's SQL is no bug of ours. */
 function explain(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const hint = error.hint === undefined ? '' : `; ${error.hint}`
@@ -185,7 +245,7 @@ const harmful =
 /** Identifiers that are spelled in numbers: any name could hide in one. */
 const spelled = /u&\s*["']/i
 
-/** What analysts make themselves may hold anything. */
+/** The schema of analysts' own tables, which may hold anything. */
 const theirs = /\bscratch\b/i
 
 /** Refuses SQL of strangers that could do more than read. */
@@ -200,7 +260,7 @@ export function expectHarmless(text: string): void {
 /** Where an analyst's login leads, and who opens it. */
 interface LoginOrder {
   readonly url: string
-  /** What `pg_stat_activity` shows. */
+  /** Shown in `pg_stat_activity`. */
   readonly name: string
   readonly max: number
   /** The database that it has to be one of. */

@@ -1,3 +1,4 @@
+// `npm run domains`: lists, adds, changes and removes domains of ours and of rivals, from flags or a file.
 import { join } from 'node:path'
 import { isSite, siteName } from '../../base/address.ts'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
@@ -22,7 +23,7 @@ import {
   undoDomains,
 } from './domains.ts'
 
-/** What can be typed after `npm run domains -- <action>`. */
+/** Flags of `npm run domains -- <action>`. */
 export interface DomainFlags {
   readonly label?: string
   readonly brand?: string
@@ -56,7 +57,7 @@ export async function keepDomains(call: Call<DomainFlags>): Promise<Exit> {
 
 type Work = Parameters<typeof changeDomains>[2]
 
-/** What an action does to the table; null for one that only looks. */
+/** Prepares an action on the table; null for one that only reads. */
 async function prepare(
   { options, args, env }: Call<DomainFlags>,
   today: string,
@@ -90,7 +91,7 @@ async function prepare(
   }
 }
 
-/** What was typed goes by the same rules as a line of a file. */
+/** Reads typed flags by the same rules as a line of a file. */
 function readOne(domain: string | undefined, flags: DomainFlags): OwnDomain {
   const { label = '', brand = '', since = '', until = '' } = flags
   const rival = flags.rival === true ? 'yes' : ''
@@ -139,7 +140,7 @@ interface NamedRow {
   readonly fields: ReadonlyMap<string, string>
 }
 
-/** What a file speaks of: what it has no column for stays as it is. */
+/** Finds the columns of a file: a value without a column stays as it is. */
 function spokenOf(rows: readonly NamedRow[]): FileColumns {
   const has = (name: string) => rows.some(({ fields }) => fields.has(name))
   return { brands: has('brand'), rivals: has('rival') }

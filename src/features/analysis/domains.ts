@@ -16,7 +16,7 @@ export interface OwnDomain {
   readonly rival: boolean
 }
 
-/** What the lines of a file speak of. */
+/** Optional columns that a file of domains has. */
 export interface FileColumns {
   readonly brands: boolean
   readonly rivals: boolean
@@ -225,7 +225,7 @@ interface DomainSpan extends Pick<ReadSpan, 'since' | 'until'> {
   readonly domain: string
 }
 
-/** What a domain held on one day. */
+/** Sums of a domain on one day. */
 export interface DomainDay {
   readonly runDate: string
   readonly queries: number
@@ -239,14 +239,14 @@ export interface DomainDay {
   readonly thin: boolean
 }
 
-/** What a day says of whatever was held on it: columns over `days` and `held`. */
+/** Columns over `days` and `held`: the sums of a domain or page on a day. */
 export const heldColumns = sql`
   days.run_date as "runDate", days.queries, coalesce(held.ranked, 0) as ranked, coalesce(held.top_3, 0) as top3,
   coalesce(held.top_10, 0) as top10, coalesce(held.top_20, 0) as top20,
   coalesce(held.clicks, 0) / nullif(days.weight, 0) as share,
   days.queries * 2 < max(days.queries) over () as thin`
 
-/** What a domain held, day by day, over all queries. */
+/** Reads the sums of a domain, day by day, over all queries. */
 export function readDomainDays(
   db: Database,
   { domain, ...span }: DomainSpan,
@@ -254,7 +254,7 @@ export function readDomainDays(
   return readHeldDays(db, { domains: [domain], tag: '*', ...span })
 }
 
-/** What one of several domains held on one day. */
+/** Sums of one of several domains on one day. */
 export interface HeldDay extends DomainDay {
   readonly domain: string
 }
@@ -266,7 +266,7 @@ interface ShareSpan extends Pick<ReadSpan, 'since' | 'until'> {
 }
 
 /**
- * What some domains held, day by day, one after the other. The numbers of analysis.share_of_voice and position_buckets,
+ * Reads the sums of some domains, day by day, one after the other. The numbers of analysis.share_of_voice and position_buckets,
  * of these domains alone; one that has no row on a day held nothing.
  */
 export async function readHeldDays(
@@ -295,7 +295,7 @@ export async function readHeldDays(
 /** A domain that there is: of some result, ours, or a rival's. */
 export interface KnownDomain {
   readonly domain: string
-  /** What we call it where it is ours, or was. */
+  /** Our name for it where it is ours, or was. */
   readonly label: string | null
 }
 
@@ -414,7 +414,7 @@ export async function readDomainMoves(
   return rows
 }
 
-/** What another domain took from one, or lost to it, between two days. */
+/** Clicks that another domain took from one, or lost to it, between two days. */
 export interface DomainFlow {
   readonly domain: string | null
   readonly taken: number
@@ -422,7 +422,7 @@ export interface DomainFlow {
   readonly queries: number
 }
 
-/** Who took the clicks that a domain lost, and from whom it won: the greatest first. */
+/** Reads who took the clicks that a domain lost, and from whom it won: the greatest first. */
 export async function readDomainFlows(
   db: Database,
   { domain, since, until }: DomainSpan,

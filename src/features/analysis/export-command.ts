@@ -75,7 +75,7 @@ export async function exportRelation(call: Call<ExportOptions>): Promise<Exit> {
   return exits.done
 }
 
-/** What was typed, or what the name of the file promises: another format in it would be a trap for its readers. */
+/** Chooses the typed format, or that of the file's extension: another format in it would mislead its readers. */
 function chooseFormat(target: Target | null, typed: string | undefined): Format {
   const format = typed === undefined ? undefined : wordFlag('format', typed, formats)
   const promised = target === null ? null : promisedFormat(target)
@@ -119,14 +119,14 @@ async function write(
   }
 }
 
-/** What is to be exported, as it was typed. */
+/** A relation or question to export, as it was typed. */
 interface TypedChoice {
   readonly question: string | undefined
   readonly where: string | undefined
   readonly args: readonly string[]
 }
 
-/** What is exported, and what it is called. */
+/** A statement whose rows are exported, with the name of its file. */
 type Exported = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'> & { readonly name: string }
 
 /** Finds what was typed; what can be refused without the tables is refused before they are opened. */
@@ -158,7 +158,7 @@ export function readChoice({
       `expected --where, ${known.map((flag) => `--${flag}`).join(', ')} behind ${relation}, got --${other}; npm run export -- --help lists all flags`,
     )
   }
-  const slice = { ...readSlice(given), everyDay: true }
+  const slice = readSlice(given)
   return async (db) => {
     const name = await findRelation(db, relation)
     const { since, until } = slice

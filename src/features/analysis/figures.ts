@@ -17,7 +17,7 @@ import {
 } from './query-facts.ts'
 import { type ReadSpan, readSpan } from './span.ts'
 
-/** What the report shows besides the parts of the desk's pages. */
+/** Data of the report besides the parts of the desk's pages. */
 export interface Figures extends Omit<ReportSummary, 'newest'> {
   /** Which queries it is about, in words that must all hold; none: all queries. */
   readonly narrowed: readonly string[]
@@ -26,7 +26,7 @@ export interface Figures extends Omit<ReportSummary, 'newest'> {
   /** Runs of these days that are left out since they cannot be believed. */
   readonly suspect: readonly SuspectRun[]
   readonly domains: readonly { readonly domain: string; readonly label: string }[]
-  /** What the chosen and the greatest domains held, day by day. */
+  /** Sums of the chosen and the greatest domains, day by day. */
   readonly shares: readonly HeldDay[]
   readonly ranks: readonly RankPoint[]
   readonly variants: readonly Variant[]
@@ -104,7 +104,7 @@ async function chooseDomains(
     .map((domain) => ({ domain, label: labels.get(domain) ?? domain }))
 }
 
-/** What a report says first of the queries and days that it is about. */
+/** The queries and days that a report is about. */
 interface ReportSummary {
   readonly origins: readonly string[]
   /** The newest full day. */

@@ -1,3 +1,5 @@
+// The library of questions: reads sql/queries, and binds what a person typed to the parameters of one question.
+
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { siteName } from '../../base/address.ts'
@@ -8,18 +10,21 @@ import type { Inquiry } from './ask.ts'
 
 const domains: readonly string[] = ['domain', 'rival']
 
-/** Something that a question must be told. */
+/** A value that a question takes. */
 interface Parameter {
   readonly name: string
   readonly meaning: string
   /** Undefined: it must be given. Null: nothing, which the question understands. */
   readonly fallback: string | null | undefined
+  /** The only values that it takes; undefined: any. */
+  readonly choices?: readonly string[]
 }
 
-/** One file of the analysts' library. */
+/** One question of the library. */
 export interface Question {
+  /** Name of its file, with what it shows behind a dash: `keyword-history`. */
   readonly name: string
-  /** What it answers: the first line of the file. */
+  /** Its first line: the question in words. */
   readonly asks: string
   readonly parameters: readonly Parameter[]
   /** Flags that narrow the views it reads: to queries, to days. */
@@ -28,17 +33,26 @@ export interface Question {
   readonly sql: string
 }
 
-/** Where the library lies. */
-const questionFolder = join(root, 'sql', 'queries')
-
 /** Reads the whole library, by name. */
-export function readQuestions(folder = questionFolder): readonly Question[] {
+export function readQuestions(folder = join(root, 'sql', 'queries')): readonly Question[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
     .toSorted()
-    .map((file) =>
-      parseQuestion(file.slice(0, -'.sql'.length), readFileSync(join(folder, file), 'utf8')),
+    .flatMap((file) =>
+      parseFile(file.slice(0, -'.sql'.length), readFileSync(join(folder, file), 'utf8')),
     )
+}
+
+/** Divides a file into its questions: the first has the name of the file, the others say `-- show NAME:` before they ask. */
+function parseFile(file: string, text: string): readonly Question[] {
+  const [first = '', ...others] = text.split(/^(?=-- show [a-z]+: )/m)
+  return [
+    parseQuestion(file, first),
+    ...others.map((part) => {
+      const [, show = ''] = /^-- show ([a-z]+): /.exec(part) ?? []
+      return parseQuestion(`${file}-${show}`, part.replace(/^-- show [a-z]+: /, '-- '))
+    }),
+  ]
 }
 
 /** Reads one question: a line that asks, a line for each parameter, the statement. */
@@ -47,15 +61,18 @@ export function parseQuestion(name: string, text: string): Question {
   const asks = /^-- (.+)$/.exec(lines[0] ?? '')?.[1]
   if (asks === undefined) throw new Error(`expected ${name}.sql to begin with what it answers`)
   const parameters: Parameter[] = []
-  // Why it is about no query in particular, where it is not.
+  // Says why it is about no query in particular, where it is not.
   const unsliced = lines[1]?.startsWith('-- unsliced: ') === true
   const begin = unsliced ? 2 : 1
   for (const line of lines.slice(begin)) {
-    const match = /^-- :(\w+)(?: =( [^ (]+)?)? \((.+)\)$/.exec(line)
+    const match = /^-- :(\w+)( =(?: ([^ ([]+))?)?(?: \[([a-z_|]+)\])? \((.+)\)$/.exec(line)
     if (match === null) break
-    const [, parameter = '', value, meaning = ''] = match
-    const fallback = line.includes(`:${parameter} =`) ? (value?.trim() ?? null) : undefined
-    parameters.push({ name: parameter, meaning, fallback })
+    const [, parameter = '', optional, value, choices, meaning = ''] = match
+    const fallback = optional === undefined ? undefined : (value ?? null)
+    parameters.push({
+      ...{ name: parameter, meaning, fallback },
+      ...(choices === undefined ? {} : { choices: choices.split('|') }),
+    })
   }
   const statement = lines.slice(begin + parameters.length).join('\n')
   // A colon before a name is a parameter; two of them are a cast.
@@ -71,7 +88,7 @@ export function parseQuestion(name: string, text: string): Question {
   return { name, asks, parameters, narrows, sql }
 }
 
-/** What a question is asked with. */
+/** Values and slice of a question. */
 interface Told {
   readonly values: readonly (string | null)[]
   readonly slice: Slice
@@ -82,16 +99,18 @@ export function bindParameters(question: Question, flags: readonly string[]): To
   const given = readFlags(flags)
   refuseOthers(question, given)
   const { parameters, narrows, name } = question
-  const told = readSlice(new Map([...given].filter(([flag]) => narrows.includes(flag))))
-  // What is about a day or a text reads few answers: those are looked up one by one.
-  const few = parameters.some(({ name: parameter }) => parameter === 'day' || parameter === 'q')
-  const slice = few ? told : { ...told, everyDay: true }
-  // Where two days are compared, the later one is the question's own.
-  const compares = question.sql.includes('analysis.since(')
-  if (compares && slice.until !== undefined && !given.has('day')) given.set('day', [slice.until])
-  const values = parameters.map(({ name: parameter, fallback, meaning }) => {
+  const slice = readSlice(new Map([...given].filter(([flag]) => narrows.includes(flag))))
+  // The later one of two days that are named is the day of the question.
+  const ends = narrows.includes('until') && slice.until !== undefined
+  if (ends && !given.has('day')) given.set('day', [slice.until])
+  const values = parameters.map(({ name: parameter, fallback, meaning, choices }) => {
     const value = given.get(parameter)?.at(-1) ?? fallback
     if (value === '' || value === null) return null
+    if (value !== undefined && choices?.includes(value) === false) {
+      throw new Misuse(
+        `expected --${parameter} to be one of ${choices.join(', ')}, got ${JSON.stringify(value)}`,
+      )
+    }
     // The views know domains as they are counted, in one spelling.
     if (value !== undefined) return domains.includes(parameter) ? siteName(value) : value
     throw new Misuse(
@@ -132,7 +151,7 @@ export function readFlags(flags: readonly string[]): Given {
   return given
 }
 
-/** What is to be asked, and of which queries and days. */
+/** A statement with its values, its day and its slice. */
 export type SqlQuestion = Pick<Inquiry, 'text' | 'values' | 'day' | 'slice'>
 
 /** A question of the library with the values that flags give to it. */
@@ -148,17 +167,39 @@ export function bindQuestion(question: Question, flags: readonly string[]): SqlQ
 export function findQuestion(typed: string, flags: readonly string[]): SqlQuestion {
   // A name has no blanks, and no SQL that asks anything does without.
   if (/\s/.test(typed.trim())) return askSql(typed, flags)
+  const given = readFlags(flags)
+  const show = given.get('show')?.at(-1)
   const questions = readQuestions()
-  const found = questions.find(({ name }) => name === typed)
-  if (found !== undefined) return bindQuestion(found, flags)
-  const near = questions.filter(({ name }) => name.includes(typed.slice(0, 4)))
-  throw new Misuse(
-    `expected a question of the library or SQL in quotes, got ${JSON.stringify(typed)}; ${
-      near.length === 0
-        ? 'npm run sql lists the questions'
-        : `perhaps ${near.map(({ name }) => name).join(', ')}`
-    }`,
+  const found = questions.find(
+    ({ name }) => name === (show === undefined ? typed : `${typed}-${show}`),
   )
+  if (found !== undefined) return bindQuestion(found, withoutShow(given))
+  throw new Misuse(unknownQuestion(typed, show, questions))
+}
+
+function withoutShow(given: Given): readonly string[] {
+  return [...given].flatMap(([name, values]) =>
+    name === 'show' ? [] : values.map((value) => `--${name}=${value}`),
+  )
+}
+
+function unknownQuestion(
+  typed: string,
+  show: string | undefined,
+  questions: readonly Question[],
+): string {
+  const shown = questions
+    .filter(({ name }) => name.startsWith(`${typed}-`))
+    .map(({ name }) => name.slice(typed.length + 1))
+  if (show !== undefined && shown.length > 0) {
+    return `expected --show of ${typed} to be one of ${shown.join(', ')}, got ${JSON.stringify(show)}`
+  }
+  const near = questions.filter(({ name }) => name.includes(typed.slice(0, 4)))
+  const advice =
+    near.length === 0
+      ? 'npm run sql lists the questions'
+      : `perhaps ${near.map(({ name }) => name).join(', ')}`
+  return `expected a question of the library or SQL in quotes, got ${JSON.stringify(typed)}; ${advice}`
 }
 
 function askSql(text: string, flags: readonly string[]): SqlQuestion {

@@ -68,7 +68,7 @@ export async function readListFacts(
   return rows
 }
 
-/** What became of a list on one day. */
+/** Counts of a list on one day. */
 export interface ListDay {
   /** Its newest run. */
   readonly run: number | null
@@ -103,7 +103,7 @@ export async function readListDays(
       coverage.run_date as "runDate", coverage.planned, coverage.answered, coverage.bought, coverage.reused,
       coverage.not_asked as "notAsked",
       coverage.failed, coverage.unknown, coverage.open,
-      coverage.unreadable + coverage.suspect + coverage.hidden + coverage.unaffordable + coverage.cancelled as others,
+      coverage.unreadable + coverage.suspect + coverage.other_origin + coverage.unaffordable + coverage.cancelled as others,
       (
         select coalesce(sum(runs.spent), 0)
         from runs

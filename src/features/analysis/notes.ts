@@ -1,8 +1,9 @@
+// Notes of analysts about days.
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import type { ReadSpan } from './span.ts'
 
-/** What an analyst wrote about a day. */
+/** A note that an analyst wrote about a day. */
 export interface Note {
   readonly date: string
   readonly text: string

@@ -1,3 +1,4 @@
+// The origins of answers that the analysis counts.
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { Misuse } from '../../base/errors.ts'

@@ -104,7 +104,7 @@ export interface NewestAnswer {
   readonly runDate: string
   readonly search: number
   readonly depth: number
-  /** Who stands at the place that the page had last. */
+  /** Domain at the place that the page had last. */
   readonly taker: string | null
 }
 
@@ -136,7 +136,7 @@ export async function readNewestAnswers(
   return rows
 }
 
-/** What a page held, in all spellings of its address, day by day: as the days of a domain are counted. */
+/** Reads the sums of a page, in all spellings of its address, day by day, counted as the days of a domain are. */
 export async function readPageHoldings(
   db: Database,
   { key, since, until }: Pick<ReadSpan, 'since' | 'until'> & { readonly key: string },
@@ -182,7 +182,7 @@ export async function readPageHoldings(
 
 /** A move of a page for one query, between the last known answers on two days. */
 export interface PageMove extends PlaceMove {
-  /** Who stands now where the page stood before; null: nobody known, or it stood nowhere. */
+  /** Domain that now has the page's place before; null: none is known, or the page had no place. */
   readonly taker: string | null
 }
 

@@ -1,3 +1,4 @@
+// Writes rows as a Parquet file, group by group.
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { type CellBatch, type CellColumn, listIn } from '../../base/database/fetch.ts'
 
@@ -76,7 +77,7 @@ export class ParquetDraft {
     return this.#take()
   }
 
-  /** What was written since the last time; where it stands in the file goes on. */
+  /** Takes the bytes written since the last time; offsets in the file go on. */
   #take(): Uint8Array {
     const bytes = this.#bytes.getBytes().slice()
     this.#bytes.index = 0
@@ -102,7 +103,7 @@ type Type = Omit<SchemaElement, 'name' | 'repetition_type'>
 
 interface Kind {
   readonly type: Type
-  /** What the file says of it at its end. */
+  /** Logical type in the file's footer. */
   readonly said?: Type
   readonly read: (text: string) => unknown
 }
@@ -153,7 +154,7 @@ const kinds: Readonly<Record<number, Kind>> = {
   3802: json,
 }
 
-/** What the things of a list are, by the type of the list. */
+/** Kinds of the elements of arrays, by the type of the array. */
 const things: Readonly<Record<number, Kind>> = {
   1000: { ...boolean, read: (given) => given === 'true' },
   1005: integer,

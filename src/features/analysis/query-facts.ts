@@ -4,7 +4,7 @@ import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import type { ReadSpan } from './span.ts'
 
-/** What a query is asked as. */
+/** A query as it is asked. */
 export interface QueryFacts {
   readonly id: string
   readonly q: string
@@ -24,7 +24,7 @@ export async function readQueryFacts(db: Database, id: string): Promise<QueryFac
   return rows[0] ?? null
 }
 
-/** What a list says about a query. */
+/** A list's labels and settings for a query. */
 export interface SaidOfQuery {
   readonly listId: number
   readonly list: string
@@ -38,7 +38,7 @@ export interface SaidOfQuery {
   readonly current: boolean
 }
 
-/** What lists say about a query, those that still hold it first. */
+/** Reads what lists say about a query, those that still hold it first. */
 export async function readSaidOf(db: Database, query: string): Promise<readonly SaidOfQuery[]> {
   const { rows } = await sql<SaidOfQuery>`
     select
@@ -60,7 +60,7 @@ interface QuerySpan extends Pick<ReadSpan, 'since' | 'until'> {
   readonly query: string
 }
 
-/** What became of a query in one run. */
+/** Outcome of a query in one run. */
 export interface QueryDay {
   readonly runDate: string
   readonly run: number
@@ -202,7 +202,7 @@ export interface SerpResult {
   readonly domain: string | null
 }
 
-/** What an answer holds besides its results. */
+/** A part of an answer besides its results. */
 export interface SerpWords {
   readonly kind: 'entity' | 'group' | 'related' | 'block'
   readonly ordinal: number

@@ -1,3 +1,4 @@
+// Writes rows as CSV or lines of JSON, batch by batch.
 import { type Cell, csvLines } from '../../base/csv.ts'
 import { type CellBatch, type CellColumn, jsonValue } from '../../base/database/fetch.ts'
 import { unhandled } from '../../base/errors.ts'

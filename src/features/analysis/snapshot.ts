@@ -1,10 +1,11 @@
+// Reads many statements in one snapshot, in the role of a reader.
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { prepareReading, type ViewReading } from '../../base/database/views.ts'
 
 /** How one view of the tables is to be had. */
 interface Snapshot extends ViewReading {
-  /** Who reads; null: the user of DATABASE_URL. */
+  /** Role that reads; null: the user of DATABASE_URL. */
   readonly role: string | null
 }
 

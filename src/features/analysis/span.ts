@@ -1,3 +1,4 @@
+// The span of days that a page or report is about.
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'

@@ -8,7 +8,7 @@ import { readConfig } from '../../base/config.ts'
 import type { Pool } from '../../base/database/database.ts'
 import type { CellBatch } from '../../base/database/fetch.ts'
 import { hintLabels } from '../../base/database/views.ts'
-import { type Exit, exits, unhandled } from '../../base/errors.ts'
+import { type Exit, exits, Misuse, unhandled } from '../../base/errors.ts'
 import { openMill } from '../../core/mill.ts'
 import { archiveFlags, type AskedArchive, readArchive } from '../archive/load.ts'
 import { type Inquiry, openAnalyst, readBatches } from './ask.ts'
@@ -36,6 +36,11 @@ export async function askTables(call: Call<SqlOptions>): Promise<Exit> {
   const { options, args } = call
   const format = wordFlag('format', options.json === true ? 'json' : options.format, answerFormats)
   const [typed, ...flags] = args
+  if (format === 'parquet' && process.stdout.isTTY) {
+    throw new Misuse(
+      'expected --format parquet with the output in a file, got a terminal; add > answer.parquet',
+    )
+  }
   if (typed === undefined) {
     if (format === 'json') printJson(readQuestions())
     else print(describeLibrary())
@@ -114,7 +119,7 @@ async function printAnswer(
   if (hint !== null) say(hint)
 }
 
-const answerFormats = ['table', 'csv', 'json'] as const
+const answerFormats = ['table', 'csv', 'json', 'parquet'] as const
 type AnswerFormat = (typeof answerFormats)[number]
 
 /** The library, one line a question, its parameters below. */
@@ -149,7 +154,7 @@ export async function* answerQuestion(
   pool: Pool,
   reading: Inquiry,
   { format, most, say: tell, empty }: AnswerOptions,
-): AsyncGenerator<string> {
+): AsyncGenerator<string | Uint8Array> {
   const batches = watch(readBatches(pool, reading), empty)
   switch (format) {
     case 'table':
@@ -160,6 +165,10 @@ export async function* answerQuestion(
       return
     case 'json':
       yield* answerJson(batches)
+      return
+    case 'parquet':
+      // Loaded by those who want such a file.
+      yield* (await import('./parquet.ts')).writeParquet(batches)
       return
     default:
       throw unhandled('format', format)

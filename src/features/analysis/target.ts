@@ -1,3 +1,4 @@
+// The file that an export goes to, replaced only when it is whole.
 import { rmSync } from 'node:fs'
 import {
   constants,
@@ -77,7 +78,7 @@ export async function findTarget(path: string, shown: string): Promise<Target> {
   }
 }
 
-/** What a path leads to, also when that is a file yet to be made. */
+/** Resolves a path, also when it leads to a file yet to be made. */
 async function endOf(path: string): Promise<string> {
   const end = await realpath(path).catch(nullIfAbsent)
   if (end !== null) return end

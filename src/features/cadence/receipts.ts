@@ -83,7 +83,7 @@ export async function readRestingNights(
       on receipt.list = nights.list
       and receipt.run_date = nights.run_date
     left join (
-      select list_queries.list_id, step_days.run_date, sum(step_days.entered + step_days.left_it) as moves
+      select list_queries.list_id, step_days.run_date, sum(step_days.entered + step_days.left_top_10) as moves
       from analysis.step_days
       join list_queries on list_queries.query_id = step_days.query_id
       where step_days.run_date between ${since}::date and ${until}::date

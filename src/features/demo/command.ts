@@ -1,3 +1,4 @@
+// `npm run demo`: buys a small list over many nights from a stand-in of the API and shows what is found.
 import { join } from 'node:path'
 import { type Call, print, printJson, say } from '../../base/cli/command.ts'
 import { formatTable } from '../../base/cli/text.ts'
@@ -126,7 +127,7 @@ function withApi(
   return { ...mill, supplier, api: async () => ({ url: new URL(url), key: new Secret(key) }) }
 }
 
-/** What resting came to. */
+/** Prints the lists that were asked less, and what that saved. */
 async function tellRests({ db }: Mill): Promise<void> {
   const lists = (await readRestingLists(db)).filter(({ list }) => list === restingList)
   print(`\nASKED LESS, in the second half of the nights (npm run cadence):\n`)

@@ -1,3 +1,4 @@
+// A month of nights with faults in the demo, and its summary.
 import { formatTable } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
@@ -14,7 +15,7 @@ import {
   replaceAlertRules,
 } from '../alerts/statements.ts'
 
-/** What is wrong with a night on purpose, and what a person is told of it. */
+/** Faults that are put into nights on purpose, in words for people. */
 export const purposes = {
   empty: 'every answer empty',
   shallow: 'answers a tenth as deep',
@@ -40,7 +41,7 @@ export const leastNights = 12
 const usualNights = 4
 const planned = Object.keys(purposes) as readonly Purpose[]
 
-/** What is wrong in a night of so many: the first ones show what is usual, then each fault comes once, evenly spread. */
+/** Chooses the fault of a night: the first nights show the usual, then each fault comes once, evenly spread. */
 export function purposeOf(night: number, nights: number): Purpose | null {
   const apart = Math.floor((nights - usualNights) / planned.length)
   const since = night - usualNights
@@ -64,7 +65,7 @@ const rule: Omit<AlertRule, 'name' | 'what' | 'list'> = {
   ...{ rival: null, feature: null, confirm: 1 },
 }
 
-/** What the demo wants to be told of its nights, where nobody has said what is to be told. */
+/** Sets the demo's alert rules where there are none. */
 export async function watchMonth(db: Database, list: string): Promise<void> {
   if ((await readAlertRules(db)).length > 0) return
   await replaceAlertRules(db, [
@@ -73,10 +74,10 @@ export async function watchMonth(db: Database, list: string): Promise<void> {
   ])
 }
 
-/** What is told at the end of a month. */
+/** Summary at the end of a month. */
 export type MonthView = Awaited<ReturnType<typeof readMonth>>
 
-/** What is to come, which nights cannot be believed, and what became of every credit. */
+/** Reads the forecast, the nights that cannot be trusted, and the use of every credit. */
 export async function readMonth({ config, db, supplier }: Mill, list: string) {
   const { creditFloor: floor, maxAgeMs, renewal, zone } = config
   const rules = { floor, maxAgeMs, renewal, zone, dailyBudget: null, monthlyBudget: null }
@@ -110,7 +111,7 @@ export function monthLines({
   return [
     '\nOUTLOOK, if this list were bought each night at 02:00 from now on (npm run outlook):\n',
     ...outlookLines(outlook, zone),
-    '\nSUSPECT NIGHTS, left out of shares and trends (npm run sql -- suspect_nights):\n',
+    '\nSUSPECT NIGHTS, left out of shares and trends (npm run sql -- nights --only suspect):\n',
     formatNights(nights.filter(({ suspect }) => suspect)),
     '\nODD NIGHTS, shown all the same (their page on the desk says why):\n',
     formatNights(nights.filter(({ suspect }) => !suspect)),
@@ -193,7 +194,7 @@ export async function hasLiveAnswers(db: Database): Promise<boolean> {
   return live !== undefined
 }
 
-/** What is seen in a database in which a list is bought anew each night; nothing of that stays. */
+/** Runs a reading in a transaction in which a list is bought anew each night, and rolls it back. */
 async function imagineSchedule<T>(
   db: Database,
   { list, zone }: { readonly list: string; readonly zone: string },

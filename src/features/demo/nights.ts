@@ -1,3 +1,4 @@
+// Runs the nights of the demo, one after the other.
 import { join } from 'node:path'
 import { root } from '../../base/root.ts'
 import { dayMs, localDate } from '../../base/time/zone.ts'
@@ -20,7 +21,7 @@ import {
   supplyOf,
 } from './month.ts'
 
-/** What the demo buys. */
+/** The list that the demo buys. */
 export const file = { shown: 'inputs/keywords.csv', queries: 60 }
 
 /** How a drain of the demo is watched and stopped. */
@@ -86,7 +87,7 @@ export async function runNights(
   return last
 }
 
-/** What goes wrong in this night; early on somebody else spends, and half way somebody tops up. */
+/** Sets up the fault of a night; early on another program spends credits, and half way the account is topped up. */
 function setTheStage(stage: MonthStage, night: number, nights: number): Purpose | null {
   const purpose = purposeOf(night, nights)
   stage.set(purpose)

@@ -5,14 +5,14 @@ import type { Query } from '../../base/query.ts'
 import { checkText } from '../../core/lists/values.ts'
 import type { RelatedQuery } from './statements.ts'
 
-/** What decides which related searches are taken. */
+/** Rules by which related searches are taken. */
 export interface TakingRules {
   readonly wanted: TextFilter
   /** Queries that are there already: nothing that resembles one of them is taken. */
   readonly there: Iterable<Query>
   /** How the list is written. */
   readonly scripts: ReadonlySet<string>
-  /** What a query is expected to cost. */
+  /** Expected price of a query. */
   readonly price: (query: Query) => number
   /** Most credits that all of them together may be expected to cost. */
   readonly credits: number
@@ -26,7 +26,7 @@ interface LeftOut {
   unusable: number
 }
 
-/** What was taken, the most promising first. */
+/** Related searches that were taken, the most promising first. */
 export interface Chosen {
   readonly queries: readonly RelatedQuery[]
   readonly leftOut: Readonly<LeftOut>
@@ -85,13 +85,13 @@ function likeness({ q, location, hl, gl, device }: Query): string {
 /** Tells of a text whether it is wanted. */
 export type TextFilter = (text: string) => boolean
 
-/** What --match and --not say; each may have been given several times. */
+/** Values of --match and --not; each may have been given several times. */
 export interface TypedFilter {
   readonly match?: readonly string[]
   readonly not?: readonly string[]
 }
 
-/** What is typed as a filter: a text fits at least one --match, if there is any, and no --not. */
+/** Reads a filter: a text fits at least one --match, if there is any, and no --not. */
 export function readFilter({ match = [], not = [] }: TypedFilter): TextFilter {
   const fits = match.map((typed) => readPattern('match', typed))
   const spoils = not.map((typed) => readPattern('not', typed))

@@ -44,7 +44,7 @@ function exitOf({ kind, found }: ExpandOutcome, origin: string): Exit {
 
 const shownQueries = 20
 
-/** What would be taken, and what it is expected to cost. */
+/** Lines about the queries that would be taken, and their expected price. */
 function foundLines(found: Takeable, { list, credits }: ExpandOrder): string[] {
   const { queries, answered, candidates, looked } = found
   const shown = queries.slice(0, shownQueries)
@@ -111,7 +111,7 @@ function balanceLine({ preview: { balance } }: Takeable): string {
   return `balance     ${remaining} now, ${after ?? 'unknown'} after; the floor is ${floor}${short}`
 }
 
-/** What was done, and what to type next. */
+/** Lines about the result, and the next command. */
 function outcomeLines(outcome: ExpandOutcome, order: ExpandOrder): string[] {
   const { kind, round, run, stand, again, lowered } = outcome
   const { into, credits, depth } = order
@@ -167,7 +167,7 @@ function exhaustedLine({ found, stand }: ExpandOutcome, { list, depth }: ExpandO
   return `nothing is left to take of ${count(found.looked, 'related text')} in the answers to ${whose} that you never asked${leftOutNote(found)}${back}`
 }
 
-/** What each round brought, and whether the newest one brought less than the one before. */
+/** Table of the rounds, and whether the newest one brought less than the one before. */
 function roundLines(rounds: readonly BroughtRound[]): string[] {
   if (rounds.length === 0) return []
   const heads = [
@@ -187,7 +187,7 @@ function roundLines(rounds: readonly BroughtRound[]): string[] {
   return [table, ...lessonLine(rounds)]
 }
 
-/** What nobody has answered has brought nothing yet, which is not the same as nothing. */
+/** Cells of a round: one without answers has brought nothing yet, which is not the same as nothing. */
 function cellsOf(round: BroughtRound): readonly (number | string)[] {
   if (round.answers === 0 && round.open > 0) return [0]
   const rates = rate(round.new_domains_per_credit)
@@ -214,7 +214,7 @@ function queriesText(number: number): string {
   return `${number} ${number === 1 ? 'query' : 'queries'}`
 }
 
-/** What an expansion says when it is through, as a program reads it. */
+/** Report of a finished expansion for programs. */
 function expandReport(
   { list, into, credits, depth }: ExpandOrder,
   { kind, round, run, stand, found, again }: ExpandOutcome,

@@ -1,3 +1,4 @@
+// Expands a list by the related searches of its answers, round after round, within a budget.
 import { typed } from '../../base/cli/text.ts'
 import { Misuse, unhandled } from '../../base/errors.ts'
 import { priorities, type Query } from '../../base/query.ts'
@@ -47,14 +48,14 @@ export interface ExpandTalk {
   readonly ask: AskPerson
 }
 
-/** What is to be taken, and what was left. */
+/** Queries that can be taken, and why others were left out. */
 export interface Takeable extends Chosen, Frontier {
   /** The earliest round whose answers name it; 0 is the list itself. */
   readonly from: number
   readonly preview: Preview
 }
 
-/** What came of it. */
+/** Result of an expansion. */
 export interface ExpandOutcome {
   readonly kind: 'queued' | 'previewed' | 'refused' | 'waiting' | 'spent' | 'exhausted'
   readonly round: number
@@ -219,18 +220,18 @@ function noAnswers({ supplier }: ExpandDesk, { list }: ExpandOrder): Misuse {
   )
 }
 
-/** What is to be done next for an expansion. */
+/** The next step of an expansion. */
 type ExpandStep =
   /** The workers have not answered what was taken. */
   | { readonly kind: 'wait'; readonly round: number }
-  /** What was taken and never asked comes first: its planning broke off, or its credits did not reach. */
+  /** Taken queries that were never asked come first: their planning broke off, or credits did not reach. */
   | { readonly kind: 'again'; readonly round: number; readonly queries: number }
   /** Credits are left, and answers of these rounds may name more. */
   | { readonly kind: 'take'; readonly from: number; readonly until: number; readonly share: number }
   /** The credits are used. */
   | { readonly kind: 'spent' }
 
-/** What has been done, and what there is to do it with. */
+/** The rounds of an expansion so far, and the credits that are left. */
 export interface RoundsStanding {
   readonly rounds: readonly Round[]
   /** True while a run of the list is open. */
@@ -238,7 +239,7 @@ export interface RoundsStanding {
   readonly depth: number
   /** Credits that are left of those that were typed. */
   readonly left: number
-  /** What a query costs at the worst. */
+  /** Highest price of a query. */
   readonly price: number
 }
 
@@ -258,10 +259,10 @@ export function nextRound({ rounds, busy, depth, left, price }: RoundsStanding):
   return { kind: 'take', from: done, until: done, share }
 }
 
-/** What expanding works with. */
+/** Parts of the program that an expansion uses. */
 type ExpandDesk = Pick<Mill, 'config' | 'db' | 'supplier' | 'queue'>
 
-/** What a purchase comes to, before it is agreed to. */
+/** Queries and price of a purchase, before it is agreed to. */
 interface Preview {
   readonly queries: number
   readonly estimate: Estimate
@@ -283,7 +284,7 @@ async function preview(
   return { queries: queries.length, estimate, balance }
 }
 
-/** What is above the budget is never bought. */
+/** Caps an estimate at the budget: nothing above it is ever bought. */
 function withinBudget({ credits, worst, basis }: Estimate, budget: number): Estimate {
   const most = (found: number | null) => (found === null ? null : Math.min(found, budget))
   return { credits: most(credits), worst: most(worst), basis }
@@ -387,7 +388,7 @@ async function findLists(
   )
 }
 
-/** What a query is expected to cost: never less than a credit, so that credits always end. */
+/** Gives the expected price of a query: never less than a credit, so that credits always end. */
 function expectedPrice({ costs }: Funds): (query: Query) => number {
   const known = new Map(costs.map((cost) => [cost.class, cost]))
   return (query) => {
@@ -396,7 +397,7 @@ function expectedPrice({ costs }: Funds): (query: Query) => number {
   }
 }
 
-/** What the cheapest kind of query costs at the worst: with less than that nothing is to be bought. */
+/** Gives the highest price of the cheapest kind of query: with less than that nothing can be bought. */
 function leastPrice({ costs }: Funds): number {
   return costs.length === 0 ? 1 : Math.max(1, Math.min(...costs.map(({ dearest }) => dearest)))
 }

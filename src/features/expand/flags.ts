@@ -1,9 +1,10 @@
+// Flags of `npm run expand`, checked.
 import { countFlag, wholeFlag } from '../../base/cli/flags.ts'
 import { Misuse } from '../../base/errors.ts'
 import { typedName } from '../../core/enqueue/flags.ts'
 import { readFilter, type TextFilter, type TypedFilter } from './choose.ts'
 
-/** What can be typed after `npm run expand --`. */
+/** Flags of `npm run expand --`. */
 export interface ExpandFlags extends TypedFilter {
   readonly list?: string
   readonly as?: string
@@ -14,7 +15,7 @@ export interface ExpandFlags extends TypedFilter {
   readonly json?: true
 }
 
-/** What an expansion is to come to. */
+/** Checked settings of an expansion. */
 export interface ExpandOrder {
   readonly list: string
   /** Name of the list that takes. */

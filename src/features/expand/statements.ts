@@ -1,3 +1,4 @@
+// Statements of expansions: their rounds, and the related searches to choose from.
 import type { Database, Transaction } from '../../base/database/database.ts'
 import { sql } from '../../base/database/kysely.ts'
 import { only } from '../../base/database/sql-file.ts'
@@ -145,7 +146,7 @@ function rowOf(query: Taking['queries'][number]): object {
   return { ...row, id: queryId(key), key }
 }
 
-/** Whoever takes waits for whoever does so at the same time. */
+/** Serialises expansions into one list. */
 async function lockExpansions(trx: Transaction, name: string): Promise<void> {
   const lock = `querymill expansions ${name}`
   await sql`select pg_advisory_xact_lock(hashtextextended(${lock}::text, 0))`.execute(trx)
@@ -270,7 +271,7 @@ export async function recordRun(
       )`.execute(trx)
 }
 
-/** What a round of an expansion cost, and what it brought. */
+/** Cost and yield of a round of an expansion. */
 export interface BroughtRound {
   readonly round: number
   readonly queries: number
@@ -347,7 +348,7 @@ export interface RelatedQuery extends Query {
   readonly weight: number
 }
 
-/** What there is to choose from. */
+/** Related searches to choose from. */
 export interface Frontier {
   /** Queries whose newest answers were asked. */
   readonly answered: number
@@ -400,7 +401,7 @@ async function gatherSources(
   await sql`analyze pg_temp.frontier_sources`.execute(trx)
 }
 
-/** What these answers name, as queries are written: each text is looked at once, however many name it. */
+/** Gathers the related searches of these answers, as queries are written: each text once, however many name it. */
 async function gatherTexts(trx: Transaction): Promise<void> {
   await sql`
     create temporary table frontier_texts on commit drop as

@@ -331,7 +331,7 @@ async function refuseUnknown(db: Database, flags: TypedSubject): Promise<never> 
     )
   }
   throw new Misuse(
-    `expected --query to be a query of a list, spelled as it is there, got ${JSON.stringify(flags.query)}; npm run sql -- find --word "…" looks for one`,
+    `expected --query to be a query of a list, spelled as it is there, got ${JSON.stringify(flags.query)}; npm run sql -- keyword --show find --word "…" looks for one`,
   )
 }
 

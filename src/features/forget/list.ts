@@ -319,7 +319,7 @@ export async function noteDays(db: Database): Promise<void> {
 /** Throws away the sums of all days, which name labels and domains: they are added up anew from what is left. */
 export async function clearDays(db: Database): Promise<void> {
   await patiently(() => db.deleteFrom('finished_days').execute())
-  const kept = ['finished_labels', 'finished_shares', 'finished_steps'] as const
+  const kept = ['finished_labels', 'finished_queries', 'finished_shares', 'finished_steps'] as const
   for (const table of [...kept, 'finished_keywords', 'finished_keyword_days'] as const) {
     await clear(db, table, sql`not exists (select from finished_days d where d.id = t.finish_id)`)
   }

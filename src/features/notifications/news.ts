@@ -221,7 +221,7 @@ function newFieldNotice({ found, ...about }: NewFields): Noted {
   return {
     kind: 'new_field',
     subject: `${run} ${api}`,
-    text: `querymill: answers of ${api} in run ${run} of ${list} for ${date} carry what none had before: ${firstNames(named)}; npm run sql -- drift`,
+    text: `querymill: answers of ${api} in run ${run} of ${list} for ${date} carry what none had before: ${firstNames(named)}; npm run sql -- answers --show fields`,
     fields: { ...about, fields: found },
     others: [],
   }

@@ -698,12 +698,17 @@ function straySums(
 function finishedPromises(sample: DaySample): Promises {
   return {
     'each finished day counts the queries of its labels': straySums(
-      { table: 'finished_labels', live: 'live_labels', on: 'labels_on', keys: ['tag'] },
-      { counts: ['queries', 'planned'], sums: ['weight', 'planned_weight'] },
+      { table: 'finished_labels', live: 'live_labels', on: 'labels_on', keys: ['set_id'] },
+      { counts: ['labels', 'queries', 'planned'], sums: ['weight', 'planned_weight'] },
       sample,
     ),
     'each finished day holds the shares that its answers give': straySums(
-      { table: 'finished_shares', live: 'live_shares', on: 'shares_on', keys: ['tag', 'domain'] },
+      {
+        table: 'finished_shares',
+        live: 'live_shares',
+        on: 'shares_on',
+        keys: ['set_id', 'domain'],
+      },
       { counts: ['ranked', 'top_3', 'top_10', 'top_20'], sums: ['positions', 'clicks'] },
       sample,
     ),
@@ -711,7 +716,15 @@ function finishedPromises(sample: DaySample): Promises {
       { table: 'finished_steps', live: 'live_steps', on: 'compared_on', keys: ['query_id'] },
       {
         counts: [
-          ...['search_id', 'fetched_at', 'depth', 'places', 'entered', 'left_it', 'stayed'],
+          ...[
+            'search_id',
+            'fetched_at',
+            'depth',
+            'compared_depth',
+            'entered',
+            'left_top_10',
+            'stayed',
+          ],
           ...['previous_search_id', 'previous_run_date', 'previous_depth'],
         ],
         sums: ['volatility'],

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openPool } from '../../../src/base/database/database.ts'
 import { ensureAnalyst } from '../../../src/base/database/reader-role.ts'
 import { root } from '../../../src/base/root.ts'
 import { dropReader, Story } from '../../features/analysis/story.ts'
@@ -119,6 +120,53 @@ describe('an analyst', () => {
     expect(page).toMatch(/<g class="note"\s*><title>2026-01-01: shop &lt;moved&gt;<\/title/)
     const asked = await call('analyst', 'export', 'annotations', '--to', '-')
     expect(asked.stdout).toMatch(/^1,2026-01-01,shop <moved>,\*,/m)
+  })
+
+  test('neither takes an advisory lock nor lifts its limits of connections and temporary files', async () => {
+    await as(async (client) => {
+      for (const text of [
+        "select pg_advisory_lock(hashtextextended('main', 0))",
+        'select pg_try_advisory_lock_shared(1)',
+        'select pg_advisory_xact_lock(1, 2)',
+        'set temp_file_limit = -1',
+        `alter role ${name} connection limit -1`,
+      ]) {
+        await expect(client.query(text)).rejects.toThrow(/permission denied/)
+      }
+    })
+    // The mill itself goes on taking them.
+    await database.pool.query('select pg_advisory_xact_lock(1)')
+    const more = openPool(url.analyst, { name: 'test', max: 9 })
+    const opened = await Promise.allSettled(Array.from({ length: 9 }, () => more.connect()))
+    const refused = opened.filter(({ status }) => status === 'rejected')
+    expect(refused).toMatchObject([{ reason: { message: /too many connections for role/ } }])
+    for (const one of opened) if (one.status === 'fulfilled') one.value.release()
+    await more.end()
+  })
+
+  test("changes and removes its own notes, and nobody else's, whatever name it gives", async () => {
+    const other = `${name}_b`
+    const login = new URL(url.analyst)
+    login.username = other
+    login.password = (await ensureAnalyst(database.pool, other)).password ?? ''
+    const second = new pg.Client({ connectionString: login.href })
+    await second.connect()
+    const written = "insert into notes.annotations (date, text) values ('2026-01-02', 'mine')"
+    await second.query(written)
+    await as(async (client) => {
+      const touched = [
+        await client.query("update notes.annotations set text = 'x' where text = 'mine'"),
+        await client.query("delete from notes.annotations where text = 'mine'"),
+      ]
+      expect(touched.map(({ rowCount }) => rowCount)).toEqual([0, 0])
+      const forged =
+        "insert into notes.annotations (date, text, author) values ('2026-01-02', 'x', $1)"
+      await expect(client.query(forged, [other])).rejects.toThrow(/row-level security/)
+    })
+    const removed = await second.query("delete from notes.annotations where text = 'mine'")
+    expect(removed.rowCount).toBe(1)
+    await second.end()
+    await database.pool.query(`drop role ${other}`)
   })
 
   test('made a second time keeps the password and the rights', async () => {

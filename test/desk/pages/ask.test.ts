@@ -34,20 +34,20 @@ describe('the library', () => {
   test('every question has its form, and the SQL behind it to copy', async () => {
     const { text } = await get('/ask')
     for (const { name } of readQuestions()) expect(text).toContain(`href="/ask/${name}"`)
-    const form = await get('/ask/rank_history')
+    const form = await get('/ask/keyword-history')
     expect(form.text).toMatch(/name="q"[^>]*required/)
-    expect(form.words).toContain('npm run sql -- rank_history')
+    expect(form.words).toContain('npm run sql -- keyword-history')
     expect(form.words).toContain('from queries')
   })
 
   test('an answer is the rows of the tables, with a picture over its days and a file', async () => {
-    const path = '/ask/rank_history?go=1&q=boots'
+    const path = '/ask/keyword-history?go=1&q=boots'
     const { text, words } = await get(path)
     expect(words).toContain('2026-01-01 us.com 4')
     expect(words).toContain('2026-01-02 us.com 2')
     expect(text).toMatch(/<svg[^>]*role="img"/)
-    expect(text).toContain('href="/ask/rank_history/rows.csv?q=boots"')
-    const file = await scene.desk.get('/ask/rank_history/rows.csv?q=boots')
+    expect(text).toContain('href="/ask/keyword-history/rows.csv?q=boots"')
+    const file = await scene.desk.get('/ask/keyword-history/rows.csv?q=boots')
     expect(file.headers['content-type']).toBe('text/csv; charset=utf-8')
     expect(file.text.split('\n').slice(0, 2)).toEqual([
       'run_date,domain,position,page,depth,evidence,variant',
@@ -59,7 +59,11 @@ describe('the library', () => {
     '%s answers from its form',
     async (name, parameters) => {
       const told = parameters.filter(({ fallback }) => fallback === undefined)
-      const values: Readonly<Record<string, string>> = { domain: 'us.com', rival: 'r1.com' }
+      const values: Readonly<Record<string, string>> = {
+        domain: 'us.com',
+        rival: 'r1.com',
+        page: 'us.com/1',
+      }
       const query = told.map(
         (parameter) => `&${parameter.name}=${values[parameter.name] ?? 'boots'}`,
       )
@@ -70,19 +74,21 @@ describe('the library', () => {
   )
 
   test('flags of the form narrow the question, and the line to type says so', async () => {
-    const { words } = await get('/ask/rank_history?go=1&q=boots&since=2026-01-02&list=main')
-    expect(words).toContain('npm run sql -- rank_history --q boots --list main --since 2026-01-02')
+    const { words } = await get('/ask/keyword-history?go=1&q=boots&since=2026-01-02&list=main')
+    expect(words).toContain(
+      'npm run sql -- keyword-history --q boots --list main --since 2026-01-02',
+    )
     expect(words).not.toContain('2026-01-01 us.com 4')
   })
 
   test('an unknown question, a day that is none and a value that is none are refused', async () => {
     expect((await get('/ask/nonsense')).status).toBe(404)
     expect((await get(`/ask/${encodeURIComponent(hostile)}`)).status).toBe(404)
-    expect((await get('/ask/movers?go=1&day=2026-02-30')).status).toBe(400)
-    expect((await get('/ask/rank_history?go=1&q=boots&since=yesterday')).status).toBe(400)
-    const { words } = await get(`/ask/movers?go=1&rows=${encodeURIComponent(hostile)}`)
+    expect((await get('/ask/ranks?go=1&day=2026-02-30')).status).toBe(400)
+    expect((await get('/ask/keyword-history?go=1&q=boots&since=yesterday')).status).toBe(400)
+    const { words } = await get(`/ask/ranks?go=1&top=${encodeURIComponent(hostile)}`)
     expect(words).toContain('expected a question that the database can answer')
-    expect((await get('/ask/rank_history?go=1')).words).toContain('Press Ask')
+    expect((await get('/ask/keyword-history?go=1')).words).toContain('Press Ask')
   })
 })
 

@@ -135,7 +135,7 @@ describe('a page of some queries or days', () => {
 
   async function readOf(flags: Readonly<Record<string, string>>) {
     const given = new Map(Object.entries(flags).map(([flag, value]) => [flag, [value]] as const))
-    const slice = { ...readSlice(given), everyDay: true }
+    const slice = readSlice(given)
     return readFound({ slice, domains: ['us.com'] })
   }
 

@@ -113,7 +113,7 @@ describe('report and desk', () => {
 
   test('offer the figures of each picture', async () => {
     const { rows } = await scene.pool.query("select id from queries where q = 'boots'")
-    const trend = '/ask/share_of_voice_trend?go=1&domain=us.com'
+    const trend = '/ask/shares?go=1&domain=us.com&over=day'
     const desk = ['/domains/us.com', '/lists/1', '/money', `/queries/${rows[0].id}`].map(
       (path) => `${path}?${days}`,
     )

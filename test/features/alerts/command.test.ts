@@ -72,14 +72,14 @@ describe('npm run alerts', () => {
       `answers   ${base} of 2026-03-01, ${now} of 2026-03-02`,
     )
     expect(question).toBe(
-      "npm run sql -- serp_changes --q 'women'\\''s shoes' --day 2026-03-02 --days 1",
+      "npm run sql -- keyword --q 'women'\\''s shoes' --day 2026-03-02 --days 1",
     )
     const asked = await call(
-      ...(['sql', 'serp_changes', '--q', "women's shoes"] as const),
+      ...(['sql', 'keyword', '--q', "women's shoes"] as const),
       ...['--day', '2026-03-02', '--days', '1'],
     )
-    expect(asked.stdout).toMatch(/4\s+went\s+4\s+ours\.com/)
-    expect(asked.stdout).toMatch(/4\s+came\s+4\s+taker\.com/)
+    expect(asked.stdout).toMatch(/went\s+4\s+ours\.com/)
+    expect(asked.stdout).toMatch(/came\s+4\s+taker\.com/)
   })
 
   test('keeps an alert that has recovered, and lists it no more among those that stand', async () => {

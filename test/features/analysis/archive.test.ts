@@ -25,7 +25,9 @@ beforeAll(async () => {
 })
 afterAll(() => database.close())
 
-const needed: Readonly<Record<string, string>> = { q: 'shoes', word: 'sho', rival: 'r7.com' }
+const needed: Readonly<Record<string, string>> = {
+  ...{ q: 'shoes', word: 'sho', rival: 'r7.com', page: 'r5.com' },
+}
 
 /** What differs from one asking to the next, whatever the tables hold. */
 const ofNow = /age|ago/
@@ -81,7 +83,7 @@ async function askAll(ask: Ask) {
     if (parameters.some((parameter) => parameter.name === 'days')) flags.push('--days=4')
     answers[name] = await ask(name, flags)
   }
-  const slices = ['share_of_voice', 'volatility'].filter((name) => name in answers)
+  const slices = ['shares', 'volatility'].filter((name) => name in answers)
   for (const name of slices) answers[`${name} sliced`] = await ask(name, ['--list=main'])
   answers['coverage'] = await ask('select * from analysis.coverage order by 1, 2')
   answers['movers'] = await ask('select * from analysis.movers order by 1, 3, 4')
@@ -93,7 +95,7 @@ const moves =
   'select query_id, domain, run_date, previous_run_date, change from analysis.movers order by 1, 2, 3, 4'
 const days = 'select run_date from analysis.observations group by run_date order by run_date'
 const coverage =
-  'select run_date, planned, answered, archived, hidden from analysis.coverage order by run_date'
+  'select run_date, planned, answered, archived, other_origin from analysis.coverage order by run_date'
 const since = '2025-01-05'
 
 test('every question of the library gives with the archive what it gave before it, and once days are back; without it, days that left are left out and nothing is lost or new for that', async () => {

@@ -26,7 +26,7 @@ describe('a question', () => {
   test('reads views, tables and functions of analysts', async () => {
     expect(await read('select domain from analysis.ranks')).toEqual([['a.com']])
     expect(await read('select count(*) from public.searches')).toEqual([['1']])
-    expect(await read("select * from analysis.keyword_clusters_on('2026-01-01')")).toEqual([])
+    expect(await read("select * from analysis.keyword_groups_on('2026-01-01')")).toEqual([])
     expect(await read('explain select 1')).toHaveLength(1)
     expect(await read('-- first a word\n/* then another */ (values (1), (2));  ')).toHaveLength(2)
   })

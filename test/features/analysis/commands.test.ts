@@ -31,35 +31,45 @@ describe('commands for analysts', () => {
   test('the library is listed without any question', async () => {
     const { code, stdout } = await call('sql')
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^fell_out +Which of our pages fell out of the top ten/m)
+    expect(stdout).toMatch(/^ranks +Where do domains stand for each query on a day/m)
   })
 
   test('a domain is ours once it was said, and a question is answered as JSON', async () => {
     expect((await call('migrate')).code).toBe(0)
     const set = await call('domains', 'set', 'www.caniuse.com', '--label', 'Can I use')
     expect(set.stdout).toBe('added  caniuse.com as Can I use, from the beginning\n')
-    const { code, stdout } = await call('sql', 'fell_out', '--json', '--origins', 'sandbox')
+    const { code, stdout } = await call(
+      'sql',
+      'ranks',
+      '--days',
+      '1',
+      '--json',
+      '--origins',
+      'sandbox',
+    )
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({
-      rows: [{ q: 'shoes', page: 'caniuse.com/=x', previous_position: 4 }],
+      rows: [{ q: 'shoes', previous_page: 'caniuse.com/=x', previous_position: 4 }],
     })
   })
 
   test('an answer that is empty because no answer is live comes with the flag that shows the others', async () => {
-    const { code, stdout, stderr } = await call('sql', 'movers', '--rows', '5')
+    const { code, stdout, stderr } = await call('sql', 'ranks', '--top', '5')
     expect(code).toBe(0)
     expect(stdout.trim()).toBe(
-      'q  domain  previous_position  position  delta  change  page  variant',
+      'q  domain  previous_position  position  change  places  click_change  page  previous_page  taken_by  depth  previous_run_date  run_date  variant',
     )
     expect(stderr).toMatch(/--origins sandbox/)
   })
 
   test('a label that no query has is named where there is no row', async () => {
     const flags = ['--tag', 'brnd or brand', '--device', 'mobile', '--origins', 'sandbox']
-    expect((await call('sql', 'churn', ...flags)).stderr).toMatch(
+    expect((await call('sql', 'volatility', '--show', 'nights', ...flags)).stderr).toMatch(
       /^no query has the label "brnd", "device=mobile"; select distinct unnest\(labels\)/m,
     )
-    expect((await call('sql', 'churn', '--tag', 'brand', '--origins', 'sandbox')).stderr).toBe('')
+    expect(
+      (await call('sql', 'volatility-nights', '--tag', 'brand', '--origins', 'sandbox')).stderr,
+    ).toBe('')
   })
 
   test('rows of tables come without a hint about what the views show', async () => {
@@ -126,8 +136,8 @@ describe('commands for analysts', () => {
     expect(found[0]).toMatch(/^\ufeffquery_id,/)
     expect(found).toHaveLength(3)
     const between = ['--between', '2026-01-01..2026-01-02'] as const
-    const asked = await lines('--question', 'winners', ...between, ...shown, '--rows', '1')
-    expect(asked).toEqual([expect.stringMatching(/^domain,gain,/), expect.any(String)])
+    const asked = await lines('--question', 'domains', ...between, ...shown, '--top', '1')
+    expect(asked).toEqual([expect.stringMatching(/^domain,click_change,/), expect.any(String)])
     const json = await lines('--question', 'select 1.50 as n', '--format', 'ndjson')
     expect(json).toEqual(['{"n":1.50}'])
   })
@@ -137,7 +147,7 @@ describe('commands for analysts', () => {
       [['movers', '--rows', '3'], /expected --where, --list, .* behind movers, got --rows/],
       [['own_domains', '--since', '2026-01-01'], /which has none; leave them out/],
       [['movers', '--bom', '--format', 'parquet'], /expected --bom with --format csv, got parquet/],
-      [['--question', 'winners', '--where', 'true'], /got it beside --question/],
+      [['--question', 'domains', '--where', 'true'], /got it beside --question/],
       [['movers', '--format', 'xml'], /--format/],
     ] as const) {
       const { code, stderr } = await call('export', ...args, '--to', 'no.file')
@@ -250,7 +260,7 @@ describe('commands for analysts', () => {
     // The login serves the commands that read, too.
     const address = /postgres\S+/.exec(first.stdout)?.[0] ?? ''
     const own = { DATABASE_URL: address, MILL_HOME: home }
-    const asked = await run('sql', ['fell_out', '--json', '--origins', 'sandbox'], own)
+    const asked = await run('sql', ['ranks', '--days', '1', '--json', '--origins', 'sandbox'], own)
     expect(asked.stderr).toBe('')
     expect(JSON.parse(asked.stdout)).toMatchObject({ rows: [{ q: 'shoes' }] })
     // It finds views without their schema: that there is no row is what tells.

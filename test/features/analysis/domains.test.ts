@@ -124,7 +124,7 @@ describe('our domains', () => {
 describe('commands that read', () => {
   test.each([
     ['sql', 'select 1'],
-    ['sql', 'share_of_voice'],
+    ['sql', 'shares'],
     ['export', 'movers', '--to', '-'],
     ['report', '--to', 'page.html'],
     ['status'],

@@ -133,7 +133,7 @@ describe('blocks of answers over random histories', () => {
       const counts = [...new Set(fields)].map((field) =>
         ['answer', field, fields.filter((one) => one === field).length].join(' '),
       )
-      expect(await ask('select place, field, answers from analysis.drift')).toEqual(
+      expect(await ask('select place, field, answers from analysis.unannounced_fields')).toEqual(
         counts.toSorted(),
       )
     },
@@ -146,7 +146,7 @@ describe('blocks of answers over random histories', () => {
     await database.pool.query(`update organic_results set extra = '{"stars": 5}'`)
     expect(
       await ask(
-        'select place, field, first_seen::date, last_seen::date, answers from analysis.drift',
+        'select place, field, first_seen::date, last_seen::date, answers from analysis.unannounced_fields',
       ),
     ).toEqual(['result stars 2026-01-01 2026-01-03 2'])
   })

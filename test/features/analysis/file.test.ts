@@ -49,8 +49,8 @@ test('one domain spelled twice is told as a second line', () => {
 })
 
 test('a question finds a domain as a person spells it', () => {
-  const question = readQuestions().find(({ name }) => name === 'rank_history')
-  if (question === undefined) throw new Error('expected rank_history in the library')
+  const question = readQuestions().find(({ name }) => name === 'keyword-history')
+  if (question === undefined) throw new Error('expected keyword-history in the library')
   const bind = (domain: string) =>
     bindParameters(question, ['--q', 'Bücher.de', '--domain', domain])
   expect(bind('WWW.Bücher.de').values).toEqual(['Bücher.de', 'xn--bcher-kva.de'])

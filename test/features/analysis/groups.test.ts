@@ -52,7 +52,7 @@ describe('groups of queries', () => {
       },
     })
     expect(
-      await ask(`select change, previous_cluster, cluster, queries, previous_size, size
+      await ask(`select change, previous_group, group_name, queries, previous_size, size
         from analysis.group_changes('2026-01-01', '2026-01-08') order by 1, 2, 3`),
     ).toEqual([
       ['gone', 'd1', null, 2, 2, null],
@@ -82,7 +82,7 @@ describe('groups of queries', () => {
       )
       const groupOf = async (day: string) =>
         new Map(
-          (await ask('select query_id, cluster_id from analysis.keyword_clusters_on($1, 2)', day))
+          (await ask('select query_id, group_id from analysis.keyword_groups_on($1, 2)', day))
             .filter(([query]) => both.has(String(query)))
             .map(([query, cluster]) => [String(query), String(cluster)]),
         )

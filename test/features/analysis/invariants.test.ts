@@ -49,9 +49,9 @@ test('whatever the answers: shares add up, volatility stays within 0 and 1, and 
           expect(night['entered']).toBe(night['gone'])
         }
         for (const night of await ask(
-          'select entered, left_it, stayed, queries from analysis.churn',
+          'select entered, left_top_10, stayed, queries from analysis.churn',
         )) {
-          expect(night['entered']).toBe(night['left_it'])
+          expect(night['entered']).toBe(night['left_top_10'])
           expect((night['entered'] ?? 0) + (night['stayed'] ?? 0)).toBe(2 * depth)
         }
         for (const row of await ask(`select queries, from_1_to_3 + from_4_to_10 + from_11_to_20 + from_21

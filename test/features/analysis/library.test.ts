@@ -90,7 +90,9 @@ const rowsOf = ({ text }: { text: string }) =>
   (JSON.parse(text) as { rows: Record<string, unknown>[] }).rows
 
 describe('the library', () => {
-  const needed: Readonly<Record<string, string>> = { q: 'shoes', word: 'sho', rival: 'r1.com' }
+  const needed: Readonly<Record<string, string>> = {
+    ...{ q: 'shoes', word: 'sho', rival: 'r1.com', page: 'us.com/wrong' },
+  }
 
   test('holds at least twenty questions, each asked in one line with a question mark', () => {
     const questions = readQuestions()
@@ -105,44 +107,37 @@ describe('the library', () => {
         .filter(({ fallback }) => fallback === undefined)
         .map((parameter) => `--${parameter.name}=${needed[parameter.name]}`)
       // The history is four days long, and nobody was new to it on the last one.
-      const days = name === 'new_rivals' ? 2 : 1
+      const days = name === 'domains-new' ? 2 : 1
       if (parameters.some((parameter) => parameter.name === 'days')) flags.push(`--days=${days}`)
       expect(rowsOf(await answer(name, flags)).length).toBeGreaterThan(0)
     },
   )
 
-  test('a page that fell out of the top ten is told with who took its place', async () => {
-    expect(rowsOf(await answer('fell_out', ['--day', '2026-01-02']))).toEqual([
-      expect.objectContaining({
-        q: 'sandals',
-        page: 'us.com/wrong',
-        taken_by_page: 'us.com/other',
-      }),
+  test('a fall out of the top ten is told with who took the place', async () => {
+    const fell = ['--crossed', '10', '--days', '1']
+    expect(rowsOf(await answer('ranks', [...fell, '--day', '2026-01-02']))).toEqual([
       {
-        q: 'shoes',
-        domain: 'us.com',
-        page: 'us.com/wrong',
-        previous_position: 4,
-        position: null,
-        taken_by: 'taker.com',
-        taken_by_page: 'taker.com',
-        depth: 20,
-        variant: '',
+        ...{ q: 'shoes', domain: 'us.com', previous_position: 4, position: null, change: 'left' },
+        ...{ places: 17, click_change: -0.2, page: null, previous_page: 'us.com/wrong' },
+        ...{ taken_by: 'taker.com', depth: 20, variant: '' },
+        ...{ previous_run_date: '2026-01-01', run_date: '2026-01-02' },
       },
     ])
-    expect(rowsOf(await answer('fell_out')).map(({ q }) => q)).toEqual(['boots'])
+    expect(rowsOf(await answer('ranks', fell)).map(({ q }) => q)).toEqual(['boots'])
   })
 
   test('is listed with its parameters and their defaults', () => {
-    expect(describeLibrary()).toMatch(/^movers +Which moves were the greatest on a day\?$/m)
-    expect(describeLibrary()).toMatch(/^ +--rows 20 {2}how many$/m)
+    expect(describeLibrary()).toMatch(
+      /^ranks +Where do domains stand for each query on a day, against an earlier day\?$/m,
+    )
+    expect(describeLibrary()).toMatch(/^ +--top 20 {2}how many$/m)
   })
 })
 
 describe('answers', () => {
   test('a value of a parameter is a value, whatever it says', async () => {
     const evil = "shoes'; drop table tasks; --"
-    expect(rowsOf(await answer('rank_history', ['--q', evil]))).toEqual([])
+    expect(rowsOf(await answer('keyword-history', ['--q', evil]))).toEqual([])
   })
 
   test('a table is cut where it was told to be, and says so', async () => {

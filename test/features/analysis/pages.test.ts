@@ -85,7 +85,8 @@ describe('cannibalisation', () => {
 })
 
 describe('volatility', () => {
-  const values = 'select run_date, volatility, places from analysis.volatility order by run_date'
+  const values =
+    'select run_date, volatility, compared_depth from analysis.volatility order by run_date'
 
   test('the same answer again is 0, a full exchange is 1', async () => {
     await scene.story.night('2026-01-01', { shoes: ten('a') })
@@ -181,7 +182,7 @@ describe('churn and tenure', () => {
       boots: ten('c').toReversed(),
     })
     expect(
-      await ask('select run_date, queries, entered, left_it, stayed from analysis.churn'),
+      await ask('select run_date, queries, entered, left_top_10, stayed from analysis.churn'),
     ).toEqual([['2026-01-02', 2, 2, 2, 18]])
   })
 
@@ -192,7 +193,7 @@ describe('churn and tenure', () => {
     await scene.story.night('2026-01-05', { shoes: ['a.com/', 'b.com/', 'us.com/'] })
     expect(
       await ask(`select since, until, answers, best_position, worst_position, lasts
-        from analysis.tenure where url_key = 'us.com' order by since`),
+        from analysis.top_ten_stays where url_key = 'us.com' order by since`),
     ).toEqual([
       ['2026-01-01', '2026-01-02', 2, 1, 2, false],
       ['2026-01-05', '2026-01-05', 1, 3, 3, true],

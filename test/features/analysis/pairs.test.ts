@@ -72,14 +72,14 @@ describe('groups of queries', () => {
       d: [...ten('t').slice(0, 3), ...ten('d').slice(0, 7)],
     })
     expect(
-      await ask('select cluster, q, weight, size from analysis.keyword_clusters order by q'),
+      await ask('select group_name, q, weight, size from analysis.keyword_groups order by q'),
     ).toEqual([
       ['b', 'a', 2, 3],
       ['b', 'b', 5, 3],
       ['b', 'c', 3, 3],
     ])
     expect(
-      await ask("select q from analysis.keyword_clusters_on('2026-01-01', 3) order by q"),
+      await ask("select q from analysis.keyword_groups_on('2026-01-01', 3) order by q"),
     ).toEqual([['a'], ['b'], ['c'], ['d']])
   })
 
@@ -99,14 +99,16 @@ describe('groups of queries', () => {
       [`a ${device}`, `b ${device}`].map((q) => scene.story.idOf(q)).toSorted(),
     )
     expect(
-      await ask(`select cluster, cluster_id, array_agg(query_id order by query_id)
-        from analysis.keyword_clusters group by cluster, cluster_id order by cluster_id`),
+      await ask(`select group_name, group_id, array_agg(query_id order by query_id)
+        from analysis.keyword_groups group by group_name, group_id order by group_id`),
     ).toEqual(
       groups
         .toSorted(([one = ''], [other = '']) => (one < other ? -1 : 1))
         .map((group) => ['a', group[0], group]),
     )
-    expect(await ask('select hub, hub_query_id, query_id from analysis.keyword_hubs')).toEqual(
+    expect(
+      await ask('select heavier_twin, twin_query_id, query_id from analysis.heavier_twins'),
+    ).toEqual(
       expect.arrayContaining(
         ['@d', '@m'].flatMap((device) => [
           ['a', scene.story.idOf(`a ${device}`), scene.story.idOf(`a ${device}`)],
@@ -123,7 +125,9 @@ describe('groups of queries', () => {
       b: [...ten('s').slice(0, 4), ...ten('t').slice(0, 4), 'b1.com/', 'b2.com/'],
       c: [...ten('t').slice(0, 4), ...ten('c').slice(0, 6)],
     })
-    expect(await ask('select q, hub, shared from analysis.keyword_hubs order by q')).toEqual([
+    expect(
+      await ask('select q, heavier_twin, shared from analysis.heavier_twins order by q'),
+    ).toEqual([
       ['a', 'b', 4],
       ['b', 'c', 4],
       ['c', 'c', null],
@@ -275,7 +279,9 @@ describe('related searches', () => {
       shoes: { related: ['red  shoes', 'boots', '\u200bnew\u00a0shoes '] },
       boots: { related: ['red shoes', 'red shoes'] },
     })
-    expect(await ask('select q, sources, weight from analysis.frontier order by q')).toEqual([
+    expect(
+      await ask('select q, sources, weight from analysis.untracked_related order by q'),
+    ).toEqual([
       ['new shoes', 1, 4],
       ['red shoes', 2, 5],
     ])
@@ -284,7 +290,7 @@ describe('related searches', () => {
   test('a text that one answer names in two spellings counts once for its query', async () => {
     scene.story.says('shoes', { weight: 4 })
     await scene.story.night('2026-01-01', { shoes: { related: ['red shoes', 'red  shoes'] } })
-    expect(await ask('select q, sources, weight from analysis.frontier')).toEqual([
+    expect(await ask('select q, sources, weight from analysis.untracked_related')).toEqual([
       ['red shoes', 1, 4],
     ])
   })

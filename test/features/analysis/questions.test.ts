@@ -54,19 +54,17 @@ async function rows(name: string, ...flags: string[]): Promise<Record<string, un
 
 describe('without a domain', () => {
   test.each([
-    ['average_rank'],
-    ['cannibalised', '--day', '2026-01-02'],
-    ['confirmed_losses'],
-    ['domain_coverage'],
-    ['movers', '--day', '2026-01-04'],
-    ['page_switches'],
-    ['position_buckets'],
-    ['rank_history', '--q', 'boots'],
-    ['share_of_voice_trend'],
-    ['striking_distance'],
-    ['title_changes'],
+    ['keyword', '--show', 'history', '--q', 'boots'],
+    ['pages', '--show', 'ranking', '--day', '2026-01-02'],
+    ['pages', '--show', 'several', '--day', '2026-01-02'],
+    ['pages', '--show', 'switches'],
+    ['pages', '--show', 'titles'],
+    ['ranks', '--day', '2026-01-04', '--days', '1'],
+    ['ranks', '--show', 'losses'],
+    ['ranks', '--show', 'reach'],
+    ['shares', '--show', 'bounds'],
   ])(
-    '%s is about domains that are ours on its days, not about those that were',
+    '%s %s %s is about domains that are ours on its days, not about those that were',
     async (...asked) => {
       const [name = '', ...flags] = asked
       await own(null)
@@ -80,13 +78,13 @@ describe('without a domain', () => {
 
   test('days on which a domain was ours are shown, and no later one', async () => {
     await own('2026-01-02')
-    const days = (await rows('rank_history', '--q', 'boots')).map(({ run_date }) => run_date)
+    const days = (await rows('keyword-history', '--q', 'boots')).map(({ run_date }) => run_date)
     expect([...new Set(days)]).toEqual(['2026-01-01', '2026-01-02'])
   })
 })
 
 describe('a text that is asked for two devices', () => {
-  test.each(['serp', 'rank_history', 'tenure', 'related'])(
+  test.each(['keyword', 'keyword-history', 'keyword-stays', 'keyword-related'])(
     'has one block of rows for each of them in %s, which says which it is',
     async (name) => {
       await own(null)
@@ -98,7 +96,7 @@ describe('a text that is asked for two devices', () => {
 
   test('is told apart in the greatest moves', async () => {
     await own(null)
-    const moves = await rows('movers', '--day', '2026-01-04')
+    const moves = await rows('ranks', '--day', '2026-01-04', '--days', '1')
     expect(moves.map(({ q, variant }) => [q, variant])).toEqual([
       ['boots', 'desktop'],
       ['boots', 'mobile'],
@@ -107,18 +105,18 @@ describe('a text that is asked for two devices', () => {
     ])
   })
 
-  test('is told apart in groups and under hubs, one after the other', async () => {
-    const groups = await rows('clusters')
-    expect(groups.map(({ cluster, q }) => [cluster, q])).toEqual([
+  test('is told apart in groups and under the heavier twin, one after the other', async () => {
+    const groups = await rows('groups')
+    expect(groups.map(({ group_name, q }) => [group_name, q])).toEqual([
       ['boots', 'boots'],
       ['boots', 'socks'],
       ['boots', 'boots'],
       ['boots', 'socks'],
     ])
-    const kinds = groups.map(({ cluster_id, variant }) => [cluster_id, variant])
+    const kinds = groups.map(({ group_id, variant }) => [group_id, variant])
     expect([kinds[1], kinds[3]]).toEqual([kinds[0], kinds[2]])
-    const hubs = await rows('hubs')
-    expect(hubs.map(({ hub_variant, variant }) => [hub_variant, variant])).toEqual([
+    const twins = await rows('groups', '--show', 'twins')
+    expect(twins.map(({ twin_variant, variant }) => [twin_variant, variant])).toEqual([
       ['desktop', 'desktop'],
       ['desktop', 'desktop'],
       ['mobile', 'mobile'],
@@ -127,13 +125,14 @@ describe('a text that is asked for two devices', () => {
   })
 })
 
-test('a page that stood at two places fell out once, from the better one', async () => {
+test('a domain that stood at two places fell out once, from the better one', async () => {
   await own(null)
   const story = new Story(database.pool)
   await story.night('2026-02-01', { hats: placed(placed(ten('r'), 2, 'us.com/1'), 5, 'us.com/1') })
   await story.night('2026-02-02', { hats: ten('r') })
-  expect(await rows('fell_out', '--day', '2026-02-02')).toMatchObject([
-    { q: 'hats', page: 'us.com/1', previous_position: 2, taken_by: 'r2.com' },
+  const fell = ['--crossed', '10', '--day', '2026-02-02', '--days', '1']
+  expect((await rows('ranks', ...fell)).filter((row) => row['q'] === 'hats')).toMatchObject([
+    { previous_page: 'us.com/1', previous_position: 2, position: null, taken_by: 'r2.com' },
   ])
 })
 
@@ -143,7 +142,7 @@ test.each([
   ['WOOL', ['100% wool']],
 ])('the word %s is found where a query has it, and nowhere else', async (word, found) => {
   await new Story(database.pool).night('2026-03-01', { '100% wool': [], snake_case: [] })
-  expect((await rows('find', '--word', word)).map(({ q }) => q)).toEqual(found)
+  expect((await rows('keyword', '--show', 'find', '--word', word)).map(({ q }) => q)).toEqual(found)
 })
 
 test.each(['https://t.com?lang=de', 'https://t.com:8443/', 'https://www.t.com/a'])(
@@ -153,28 +152,29 @@ test.each(['https://t.com?lang=de', 'https://t.com:8443/', 'https://www.t.com/a'
     const q = `titles of ${address}`
     await story.night('2026-04-01', { [q]: { results: [address], titles: ['Old'] } })
     await story.night('2026-04-02', { [q]: { results: [address], titles: ['New'] } })
-    const changes = await rows('title_changes', '--domain', 't.com')
+    const changes = await rows('pages-titles', '--domain', 't.com')
     expect(changes.filter((row) => row['q'] === q)).toHaveLength(1)
-    expect(await rows('title_changes', '--domain', 't(com')).toEqual([])
+    expect(await rows('pages-titles', '--domain', 't(com')).toEqual([])
   },
 )
 
 test('a text is found however its letters are written', async () => {
   await own(null)
-  expect((await rows('rank_history', '--q', ' BOOTS ')).length).toBeGreaterThan(0)
-  expect((await rows('serp', '--q', 'Boots')).length).toBeGreaterThan(0)
+  expect((await rows('keyword-history', '--q', ' BOOTS ')).length).toBeGreaterThan(0)
+  expect((await rows('keyword', '--q', 'Boots')).length).toBeGreaterThan(0)
 })
 
-test('a page that moved to www. neither fell out nor switched nor is a wrong one', async () => {
+test('a page that moved to www. neither moved nor switched nor is a wrong one', async () => {
   await own(null)
-  const story = new Story(database.pool).says('caps', { target: 'https://us.com/caps' })
+  const story = new Story(database.pool)
+  story.says('caps', { target: 'https://us.com/caps', tags: ['caps'] })
   const at = (host: string) => ({ caps: placed(ten('r'), 2, `${host}us.com/caps`) })
   await story.night('2026-05-01', at(''))
   await story.night('2026-05-02', at('www.'))
   await story.night('2026-05-03', at(''))
-  expect(await rows('fell_out', '--day', '2026-05-02')).toEqual([])
-  expect((await rows('page_switches')).filter((row) => row['q'] === 'caps')).toEqual([])
-  expect(await rows('wrong_pages', '--day', '2026-05-02')).toEqual([])
+  expect(await rows('ranks', '--day', '2026-05-02', '--days', '1', '--tag', 'caps')).toEqual([])
+  expect((await rows('pages-switches')).filter((row) => row['q'] === 'caps')).toEqual([])
+  expect(await rows('pages-wrong', '--day', '2026-05-02')).toEqual([])
 })
 
 test('one text asked in two towns is no group and no pair', async () => {
@@ -183,8 +183,8 @@ test('one text asked in two towns is no group and no pair', async () => {
   await database.pool.query(
     "update queries set location = q, q = 'tailor' where q in ('tailor', 'seamstress')",
   )
-  expect(await rows('overlap', '--day', '2026-06-01')).toEqual([])
-  expect(await rows('clusters', '--day', '2026-06-01')).toEqual([])
+  expect(await rows('groups-pairs', '--day', '2026-06-01')).toEqual([])
+  expect(await rows('groups', '--day', '2026-06-01')).toEqual([])
 })
 
 test('a question about the newest day passes over a thin one and says so', async () => {
@@ -195,7 +195,7 @@ test('a question about the newest day passes over a thin one and says so', async
   await story.night('2026-08-02', { one: ten('o') }, { list: 'adhoc' })
   const said: string[] = []
   const reading = {
-    ...findQuestion('share_of_voice', []),
+    ...findQuestion('shares', []),
     timeoutMs: 20_000,
     warn: (line: string) => said.push(line),
   }

@@ -145,7 +145,9 @@ describe('slices over random histories', () => {
 })
 
 describe('flags of the library', () => {
-  const needed: Readonly<Record<string, string>> = { q: 'shoes', word: 'sho', rival: 'r1.com' }
+  const needed: Readonly<Record<string, string>> = {
+    ...{ q: 'shoes', word: 'sho', rival: 'r1.com', page: 'us.com/wrong' },
+  }
   const questions = readQuestions()
 
   beforeAll(async () => {
@@ -189,27 +191,25 @@ describe('flags of the library', () => {
   })
 
   test('two days are named instead of a day and a count of days', async () => {
-    const counted = await ask('moves_between', '--day', '2026-01-02', '--days', '1')
+    const counted = await ask('ranks', '--day', '2026-01-02', '--days', '1')
     expect(counted.length).toBeGreaterThan(0)
-    expect(await ask('moves_between', '--between', '2026-01-01..2026-01-02')).toEqual(counted)
-    expect(await ask('moves_between', '--since', '2026-01-01', '--day', '2026-01-02')).toEqual(
-      counted,
-    )
+    expect(await ask('ranks', '--between', '2026-01-01..2026-01-02')).toEqual(counted)
+    expect(await ask('ranks', '--since', '2026-01-01', '--day', '2026-01-02')).toEqual(counted)
   })
 
   test('the share of voice by device is that of the questions asked for each device alone', async () => {
-    const together = await ask('share_by', '--by', 'device')
-    expect(together.map(([device]) => device)).toEqual(['desktop', 'mobile'])
-    for (const [device, domain, share] of together) {
-      const alone = await ask('share_of_voice', '--device', device ?? '')
-      expect(alone.find((row) => row[0] === domain)?.[1]).toBe(share)
+    const together = await ask('shares', '--by', 'device')
+    expect(new Set(together.map(([, , device]) => device))).toEqual(new Set(['desktop', 'mobile']))
+    for (const [, domain, device, , ...held] of together) {
+      const alone = await ask('shares', '--device', device ?? '')
+      expect(alone.find((row) => row[1] === domain)?.slice(4)).toEqual(held)
     }
   })
 
   test('one list has a newest day of its own', async () => {
     const story = new Story(database.pool)
     await story.night('2026-01-04', { hats: ten('h') }, { list: 'adhoc' })
-    expect((await ask('serp', '--q', 'hats')).length).toBe(0)
-    expect((await ask('serp', '--q', 'hats', '--list', 'adhoc')).length).toBe(10)
+    expect((await ask('keyword', '--q', 'hats')).length).toBe(0)
+    expect((await ask('keyword', '--q', 'hats', '--list', 'adhoc')).length).toBe(10)
   })
 })

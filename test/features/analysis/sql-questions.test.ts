@@ -25,7 +25,7 @@ describe('questions', () => {
     expect(() => bindParameters(question, [])).toThrow(/expected --a \(text\)/)
     expect(() => bindParameters(question, ['--c', '1'])).toThrow(/it has --a, --b/)
     expect(() => bindParameters(question, ['a'])).toThrow(/--parameter value/)
-    expect(() => findQuestion('mover', [])).toThrow(/perhaps (.*, )?movers/)
+    expect(() => findQuestion('ranking', [])).toThrow(/perhaps (.*, )?ranks/)
   })
 
   const narrowed = (text: string, ...flags: string[]) =>
@@ -39,10 +39,10 @@ describe('questions', () => {
     })
     const spanned = 'select :day where analysis.in_span(run_date)'
     expect(narrowed(spanned, '--between', '2026-01-01..2026-01-31')).toMatchObject({
-      values: ['newest'],
+      values: ['2026-01-31'],
       slice: { since: '2026-01-01', until: '2026-01-31' },
     })
-    // The later one of two days that are compared is the day of the question.
+    // The later one of two days is the day of the question.
     expect(narrowed('select analysis.since(:day, 7)', '--until', '2026-01-31').values).toEqual([
       '2026-01-31',
     ])

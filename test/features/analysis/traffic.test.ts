@@ -68,9 +68,9 @@ describe('estimated traffic', () => {
       boots: ['us.com/boots'],
     })
     await scene.pool.query('update list_queries set cpc = 0.5 where weight is not null')
-    expect(await answer('landing_pages')).toEqual([
-      ['us.com/a/shoes', '312.0', '156.00', '1', '1', 'shoes'],
-    ])
+    const [page] = await answer('pages', '--show', 'ranking')
+    expect(page?.slice(0, 5)).toEqual(['us.com/a/shoes', '1', '1', '1', 'shoes'])
+    expect(page?.slice(6)).toEqual(['312.0', '156.00'])
     const { rows } = await scene.pool.query<{ name: string }>('select current_database() as name')
     await scene.pool.query("insert into ctr_curve values ('mine', 1, 0.5), ('mine', 2, 0.25)")
     await scene.pool.query(`alter database ${rows[0]?.name} set querymill.ctr_curve = 'mine'`)
@@ -85,7 +85,9 @@ describe('estimated traffic', () => {
       ['mine', 0.5, 500, 250],
       ['mine', 0.25, 250, 125],
     ])
-    expect((await answer('click_curve')).slice(0, 1)).toEqual([['default', '1', '0.312']])
+    expect((await answer('answers', '--show', 'curve')).slice(0, 1)).toEqual([
+      ['default', '1', '0.312'],
+    ])
   })
 
   test('of domains adds up that of their queries, and says how many have a price', async () => {
@@ -95,7 +97,7 @@ describe('estimated traffic', () => {
       boots: ['b.com/', 'a.com/'],
     })
     await scene.pool.query('update list_queries set cpc = 2 where weight = 100')
-    expect(await answer('traffic')).toEqual([
+    expect(await answer('domains', '--show', 'traffic')).toEqual([
       ['a.com', '328.0', '32.00', '2', '1', 'default'],
       ['b.com', '191.2', '62.40', '2', '1', 'default'],
     ])

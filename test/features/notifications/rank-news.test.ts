@@ -51,7 +51,7 @@ describe('a rank alert', () => {
       expect.objectContaining({
         ...{ event: 'rank_alert', alert: 'lost', what: 'left', found: 2 },
         text: expect.stringMatching(
-          /^querymill: rank alert lost: a\d\.com left for "shoes".* on 2026-03-02 against 2026-03-01 \(and 1 more: npm run alerts\); npm run sql -- serp_changes --q shoes --day 2026-03-02 --days 1$/,
+          /^querymill: rank alert lost: a\d\.com left for "shoes".* on 2026-03-02 against 2026-03-01 \(and 1 more: npm run alerts\); npm run sql -- keyword --q shoes --day 2026-03-02 --days 1$/,
         ),
       }),
     ])
@@ -61,7 +61,7 @@ describe('a rank alert', () => {
       expect.objectContaining({
         ...{ domain: 'a4.com', base_search_id: base, search_id: now, other_domain: 'taker.com' },
         ...{ previous_position: 4, position: null, q: 'shoes', run_date: '2026-03-02' },
-        question: 'npm run sql -- serp_changes --q shoes --day 2026-03-02 --days 1',
+        question: 'npm run sql -- keyword --q shoes --day 2026-03-02 --days 1',
       }),
       expect.objectContaining({ domain: 'a7.com', other_domain: 'b.com', previous_position: 7 }),
     ])

@@ -1,0 +1,40 @@
+-- Which blocks besides the results do answers show, day by day, and in how many are we?
+select run_date, kind, shown, round(share::numeric, 3) as share, ours, things, queries
+from analysis.feature_days
+where tag = '*'
+  and analysis.in_span(run_date)
+order by run_date desc, share desc, kind;
+
+-- show intents: Which intents and sentiments do the answers of a day carry?
+-- :day = newest (day of the run; newest: the newest full one)
+select kind, label, queries, round(share::numeric, 3) as share
+from analysis.label_mix
+where tag = '*'
+  and run_date = :day::date
+order by kind, share desc nulls last, label;
+
+-- show changes: Whose intent or sentiment changed?
+-- :day = (day of the run; empty: every day)
+select
+  run_date, q, kind, previous_label, label,
+  analysis.variant_of(label_changes.query_id) as variant
+from analysis.label_changes
+where (:day::date is null or run_date = :day::date)
+  and analysis.in_span(run_date)
+order by run_date desc, q, kind, variant;
+
+-- show fields: Which fields do answers carry that nobody announced, and since when?
+-- unsliced: it is about the API, not about queries
+select place, field, api, first_seen, last_seen, answers
+from analysis.unannounced_fields
+where analysis.in_span(last_seen::date)
+order by first_seen desc, place, field;
+
+-- show curve: Which share of the clicks does each place get, by the curve that all shares and estimates use?
+-- unsliced: a curve belongs to no query
+select
+  coalesce(nullif(current_setting('querymill.ctr_curve', true), ''), 'default') as curve,
+  position,
+  ctr
+from analysis.ctr
+order by position;

@@ -1,0 +1,196 @@
+-- Which domains won and lost most between two days?
+-- :day = newest (the later day; newest: the newest full one)
+-- :days = 7 (how many days before it the other one is, where --since names none)
+-- :top = 20 (how many)
+with known as (
+  select distinct domain
+  from analysis.known_on(analysis.since(:day::date, :days::integer)) as answers
+  cross join lateral analysis.shown_in(answers.search_id) as result_domains
+),
+-- A query that nobody asked before is nobody's gain: such queries are counted apart.
+asked_since as (
+  select result_domains.domain, count(distinct answers.query_id) as queries
+  from analysis.known_on(:day::date) as answers
+  cross join lateral (
+    -- By the keys of runs and tasks, until one is found: nearly every query was asked before.
+    select count(*) as runs
+    from (
+      select
+      from runs
+      cross join lateral (
+        select
+        from tasks
+        where tasks.run_id = runs.id
+          and tasks.query_id = answers.query_id
+        offset 0
+      ) as asked
+      where runs.run_date <= analysis.since(:day::date, :days::integer)
+      limit 1
+    ) as first
+  ) as earlier
+  cross join lateral analysis.shown_in(answers.search_id) as result_domains
+  where result_domains.position is not null
+    and earlier.runs = 0
+  group by result_domains.domain
+)
+select
+  moves.domain,
+  round(sum(weight * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0)))::numeric, 3) as click_change,
+  count(*) filter (where moves.change in ('up', 'entered')) as queries_up,
+  count(*) filter (where moves.change in ('down', 'left')) as queries_down,
+  count(moves.position) as ranked,
+  moves.domain not in (select domain from known where domain is not null) as new,
+  coalesce(max(asked_since.queries), 0) as newly_asked
+from analysis.movers_between(analysis.since(:day::date, :days::integer), :day::date) as moves
+join analysis.latest_weights as weights using (query_id)
+left join analysis.ctr as now on now.position = moves.position
+left join analysis.ctr as before on before.position = moves.previous_position
+left join asked_since on asked_since.domain = moves.domain
+group by moves.domain
+having sum(weight * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0))) <> 0
+order by abs(sum(weight * (coalesce(now.ctr, 0) - coalesce(before.ctr, 0)))) desc, moves.domain
+limit :top::integer;
+
+-- show takers: Who took the clicks that a domain lost between two days?
+-- :domain = (a domain; empty: ours)
+-- :day = newest (the later day; newest: the newest full one)
+-- :days = 7 (how many days before it the other one is, where --since names none)
+select
+  flows.loser, flows.taker, round(sum(flows.clicks)::numeric, 3) as clicks,
+  count(*) as queries, min(flows.q) as example
+from analysis.flows_between(analysis.since(:day::date, :days::integer), :day::date) as flows
+where case
+    when :domain::text is null then flows.loser in (
+      select domain
+      from analysis.ours_on(:day::date)
+    )
+    else flows.loser = :domain
+  end
+group by flows.loser, flows.taker
+order by sum(flows.clicks) desc, flows.loser, flows.taker;
+
+-- show new: Which domains stand in the first places now, and stood in no answer before?
+-- :day = newest (the later day; newest: the newest full one)
+-- :days = 30 (how many days before it the other one is, where --since names none)
+-- :within = 10 (how many first places)
+-- :top = 20 (how many)
+with known as materialized (
+  select distinct result_domains.domain
+  from analysis.known_on(analysis.since(:day::date, :days::integer)) as answers
+  cross join lateral analysis.shown_in(answers.search_id) as result_domains
+  where result_domains.domain is not null
+)
+select
+  result_domains.domain,
+  count(distinct pairs.query_id) as queries,
+  min(result_domains.position) as best_position,
+  min(queries.q) as example,
+  min(pairs.previous_run_date) as since,
+  max(pairs.run_date) as run_date
+-- Only queries that both days know: of one that was asked for the first time, everybody would be new.
+from analysis.pairs_between(analysis.since(:day::date, :days::integer), :day::date) as pairs
+join queries on queries.id = pairs.query_id
+cross join lateral analysis.shown_in(pairs.search_id) as result_domains
+where result_domains.position <= :within::bigint
+  and result_domains.domain not in (select domain from known)
+  and result_domains.domain not in (select domain from own_domains)
+group by result_domains.domain
+order by queries desc, best_position, result_domains.domain
+limit :top::integer;
+
+-- show rival: For which queries is a rival ahead of a domain, and for which is it behind?
+-- :rival (a domain, or a brand)
+-- :domain = (a domain; empty: ours)
+-- :day = newest (day of the run; newest: the newest full one)
+-- :top = 30 (how many, the greatest differences first)
+select
+  q,
+  own_position,
+  rival_position,
+  case when rival_position is null or own_position < rival_position then 'we' else 'they' end as ahead,
+  round(abs(difference)::numeric, 3) as clicks,
+  analysis.variant_of(query_id) as variant
+from (
+  select
+    ranks.query_id,
+    max(ranks.q) as q,
+    min(ranks.position) filter (where not theirs.held) as own_position,
+    min(ranks.position) filter (where theirs.held) as rival_position,
+    max(query_days.weight) * (
+      coalesce(max(curve.ctr) filter (where not theirs.held), 0)
+      - coalesce(max(curve.ctr) filter (where theirs.held), 0)
+    ) as difference
+  from analysis.ranks
+  join analysis.query_days using (query_id, run_date)
+  left join analysis.ctr as curve on curve.position = ranks.position
+  cross join lateral (
+    select ranks.domain = :rival or ranks.domain in (
+      select domain
+      from analysis.brands
+      where lower(brand) = lower(:rival)
+        and (since is null or since <= :day::date)
+        and (until is null or until >= :day::date)
+    ) as held
+  ) as theirs
+  where ranks.run_date = :day::date
+    and (
+      theirs.held
+      or case
+        when :domain::text is null then ranks.domain in (
+          select domain
+          from analysis.ours_on(:day::date)
+        )
+        else ranks.domain = :domain
+      end
+    )
+  group by ranks.query_id
+) as compared
+order by abs(difference) desc, q, variant
+limit :top::integer;
+
+-- show gaps: Where does a rival stand in the first ten, and we nowhere in the first twenty?
+-- :top = 30 (how many)
+select
+  content_gaps.q, own_domain, domain, position, weight,
+  analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant
+from analysis.content_gaps
+join queries on queries.id = content_gaps.query_id
+order by weight desc, content_gaps.q, position, domain, own_domain, variant
+limit :top::integer;
+
+-- show competitors: Who shows up where we do?
+-- :top = 20 (how many)
+select own_domain, domain, shared, own_queries, queries, round(lift::numeric, 2) as lift, everywhere
+from analysis.competitors
+order by shared desc, lift desc, domain
+limit :top::integer;
+
+-- show seen: When was each domain first and last seen, and on how many days?
+-- :domain = (a domain or a part of one; empty: all)
+-- :top = 50 (how many, those seen for most queries first)
+select
+  domain, min(run_date) as first_seen, max(run_date) as last_seen, count(*) as days,
+  max(ranked) as most_queries, max(top_10) as most_in_top_10
+from analysis.label_shares
+where tag = '*'
+  and (:domain::text is null or strpos(domain, lower(:domain)) > 0)
+  and analysis.in_span(run_date)
+group by domain
+order by most_queries desc, domain
+limit :top::integer;
+
+-- show traffic: Which domains get most clicks by estimate, and what would they cost in advertising?
+-- :day = newest (day of the run; newest: the newest full one)
+-- :top = 20 (how many)
+select
+  domain,
+  round(sum(estimated_clicks)::numeric, 1) as estimated_clicks,
+  round(sum(estimated_value)::numeric, 2) as estimated_value,
+  count(*) as queries,
+  count(cpc) as priced_queries,
+  min(curve) as curve
+from analysis.estimated_traffic
+where run_date = :day::date
+group by domain
+order by sum(estimated_clicks) desc, domain
+limit :top::integer;

@@ -1,0 +1,52 @@
+-- Which queries belong together, since they share pages?
+-- :day = newest (day of the run; newest: the newest full one)
+-- :shared = 4 (least number of common pages among the first ten)
+select
+  groups.group_name, groups.size, groups.q, groups.weight,
+  analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant,
+  groups.group_id
+from analysis.keyword_groups_on(
+  :day::date,
+  :shared::integer
+) as groups
+join queries on queries.id = groups.query_id
+order by size desc, group_name, group_id, weight desc nulls last, q, variant;
+
+-- show twins: Which heavier query could stand for each query, since they share pages?
+select
+  hubs.heavier_twin, hubs.q, hubs.weight, hubs.shared,
+  analysis.variant(queries.device, queries.location, queries.hl, queries.gl, queries.num) as variant,
+  analysis.variant(others.device, others.location, others.hl, others.gl, others.num) as twin_variant
+from analysis.heavier_twins as hubs
+join queries on queries.id = hubs.query_id
+join queries as others on others.id = hubs.twin_query_id
+order by heavier_twin, twin_variant, hubs.twin_query_id, weight desc nulls last, q, variant;
+
+-- show pairs: Which queries show the same pages on a day?
+-- :day = newest (day of the run; newest: the newest full one)
+-- :shared = 4 (least number of common pages among the first ten)
+-- :top = 50 (how many)
+select
+  q, other_q, shared, round(jaccard::numeric, 2) as jaccard,
+  analysis.variant_of(query_id) as variant, analysis.variant_of(other_query_id) as other_variant
+from analysis.serp_overlap_on(
+  :day::date,
+  :shared::integer
+)
+order by shared desc, jaccard desc, q, other_q, variant, other_variant
+limit :top::integer;
+
+-- show changes: Which groups of queries split, merged, came or went between two days?
+-- :day = newest (the later day; newest: the newest full one)
+-- :days = 7 (how many days before it the other one is, where --since names none)
+-- :shared = 4 (least number of common pages among the first ten)
+select change, previous_group, group_name, queries, previous_size, size
+from analysis.group_changes(analysis.since(:day::date, :days::integer), :day::date, :shared::integer)
+order by change = 'kept', change, queries desc, previous_group, group_name;
+
+-- show devices: How much do the answers to one text differ between devices and places?
+-- :day = newest (day of the run; newest: the newest full one)
+select q, variant, other_variant, shared, round(divergence::numeric, 2) as divergence
+from analysis.serp_divergence
+where run_date = :day::date
+order by divergence desc, q, variant, other_variant;

@@ -1,0 +1,76 @@
+-- What became of each list on each night, can it be believed, and where is data missing?
+-- :list = (name of a list; empty: all)
+-- :only = all [all|gaps|suspect|missed] (which nights are shown; gaps: those without an answer to every query)
+-- :day = newest (the newest day that is sure to be shown; newest: the newest full one)
+-- :days = 7 (how many days before it the first one lies, where --since names none)
+select
+  run_date, list, outcome, planned, answered, round(share::numeric, 3) as share, bought, reused, not_asked, failed, unknown,
+  unaffordable, cancelled, open, unreadable, suspect, archived, other_origin, credits_spent, why
+from analysis.coverage
+where (:list::text is null or list = :list)
+  and run_date >= analysis.since(coalesce(:day::date, (select max(run_date) from runs)), :days::integer)
+  and analysis.in_span(run_date)
+  and case :only when 'gaps' then answered < planned or planned = 0
+    when 'suspect' then suspect > 0
+    when 'missed' then planned = 0
+    else true
+  end
+order by run_date desc, list;
+
+-- show failures: Which queries failed, and why?
+-- :top = 50 (how many, newest first)
+select runs.run_date, lists.name as list, queries.q, tasks.state, tasks.error_code, tasks.error_message,
+  analysis.variant_of(tasks.query_id) as variant
+from tasks
+join runs on runs.id = tasks.run_id
+join lists on lists.id = runs.list_id
+join queries on queries.id = tasks.query_id
+where tasks.state in ('failed', 'unknown', 'unaffordable')
+  and analysis.in_span(runs.run_date)
+  and (analysis.slice() is null or (tasks.query_id, runs.run_date) in (select query_id, run_date from analysis.sliced_days(true)))
+order by runs.run_date desc, queries.q, variant, lists.name
+limit :top::integer;
+
+-- show costs: What did answers cost, and how many of them had changed?
+-- :list = (name of a list; empty: all)
+select
+  run_date, list, calls, credits_used, answers, changed,
+  round(credits_per_answer::numeric, 3) as credits_per_answer,
+  round(credits_per_change::numeric, 3) as credits_per_change,
+  unknown_calls, credits_unknown, credits_lost
+from analysis.costs
+where tag = '*'
+  and (:list::text is null or list = :list)
+  and analysis.in_span(run_date)
+order by run_date desc, list;
+
+-- show insight: What did each confirmed loss cost, by list?
+-- :list = (name of a list; empty: all)
+select
+  list,
+  sum(credits_used) as credits_used,
+  sum(losses) as losses,
+  sum(own_losses) as own_losses,
+  round((sum(credits_used) / nullif(sum(losses), 0))::numeric, 2) as credits_per_loss,
+  round((sum(credits_used) / nullif(sum(own_losses), 0))::numeric, 2) as credits_per_own_loss
+from analysis.insight_costs
+where (:list::text is null or list = :list)
+  and analysis.in_span(run_date)
+group by list
+order by list;
+
+-- show balance: How did the balance go each day, and what explains it?
+-- unsliced: a balance belongs to no query
+select
+  account, origin, day, opening_balance, calls, credits_used, credits_unknown, credits_unexplained, credits_added,
+  closing_balance
+from analysis.account_days
+where analysis.in_span(day)
+order by day desc, account;
+
+-- show freshness: How old are the newest answers of each list?
+-- :list = (name of a list; empty: all)
+select list, queries, answered, never_answered, newest, oldest, median_age
+from analysis.freshness
+where :list::text is null or list = :list
+order by list;

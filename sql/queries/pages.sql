@@ -1,0 +1,215 @@
+-- Which pages or folders of a domain gained and lost most between two days, and to whom?
+-- :domain = (a domain; empty: ours)
+-- :folders = 0 (0: pages; else how many parts of the path make a folder)
+-- :day = newest (the later day; newest: the newest full one)
+-- :days = 7 (how many days before it the earlier one lies, where --since names none)
+-- :change = all [all|gained|lost] (which are shown)
+-- :top = 20 (how many, the greatest changes first)
+with changes as materialized (
+  select
+    changed.*,
+    case when :folders::integer = 0 then changed.page
+      else array_to_string((string_to_array(changed.page, '/'))[1:1 + :folders::integer], '/')
+    end as name
+  from analysis.page_changes(analysis.since(:day::date, :days::integer), :day::date) as changed
+  -- As a list that is known before: so it goes down to the rows of these domains.
+  where changed.domain = any (array(select domain from own_domains union all select :domain::text))
+    and case
+      when :domain::text is null then changed.domain in (
+        select domain
+        from analysis.ours_on(:day::date)
+      )
+      else changed.domain = :domain
+    end
+)
+select
+  summed.name as page, round(summed.change::numeric, 3) as click_change, round(summed.clicks_before::numeric, 3) as clicks_before,
+  round(summed.clicks_now::numeric, 3) as clicks_now, summed.queries_up, summed.queries_down, summed.queries, summed.pages,
+  summed.example, taker.domain as taken_by
+from (
+  select
+    name, sum(clicks_now) - sum(clicks_before) as change, sum(clicks_before) as clicks_before,
+    sum(clicks_now) as clicks_now, count(*) filter (where clicks_now > clicks_before) as queries_up,
+    count(*) filter (where clicks_now < clicks_before) as queries_down, count(distinct query_id) as queries,
+    count(distinct page) as pages,
+    (array_agg(q order by clicks_now - clicks_before, q))[1] as example,
+    (array_agg(search_id order by clicks_now - clicks_before, q))[1] as search_id,
+    (array_agg(previous_position order by clicks_now - clicks_before, q))[1] as place
+  from changes
+  group by name
+  having case :change when 'gained' then sum(clicks_now) > sum(clicks_before)
+    when 'lost' then sum(clicks_now) < sum(clicks_before)
+    else :folders::integer > 0 or sum(clicks_now) <> sum(clicks_before)
+  end
+  order by abs(sum(clicks_now) - sum(clicks_before)) desc, name
+  limit :top::integer
+) as summed
+left join lateral (
+  select shown.domain
+  from analysis.shown_in(summed.search_id) as shown
+  where shown.position = summed.place
+    and summed.queries_down > 0
+  order by shown.ordinal
+  limit 1
+) as taker on true
+order by abs(summed.change) desc, page;
+
+-- show ranking: Which pages of a domain rank, for how many queries, and what are they worth?
+-- :domain = (a domain; empty: ours)
+-- :day = newest (day of the run; newest: the newest full one)
+-- :least = 1 (least number of queries of a page)
+-- :top = 20 (how many, those with most clicks first)
+select
+  page, count(*) as queries, count(*) filter (where position <= 10) as top_10, min(position) as best_position,
+  (array_agg(q order by clicks desc, q))[1] as best_query,
+  round(sum(clicks)::numeric, 3) as clicks,
+  round(sum(volume * ctr)::numeric, 1) as estimated_clicks,
+  round(sum(volume * ctr * cpc)::numeric, 2) as estimated_value
+from (
+  select
+    placed.query_id, placed.page, max(placed.q) as q, min(placed.position) as position,
+    max(coalesce(curve.ctr, 0)) as ctr, max(coalesce(weights.weight, 1) * coalesce(curve.ctr, 0)) as clicks,
+    max(metrics.volume) as volume, max(metrics.cpc) as cpc
+  from (
+    select results.query_id, results.q, results.position, analysis.page_name(results.url_key) as page
+    from analysis.results
+    where results.run_date = :day::date
+      and results.position is not null
+      and results.url_key is not null
+      -- As a list that is known before: so it goes down to the rows of these domains.
+      and results.domain = any (array(select domain from own_domains union all select :domain::text))
+      and case
+        when :domain::text is null then results.domain in (
+          select domain
+          from analysis.ours_on(:day::date)
+        )
+        else results.domain = :domain
+      end
+  ) as placed
+  left join analysis.latest_weights as weights on weights.query_id = placed.query_id
+  left join analysis.latest_metrics as metrics on metrics.query_id = placed.query_id
+  left join analysis.ctr as curve on curve.position = placed.position
+  group by placed.query_id, placed.page
+) as best
+group by page
+having count(*) >= :least::integer
+order by sum(clicks) desc, page
+limit :top::integer;
+
+-- show several: For which queries do several pages of one domain stand in the same answer?
+-- :domain = (a domain; empty: ours)
+-- :day = newest (day of the run; newest: the newest full one)
+select
+  q, domain, pages, positions, url_keys,
+  analysis.variant_of(cannibalised_serps.query_id) as variant
+from analysis.cannibalised_serps
+where run_date = :day::date
+  -- As a list that is known before: so it goes down to the rows of these domains.
+  and cannibalised_serps.domain = any (array(select domain from own_domains union all select :domain::text))
+  and case
+    when :domain::text is null then exists (
+      select
+      from analysis.ours_on(cannibalised_serps.run_date) as ours
+      where ours.domain = cannibalised_serps.domain
+    )
+    else domain = :domain
+  end
+order by pages desc, q, domain, variant;
+
+-- show switches: For which queries does the best page of a domain change back and forth?
+-- :domain = (a domain; empty: ours)
+select
+  q, domain, switches, pages, url_keys, run_date as last_switch,
+  analysis.variant_of(page_switches.query_id) as variant
+from analysis.page_switches
+where page_switches.domain = any (array(select domain from own_domains union all select :domain::text))
+  and case
+    when :domain::text is null then exists (
+      select
+      from analysis.ours_on(page_switches.run_date) as ours
+      where ours.domain = page_switches.domain
+    )
+    else domain = :domain
+  end
+order by switches desc, q, domain, variant;
+
+-- show titles: Which pages changed their titles, and where did they stand before and after?
+-- :domain = (a domain; empty: ours)
+-- :fell = no [no|yes] (yes: only those that stood lower afterwards, or not at all)
+-- :top = 50 (how many, newest first)
+select
+  changed.run_date, changed.q, changed.url_key as page, changed.position, later.position as next_position,
+  next.run_date as next_run_date, changed.previous_title, changed.title, analysis.variant_of(changed.query_id) as variant
+from (
+  select *
+  from analysis.title_changes
+  where analysis.in_span(title_changes.run_date)
+    -- As a list that is known before: so it goes down to the rows of these domains.
+    and title_changes.domain = any (array(select domain from own_domains union all select :domain::text))
+    and case
+      when :domain::text is null then exists (
+        select
+        from analysis.ours_on(title_changes.run_date) as ours
+        where ours.domain = title_changes.domain
+      )
+      else domain = :domain
+    end
+) as changed
+left join lateral (
+  select observations.run_date, observations.search_id, observations.depth
+  from analysis.observations
+  where observations.query_id = changed.query_id
+    and observations.run_date > changed.run_date
+  order by observations.run_date
+  limit 1
+) as next on true
+left join lateral (
+  select min(shown.position) as position
+  from analysis.shown_in(next.search_id) as shown
+  where analysis.page_name(shown.url_key) = analysis.page_name(changed.url_key)
+) as later on true
+where :fell = 'no'
+  or later.position > changed.position
+  or (later.position is null and next.depth >= changed.position)
+order by changed.run_date desc, changed.q, changed.position, page, variant
+limit :top::integer;
+
+-- show wrong: For which queries does another page rank than the one that the list names?
+-- :day = newest (day of the run; newest: the newest full one)
+select
+  q, domain, position, url_key as page, target_key as wanted, target_position as wanted_position,
+  analysis.variant_of(wrong_pages.query_id) as variant
+from analysis.wrong_pages
+where run_date = :day::date
+order by position, q, domain, variant;
+
+-- show seen: When was a page first and last seen, and for which queries?
+-- :page (its address)
+select
+  queries.q, min(observations.run_date) as first_seen, max(observations.run_date) as last_seen, count(*) as days,
+  min(placed.position) as best_position, max(placed.position) as worst_position,
+  analysis.variant_of(queries.id) as variant
+from queries
+cross join lateral (
+  select *
+  from analysis.observations
+  where observations.query_id = queries.id
+    and analysis.in_span(observations.run_date)
+  offset 0
+) as observations
+cross join lateral (
+  select min(shown.position) as position
+  from analysis.shown_in(observations.search_id) as shown
+  where analysis.page_name(shown.url_key) = analysis.page_name(analysis.url_key(:page))
+  having count(*) > 0
+) as placed
+-- Days of which nothing is kept are read whole: their pages are not known yet.
+where queries.id in (
+    select seen_pages.query_id
+    from seen_pages
+    join pages on pages.id = seen_pages.page_id
+    where pages.url_key = any (array[analysis.url_key(:page), 'www.' || analysis.url_key(:page), analysis.page_name(analysis.url_key(:page))])
+  )
+  or exists (select from analysis.unfinished_days)
+group by queries.id, queries.q
+order by days desc, queries.q, variant;

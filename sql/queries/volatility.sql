@@ -1,0 +1,65 @@
+-- Whose answers changed most, or least, up to a day?
+-- :order = most [most|least] (which come first)
+-- :day = newest (the last day; newest: the newest full one)
+-- :days = 30 (how many days before it the first one lies, where --since names none)
+-- :top = 20 (how many)
+select
+  queries.q, judged.changed, judged.compared, round(judged.volatility::numeric, 4) as volatility,
+  round(judged.greatest::numeric, 4) as greatest, judged.run_date, analysis.variant_of(queries.id) as variant
+from (
+  select
+    query_id, count(*) filter (where volatility > 0) as changed, count(*) as compared, avg(volatility) as volatility,
+    max(volatility) as greatest, max(run_date) as run_date
+  from analysis.step_days
+  where volatility is not null
+    and run_date between analysis.since(:day::date, :days::integer) and :day::date
+  group by query_id
+) as judged
+join queries on queries.id = judged.query_id
+order by
+  case when :order = 'most' then -judged.volatility end,
+  case when :order = 'least' then judged.changed::double precision / judged.compared end,
+  judged.volatility, judged.compared desc, queries.q, variant
+limit :top::integer;
+
+-- show nights: How much did the answers of each night change, and was it out of the ordinary?
+select
+  nights.run_date, nights.queries, round(nights.volatility::numeric, 4) as volatility, round(nights.usual::numeric, 4) as usual,
+  round(nights.z::numeric, 2) as z, churn.entered as entered_top_10, churn.left_top_10, churn.stayed as stayed_in_top_10
+from analysis.volatility_nights as nights
+join analysis.churn using (run_date)
+where analysis.in_span(nights.run_date)
+order by nights.run_date;
+
+-- show labels: How restless were the queries of each label, device, country and list on a day?
+-- :day = newest (day of the run; newest: the newest full one)
+select
+  tag, queries, changed,
+  round(volatility::numeric, 4) as volatility,
+  round(weighted_volatility::numeric, 4) as weighted_volatility,
+  round(spread::numeric, 4) as spread
+from analysis.volatility_days
+where run_date = :day::date
+order by volatility desc, tag;
+
+-- show weekdays: Are some days of the week more restless than the others?
+select
+  name as weekday,
+  nights,
+  round(volatility::numeric, 4) as volatility,
+  round(elsewhere::numeric, 4) as elsewhere,
+  round(standard_error::numeric, 4) as standard_error,
+  abs(difference) >= 2 * standard_error as significant
+from analysis.volatility_weekdays
+-- The nights of the time that is asked about: the view chooses them.
+order by volatility_weekdays.weekday;
+
+-- show survival: How long do pages stay in the first ten, in answers in a row, those counted in that still last?
+select
+  answers,
+  round(survival::numeric, 3) as survival,
+  round(low::numeric, 3) as low,
+  round(high::numeric, 3) as high,
+  at_risk, ended, lasting
+from analysis.top_ten_survival
+order by answers;

@@ -1,0 +1,33 @@
+-- How many queries of each set of labels were asked and answered on each day: what is kept of finished days, the rest anew.
+create or replace view analysis.label_sets as
+select
+  finished_days.run_date,
+  kept.set_id,
+  kept.labels,
+  kept.queries,
+  kept.weight,
+  kept.planned,
+  kept.planned_weight
+from finished_days
+join finished_labels as kept on kept.finish_id = finished_days.id
+where finished_days.made_at is not null
+  and finished_days.basis = (select analysis.basis())
+  and case when (select analysis.slice() is not null) then analysis.holds(kept.labels)::integer else 1 end <> 0
+union all
+-- Day by day: a look at all would be planned for all, however few are left.
+select
+  found.run_date, found.set_id, found.labels collate "C", found.queries, found.weight, found.planned, found.planned_weight
+from analysis.unfinished_days
+cross join lateral analysis.labels_on(unfinished_days.run_date) as found
+where (select analysis.basis() is not null)
+union all
+select live.run_date, live.set_id, live.labels, live.queries, live.weight, live.planned, live.planned_weight
+from analysis.live_labels as live
+where (select analysis.basis() is null);
+comment on view analysis.label_sets is 'How many queries of each set of labels were asked and answered on each day. A query is in one set: sums over sets count it once, whatever the slice.';
+comment on column analysis.label_sets.set_id is 'Number of the set of labels.';
+comment on column analysis.label_sets.labels is 'The labels, those for device, country, language, place and list included.';
+comment on column analysis.label_sets.queries is 'Queries of the set with an observation that day.';
+comment on column analysis.label_sets.weight is 'Sum of their weights.';
+comment on column analysis.label_sets.planned is 'Queries of the set that were to be asked.';
+comment on column analysis.label_sets.planned_weight is 'Sum of their weights.';

@@ -1,0 +1,42 @@
+-- What each domain held of each set of labels on each day: what is kept of finished days, the rest anew.
+create or replace view analysis.set_shares as
+select
+  finished_days.run_date,
+  kept.set_id,
+  sets.labels,
+  kept.domain,
+  kept.ranked,
+  kept.top_3,
+  kept.top_10,
+  kept.top_20,
+  kept.positions,
+  kept.clicks
+from finished_days
+join finished_labels as sets on sets.finish_id = finished_days.id
+join finished_shares as kept on kept.finish_id = sets.finish_id and kept.set_id = sets.set_id
+where finished_days.made_at is not null
+  and finished_days.basis = (select analysis.basis())
+  and case when (select analysis.slice() is not null) then analysis.holds(sets.labels)::integer else 1 end <> 0
+union all
+-- Day by day: a look at all would be planned for all, however few are left.
+select
+  found.run_date, found.set_id, found.labels collate "C", found.domain collate "C", found.ranked, found.top_3,
+  found.top_10, found.top_20, found.positions, found.clicks
+from analysis.unfinished_days
+cross join lateral analysis.shares_on(unfinished_days.run_date) as found
+where (select analysis.basis() is not null)
+union all
+select
+  live.run_date, live.set_id, live.labels, live.domain, live.ranked, live.top_3, live.top_10, live.top_20,
+  live.positions, live.clicks
+from analysis.live_shares as live
+where (select analysis.basis() is null);
+comment on view analysis.set_shares is 'What each domain held of each set of labels on each day: sums over sets answer every slice, and every pair of dimensions.';
+comment on column analysis.set_shares.set_id is 'Number of the set of labels.';
+comment on column analysis.set_shares.labels is 'The labels, those for device, country, language, place and list included.';
+comment on column analysis.set_shares.ranked is 'Queries that the domain ranks for, at any place.';
+comment on column analysis.set_shares.top_3 is 'Queries with the domain at 1 to 3.';
+comment on column analysis.set_shares.top_10 is 'Queries with the domain at 1 to 10.';
+comment on column analysis.set_shares.top_20 is 'Queries with the domain at 1 to 20.';
+comment on column analysis.set_shares.positions is 'Sum of its best places.';
+comment on column analysis.set_shares.clicks is 'Sum of weight times share of clicks at its best places; null where the curve ends before all of them.';

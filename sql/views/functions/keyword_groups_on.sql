@@ -1,0 +1,31 @@
+-- Queries of one day that answers hold together: connected by pairs that share enough pages.
+create or replace function analysis.keyword_groups_on(night date, least_shared integer default 4)
+returns table (
+  run_date date, group_name text, query_id uuid, q text, weight double precision, size bigint, group_id uuid
+)
+language sql stable as $$
+  with pairs as materialized (
+    select query_id::text as a, other_query_id::text as b
+    from analysis.serp_overlap_on(night, least_shared)
+  ),
+  members as (
+    select found.node::uuid as query_id, found.component::uuid as component
+    from (select array_agg(a) as a, array_agg(b) as b from pairs) as edges
+    cross join lateral analysis.components(edges.a, edges.b) as found
+  )
+  select
+    night,
+    first_value(queries.q) over (
+      partition by members.component order by query_days.weight desc nulls last, queries.q
+    ),
+    members.query_id,
+    queries.q,
+    query_days.weight,
+    count(*) over (partition by members.component),
+    -- A component is named by its first node in order: here the smallest id.
+    members.component
+  from members
+  left join public.queries on queries.id = members.query_id
+  left join analysis.query_days on query_days.query_id = members.query_id and query_days.run_date = night
+$$;
+comment on function analysis.keyword_groups_on(date, integer) is 'Groups of queries of one day, connected by pairs that share at least so many of their first ten pages (4 unless told). A chain of pairs is one group: analysis.heavier_twins does not chain.';

@@ -1,0 +1,14 @@
+-- The values that a set of labels has in one dimension, a row each.
+create or replace function analysis.names_of(labels text[], dimension text) returns setof text
+language sql immutable parallel safe rows 2 as $$
+  select '*'
+  where dimension = 'all'
+  union all
+  select case when dimension = 'label' then label else substr(label, length(dimension) + 2) end
+  from unnest(labels) as label
+  where dimension <> 'all'
+    and case when dimension = 'label' then label !~ '^(device|country|language|place|list)='
+      else starts_with(label, dimension || '=')
+    end
+$$;
+comment on function analysis.names_of(text[], text) is 'The values of labels such as those of analysis.label_sets in one dimension: device, country, language, place or list; label: those that lists give; all: one row, *.';

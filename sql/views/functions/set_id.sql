@@ -1,0 +1,6 @@
+-- The number of a set of labels: short enough to stand in every row of the sums of a day.
+create or replace function analysis.set_id(labels text[]) returns bigint
+language sql immutable parallel safe as $$
+  select hashtextextended(array_to_string(labels, chr(31)), 0)
+$$;
+comment on function analysis.set_id(text[]) is 'The number of a set of labels, by which label_sets and set_shares belong together.';

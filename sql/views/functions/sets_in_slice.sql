@@ -1,0 +1,10 @@
+-- The sets of labels of finished days that belong to the slice in use.
+create or replace function analysis.sets_in_slice() returns bigint[]
+language sql stable parallel safe as $$
+  -- Never empty: null is not known to be in a list, but known not to be in an empty one.
+  select array_prepend(0, array_agg(sets.set_id))
+  -- A set is the same on all days: it is judged once.
+  from (select distinct on (set_id) set_id, labels from public.finished_labels order by set_id) as sets
+  where analysis.holds(sets.labels)
+$$;
+comment on function analysis.sets_in_slice() is 'The numbers of the sets of labels that meet analysis.slice(), of finished days.';

@@ -1,0 +1,12 @@
+-- Queries that belonged to the slice in use on some finished day, and whether they did on all.
+create or replace function analysis.sliced_queries() returns table (query_id uuid, always boolean)
+language sql stable parallel safe as $$
+  select kept.query_id, bool_and(kept.set_id = any ((select analysis.sets_in_slice())::bigint[]))
+  from public.finished_days
+  join public.finished_queries as kept on kept.finish_id = finished_days.id
+  where finished_days.made_at is not null
+    and (select analysis.slice() is not null)
+  group by kept.query_id
+  having bool_or(kept.set_id = any ((select analysis.sets_in_slice())::bigint[]))
+$$;
+comment on function analysis.sliced_queries() is 'Queries that belonged to analysis.slice() on a finished day; always: on every finished day that holds them.';

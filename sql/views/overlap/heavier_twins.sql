@@ -1,0 +1,45 @@
+-- Each query beside the heaviest query that shares enough pages with it, on the newest day.
+create or replace view analysis.heavier_twins as
+-- Once for both directions.
+with newest as materialized (
+  select analysis.newest_day() as night
+),
+pairs as materialized (
+  select found.run_date, found.query_id, found.other_query_id, found.shared
+  from newest
+  cross join lateral analysis.serp_overlap_on(newest.night, 4) as found
+),
+weights as materialized (
+  select days.query_id, days.weight
+  from newest
+  cross join lateral (
+    select *
+    from analysis.query_days
+    where query_days.run_date = newest.night
+    offset 0
+  ) as days
+)
+select distinct on (both_ways.query_id)
+  both_ways.run_date,
+  coalesce(heavier.q, own.q) as heavier_twin,
+  both_ways.query_id,
+  own.q,
+  own_days.weight,
+  case when heavier.q is not null then both_ways.shared end as shared,
+  coalesce(heavier.id, own.id) as twin_query_id
+from (
+  select run_date, query_id, other_query_id, shared from pairs
+  union all
+  select run_date, other_query_id, query_id, shared from pairs
+) as both_ways
+left join queries as own on own.id = both_ways.query_id
+left join weights as own_days on own_days.query_id = both_ways.query_id
+left join weights as hub_days on hub_days.query_id = both_ways.other_query_id
+left join queries as heavier
+  on heavier.id = both_ways.other_query_id
+  and (hub_days.weight, heavier.q) > (own_days.weight, own.q)
+order by both_ways.query_id, (heavier.q is not null) desc, hub_days.weight desc, both_ways.shared desc, heavier.q;
+comment on view analysis.heavier_twins is 'Each query that shares at least four of its first ten pages with another one, on the newest full day, and its heavier twin: the heaviest query among these and itself. Groups do not chain.';
+comment on column analysis.heavier_twins.heavier_twin is 'Text of the heavier query; its own text where it is the heaviest.';
+comment on column analysis.heavier_twins.shared is 'Pages shared with it; null where the query itself is the heaviest.';
+comment on column analysis.heavier_twins.twin_query_id is 'The heavier query: queries of several devices or places may have one text.';

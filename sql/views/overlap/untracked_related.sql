@@ -1,0 +1,31 @@
+-- Related texts that we never asked: where a list might grow.
+create or replace view analysis.untracked_related as
+select
+  named.text as q,
+  count(*) as sources,
+  sum(weights.weight) as weight,
+  max(named.fetched_at) as fetched_at,
+  min(named.q) as example
+from (
+  -- An answer may name a text in several spellings: its query counts once.
+  select distinct latest.query_id, latest.q, latest.fetched_at, related.text
+  from (
+    select id, analysis.canonical(q) as text
+    from related_searches
+  ) as related
+  join search_related_searches on search_related_searches.related_search_id = related.id
+  join analysis.latest on latest.search_id = search_related_searches.search_id
+  where related.text <> ''
+    and not exists (
+      select
+      from queries
+      where queries.q = related.text
+    )
+) as named
+join analysis.latest_weights as weights on weights.query_id = named.query_id
+group by named.text;
+comment on view analysis.untracked_related is 'Texts that the newest answers to queries of the lists as they are now call related and that no query of ours has.';
+comment on column analysis.untracked_related.q is 'The text, as a query would be written.';
+comment on column analysis.untracked_related.sources is 'Queries whose newest answer names it.';
+comment on column analysis.untracked_related.weight is 'Sum of the weights of these queries, as the lists have them now.';
+comment on column analysis.untracked_related.example is 'One of these queries.';

@@ -1,0 +1,52 @@
+-- How long stays in the first ten were that began after the oldest answer: from the pages that came and went.
+create or replace view analysis.stay_lengths as
+-- Stays across a day in the archive and those of a slice are worked out from the answers.
+with chosen as materialized (
+  select analysis.slice() is null and analysis.basis() is not null and not exists (
+    select
+    from analysis.away_days
+    join public.runs on runs.run_date < away_days.run_date
+    where runs.run_date not in (select away.run_date from analysis.away_days as away)
+  ) as kept
+)
+select moved.left_at is null as lasts, coalesce(moved.left_at, moved.steps + 1) - moved.step as answers, moved.query_id
+from (
+  select
+    steps.query_id, steps.step, steps.steps, event.came,
+    lead(steps.step) over (partition by steps.query_id, steps.series, event.page order by steps.step) as left_at
+  from (
+    select
+      query_id, series, came, went,
+      row_number() over (partition by query_id, series order by run_date) as step,
+      count(*) over (partition by query_id, series) as steps
+    from (
+      select
+        query_id, run_date, came, went,
+        -- Mostly all answers to a query are of one origin and one API: then none is looked up.
+        case when count(*) filter (where previous_search_id is null) over (partition by query_id) > 1 then (
+          select (searches.origin, searches.api)::text
+          from public.searches
+          where searches.id = step_days.search_id
+        ) end as series
+      from analysis.step_days
+      where (select kept from chosen)
+    ) as answers
+  ) as steps
+  cross join lateral (
+    select unnest(steps.came) as page, true as came
+    union all
+    select unnest(steps.went), false
+  ) as event
+  where steps.came <> '{}'
+    or steps.went <> '{}'
+) as moved
+where moved.came
+union all
+select stays.lasts, stays.answers, stays.query_id
+from analysis.top_ten_stays as stays
+where not (select kept from chosen)
+  and stays.began;
+comment on view analysis.stay_lengths is 'How long pages stayed in the first ten, without stays that were there at the oldest answer: analysis.top_ten_stays has their pages.';
+comment on column analysis.stay_lengths.lasts is 'True when the newest answer still shows it there.';
+comment on column analysis.stay_lengths.answers is 'Answers in a row.';
+comment on column analysis.stay_lengths.query_id is 'The query.';

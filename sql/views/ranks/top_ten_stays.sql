@@ -1,0 +1,41 @@
+-- For how long pages stayed in the first ten without a break.
+create or replace view analysis.top_ten_stays as
+select
+  query_id,
+  max(q) as q,
+  url_key,
+  min(run_date) as since,
+  max(run_date) as until,
+  count(*) as answers,
+  min(position) as best_position,
+  max(position) as worst_position,
+  bool_or(newest) as lasts,
+  not bool_or(oldest) as began
+from (
+  select
+    steps.query_id, steps.q, steps.origin, steps.api, steps.run_date, steps.step = steps.steps as newest, steps.step = 1 as oldest,
+    placed.url_key, placed.position,
+    -- Answers in a row have steps in a row: the difference stays the same until a break.
+    steps.step - row_number() over (
+      partition by steps.query_id, steps.origin, steps.api, placed.url_key order by steps.step
+    ) as stretch
+  from analysis.steps
+  -- Answer by answer: gathered in one, the pages of all answers would be read for a question about one query.
+  cross join lateral (
+    select pages.url_key, min(organic_results.position) as position
+    from organic_results
+    join pages on pages.id = organic_results.page_id
+    where organic_results.search_id = steps.search_id
+      and organic_results.position <= 10
+    group by pages.url_key
+  ) as placed
+) as stretches
+group by query_id, origin, api, url_key, stretch;
+comment on view analysis.top_ten_stays is 'For how long pages stayed in the first ten results of a query: one row for each unbroken row of answers.';
+comment on column analysis.top_ten_stays.since is 'First day of the stay.';
+comment on column analysis.top_ten_stays.until is 'Last day of the stay.';
+comment on column analysis.top_ten_stays.answers is 'Answers in a row.';
+comment on column analysis.top_ten_stays.best_position is 'Best place.';
+comment on column analysis.top_ten_stays.worst_position is 'Worst place.';
+comment on column analysis.top_ten_stays.lasts is 'True when the newest answer still shows it there.';
+comment on column analysis.top_ten_stays.began is 'False when the oldest answer shows it there already, so that nobody knows since when.';
