@@ -9,9 +9,10 @@ import { start, type Result, type Running } from '../support/run.ts'
 import { openScene, queries } from '../support/scene.ts'
 
 // A machine that is busy starts slowly: moments of the start are counted from its beginning, those of the first calls
-// from the entry that a worker makes among the workers.
+// from the entry that a worker makes among the workers, or from a call that goes out after it.
 const whileStarting = [600, 900, 1_200, 1_500, 1_800]
 const onceThere = [0, 30, 100, 300, 900, 2_000]
+const onceBuying = [0, 100]
 const together = 3
 
 async function isThere(mill: TestMill, { pid }: Running): Promise<void> {
@@ -40,6 +41,15 @@ describe.each(backends)('a worker with its queue on $name', (backend) => {
         name: 'after its entry',
         ms,
         comes: (worker: Running) => isThere(mill, worker),
+      })),
+      ...onceBuying.map((ms) => ({
+        name: 'after a call',
+        ms,
+        comes: async (worker: Running) => {
+          await isThere(mill, worker)
+          const before = api.charges().length
+          await expect.poll(() => api.charges().length).toBeGreaterThan(before)
+        },
       })),
     ]
     const signal = async ({ comes, ms }: Moment): Promise<Result> => {
