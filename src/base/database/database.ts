@@ -71,7 +71,7 @@ export function openPool(url: string, options: PoolOptions): pg.Pool {
     connectionString: url,
     max: options.max ?? 4,
     application_name: `querymill ${options.name}`,
-    connectionTimeoutMillis: 30_000,
+    connectionTimeoutMillis: connectWithinMs,
     keepAlive: true,
     // BullMQ's own statements wait for each other; ours need not.
     pipeline: options.schema === undefined,
@@ -159,8 +159,8 @@ export async function probeDatabase(db: Database): Promise<void> {
 /** Settings of a session by name, made once it is known to be ours. */
 type SessionSettings = Readonly<Record<string, string>>
 
-/** Nothing of it waits for long: a server that connects and then says nothing is given up. */
-const answerWithinMs = 10_000
+/** A server that says nothing while a connection is made and set up is given up; a busy one may take that long. */
+const connectWithinMs = 30_000
 
 /** Looks so often whether two connections get in each other's way: a pooler that serves others too may hide it once. */
 const looks = 5
@@ -210,7 +210,7 @@ async function pidOf(client: pg.ClientBase): Promise<number> {
 }
 
 function timed(text: string, values: unknown[] = []): pg.QueryConfig {
-  const query = { text, values, query_timeout: answerWithinMs }
+  const query = { text, values, query_timeout: connectWithinMs }
   return query
 }
 
@@ -219,7 +219,7 @@ async function isShared(here: pg.ClientBase, address: string): Promise<boolean> 
   const beside = new pg.Client({
     connectionString: address,
     application_name: 'querymill look',
-    connectionTimeoutMillis: answerWithinMs,
+    connectionTimeoutMillis: connectWithinMs,
   })
   beside.on('error', () => undefined)
   await beside.connect()

@@ -1,8 +1,8 @@
 // Classifies errors of the database: conflict, outage, or a problem of the data.
 
 import pg from 'pg'
-import { codeOf, reasonOf, Unreachable, WrongDatabase } from '../errors.ts'
-import { within } from '../waiting.ts'
+import { codeOf, MillError, reasonOf, Unreachable, WrongDatabase } from '../errors.ts'
+import { pause, within } from '../waiting.ts'
 import type { Database } from './database.ts'
 import { sql } from './kysely.ts'
 
@@ -65,6 +65,22 @@ export async function reaching<T>(what: string, open: () => Promise<T>): Promise
     if (!gone || cause instanceof Unreachable) throw cause
     const reason = reasonOf(cause)
     throw new Unreachable(`expected ${what} within reach, got ${reason}; try again`, { cause })
+  }
+}
+
+const retryMs = 250
+
+/** Asks until the database answers. Once `over` is true an outage is thrown; what no waiting mends is thrown at once. */
+export async function untilAnswered<T>(ask: () => Promise<T>, over: () => boolean): Promise<T> {
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      const trouble = troubleOf(error)
+      if (error instanceof MillError || trouble === 'data') throw error
+      if (trouble === 'away' && over()) throw error
+      await pause(retryMs)
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 // Starts a worker with its parts, and ends it.
 
 import { count } from '../../base/cli/text.ts'
-import { reaching } from '../../base/database/trouble.ts'
+import { reaching, untilAnswered } from '../../base/database/trouble.ts'
 import { Unreachable } from '../../base/errors.ts'
 import { late, pause, within } from '../../base/waiting.ts'
 import { refuseSkew } from '../ledger/leases.ts'
@@ -11,7 +11,6 @@ import { knownBalance, leftUnaffordable, standingStop } from '../ledger/standsti
 import type { Mill } from '../mill.ts'
 import { type AfterRuns, closeAndJudge } from '../nights/after-runs.ts'
 import type { Consumer } from '../queue/slice-jobs.ts'
-import { closeRuns } from '../queue/open-slices.ts'
 import { countFailures } from '../runs/waits.ts'
 import { idleMs, Upkeep, Waits } from './duties.ts'
 import { Worker, type WorkerOptions } from './worker.ts'
@@ -37,12 +36,12 @@ const putAwayMs = 5_000
 
 /** Works until stopped, or until there is nothing left to do; gives back what was done and why it ended. */
 export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
-  await reaching('the database', () => refuseSkew(mill.db))
+  const reach = reachUntil(performance.now() + giveUpMs, options.signal)
+  await reach(() => refuseSkew(mill.db))
   const queue = await mill.queue()
-  const worker = await reaching('the database', () => Worker.open(mill, options))
-  worker.tally.expect(await reaching('the database', () => readPrices(mill)))
+  const worker = await reach(() => Worker.open(mill, options))
+  worker.tally.expect(await reach(() => readPrices(mill)))
   const upkeep = Upkeep.start(mill, worker, { afterRuns: closeAndJudge, ...options })
-  await closeRuns(mill.db)
   const consumer = queue.consume((job) => worker.handle(job), worker.slots)
   let finish: Finish = 'interrupted'
   try {
@@ -56,6 +55,13 @@ export async function work(mill: Mill, options: WorkOptions): Promise<Summary> {
   if (worker.outages.mute) return summary
   const told = await within(askTables(mill, worker), { ms: putAwayMs })
   return told === late ? summary : { ...summary, ...told }
+}
+
+/** Asks again for what a start needs while the database is slow or busy; one that stays away is named. */
+function reachUntil(end: number, signal: AbortSignal) {
+  const over = () => signal.aborted || performance.now() >= end
+  return <T>(ask: () => Promise<T>): Promise<T> =>
+    reaching('the database', () => untilAnswered(ask, over))
 }
 
 /** Reads the average price of each price class. */

@@ -2,12 +2,11 @@
 
 import { count } from '../../base/cli/text.ts'
 import type { Database } from '../../base/database/database.ts'
-import { isFatal, setBack, troubleOf } from '../../base/database/trouble.ts'
+import { isFatal, setBack, troubleOf, untilAnswered } from '../../base/database/trouble.ts'
 import { asError, Interrupted } from '../../base/errors.ts'
 import type { Secret } from '../../base/secret.ts'
 import { nextAfter } from '../../base/time/cron.ts'
 import { dayMs, formatDate, instantsOf, wallTime } from '../../base/time/zone.ts'
-import { pause } from '../../base/waiting.ts'
 import { answer, type Moment, type Outcome, type Steps, stepsOf } from '../../pipeline.ts'
 import { monthsOf } from '../ledger/account.ts'
 import { openAccount } from '../ledger/books.ts'
@@ -297,7 +296,6 @@ export class Worker {
 }
 
 const busyDelayMs = 2_000
-const retryMs = 250
 
 interface RoundOptions {
   /** True when some tasks wait for a call that another worker has in flight. */
@@ -318,18 +316,6 @@ export async function endSliceRound(
   const { run, slice, round, priority, turn } = next
   const queue = await mill.queue()
   await queue.add([{ run, slice, round, priority, turn, delayMs }])
-}
-
-/** Tries until the database answers, as long as the worker goes on. */
-async function untilAnswered<T>(ask: () => Promise<T>, ending: () => boolean): Promise<T> {
-  for (;;) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (troubleOf(error) === 'data' || (ending() && troubleOf(error) === 'away')) throw error
-      await pause(retryMs)
-    }
-  }
 }
 
 interface LostAnswersOptions {

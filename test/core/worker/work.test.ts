@@ -1,8 +1,12 @@
 import { sql } from 'kysely'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import pg from 'pg'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { openDatabase, openPool } from '../../../src/base/database/database.ts'
 import { liftStops } from '../../../src/core/ledger/change-tasks.ts'
+import { freshUrl } from '../../support/database.ts'
 import { verifyPromises } from '../../support/promises.ts'
 import { type TestMill, testMill } from '../../support/mill.ts'
+import { patienceMs } from '../../support/patience.ts'
 import { backends } from '../../support/redis.ts'
 import { openScene, queries } from '../../support/scene.ts'
 
@@ -29,6 +33,33 @@ describe.each(backends)('a worker with its queue on $name', (backend) => {
       { state: 'done', spent: 60, reserved: 0 },
     ])
     expect(await broken(mill)).toEqual([])
+  })
+
+  test('starts although the database refuses its first statements because others hold the table', async () => {
+    const url = await freshUrl()
+    const pool = openPool(url, { name: 'test', max: 8, ledger: true })
+    const close = () => pool.end()
+    const database = { url, pool, db: openDatabase(pool), close }
+    onTestFinished(close)
+    const { mill } = await openScene({ backend, database })
+    await mill.plan(queries(3))
+    const beside = new pg.Client({ connectionString: mill.databaseUrl })
+    await beside.connect()
+    onTestFinished(() => beside.end())
+    await beside.query('begin')
+    await beside.query('lock table workers in access exclusive mode')
+    const drained = mill.drain()
+    const waiting = async () => {
+      const { rows: found } = await beside.query<{ waiting: number }>(
+        `select count(*)::int as waiting from pg_locks where not granted and relation = 'workers'::regclass`,
+      )
+      return found[0]?.waiting ?? 0
+    }
+    const settings = { timeout: patienceMs, interval: 20 }
+    await vi.waitFor(async () => expect(await waiting()).toBe(1), settings)
+    await vi.waitFor(async () => expect(await waiting()).toBe(0), settings)
+    await beside.query('rollback')
+    expect(await drained).toMatchObject({ finish: 'completed', answered: 3, calls: 3 })
   })
 
   test('stops at the floor and leaves every other task open without a try', async () => {
