@@ -24,7 +24,7 @@ from outlooks
 join accounts on accounts.id = outlooks.account_id
 left join outlook_steps as steps on steps.account_id = outlooks.account_id
 where outlooks.made_at is not null;
-comment on view analysis.outlook is 'What open runs and coming nights will cost, and when the floor is met, as workers and schedulers last computed it: every five minutes while one lives, and by npm run outlook -- --keep. Look at age first: it knows nothing of what came since. An account for which nothing is open or scheduled, or of which balance or prices are unknown, has one row without a step. npm run outlook computes it anew.';
+comment on view analysis.outlook is 'Expected cost of open runs and coming nights, and the time at which the credit floor is reached, as workers and schedulers last computed it: every five minutes while one runs, and by npm run outlook -- --keep. Check age first: later changes are not included. An account for which nothing is open or scheduled, or of which balance or prices are unknown, has one row without a step. npm run outlook computes it anew.';
 comment on column analysis.outlook.account is 'Name of the account.';
 comment on column analysis.outlook.origin is 'live or sandbox.';
 comment on column analysis.outlook.made_at is 'When it was computed.';
@@ -42,5 +42,5 @@ comment on column analysis.outlook.worst is 'What they cost at the dearest price
 comment on column analysis.outlook.after is 'Credits left after it.';
 comment on column analysis.outlook.cut is 'What keeps the rest back: budget (its own), list, day, month or floor; null: nothing.';
 comment on column analysis.outlook.sure is 'True when it fits at the dearest price paid lately as well.';
-comment on column analysis.outlook.floor_at is 'When the floor stops it.';
+comment on column analysis.outlook.floor_at is 'Time at which the credit floor is reached.';
 comment on column analysis.outlook.missing is 'What nobody knows yet: balance or prices.';
