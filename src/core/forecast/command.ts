@@ -13,7 +13,7 @@ export interface OutlookOptions {
   readonly json?: true
 }
 
-/** Says what open runs and coming nights will cost, and when the floor is met. */
+/** Prints the expected cost of open runs and coming nights, and when the credit floor is reached. */
 export async function showOutlook({ options, env, closers }: Call<OutlookOptions>): Promise<Exit> {
   const config = readConfig(env)
   const mill = await openMill({

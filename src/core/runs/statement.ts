@@ -52,7 +52,7 @@ function dateFlag(name: string, text: string | undefined): string | null {
 
 /** A change with the name that a person gives it. */
 export interface NamedEvent extends StatementEvent {
-  readonly what: 'perhaps ours' | "somebody else's" | 'top-up' | 'renewal'
+  readonly what: 'perhaps ours' | 'external spend' | 'top-up' | 'renewal'
 }
 
 /** Everything that a statement shows. */
@@ -84,7 +84,7 @@ function nameOf(kind: StatementEvent['kind']): NamedEvent['what'] {
     case 'perhaps_ours':
       return 'perhaps ours'
     case 'others':
-      return "somebody else's"
+      return 'external spend'
     case 'top_up':
       return 'top-up'
     default:
@@ -124,7 +124,7 @@ function accountLines(account: string, { by, zone, sums, events }: StatementView
   return lines
 }
 
-const kinds = ['ours', 'perhaps ours', 'others', 'added'] as const
+const kinds = ['ours', 'perhaps ours', 'external', 'added'] as const
 
 function sumTable(by: Grouping, sums: readonly StatementRow[]): string {
   const cells = sums.map((row) => {

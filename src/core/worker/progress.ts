@@ -129,14 +129,14 @@ function purseOf(
   if (remaining === null) return null
   const above = remaining - Math.max(floor, account?.floor ?? 0) - (account?.uncertain ?? 0)
   const ends: Spendable[] = [
-    { credits: above, end: 'the floor is met' },
+    { credits: above, end: 'credit floor reached' },
     {
       credits: (dailyBudget ?? Infinity) - (account?.day_spent ?? 0),
-      end: 'the budget of the day is used up',
+      end: 'daily budget used up',
     },
     {
       credits: (monthlyBudget ?? Infinity) - (account?.month_spent ?? 0),
-      end: 'the budget of the month is used up',
+      end: 'monthly budget used up',
     },
   ]
   return ends.toSorted((one, other) => one.credits - other.credits)[0] ?? null
@@ -169,10 +169,7 @@ export interface WorkProgress {
 /** Credits that may be spent, and the limit that ends them. */
 interface Spendable {
   readonly credits: number
-  readonly end:
-    | 'the floor is met'
-    | 'the budget of the day is used up'
-    | 'the budget of the month is used up'
+  readonly end: 'credit floor reached' | 'daily budget used up' | 'monthly budget used up'
 }
 
 /** One line: done, left, pace, how long still, and where money ends it. */

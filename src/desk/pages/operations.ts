@@ -261,7 +261,7 @@ function creditsOf({ run, spent, budget }: RunStatus): Html {
 }
 
 const stopWords: Readonly<Record<string, string>> = {
-  credit_floor: 'the credit floor is met',
+  credit_floor: 'the credit floor is reached',
   budget: 'a budget is used up',
   auth: 'the key was refused',
 }

@@ -209,7 +209,7 @@ function outlookGauges(registers: Registry[]) {
   })
   const days = gauge(registers, {
     name: 'outlook_days_to_floor',
-    help: 'Days until the floor is met by the last outlook; absent while it is not met within thirty.',
+    help: 'Days until the credit floor is reached, by the last outlook; absent while it is not reached within thirty.',
   })
   const made = gauge(registers, {
     name: 'outlook_timestamp_seconds',

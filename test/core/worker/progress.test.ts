@@ -7,7 +7,7 @@ const standing: WorkProgress = {
   perSecond: 12.5,
   flying: 8,
   remaining: 5_000,
-  purse: { credits: 4_900, end: 'the floor is met' },
+  purse: { credits: 4_900, end: 'credit floor reached' },
   price: 2,
   still: null,
 }
@@ -22,14 +22,16 @@ describe('the line of progress', () => {
   })
 
   test('says after how many answers money ends it, when that comes before the last task', () => {
-    expect(line({ remaining: 108, purse: { credits: 8, end: 'the floor is met' } })).toContain(
-      ' · the floor is met after 4 more answers, in 1 s · ',
+    expect(line({ remaining: 108, purse: { credits: 8, end: 'credit floor reached' } })).toContain(
+      ' · credit floor reached after 4 more answers, in 1 s · ',
     )
-    const day = { credits: 3, end: 'the budget of the day is used up' } as const
-    expect(line({ purse: day })).toContain('the budget of the day is used up after 1 more answer,')
-    expect(line({ purse: { credits: 599, end: 'the floor is met' } })).toContain('299 more answers')
-    expect(line({ purse: { credits: 600, end: 'the floor is met' } })).toContain('24 s to go')
-    expect(line({ purse: { credits: -5, end: 'the floor is met' } })).toContain('after 0 more')
+    const day = { credits: 3, end: 'daily budget used up' } as const
+    expect(line({ purse: day })).toContain('daily budget used up after 1 more answer,')
+    expect(line({ purse: { credits: 599, end: 'credit floor reached' } })).toContain(
+      '299 more answers',
+    )
+    expect(line({ purse: { credits: 600, end: 'credit floor reached' } })).toContain('24 s to go')
+    expect(line({ purse: { credits: -5, end: 'credit floor reached' } })).toContain('after 0 more')
   })
 
   test('promises no time that nobody knows', () => {

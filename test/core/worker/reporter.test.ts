@@ -16,7 +16,7 @@ describe('a drain', () => {
     await mill.plan(queries(60))
     const { code, stderr } = await run('work', ['--drain', '--concurrency', '1'], mill.env)
     const [, done, left, more] =
-      /^(\d+) done, (\d+) left · [\d.]+\/s · the floor is met after (\d+) more answers?, in \d+ s(?: · 1 in flight)? · \d+ credits left$/m.exec(
+      /^(\d+) done, (\d+) left · [\d.]+\/s · credit floor reached after (\d+) more answers?, in \d+ s(?: · 1 in flight)? · \d+ credits left$/m.exec(
         stderr,
       ) ?? []
     expect(Number(done) + Number(left), stderr).toBe(60)

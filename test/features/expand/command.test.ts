@@ -81,7 +81,7 @@ describe('npm run expand', () => {
     })
   })
 
-  test('says by its exit code that a dry run would meet the floor', async () => {
+  test('says by its exit code that a dry run would reach the credit floor', async () => {
     const { mill } = await openScene({ api: { credits: 110 } })
     await seed(mill, 'seeds', ['red shoes', 'green boots'])
     const flags = ['--list', 'seeds', '--credits', '15', '--dry-run']
