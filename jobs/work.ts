@@ -25,7 +25,7 @@ await runCommand<WorkFlags>(
     ],
     define: (program) =>
       program
-        .option('--drain', 'end when no task is open, or when the account stands still')
+        .option('--drain', 'end when no task is open, or when the account is stopped')
         .option('--concurrency <n>', 'calls in flight at once (MILL_CONCURRENCY)')
         .option('--desk [port]', 'serve the desk beside it, on this machine alone (port 8750)')
         .option('--json', 'print the sums as one JSON object'),

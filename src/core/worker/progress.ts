@@ -1,7 +1,7 @@
 // Progress of a worker, as a line on a terminal or in a log.
 
 import { say } from '../../base/cli/command.ts'
-import { count, spanText } from '../../base/cli/text.ts'
+import { count, formatNumber, spanText } from '../../base/cli/text.ts'
 import type { Mill } from '../mill.ts'
 import { type AccountStatus, endedLastMinute, readAccount } from '../runs/status.ts'
 import { countOpenTasks } from '../runs/waits.ts'
@@ -177,12 +177,14 @@ export function describeProgress(standing: WorkProgress): string {
   const { done, left, perSecond, flying, remaining, still } = standing
   const pace = perSecond > 0 ? [`${rounded(perSecond)}/s`] : []
   return [
-    left === null ? `${done} done` : `${done} done, ${left} left`,
+    left === null
+      ? `${formatNumber(done)} done`
+      : `${formatNumber(done)} done, ${formatNumber(left)} left`,
     ...pace,
     ...(still === null ? toGo(standing) : []),
     ...(flying === 0 ? [] : [`${flying} in flight`]),
     ...(remaining === null ? [] : [`${count(remaining, 'credit')} left`]),
-    ...(still === null ? [] : [`stands still: ${still}`]),
+    ...(still === null ? [] : [`stopped: ${still}`]),
   ].join(' · ')
 }
 

@@ -117,7 +117,7 @@ function accountGauges(registers: Registry[]) {
   })
   const stopped = gauge(registers, {
     name: 'account_stopped',
-    help: '1 while the account stands still for this reason.',
+    help: '1 while the account is stopped for this reason.',
     labelNames: ['reason'],
   })
   const used = new Counter({

@@ -17,7 +17,7 @@ const line = (over: Partial<WorkProgress>) => describeProgress({ ...standing, ..
 describe('the line of progress', () => {
   test('says done, left, pace and how long still', () => {
     expect(line({})).toBe(
-      '300 done, 300 left · 13/s · 24 s to go · 8 in flight · 5000 credits left',
+      '300 done, 300 left · 13/s · 24 s to go · 8 in flight · 5,000 credits left',
     )
   })
 
@@ -39,12 +39,12 @@ describe('the line of progress', () => {
       '300 done · 8 in flight',
     )
     expect(line({ perSecond: 0 })).not.toContain('to go')
-    expect(line({ left: 0, flying: 0 })).toBe('300 done, 0 left · 13/s · 5000 credits left')
+    expect(line({ left: 0, flying: 0 })).toBe('300 done, 0 left · 13/s · 5,000 credits left')
   })
 
   test('says why nothing is bought instead of how long it takes', () => {
     expect(line({ still: '103 credits left, 100 must stay', flying: 0 })).toBe(
-      '300 done, 300 left · 13/s · 5000 credits left · stands still: 103 credits left, 100 must stay',
+      '300 done, 300 left · 13/s · 5,000 credits left · stopped: 103 credits left, 100 must stay',
     )
   })
 
