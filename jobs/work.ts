@@ -5,7 +5,8 @@ import { runCommand } from '../src/base/cli/command.ts'
 
 /** Only a job sees all of them: what features add to the worker. */
 const beside: WorkParts = {
-  afterRuns: async (...args) => (await import('../src/features/alerts/look.ts')).endNights(...args),
+  afterRuns: async (...args) =>
+    (await import('../src/features/alerts/find-alerts.ts')).endNights(...args),
   monitor: async (...args) =>
     (await import('../src/features/notifications/monitor.ts')).startMonitor(...args),
   desk: async (...args) => (await import('../src/desk/command.ts')).startDeskBeside(...args),

@@ -5,7 +5,7 @@ import { isIP, type Socket } from 'node:net'
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { Log } from '../base/log.ts'
-import { type Answered, keptSeconds } from './kept.ts'
+import { type Answered, replaySeconds } from './stored-answers.ts'
 import type { DoorEnv } from './keys.ts'
 import { Refusal } from './refusal.ts'
 import type { Search, SearchResponse } from './schemas.ts'
@@ -70,7 +70,7 @@ export function keyHeaders(c: Context<DoorEnv>): Record<string, string> {
     'x-credits-remaining': String(key.remaining),
     ...(seconds === null ? {} : { 'x-credits-reset': String(seconds) }),
     // Announces for how long the same Idempotency-Key returns the same answer.
-    ...(key.kind === 'live' ? { 'x-idempotency-window': String(keptSeconds) } : {}),
+    ...(key.kind === 'live' ? { 'x-idempotency-window': String(replaySeconds) } : {}),
     ...c.get('rate'),
   }
 }

@@ -1,7 +1,7 @@
 // Serves GET /v1/search: checks the key and the parameters, then sells an answer.
 
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi'
-import { type Provider, readIdempotencyKey } from './kept.ts'
+import { type Provider, readIdempotencyKey } from './stored-answers.ts'
 import { askForKey, type DoorEnv, type KeyRing } from './keys.ts'
 import { searchAnswers } from './openapi.ts'
 import {

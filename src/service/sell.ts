@@ -5,7 +5,13 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type pg from 'pg'
 import { pause } from '../base/waiting.ts'
 import { type Keeping, type Purse, settleCredits, type Unpaid } from './credits.ts'
-import { type Answered, type Claim, claimAnswer, giveUpClaim, type Provider } from './kept.ts'
+import {
+  type Answered,
+  type Claim,
+  claimAnswer,
+  giveUpClaim,
+  type Provider,
+} from './stored-answers.ts'
 import { cost, type FoundKey } from './keys.ts'
 import { clientLeft, missingKey, Refusal, refusedKey } from './refusal.ts'
 import type { Search } from './schemas.ts'

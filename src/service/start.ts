@@ -9,7 +9,7 @@ import { Closers } from '../base/waiting.ts'
 import { buildApp } from './app.ts'
 import { Purse, Turnstile, usualLimits } from './credits.ts'
 import { openTables, type Tables } from './database.ts'
-import { forgetAnswers, type Provider } from './kept.ts'
+import { forgetAnswers, type Provider } from './stored-answers.ts'
 import {
   createKey,
   type IssuedKey,

@@ -5,7 +5,7 @@ import { readConfig } from '../../base/config.ts'
 import { type Exit, exits } from '../../base/errors.ts'
 import { openMill } from '../mill.ts'
 import { outlookJson, outlookLines, readCreditOutlook } from './foresee.ts'
-import { refreshOutlook } from './kept.ts'
+import { refreshOutlook } from './stored-forecast.ts'
 
 export interface OutlookOptions {
   readonly days: number

@@ -1,7 +1,7 @@
 // Operations: runs, workers, schedules and money at this moment.
 
 import { count } from '../../base/cli/text.ts'
-import { type MillState, readTables } from '../../core/runs/look.ts'
+import { type MillState, readTables } from '../../core/runs/status-command.ts'
 import { ago, etaOf, nextStep } from '../../core/runs/screen.ts'
 import type { RunStatus } from '../../core/runs/status.ts'
 import { type LiveWorker, readCrew } from '../../core/runs/waits.ts'

@@ -2,7 +2,7 @@
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../../base/database/database.ts'
-import { readKeptOutlook } from '../../core/forecast/kept.ts'
+import { readStoredOutlook } from '../../core/forecast/stored-forecast.ts'
 import type { Supplier } from '../../core/mill.ts'
 import { overdueNights } from '../../core/nights/nights.ts'
 import { countSuspects, readGoodNights } from '../../core/nights/odd-nights.ts'
@@ -216,7 +216,7 @@ function outlookGauges(registers: Registry[]) {
     help: 'When the outlook was last computed.',
   })
   return async (db: Database, account: { account: string; origin: string }) => {
-    const found = await readKeptOutlook(db, account)
+    const found = await readStoredOutlook(db, account)
     // Not nought: nobody knows, or it does not come to that.
     for (const one of [credits, days, made]) one.remove()
     if (found === null) return

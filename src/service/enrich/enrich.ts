@@ -1,6 +1,6 @@
 // Adds intent, sentiment, clusters, entities and related searches to results.
 
-import type { FoundAnswer } from '../kept.ts'
+import type { FoundAnswer } from '../stored-answers.ts'
 import { titleAlone } from '../corpus/document.ts'
 import type { NamedEntity, OrganicResult } from '../schemas.ts'
 import { labelClusters, type ClusterText } from './clusters.ts'

@@ -1,7 +1,7 @@
 // Answers searches from the documents of this machine, without a network.
 
 import pg from 'pg'
-import { type Answered, type Asker, type Provider, sentParams, shownOf } from '../kept.ts'
+import { type Answered, type Asker, type Provider, sentParams, shownOf } from '../stored-answers.ts'
 import { loadShipped } from '../corpus/load.ts'
 import type { Tables } from '../database.ts'
 import type { Drift } from './mock.ts'

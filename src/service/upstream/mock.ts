@@ -1,7 +1,7 @@
 // Invents answers, and lets them drift from day to day.
 
 import { dayMs } from '../../base/time/zone.ts'
-import { type FoundAnswer, type Provider, shownOf } from '../kept.ts'
+import { type FoundAnswer, type Provider, shownOf } from '../stored-answers.ts'
 import { fraction, pick, type Random, seeded } from '../random.ts'
 import type { NamedEntity, OrganicResult, Search } from '../schemas.ts'
 

@@ -7,7 +7,7 @@ import { dayMs } from '../../base/time/zone.ts'
 import type { Mill } from '../mill.ts'
 import { type CreditOutlook, readCreditOutlook } from './foresee.ts'
 
-type Seer = Pick<Mill, 'db' | 'config' | 'supplier'>
+type ForecastMill = Pick<Mill, 'db' | 'config' | 'supplier'>
 
 const lookEveryMs = 60_000
 const refreshEveryMs = 300_000
@@ -16,7 +16,7 @@ const outlookRestShare = 20
 const shownDays = 30
 
 /** Computes and stores the forecast for `analysis.outlook`, unless it is only minutes old. */
-export async function refreshOutlook(mill: Seer, { now = false } = {}): Promise<boolean> {
+export async function refreshOutlook(mill: ForecastMill, { now = false } = {}): Promise<boolean> {
   const { db, supplier } = mill
   // A test account never stops for credit.
   if (supplier.origin === 'test') return false
@@ -25,12 +25,12 @@ export async function refreshOutlook(mill: Seer, { now = false } = {}): Promise<
     restShare: now ? 0 : outlookRestShare,
   })
   if (account === null) return false
-  await keepOutlook(db, account, rowsOf(await readCreditOutlook(mill, { days: shownDays })))
+  await storeOutlook(db, account, rowsOf(await readCreditOutlook(mill, { days: shownDays })))
   return true
 }
 
 /** Refreshes the forecast while a worker or scheduler runs. */
-export function startOutlook(mill: Seer): { close(): Promise<void> } {
+export function startOutlook(mill: ForecastMill): { close(): Promise<void> } {
   let looking: Promise<unknown> = Promise.resolve()
   const look = () => {
     // A database that is away is told of elsewhere; the view shows how old its figures are.
@@ -46,7 +46,7 @@ export function startOutlook(mill: Seer): { close(): Promise<void> } {
   }
 }
 
-function rowsOf(outlook: CreditOutlook): KeptOutlook {
+function rowsOf(outlook: CreditOutlook): StoredOutlook {
   const { forecast, now } = outlook
   const steps = forecast.kind === 'known' ? forecast.steps : []
   const day = steps.filter(({ at }) => at <= now.getTime() + dayMs)
@@ -68,12 +68,12 @@ function rowsOf(outlook: CreditOutlook): KeptOutlook {
   }
 }
 
-interface Whose {
+interface AccountName {
   readonly account: string
   readonly origin: string
 }
 
-interface KeptOutlook {
+interface StoredOutlook {
   readonly until: Date
   readonly balance: number | null
   readonly observed_at: Date | null
@@ -104,7 +104,7 @@ interface KeptOutlook {
  */
 async function claimOutlook(
   db: Database,
-  { account, origin }: Whose,
+  { account, origin }: AccountName,
   { everyMs, restShare }: { readonly everyMs: number; readonly restShare: number },
 ): Promise<number | null> {
   const claimed = await db
@@ -136,10 +136,10 @@ async function claimOutlook(
 /** A statement takes 65,535 values. */
 const insertedAtOnce = 1000
 
-async function keepOutlook(
+async function storeOutlook(
   db: Database,
   account: number,
-  { steps, ...outlook }: KeptOutlook,
+  { steps, ...outlook }: StoredOutlook,
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
     // The row first: two that compute it at once come one after the other, and their steps do not mix.
@@ -164,9 +164,9 @@ async function keepOutlook(
 }
 
 /** Result of the last forecast of an account, for metrics; null: none was computed. */
-export async function readKeptOutlook(
+export async function readStoredOutlook(
   db: Database,
-  { account, origin }: Whose,
+  { account, origin }: AccountName,
 ): Promise<{
   readonly made_s: number
   readonly day_credits: number | null

@@ -7,7 +7,7 @@ import { clientLeft, Refusal } from './refusal.ts'
 import type { Interpretation, NamedEntity, OrganicResult, Search } from './schemas.ts'
 
 /** The number of seconds for which the same Idempotency-Key returns the same answer. */
-export const keptSeconds = 86_400
+export const replaySeconds = 86_400
 
 /** A request with an idempotency key, and its right to be the one that answers. */
 export interface Claim {
@@ -18,7 +18,7 @@ export interface Claim {
 }
 
 /** A stored answer. */
-interface KeptAnswer {
+interface StoredAnswer {
   readonly kind: 'kept'
   readonly answer: string
   readonly used: number
@@ -48,7 +48,7 @@ export function readIdempotencyKey(header: string | undefined): string | null {
 }
 
 /** Returns the stored answer, or claims the right to answer. Waits while another request holds the claim. */
-export async function claimAnswer(pool: pg.Pool, again: Again): Promise<Claim | KeptAnswer> {
+export async function claimAnswer(pool: pg.Pool, again: Again): Promise<Claim | StoredAnswer> {
   const asked = hash('sha256', identityOf(again.search), 'buffer')
   const end = performance.now() + again.waitMs
   for (let waitMs = 20; ; waitMs = Math.min(250, waitMs * 2)) {
@@ -93,7 +93,7 @@ async function claim(
       values ($1, $2, $3, $4)
       on conflict (account_id, key) do update
       set asked = excluded.asked, claim = excluded.claim, claimed_at = now(), answer = null
-      where kept.claimed_at < now() - make_interval(secs => ${keptSeconds})
+      where kept.claimed_at < now() - make_interval(secs => ${replaySeconds})
         or (kept.answer is null and kept.asked = excluded.asked and kept.claimed_at < now() - make_interval(secs => $5))
       returning claim`,
     values: [account, key, asked, token, leaseMs / 1000],
@@ -129,7 +129,7 @@ export async function giveUpClaim(pool: pg.Pool, { account, key, token }: Claim)
 /** Deletes answers that are older than a day. */
 export async function forgetAnswers(pool: pg.Pool): Promise<void> {
   await pool.query(
-    `delete from kept_answers where claimed_at < now() - make_interval(secs => ${keptSeconds})`,
+    `delete from kept_answers where claimed_at < now() - make_interval(secs => ${replaySeconds})`,
   )
 }
 
