@@ -128,7 +128,7 @@ function ofList({ id, name }: { readonly id: number; readonly name: string }): r
       set: null,
     },
     {
-      table: 'outlook_steps',
+      table: 'forecast_steps',
       where: sql<boolean>`list = ${name} or name in ${schedules}`,
       set: null,
     },
