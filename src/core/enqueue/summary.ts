@@ -56,12 +56,16 @@ export function planLines(summary: PlanSummary): readonly string[] {
   return [
     ...shown,
     ...(more > 0 ? [`and ${count(more, 'more list')}`] : []),
-    `parameters  ${summary.parameters.join(', ')}; answers younger than ${summary.maxAge} are reused`,
+    `parameters  ${summary.parameters.join(', ')}; ${reuseRule(summary.maxAge)}`,
     `api         ${api}${marketNote(origin)}`,
     `cost        ${costLine(summary)}`,
     ...balanceLines(summary),
     // Names come out of files: none of them may steer the reader's terminal.
   ].map((line) => line.replace(/\p{Cc}/gu, ''))
+}
+
+function reuseRule(maxAge: string): string {
+  return maxAge === '0' ? 'no answer is reused' : `answers younger than ${maxAge} are reused`
 }
 
 function marketNote(origin: PlanSummary['origin']): string {

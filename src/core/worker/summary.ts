@@ -23,14 +23,16 @@ export function sumLines(summary: Summary): string[] {
   const { failures, latency_ms: latency, credits_expected: expected, credits_used: used } = summary
   const lines: string[] = []
   const codes = Object.entries(failures).map(([code, tasks]) => `${formatNumber(tasks)} ${code}`)
-  if (codes.length > 0) lines.push(`not well in its runs: ${codes.join(', ')}`)
+  if (codes.length > 0) lines.push(`failures in its runs: ${codes.join(', ')}`)
   const { median, p95 } = latency
   if (median === null || p95 === null) return lines
   const bill =
     expected === null
-      ? `${count(used, 'credit')} paid; there was no price to expect anything by`
-      : `${count(expected, 'credit')} expected by the prices paid before, ${formatNumber(used)} paid`
-  lines.push(`answers took ${inSeconds(median)} (median), ${inSeconds(p95)} (95 of 100); ${bill}`)
+      ? `${count(used, 'credit')} paid; no earlier price to compare with`
+      : `${count(expected, 'credit')} expected at earlier prices, ${formatNumber(used)} paid`
+  lines.push(
+    `answers took ${inSeconds(median)} (median), ${inSeconds(p95)} (95th percentile); ${bill}`,
+  )
   return lines
 }
 

@@ -45,11 +45,11 @@ describe('the statement on paper', () => {
         '2026-01-31      110   -10             0         0      0      100',
         '2026-02-01      100    -5             0         0    900      995',
       ].join('\n'),
-      '110 at first + 885 in changes = 995 at last',
+      'opening balance 110 + 885 in changes = closing balance 995',
       '',
       [
         'after             seen              credits  what    of  balance',
-        '2026-01-31 23:50  2026-02-01 00:10    + 900  top-up         1000',
+        '2026-01-31 23:50  2026-02-01 00:10    + 900  top-up        1,000',
       ].join('\n'),
     ])
   })
