@@ -60,6 +60,11 @@ function toldOfNights(pattern: string): readonly Place[] {
         ${untold}`,
     },
     { table: 'nights', where: sql<boolean>`note ~* ${pattern}`, set: sql`note = ${blank}` },
+    ...['quarantine', 'trust_marks'].map((table) => ({
+      table,
+      where: sql<boolean>`reason ~* ${pattern}`,
+      set: sql`reason = ${blank}`,
+    })),
     {
       table: 'notes.annotations',
       where: sql<boolean>`concat_ws(' ', text, tag) ~* ${pattern}`,
